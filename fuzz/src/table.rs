@@ -56,7 +56,7 @@ fn sealed(mut data: &[u8]) -> ogive::Result<Table> {
 
 /// Asks all that can be asked of one key.
 fn ask(table: &Table, key: &[u8]) {
-    let _ = (table.get(key), table.get_all(key), table.get_tagged(key, 7), table.rank(key), table.count(key..));
+    let _ = (table.get(key), table.get_all(key), table.get_version(key, 7), table.rank(key), table.count(key..));
     let _ = table.range(key..).take(3).count();
     let _ = table.range(..key).rev().take(3).count();
     if let Ok(Some(reader)) = table.value_reader(key) {

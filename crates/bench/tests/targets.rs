@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::io::{MemoryStorage, Profile, Purpose};
-use ogive::table::{KeyType, OpenOptions, Receipt, Table, TableReport, TableWriter, WriteOptions};
+use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
 use ogive::tune::Sample;
 use ogive_bench::keys::{KeySet, open};
 use std::sync::Arc;
@@ -42,11 +42,11 @@ fn check_coded(spec: &str, most_bytes_a_block: f64) {
     for key in set.stream().unwrap().step_by(step) {
         let key = key.unwrap();
         for asked in [key, key.wrapping_add(1)] {
-            let mut receipt = Receipt::new();
-            table.traced(&mut receipt).get(&asked.to_be_bytes()).unwrap();
-            let [read] = receipt.reads[..] else { panic!("{spec}: {asked}: {:?}", receipt.reads) };
+            let mut trace = ReadTrace::new();
+            table.traced(&mut trace).get(&asked.to_be_bytes()).unwrap();
+            let [read] = trace.reads[..] else { panic!("{spec}: {asked}: {:?}", trace.reads) };
             assert_eq!((read.purpose, read.bytes), (Purpose::Data, u64::from(BLOCK_BYTES)), "{spec}: {asked}");
-            assert_eq!(receipt.blocks(u64::from(BLOCK_BYTES)), 1, "{spec}: {asked}");
+            assert_eq!(trace.blocks(u64::from(BLOCK_BYTES)), 1, "{spec}: {asked}");
         }
     }
 }
@@ -78,7 +78,7 @@ fn sample(keys: &[u64]) -> Sample {
     let apart = keys.len() / 16;
     let stretch = |i: usize| keys[i * apart..][..apart.min(1 << 15)].to_vec();
     Sample {
-        stretches: (0..16).map(stretch).collect(),
+        runs: (0..16).map(stretch).collect(),
         records: keys.len() as u64,
         record_bytes: 8.0,
         block_overhead_bytes: 8,

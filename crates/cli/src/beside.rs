@@ -9,7 +9,7 @@ use crate::watched::Watched;
 use ogive::Error;
 use ogive::io::LocalStorage;
 use ogive::table::TableReport;
-use ogive::table::beside::{RecordFile, index_records, index_table};
+use ogive::table::external::{RecordFile, index_records, index_table};
 use std::path::Path;
 
 /// How the records of a file that is not ours lie. Without any of these, the file is a SOSD file of 8-byte keys.

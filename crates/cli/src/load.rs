@@ -9,7 +9,7 @@ use ogive::Error;
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{KeyType, SortingWriter, TableReport, TableWriter, WriteOptions};
-use ogive::tune::Options;
+use ogive::tune::SearchOptions;
 use std::num::NonZero;
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ pub(crate) fn pour(
         key_type: facts.key_type,
         value_width: facts.dense_value_width(),
         expected_records: facts.records,
-        search: Options { threads, ..target.options.search.clone() },
+        search: SearchOptions { threads, ..target.options.search.clone() },
         ..target.options.clone()
     };
     let storage = Watched::new(Arc::clone(&target.storage), interrupt);

@@ -2,7 +2,7 @@
 
 use crate::size::{counted, grouped, human_us};
 use ogive::io::{Profile, Purpose};
-use ogive::table::ReadRecord;
+use ogive::table::TracedRead;
 use serde_json::{Value, json};
 
 /// The word for what a read was for.
@@ -30,7 +30,7 @@ pub(crate) fn label(purpose: Purpose) -> String {
 /// data           4,096 B at       81,920
 /// 2 reads, 16,384 B; modelled 137 us on nvme, 80.2 ms on s3
 /// ```
-pub(crate) fn lines(reads: &[ReadRecord]) -> Vec<String> {
+pub(crate) fn lines(reads: &[TracedRead]) -> Vec<String> {
     let sizes: Vec<String> = reads.iter().map(|read| grouped(read.bytes)).collect();
     let offsets: Vec<String> = reads.iter().map(|read| grouped(read.offset)).collect();
     let width = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
@@ -47,7 +47,7 @@ pub(crate) fn lines(reads: &[ReadRecord]) -> Vec<String> {
 }
 
 /// Number and bytes of the reads, and what they would take, one after the other, on two well-known storages.
-pub(crate) fn sums(reads: &[ReadRecord]) -> String {
+pub(crate) fn sums(reads: &[TracedRead]) -> String {
     let total: u64 = reads.iter().map(|read| read.bytes).sum();
     let modelled: Vec<String> = ["nvme", "s3"]
         .into_iter()
@@ -58,12 +58,12 @@ pub(crate) fn sums(reads: &[ReadRecord]) -> String {
 }
 
 /// Time of the reads one after the other, in microseconds.
-pub(crate) fn modelled_us(reads: &[ReadRecord], profile: &Profile) -> f64 {
+pub(crate) fn modelled_us(reads: &[TracedRead], profile: &Profile) -> f64 {
     reads.iter().map(|read| profile.time_us(read.bytes)).sum()
 }
 
 /// The reads as JSON.
-pub(crate) fn to_json(reads: &[ReadRecord]) -> Value {
+pub(crate) fn to_json(reads: &[TracedRead]) -> Value {
     reads
         .iter()
         .map(|read| json!({ "purpose": label(read.purpose), "offset": read.offset, "size_bytes": read.bytes }))
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn every_read_has_a_line_and_the_last_line_sums_up() {
-        let read = |purpose, offset, bytes| ReadRecord { purpose, offset, bytes };
+        let read = |purpose, offset, bytes| TracedRead { purpose, offset, bytes };
         let reads = [
             read(Purpose::Open, 160_000_000, 12_288),
             read(Purpose::Layer(1), 159_900_000, 512),

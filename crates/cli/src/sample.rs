@@ -103,7 +103,7 @@ pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interr
 pub(crate) fn sample(stretches: Vec<Vec<u64>>, records: u64, mean_value_bytes: f64, varied: bool) -> Sample {
     let overhead_bytes = if varied { VARIED_OVERHEAD_BYTES } else { 0.0 };
     let record_bytes = KEY_BYTES as f64 + mean_value_bytes + overhead_bytes;
-    Sample { stretches, records, record_bytes, block_overhead_bytes: BLOCK_OVERHEAD_BYTES }
+    Sample { runs: stretches, records, record_bytes, block_overhead_bytes: BLOCK_OVERHEAD_BYTES }
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use ogive::Error;
 /// What a program would do or set, and what is typed instead.
 const WORDS: [(&str, &str); 11] = [
     ("sort the input, or use the sorting writer", "sort the input first"),
-    ("insert into it, or make a new one", "leave out --sorted, or make a new one"),
+    ("insert into it, or create a new index", "leave out --sorted, or create a new index"),
     ("drop old snapshots, or raise the limit of", "let that end first; the limit of the log is"),
     ("`JoinOptions::memory_bytes`", "--memory"),
     ("`OpenOptions::budget_bytes`", "--memory"),
     ("`DbOptions::memory_bytes`", "--memory"),
     ("`DbOptions::open_files`", "--open-files"),
-    ("put that right, then call `resume`, or open the store again", "put that right, and run the command again"),
+    ("fix the cause, then call `resume`, or open the store again", "fix the cause, and run the command again"),
     (
         "check the path, or allow the store to be made",
         "check the path; `ogive db put` and `ogive db import` make a store",

@@ -1,4 +1,4 @@
-//! The one error type of the engine: every variant names its file and says what to do.
+//! The error type of the engine. Every message names the file and says what to do.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,56 +6,65 @@ use std::path::PathBuf;
 /// Result of an engine operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong. Each message names the file (and the offset, where there is one) and ends with what to do.
+/// An error of the engine. Each message names the file (and the offset, if there is one) and ends with what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused: no space, no permission, no such file, a device error.
+    /// An operating system error: no space, no permission, no such file, a device failure.
     #[error("cannot {action} {}: {source}{}", path.display(), hint(action, source))]
     Io {
-        /// What was tried, as a verb phrase: "read", "create", "sync the directory of".
+        /// The failed action as a verb phrase: "read", "create", "sync the directory of".
         action: &'static str,
-        /// The file or directory it was tried on.
+        /// The file or directory.
         path: PathBuf,
-        /// The system's own word.
+        /// The system's error.
         source: io::Error,
     },
-    /// A checksum, a length or a promise of the format does not hold.
-    #[error("{} is damaged at byte {offset}: {detail}; run `ogive verify` on it (`ogive db verify` on a store, `ogive index verify` on an index), and restore it from a copy", path.display())]
+    /// A checksum, a length or another property of the format does not hold.
+    #[error(
+        "{} is damaged at byte {offset}: {detail}; run `ogive verify` on it (`ogive db verify` on a store, `ogive \
+         index verify` on an index), and restore it from a copy",
+        path.display()
+    )]
     Damaged {
         /// The damaged file.
         path: PathBuf,
-        /// Where the damage was noticed, in bytes from the start of the file.
+        /// Offset at which the damage was noticed, in bytes from the start of the file.
         offset: u64,
-        /// What did not hold.
+        /// The property that does not hold.
         detail: String,
     },
-    /// The file is none of ours.
+    /// The file is not an Ogive table.
     #[error("{} is not an Ogive table: {detail}", path.display())]
     NotATable {
         /// The file.
         path: PathBuf,
-        /// What was missing.
+        /// What is missing.
         detail: String,
     },
-    /// The file is no file of pages.
+    /// The file is not an Ogive page file.
     #[error("{} is not an Ogive page file: {detail}", path.display())]
     NotAPageFile {
         /// The file.
         path: PathBuf,
-        /// What was missing.
+        /// What is missing.
         detail: String,
     },
-    /// The file has several names, and its lock and its log would be looked for under each of them.
+    /// The file has several names. Its lock and its log are found by name, so another name would have others.
     #[error("{} has other names: {detail}", path.display())]
     OtherNames {
         /// The file.
         path: PathBuf,
-        /// Which, and what to do.
+        /// The other names, and what to do.
         detail: String,
     },
-    /// The log may not grow further, and an old snapshot keeps a checkpoint from making it shorter. Readers go on.
-    #[error("the log of {} has {log_bytes} bytes, and {reader} keeps it from being cut; drop old snapshots, or raise the limit of {limit} bytes", path.display())]
+    /// The log has reached its limit, and an old snapshot prevents a checkpoint from truncating it. Readers are
+    /// unaffected.
+    #[error(
+        "the log of {} has reached {log_bytes} bytes, and {reader} keeps it from being truncated; drop old \
+         snapshots, or raise the limit of {limit} bytes",
+        path.display()
+    )]
     LogFull {
         /// The page file.
         path: PathBuf,
@@ -63,17 +72,21 @@ pub enum Error {
         log_bytes: u64,
         /// The limit, `log_limit_bytes`.
         limit: u64,
-        /// Who keeps the log from being cut.
+        /// The reader that prevents the truncation.
         reader: String,
     },
-    /// A reader on a medium that takes no files could not tell the writer of its snapshot, and the writer has gone past it.
+    /// A reader on a read-only medium cannot register its snapshot with the writer, and the writer has discarded the
+    /// snapshot.
     #[error("{} has changed since this reader opened it, and its snapshot is gone; open it again", path.display())]
     SnapshotGone {
         /// The page file.
         path: PathBuf,
     },
     /// The file was written by a newer version of the format.
-    #[error("{} has format version {found}; this program reads up to version {supported}: use a newer ogive", path.display())]
+    #[error(
+        "{} has format version {found}; this program reads up to version {supported}: use a newer ogive",
+        path.display()
+    )]
     UnknownVersion {
         /// The file.
         path: PathBuf,
@@ -82,148 +95,176 @@ pub enum Error {
         /// The newest version known here.
         supported: u32,
     },
-    /// A file that is to be indexed does not consist of the records that were described.
+    /// A file to be indexed does not consist of the records described.
     #[error("{} does not hold the records described: {detail}", path.display())]
     NotRecords {
         /// The file of records.
         path: PathBuf,
-        /// What does not fit, and what to do.
+        /// The difference, and what to do.
         detail: String,
     },
-    /// A sorted writer was given a record that belongs before the last one.
-    #[error("record {record} of {} is out of order: its key lies before the one ahead of it; sort the input, or use the sorting writer", path.display())]
+    /// A sorted writer received a record that belongs before the previous one.
+    #[error(
+        "record {record} of {} is out of order: its key is less than the previous one; sort the input, or use the \
+         sorting writer",
+        path.display()
+    )]
     Unsorted {
         /// The table that was being written.
         path: PathBuf,
         /// Number of the offending record, counted from 0.
         record: u64,
     },
-    /// A key is longer than the format takes, or not of the table's fixed width.
+    /// A key is longer than the format allows, or does not have the table's fixed width.
     #[error("a key of {length} bytes does not fit {}: {detail}", path.display())]
     KeyLength {
         /// The table.
         path: PathBuf,
         /// Length of the offending key in bytes.
         length: u64,
-        /// What the table takes.
+        /// The lengths that the table accepts.
         detail: String,
     },
     /// A value is longer than the format or the memory budget allows.
-    #[error("a value of {length} bytes exceeds the {limit} bytes that {} allows here; read it as a stream with `value_reader`, or raise the budget", path.display())]
+    #[error(
+        "a value of {length} bytes exceeds the limit of {limit} bytes in {}; read it as a stream with \
+         `value_reader`, or raise the budget",
+        path.display()
+    )]
     ValueTooLarge {
         /// The table.
         path: PathBuf,
         /// Length of the value in bytes.
         length: u64,
-        /// The limit that it exceeds, in bytes.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// Memory is too short for what cannot be done without, such as the index of a table. Nothing was changed.
-    #[error("{} takes at least {needed_bytes} bytes of memory, and {option} is {given_bytes}; raise it to {needed_bytes} or more", path.display())]
+    /// The memory limit is too small for a required structure, such as the index of a table. Nothing was changed.
+    #[error(
+        "{} needs at least {needed_bytes} bytes of memory, but {option} is {given_bytes}; raise it to \
+         {needed_bytes} or more",
+        path.display()
+    )]
     MemoryShort {
         /// The table, or the folder of the store.
         path: PathBuf,
-        /// What it takes, in bytes: with so much it works.
+        /// The memory that suffices, in bytes.
         needed_bytes: u64,
-        /// What it was given, in bytes.
+        /// The given limit in bytes.
         given_bytes: u64,
-        /// The option that gives it.
+        /// The option that sets the limit.
         option: &'static str,
     },
-    /// The memory of a join is too short for one of its steps.
+    /// The memory limit of a join is too small for one of its steps.
     #[error("{what}; raise `JoinOptions::memory_bytes`, which is {given_bytes}, to {needed_bytes} or more")]
     JoinMemoryShort {
-        /// What does not fit.
+        /// The step or structure that does not fit.
         what: String,
-        /// A limit, in bytes, with which this step fits as far as can be told; a later one may take more.
+        /// A limit in bytes that suffices for this step, as far as can be determined; a later step may need more.
         needed_bytes: u64,
-        /// The limit that the join was given, in bytes.
+        /// The limit of the join, in bytes.
         given_bytes: u64,
     },
-    /// An argument makes no sense; the message says which values do.
+    /// An invalid argument; the message states which values are valid.
     #[error("{0}")]
     InvalidArgument(String),
-    /// A check that Ogive makes of its own work failed. Nothing was published, and what was to be written is where it was.
-    #[error("internal error while writing {}: {detail}; nothing was written under that name. This is a bug: please report it with this message, the options, and the keys if you can", path.display())]
+    /// An internal check of the engine's own output failed. Nothing was published, and the input is unchanged.
+    #[error(
+        "internal error while writing {}: {detail}; nothing was written under that name. This is a bug: please \
+         report it with this message, the options, and the keys if you can",
+        path.display()
+    )]
     Internal {
         /// The file that was being written.
         path: PathBuf,
-        /// What did not hold.
+        /// The check that failed.
         detail: String,
     },
-    /// The file that an index refers to has changed since the index was made.
+    /// The file that an index refers to has changed since the index was built.
     #[error("{} has changed since its index was built: {detail}; build the index again", path.display())]
     Changed {
         /// The data file.
         path: PathBuf,
-        /// What is different.
+        /// The difference.
         detail: String,
     },
-    /// An earlier write or sync failed; what reached the disk is not known, so the handle takes no more.
+    /// An earlier write or sync failed. The state of the file on disk is unknown, so the handle accepts no further
+    /// writes.
     #[error("{} is closed to writes after a failed write or sync; discard it and start again", path.display())]
     Poisoned {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else holds the lock.
+    /// The lock is held by another process or handle.
     #[error("{} is locked by another process; wait for it to finish", path.display())]
     Locked {
         /// The lock file.
         path: PathBuf,
     },
-    /// The file of pages is no index.
+    /// The page file is not an index.
     #[error("{} is not an Ogive index: {detail}", path.display())]
     NotAnIndex {
         /// The file.
         path: PathBuf,
-        /// What was missing.
+        /// What is missing.
         detail: String,
     },
-    /// An index was opened with other types of keys or payloads than it has.
-    #[error("{} has other types: {detail}; open it with its own", path.display())]
+    /// An index was opened with key or payload types other than its own.
+    #[error("{} has different key or payload types: {detail}; open it with its own types", path.display())]
     WrongType {
         /// The index.
         path: PathBuf,
-        /// What it has, and what was asked for.
+        /// The types of the index, and those requested.
         detail: String,
     },
-    /// A bulk load needs an empty index.
-    #[error("{} has entries already, so it takes no bulk load; insert into it, or make a new one", path.display())]
+    /// A bulk load requires an empty index.
+    #[error("cannot bulk load {}: it has entries already; insert into it, or create a new index", path.display())]
     NotEmpty {
         /// The index.
         path: PathBuf,
     },
-    /// A bulk load met a key twice, and the index allows no duplicates.
-    #[error("record {record} of {} repeats the key ahead of it; make the index with duplicates, or drop the repetition", path.display())]
+    /// A bulk load received a key twice, and the index does not allow duplicates.
+    #[error(
+        "record {record} of {} repeats the previous key; create the index with duplicates, or remove the repeated \
+         record",
+        path.display()
+    )]
     Repeated {
         /// The index that was being loaded.
         path: PathBuf,
         /// Number of the offending record, counted from 0.
         record: u64,
     },
-    /// One of the changes of a transaction failed, so that it cannot be committed.
-    #[error("a change to {} failed, so its transaction takes nothing more; drop it and begin another", path.display())]
+    /// A change in a transaction failed, so the transaction cannot be committed.
+    #[error("a change to {} failed, so its transaction cannot continue; drop it and begin another", path.display())]
     Aborted {
         /// The file.
         path: PathBuf,
     },
-    /// An earlier failure has closed a store to writes. Reads go on.
-    #[error("{} is read-only after a failure ({cause}); put that right, then call `resume`, or open the store again", path.display())]
+    /// An earlier failure has made a store read-only. Reads are unaffected.
+    #[error(
+        "{} is read-only after a failure ({cause}); fix the cause, then call `resume`, or open the store again",
+        path.display()
+    )]
     StoreReadOnly {
         /// The folder of the store.
         path: PathBuf,
-        /// What had failed.
+        /// The failure.
         cause: String,
     },
-    /// A file was closed to keep the number of open files low, and another process has removed or replaced it since.
-    #[error("{} was closed to save file handles, and {detail} now; open it again, or let more files be open (`ulimit -n`, `--open-files`)", path.display())]
+    /// A file was closed to limit the number of open files, and another process has removed or replaced it since.
+    #[error(
+        "{} was closed to save file handles, and {detail} now; open it again, or raise the limit of open files \
+         (`ulimit -n`, `--open-files`)",
+        path.display()
+    )]
     FileReplaced {
         /// The file.
         path: PathBuf,
         /// What its name leads to now.
         detail: &'static str,
     },
-    /// A keyspace was dropped while somebody still used it.
+    /// A keyspace was dropped while in use.
     #[error("the keyspace {name:?} of {} was dropped", path.display())]
     KeyspaceDropped {
         /// The folder of the store.
@@ -231,15 +272,15 @@ pub enum Error {
         /// Name of the keyspace.
         name: String,
     },
-    /// The folder holds no store.
+    /// The folder is not an Ogive store.
     #[error("{} is not an Ogive store: {detail}", path.display())]
     NotAStore {
         /// The folder.
         path: PathBuf,
-        /// What was missing.
+        /// What is missing.
         detail: String,
     },
-    /// The caller asked to stop. What there is then, the operation says that was stopped.
+    /// The caller requested cancellation. The operation documents the resulting state.
     #[error("interrupted")]
     Interrupted,
 }

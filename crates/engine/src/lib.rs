@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use ogive::io::{MemoryStorage, Profile};
-//! use ogive::table::{KeyType, OpenOptions, Receipt, Table, TableWriter, WriteOptions};
+//! use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
 //! use std::sync::Arc;
 //!
 //! // `LocalStorage::new(folder)` keeps tables as files.
@@ -29,10 +29,10 @@
 //! println!("{} bytes of index for {} blocks", report.index_bytes, report.blocks);
 //!
 //! let table = Table::open(storage, "squares", &OpenOptions::default())?;
-//! let mut receipt = Receipt::new();
-//! let value = table.traced(&mut receipt).get(&144_u64.to_be_bytes())?;
+//! let mut trace = ReadTrace::new();
+//! let value = table.traced(&mut trace).get(&144_u64.to_be_bytes())?;
 //! assert_eq!(value, Some(12_u64.to_le_bytes().to_vec()));
-//! println!("{} reads, {} bytes", receipt.reads.len(), receipt.bytes());
+//! println!("{} reads, {} bytes", trace.reads.len(), trace.bytes());
 //!
 //! assert_eq!(table.rank(&1000_u64.to_be_bytes())?, 32);
 //! for record in table.range(100_u64.to_be_bytes()..200_u64.to_be_bytes()) {

@@ -1,6 +1,6 @@
-//! Tables of every released version of the format are read for ever. Goal: a change of the reader that loses an old file is
-//! noticed. Method: files that a version wrote lie in `fixtures/`, and each is opened, walked and asked for every record; `verify` finds
-//! nothing. What they hold is computed here, not stored.
+//! Tests that tables of every released format version stay readable. Goal: a change of the reader that breaks an old
+//! file is noticed. Method: files written by each version lie in `fixtures/`; each is opened, scanned, searched for
+//! every record and verified. The expected content is computed here, not stored.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use ogive_model::inner::{Children, KeyWidth, Kind, NodeView, encode};
+use ogive_model::inner::{Children, KeyWidth, NodeForm, NodeView, encode};
 use std::fmt::Write;
 
 const PAGE: &str = include_str!("../../../docs/format/index-ogive.md");
@@ -61,7 +61,7 @@ fn a_coded_node_is_as_the_page_says() {
     assert_page_holds("coded", &coded_row());
     let bytes = example("coded");
     let node = NodeView::new(&bytes, KeyWidth::Eight).unwrap();
-    assert_eq!((node.kind(), node.groups()), (Kind::Coded, 1));
+    assert_eq!((node.kind(), node.groups()), (NodeForm::Coded, 1));
     let page_of = |key| node.search(key).unwrap().page.unwrap();
     assert_eq!((page_of(0), page_of(8704), page_of(8705), page_of(45_000)), (700, 700, 701, 9152));
     assert_eq!(page_of(1_000_000), 722);

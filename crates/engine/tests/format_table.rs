@@ -155,10 +155,10 @@ fn a_newer_version_is_refused_by_its_number() {
 #[test]
 fn columns_are_stored_as_the_page_says() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { block_bytes: Some(512), tagged: true, ..WriteOptions::default() };
+    let options = WriteOptions { block_bytes: Some(512), versioned: true, ..WriteOptions::default() };
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for (key, suffix, value) in [(b"user1", 300, b"A"), (b"user2", 256, b"B"), (b"user7", 511, b"C")] {
-        writer.append_tagged(key, 1, suffix, value).unwrap();
+        writer.append_version(key, 1, suffix, value).unwrap();
     }
     writer.finish().unwrap();
     let block = &storage.content("t").unwrap()[..512];

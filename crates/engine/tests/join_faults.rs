@@ -10,7 +10,7 @@ mod join_support;
 use join_support::{DENSE, Row, methods, numbered, reference, shuffled, write_table};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
-use ogive::table::beside::RecordFile;
+use ogive::table::external::RecordFile;
 use ogive::table::{OpenOptions, Table};
 use ogive::{Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, SimulatedDisk, Survival};

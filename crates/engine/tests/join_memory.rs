@@ -7,7 +7,7 @@
 
 use ogive::io::{LocalStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
-use ogive::table::beside::RecordFile;
+use ogive::table::external::RecordFile;
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive_testkit::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering};

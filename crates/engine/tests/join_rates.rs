@@ -15,7 +15,7 @@ mod join_support;
 use join_support::{Row, Shape, methods, numbered, write_table};
 use ogive::io::{MemoryStorage, Profile, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
-use ogive::table::beside::RecordFile;
+use ogive::table::external::RecordFile;
 use ogive::table::{KeyType, OpenOptions, Table};
 use std::sync::Arc;
 

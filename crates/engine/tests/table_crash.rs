@@ -1,6 +1,6 @@
-//! Goal: a loss of power at any moment leaves a name with its old table, with its new one, or with none, each whole.
-//! Method: every mutating call of a writer fails once, and every disk that may be found afterwards is opened, asked and
-//! walked over; then the next writer of the name must succeed on it and clear up.
+//! Crash tests of table writers. Goal: after a power failure at any moment a name has its old table, its new one, or
+//! none, each complete. Method: every mutating call of a writer fails once, and each disk state that may result is
+//! opened, searched and verified; then the next writer of the name must succeed and clean up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

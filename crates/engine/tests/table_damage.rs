@@ -1,12 +1,12 @@
-//! Goal: no damage to a table file ever leads to a wrong answer, a panic, or a walk that finds nothing.
-//! Method: small tables of every layout; every bit flipped, every truncation, garbage at the end, blocks swapped and
-//! taken from another table of the same shape. Each damaged file is opened, asked for everything, and walked over.
+//! Damage tests of table files. Goal: no damage to a table file leads to a wrong answer, a panic, or a verification
+//! without findings. Method: small tables of every layout; every bit flipped, every truncation, garbage at the end,
+//! blocks swapped and taken from another table of the same shape. Each damaged file is opened, searched and verified.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
-use ogive::table::beside::{RecordFile, index_records};
+use ogive::table::external::{RecordFile, index_records};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::{Error, Result};
 use ogive_testkit::Random;
@@ -170,7 +170,7 @@ fn every_flipped_bit_is_seen() {
 fn every_flipped_bit_of_a_filter_is_seen() {
     let sample = filtered();
     let content = write(&sample);
-    // A unit of the filter is 4 KiB of much the same: one bit of each byte there, all bits elsewhere.
+    // A page of the filter is 4 KiB of much the same: one bit of each byte there, all bits elsewhere.
     for byte in 0..content.len() {
         for bit in if (4096..content.len() - 600).contains(&byte) { byte % 8..byte % 8 + 1 } else { 0..8 } {
             let mut damaged = content.clone();

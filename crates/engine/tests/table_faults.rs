@@ -1,7 +1,6 @@
-//! Goal: a device that fails, a full disk, and reads and writes that stop half-way are typed errors, and leave nothing
-//! half-made.
-//! Method: every call of every kind fails once, in each way, while a table is written, and while it is read; afterwards the
-//! storage without the fault is looked at.
+//! Fault tests of tables. Goal: device failures, full disks, and interrupted reads and writes give typed errors and
+//! leave nothing incomplete behind. Method: every call of every kind fails once, in each way, while a table is written
+//! and while it is read; then the storage is inspected without the fault.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

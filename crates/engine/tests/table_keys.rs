@@ -1,12 +1,13 @@
-//! Goal: a key that no record of a table can have, for its width, is told to be one, rather than to be absent. Method: tables of each type of
-//! key, of their own and beside other data, empty and not; keys of all widths around theirs, by every question.
+//! Tests of key widths. Goal: a key of a width that no record of the table can have is an error, not an absent key.
+//! Method: tables and external indexes of each key type, empty and not; keys of all widths around the right one, by
+//! every operation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod table_support;
 
 use ogive::io::{MemoryStorage, Storage};
-use ogive::table::beside::{RecordFile, index_records, index_table};
+use ogive::table::external::{RecordFile, index_records, index_table};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 use table_support::check_strange;

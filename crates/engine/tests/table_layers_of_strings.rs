@@ -1,6 +1,6 @@
-//! Every key of a table of byte strings is found through several layers of separators. Goal: the last child of every unit,
-//! behind which a unit is filled up with zeros. Method: a budget for the root so small that layers pile up, and a look-up
-//! of each key and of a key behind each.
+//! Tests of multi-layer indexes over byte strings. Goal: every key is found, in particular in the last child of an
+//! index page, which is followed by zeros. Method: a root budget so small that several layers are built, and a lookup
+//! of each key and of a key just after it.
 
 use ogive::io::MemoryStorage;
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};

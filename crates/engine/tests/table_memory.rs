@@ -1,6 +1,6 @@
-//! Goal: an open table stays within its budget, writing needs memory that hardly grows with the table, and nothing
-//! that a file states is allocated before it was held against the file.
-//! Method: a counting allocator. One test at a time: it counts all threads.
+//! Memory tests of tables. Goal: an open table stays within its budget, writers need memory that hardly grows with the
+//! table, and no size stated by a file is allocated before it was checked against the file. Method: a counting
+//! allocator; one test runs at a time, because it counts all threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "makes a file that no writer would")]
@@ -90,7 +90,7 @@ fn an_open_table_stays_within_its_budget() {
                 table.multi_get(&keys).unwrap();
                 assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
             });
-            // The walk of `verify` has one stretch of blocks and some units at hand beside.
+            // The walk of `verify` has one stretch of blocks and some pages at hand beside.
             assert!(peak <= budget as usize + (2 << 20) + SLACK_BYTES, "{design}: {peak} bytes within {budget}");
         }
     }

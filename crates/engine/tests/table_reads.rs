@@ -1,11 +1,11 @@
-//! Goal: opening is one read, and a look-up makes one read for each layer below the root and one for the data, for keys
-//! present and absent; what a look-up reads stays within what the file promises.
-//! Method: receipts of look-ups with nothing cached, for every design and kind of key.
+//! Tests of read counts. Goal: opening is one read, and a lookup makes one read for each layer below the root and one
+//! for the data, for present and absent keys, within the sizes that the file states. Method: read traces of uncached
+//! lookups, for every design and key type.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::io::{MemoryStorage, Meter, Purpose};
-use ogive::table::{KeyType, OpenOptions, Receipt, Table, TableWriter, WriteOptions};
+use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const DESIGNS: [&str; 9] = [
     "layers=3,builder=eband/coded/gband,lambda=4096/512/512",
 ];
 
-/// Opens with nothing for a cache, so that every read is in the receipt.
+/// Opens with nothing for a cache, so that every read is in the trace.
 fn reopen(storage: &Arc<MemoryStorage>) -> Table {
     let budget = OpenOptions { budget_bytes: 8 << 20, ..OpenOptions::default() };
     Table::open(storage.clone(), "t", &budget).unwrap()
@@ -35,25 +35,25 @@ fn write(records: &[(Vec<u8>, Vec<u8>)], options: WriteOptions) -> Arc<MemorySto
     storage
 }
 
-/// Looks a key up with nothing cached, and holds its receipt against the promise.
-fn check_reads(storage: &Arc<MemoryStorage>, key: &[u8], is_present: bool, name: &str) -> Receipt {
+/// Looks a key up with nothing cached, and holds its trace against the promise.
+fn check_reads(storage: &Arc<MemoryStorage>, key: &[u8], is_present: bool, name: &str) -> ReadTrace {
     let table = reopen(storage);
     let report = table.explain();
-    let mut receipt = Receipt::new();
-    let found = table.traced(&mut receipt).contains_key(key).unwrap();
+    let mut trace = ReadTrace::new();
+    let found = table.traced(&mut trace).contains_key(key).unwrap();
     assert_eq!(found, is_present, "{name}: {key:?}");
-    let purposes: Vec<Purpose> = receipt.reads.iter().map(|read| read.purpose).collect();
+    let purposes: Vec<Purpose> = trace.reads.iter().map(|read| read.purpose).collect();
     let layers = (1..report.layers.len()).rev().map(|layer| Purpose::Layer(layer as u8));
     let expected: Vec<Purpose> = layers.chain([Purpose::Data]).collect();
-    assert_eq!(purposes, expected, "{name}: {key:?}: {receipt:?}");
-    for read in &receipt.reads {
+    assert_eq!(purposes, expected, "{name}: {key:?}: {trace:?}");
+    for read in &trace.reads {
         let most = match read.purpose {
             Purpose::Layer(layer) => report.layers[usize::from(layer) - 1].max_read_bytes,
             _ => report.data_max_read_bytes,
         };
         assert!(read.bytes <= most, "{name}: {key:?}: {read:?}, and {most} bytes were promised");
     }
-    receipt
+    trace
 }
 
 /// The nasty sets without their repeats, as keys and as records; those of fewer than `least` keys are left out.
@@ -126,9 +126,9 @@ fn coded_steps_fetch_exactly_one_block_of_the_device_for_every_key() {
             let present = keys[random.below(keys.len() as u64) as usize];
             for key in [present, present.wrapping_add(1), random.next_u64()] {
                 let is_present = keys.binary_search(&key).is_ok();
-                let receipt = check_reads(&storage, &key.to_be_bytes(), is_present, name);
-                assert_eq!((receipt.blocks(4096), receipt.bytes()), (1, 4096), "{name}: {key}");
-                assert_eq!(receipt.reads[0].offset % 4096, 0, "{name}: a block is not where the device has one");
+                let trace = check_reads(&storage, &key.to_be_bytes(), is_present, name);
+                assert_eq!((trace.blocks(4096), trace.bytes()), (1, 4096), "{name}: {key}");
+                assert_eq!(trace.reads[0].offset % 4096, 0, "{name}: a block is not where the device has one");
             }
         }
     }
@@ -173,10 +173,10 @@ fn a_batch_reads_nothing_twice_even_without_a_cache() {
         let table = reopen(&storage);
         let keys: Vec<[u8; 8]> = (0..300_u64).map(|i| (i * 400).to_be_bytes()).collect();
         let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
-        let mut receipt = Receipt::new();
-        table.traced(&mut receipt).multi_get(&keys).unwrap();
+        let mut trace = ReadTrace::new();
+        table.traced(&mut trace).multi_get(&keys).unwrap();
         let mut ranges: Vec<(u64, u64)> =
-            receipt.reads.iter().map(|read| (read.offset, read.offset + read.bytes)).collect();
+            trace.reads.iter().map(|read| (read.offset, read.offset + read.bytes)).collect();
         ranges.sort_unstable();
         assert!(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{design}: something was read twice");
     }

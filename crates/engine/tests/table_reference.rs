@@ -1,7 +1,7 @@
-//! Goal: a table answers every question as a sorted vector does, whatever its keys, its layout and its index.
-//! Method: tables over nasty, clustered and repeated keys, with every design, are held against the reference of the test kit, for keys
-//! present, absent and at the edges. All other options are drawn for each table: blocks, memory, compression, filter, layout, direct or
-//! cached reads.
+//! Tests of tables against a reference. Goal: a table answers every query like a sorted vector, whatever its keys,
+//! layout and index. Method: tables over hard, clustered and repeated keys with every design are compared with the
+//! reference of the test kit, for present, absent and extreme keys. All other options are drawn at random for each
+//! table: blocks, memory, compression, filter, layout, direct or cached reads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -112,20 +112,20 @@ fn compressed_and_filtered_tables_and_long_values_answer_alike() {
 #[test]
 fn versions_of_a_key_are_found_by_suffix() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { tagged: true, block_bytes: Some(512), ..WriteOptions::default() };
+    let options = WriteOptions { versioned: true, block_bytes: Some(512), ..WriteOptions::default() };
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for key in [b"a", b"b"] {
         for suffix in (1..200_u64).rev() {
-            writer.append_tagged(key, (suffix % 3) as u8, suffix * 10, &suffix.to_le_bytes()).unwrap();
+            writer.append_version(key, (suffix % 3) as u8, suffix * 10, &suffix.to_le_bytes()).unwrap();
         }
     }
-    assert!(writer.append_tagged(b"b", 0, 10_000, b"").is_err(), "a larger suffix belongs first");
+    assert!(writer.append_version(b"b", 0, 10_000, b"").is_err(), "a larger suffix belongs first");
     writer.finish().unwrap();
     let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
     for at in [9, 10, 11, 500, 1990, u64::MAX] {
         let newest = (at / 10).min(199);
         let expected = (newest > 0).then(|| ((newest % 3) as u8, newest * 10, newest.to_le_bytes().to_vec()));
-        assert_eq!(table.get_tagged(b"b", at).unwrap(), expected, "at {at}");
+        assert_eq!(table.get_version(b"b", at).unwrap(), expected, "at {at}");
     }
     assert_eq!(table.get(b"a").unwrap(), Some(199_u64.to_le_bytes().to_vec()));
     assert_eq!(table.get_all(b"a").unwrap().len(), 199);
@@ -163,7 +163,7 @@ fn keys_of_sixteen_bytes_are_found() {
     }
 }
 
-/// A layer over a single unit has a single unit, too: no pile of them meets a budget that is smaller.
+/// A layer over a single page has a single page, too: no pile of them meets a budget that is smaller.
 #[test]
 fn a_root_that_is_to_take_nothing_is_as_small_as_it_can_be() {
     let keys = words(2000, &mut Random::new(9));

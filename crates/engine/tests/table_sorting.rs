@@ -1,5 +1,6 @@
-//! Goal: records in any order become the table that sorted ones would have made, and nothing is left of a sort that fails.
-//! Method: shuffled records through budgets that force runs, against the reference of the test kit; faults at every call.
+//! Tests of the sorting writer. Goal: unsorted records give the same table as sorted ones, and a failed sort leaves
+//! nothing behind. Method: shuffled records with budgets that force runs, compared with the reference of the test kit;
+//! faults at every call.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -105,17 +106,17 @@ fn versions_come_by_key_and_then_newest_first() {
         versions.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
     }
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { tagged: true, block_bytes: Some(512), ..WriteOptions::default() };
+    let options = WriteOptions { versioned: true, block_bytes: Some(512), ..WriteOptions::default() };
     let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
     for (key, suffix) in &versions {
-        writer.append_tagged(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
+        writer.append_version(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
     }
     writer.finish().unwrap();
     let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
     let stored: Vec<(Vec<u8>, Vec<u8>)> = table.iter().map(Result::unwrap).collect();
     let expected: Vec<_> = sorted.iter().map(|(key, suffix)| (key.to_vec(), suffix.to_le_bytes().to_vec())).collect();
     assert_eq!(stored, expected);
-    assert_eq!(table.get_tagged(b"a", 100).unwrap(), Some((1, 99, 99_u64.to_le_bytes().to_vec())));
+    assert_eq!(table.get_version(b"a", 100).unwrap(), Some((1, 99, 99_u64.to_le_bytes().to_vec())));
 }
 
 #[test]

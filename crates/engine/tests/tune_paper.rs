@@ -1,4 +1,4 @@
-//! The numbers that the AirIndex paper states come out of our cost model and our nodes.
+//! Tests that the cost model and the nodes reproduce the figures stated in the AirIndex paper.
 
 use ogive::Result;
 use ogive::io::Profile;

@@ -1,10 +1,11 @@
-//! The search finds designs as good as brute force over all designs of up to two layers, at a fraction of the work.
+//! Tests that the search finds designs as good as brute force over all designs of up to two layers, with a fraction of
+//! the work.
 
 mod tune_support;
 
 use ogive::Result;
 use ogive::io::Profile;
-use ogive::tune::{Builder, DesignRequest, Options, Problem, tune};
+use ogive::tune::{Builder, DesignRequest, Problem, SearchOptions, tune};
 use tune_support::{keys, row_of};
 
 fn builders(child_bytes: u64) -> Vec<Builder> {
@@ -60,7 +61,7 @@ fn judging_by_stretches_loses_little() -> Result<()> {
         for shape in ["lognormal", "uniform", "steps", "clusters"] {
             let row = row_of(&keys(shape, 1_000_000, 4), 31, 512);
             let judged = tune(&row, &Problem::new(&profile));
-            let options = Options { exact_children: usize::MAX, ..Options::default() };
+            let options = SearchOptions { exact_children: usize::MAX, ..SearchOptions::default() };
             let exact = tune(&row, &Problem { options, ..Problem::new(&profile) });
             assert!(
                 judged.cost.total_us <= 1.01 * exact.cost.total_us,

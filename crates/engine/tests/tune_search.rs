@@ -1,10 +1,10 @@
-//! What the search decides: where it stops, what it leaves out, and how designs fare on storage they were not made for.
+//! Tests of the search: its stop rule, its pruning, and the cost of designs on storage that they were not tuned for.
 
 mod tune_support;
 
 use ogive::Result;
 use ogive::io::{Profile, ProfilePoint};
-use ogive::tune::{Builder, BuilderKind, Caching, DesignRequest, Options, Problem, Row, assess, tune};
+use ogive::tune::{Builder, BuilderKind, Caching, DesignRequest, LevelInput, Problem, SearchOptions, assess, tune};
 use tune_support::{keys, row_of};
 
 #[test]
@@ -77,7 +77,7 @@ fn only_the_builders_that_are_asked_for_are_used() -> Result<()> {
     let profile = Profile::named("nvme")?;
     let mut costs_us = Vec::new();
     for kind in BuilderKind::ALL {
-        let options = Options { builders: vec![kind], ..Options::default() };
+        let options = SearchOptions { builders: vec![kind], ..SearchOptions::default() };
         let design = tune(&row, &Problem { options, ..Problem::new(&profile) });
         for layer in &design.layers {
             let used = match layer.builder {
@@ -101,7 +101,7 @@ fn following_more_candidates_never_loses() -> Result<()> {
     let row = row_of(&keys("steps", 300_000, 3), 31, 512);
     let profile = Profile::affine("near", 2.0, 500.0, 1)?;
     let cost_us = |top_k| {
-        let options = Options { top_k, ..Options::default() };
+        let options = SearchOptions { top_k, ..SearchOptions::default() };
         tune(&row, &Problem { options, ..Problem::new(&profile) }).cost.total_us
     };
     let costs_us = [1, 2, 5, 20].map(cost_us);
@@ -116,7 +116,7 @@ fn a_b_tree_has_pages_of_255_and_a_root_of_one_page() -> Result<()> {
     let design = DesignRequest::Btree.build(&row, &Problem::new(&profile));
     let nodes: Vec<u64> = design.report().iter().map(|layer| layer.nodes).collect();
     assert_eq!(nodes, [4_688, 19], "37,500 blocks of 512 B, read 8 at a time; 19 pages of up to 255");
-    assert_eq!(design.layers[0].units().len(), 19);
+    assert_eq!(design.layers[0].pages().len(), 19);
     assert_eq!((design.reads[0].max_bytes(), design.reads[1].max_bytes()), (4_096, 4_096));
     Ok(())
 }
@@ -128,8 +128,8 @@ fn a_pgm_index_has_one_node_or_one_unit_of_them_on_top() -> Result<()> {
     for error_keys in [1, 16, 64, 4096] {
         let problem = Problem { keys_per_child: 8.0, ..Problem::new(&profile) };
         let design = DesignRequest::Pgm { error_keys }.build(&row, &problem);
-        let root = design.layers.last().map(|root| (root.node_count(), root.units().len()));
-        assert!(root.is_some_and(|(_, units)| units == 1), "{error_keys}: {:?}", design.report());
+        let root = design.layers.last().map(|root| (root.node_count(), root.pages().len()));
+        assert!(root.is_some_and(|(_, pages)| pages == 1), "{error_keys}: {:?}", design.report());
         let window = 2 * error_keys.div_ceil(8) + 2;
         assert!(design.reads[0].mean_bytes() <= (window * 512) as f64, "{error_keys}: {:?}", design.report());
     }
@@ -176,7 +176,7 @@ fn the_coded_design_reads_one_block() -> Result<()> {
 #[test]
 fn the_assessment_is_an_upper_bound_for_what_tuning_finds() -> Result<()> {
     for shape in ["uniform", "lognormal", "steps", "clusters"] {
-        let row: Row = row_of(&keys(shape, 300_000, 3), 31, 512);
+        let row: LevelInput = row_of(&keys(shape, 300_000, 3), 31, 512);
         for name in Profile::names() {
             let profile = Profile::named(name)?;
             let tuned = tune(&row, &Problem::new(&profile));

@@ -1,11 +1,11 @@
-//! Whatever the search returns is a valid index: simulated look-ups find every key's block within what they read, and
-//! their mean cost is the cost that the design states.
+//! Tests that every design that the search returns is valid: simulated lookups find each key's block within the stated
+//! reads, and their mean cost is the cost that the design states.
 
 mod tune_support;
 
 use ogive::Result;
 use ogive::io::Profile;
-use ogive::tune::{Caching, Design, DesignRequest, Objective, Options, Problem, Row, tune};
+use ogive::tune::{Caching, Design, DesignRequest, LevelInput, Objective, Problem, SearchOptions, tune};
 use ogive_model::Fence;
 use tune_support::{keys, look_up, probes, row_of};
 
@@ -26,7 +26,7 @@ const REQUESTS: [&str; 12] = [
 ];
 
 /// Mean cost after opening of simulated look-ups of `keys`, in microseconds.
-fn simulated_us(design: &Design, row: &Row, keys: &[u64], profile: &Profile) -> f64 {
+fn simulated_us(design: &Design, row: &LevelInput, keys: &[u64], profile: &Profile) -> f64 {
     let probes = probes(design);
     let cost = |&key: &u64| look_up(design, row, &probes, key).iter().map(|&bytes| profile.time_us(bytes)).sum::<f64>();
     keys.iter().map(cost).sum::<f64>() / keys.len() as f64
@@ -80,8 +80,8 @@ fn absent_keys_are_led_to_a_block_that_proves_them_absent() -> Result<()> {
     Ok(())
 }
 
-fn nasty_rows() -> Vec<(&'static str, Row)> {
-    let row = |first: u64, fences: Vec<(u64, u64)>| Row {
+fn nasty_rows() -> Vec<(&'static str, LevelInput)> {
+    let row = |first: u64, fences: Vec<(u64, u64)>| LevelInput {
         first,
         fences: fences.into_iter().map(|(low, high)| Fence { low, high }).collect(),
         child_bytes: 4096,
@@ -204,7 +204,7 @@ fn threads_and_partitions_do_not_change_what_is_found() -> Result<()> {
     let row = row_of(&keys("clusters", 100_000, 5), 31, 512);
     let profile = Profile::named("optane")?;
     let one = tune(&row, &Problem::new(&profile));
-    let options = Options { threads: 3, ..Options::default() };
+    let options = SearchOptions { threads: 3, ..SearchOptions::default() };
     assert_eq!(tune(&row, &Problem { options, ..Problem::new(&profile) }), one);
     Ok(())
 }
@@ -214,7 +214,7 @@ fn layers_built_in_partitions_are_valid_and_hardly_larger() -> Result<()> {
     let keys = keys("clusters", 100_000, 5);
     let row = row_of(&keys, 31, 512);
     let profile = Profile::named("optane")?;
-    let options = Options { threads: 2, partition_children: 700, ..Options::default() };
+    let options = SearchOptions { threads: 2, partition_children: 700, ..SearchOptions::default() };
     let parts = Problem { options, ..Problem::new(&profile) };
     for request in
         REQUESTS.into_iter().chain(["layers=1,builder=coded,lambda=1536", "layers=1,builder=gband,lambda=2048"])

@@ -1,22 +1,23 @@
-//! Bands: lines with a window, as long as a window allows, or as narrow as a group allows.
+//! Band nodes: lines with an error window, either as long as a given window allows or as narrow as a given group
+//! allows.
 
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW, OFFSET_WINDOWS, fit, offset_step, storable_window};
-use crate::stretch::{Part, Rule, stretch};
+use crate::greedy::{LineConstraint, Part, greedy_nodes};
+use crate::line::{LineNode, OFFSET_WINDOWS, WINDOW_CHILDREN_MAX, fit, offset_step, storable_window};
 
-/// Greedy band: as many fences a node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
+/// Greedy band: as many fences per node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
 ///
 /// ```text
 ///   fences   o  o  o  o       o      o      o           one line for the first four, another for the rest
 /// ```
 ///
-/// A line must lead to both children of a fence from every coordinate in the gap between them, so a window of 1 bridges no
-/// gap that has room for an absent key: it makes a node of each run of dense keys. A node covers at least one fence.
+/// A line must lead to both children of a fence for every key in the gap between them, so a window of 1 cannot bridge a
+/// gap with room for an absent key: it gives one node for each run of dense keys. A node covers at least one fence.
 ///
 /// Whether a line exists is decided exactly, in integers; then slope and offset are rounded to their stored form and
-/// measured again, and a node that the rounding broke is cut where it broke.
+/// measured again, and a node that is invalidated by the rounding is split there.
 ///
-/// Source: AirIndex, Appendix A.1 (GBand). The order of time is O(n).
+/// Source: AirIndex, Appendix A.1 (GBand). Takes O(n) time.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, band};
@@ -26,17 +27,17 @@ use crate::stretch::{Part, Rule, stretch};
 /// assert_eq!((nodes.len(), nodes[0].window), (1, 2));
 /// ```
 pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
-    let window = window_children.clamp(1, MAX_WINDOW);
+    let window = window_children.clamp(1, WINDOW_CHILDREN_MAX);
     let storable = (1..=window).rev().find(|&shorter| storable_window(shorter) <= window);
-    stretch(run, Rule::Window(storable.unwrap_or(1)))
+    greedy_nodes(run, LineConstraint::Window(storable.unwrap_or(1)))
 }
 
-/// Equal band: groups of `children_per_node` children, and for each the line whose window is least.
+/// Equal band: groups of `children_per_node` children, each with the line of least window.
 ///
-/// Where equal keys cross the border of a group, it ends behind their run. A group that no line serves within [`MAX_WINDOW`]
-/// is halved.
+/// If equal keys cross the border of a group, the group ends after them. A group for which no line has a window within
+/// [`MAX_WINDOW`] is halved.
 ///
-/// Source: AirIndex, Appendix A.1 (EBand). The order of time is O(n).
+/// Source: AirIndex, Appendix A.1 (EBand). Takes O(n) time.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, band};
@@ -48,7 +49,7 @@ pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
 pub fn equal(run: &FenceRun<'_>, children_per_node: u64) -> Vec<LineNode> {
     let length = usize::try_from(children_per_node.max(1)).unwrap_or(usize::MAX);
     let mut nodes = Vec::with_capacity(run.fences.len() / length + 1);
-    let mut narrowest = Narrowest::default();
+    let mut narrowest = NarrowestLine::default();
     let mut next = Part::first(run);
     while let Some(part) = next {
         let mut end = run.border_from(part.from.saturating_add(length));
@@ -66,36 +67,36 @@ pub fn equal(run: &FenceRun<'_>, children_per_node: u64) -> Vec<LineNode> {
 
 /// The line of least width between two chains of corners.
 #[derive(Debug, Default)]
-struct Narrowest {
-    /// Distances from the start at which child `k` must still be in the window; it always is for the last.
+struct NarrowestLine {
+    /// Distances from the start at which child `k` must still be in the window; always the case for the last.
     lefts: Vec<f64>,
-    /// Distances at which child `k + 1` must already be; fewer, if the next node answers for the last ones.
+    /// Distances at which child `k + 1` must already be in the window; fewer, if the next node covers the last ones.
     rights: Vec<f64>,
 }
 
 /// A lower bound of the window, linear in the slope.
 #[derive(Clone, Copy, Debug)]
-struct Cut {
+struct WidthBound {
     base: f64,
     gradient: f64,
 }
 
-impl Cut {
-    /// From the two corners, each distance and rise, that touch the parallel lines around all.
+impl WidthBound {
+    /// From the two corners, each a distance and a rise, that touch the parallel lines around all.
     fn between(left: (f64, f64), right: (f64, f64)) -> Self {
-        Cut { base: right.1 - left.1, gradient: left.0 - right.0 }
+        WidthBound { base: right.1 - left.1, gradient: left.0 - right.0 }
     }
 
     fn at(self, slope: f64) -> f64 {
         self.base + self.gradient * slope
     }
 
-    fn meets(self, other: Cut) -> f64 {
+    fn meets(self, other: WidthBound) -> f64 {
         (self.base - other.base) / (other.gradient - self.gradient)
     }
 }
 
-impl Narrowest {
+impl NarrowestLine {
     /// The node of the children `part.from..end` of the run; `None` if its window is too long to be stored.
     fn line(&mut self, run: &FenceRun<'_>, part: Part, end: usize) -> Option<LineNode> {
         let span = part.span(run, end);
@@ -107,29 +108,29 @@ impl Narrowest {
         self.rights.clear();
         self.rights.extend(span.fences[..needed].iter().map(|fence| distance(fence.first_right())));
         let (slope, offset, width) = self.least_width();
-        let hint = (width as u64 + 1).min(MAX_WINDOW);
+        let hint = (width as u64 + 1).min(WINDOW_CHILDREN_MAX);
         let offset = 1.0 - offset - offset_step(hint) / 2.0;
-        fit(&span, part.first_child(run), slope as f32, offset, hint, MAX_WINDOW).ok()
+        fit(&span, part.first_child(run), slope as f32, offset, hint, WINDOW_CHILDREN_MAX).ok()
     }
 
-    /// The slope, not negative, with the closest parallel lines around all corners; how far the lower line lies above
-    /// the first child's floor at the start; and their distance.
+    /// The non-negative slope with the closest parallel lines around all corners; the height of the lower line above
+    /// the first child's floor at the start; and the distance of the lines.
     ///
-    /// The distance is a convex function of the slope, made of linear pieces that are each a lower bound of it everywhere.
-    /// Of those known, the last that falls and the last that rises meet at the next slope to look at, until the distance
-    /// there is no more than they say: cutting planes (Kelley, 1960). Few passes are needed, which read memory in order.
+    /// The distance is a convex, piecewise linear function of the slope, and each piece is a lower bound everywhere. Of
+    /// the known pieces, the last descending and the last ascending one intersect at the next slope to evaluate, until
+    /// the distance there equals their bound: cutting planes (Kelley, 1960). A few passes in memory order suffice.
     fn least_width(&self) -> (f64, f64, f64) {
         let (Some(&first_right), Some(&last_right)) = (self.rights.first(), self.rights.last()) else {
             return (0.0, 0.0, 0.0);
         };
         let (Some(&first_left), Some(&last_left)) = (self.lefts.first(), self.lefts.last()) else {
-            // One fence: the line need only reach the second child behind it.
+            // One fence: the line need only reach the second child after it.
             return if first_right > 0.0 { (1.5 / first_right, 0.0, 0.0) } else { (0.0, 0.0, 1.0) };
         };
-        let mut falling = Cut::between((first_left, 0.0), (last_right, self.rights.len() as f64));
-        let mut rising = Cut::between((last_left, self.lefts.len() as f64 - 1.0), (first_right, 1.0));
+        let mut falling = WidthBound::between((first_left, 0.0), (last_right, self.rights.len() as f64));
+        let mut rising = WidthBound::between((last_left, self.lefts.len() as f64 - 1.0), (first_right, 1.0));
         let mut best = (0.0, 0.0, falling.at(0.0));
-        for _ in 0..MOST_CUTS {
+        for _ in 0..BISECTION_STEPS_MAX {
             let slope = falling.meets(rising);
             if !slope.is_finite() || slope < 0.0 {
                 break;
@@ -151,22 +152,23 @@ impl Narrowest {
         best
     }
 
-    /// The greatest lower bound at this slope, and how far its lower line lies above the first child's floor at the start.
-    fn cut(&self, slope: f64) -> (Cut, f64) {
+    /// The greatest lower bound at this slope, and the height of its lower line above the first child's floor at the
+    /// start.
+    fn cut(&self, slope: f64) -> (WidthBound, f64) {
         let left = highest(&self.lefts, |x, rise| x * slope - rise);
         let right = highest(&self.rights, |x, rise| rise - x * slope);
         let (left, right) = ((self.lefts[left], left as f64), (self.rights[right], right as f64 + 1.0));
         let height = left.0 * slope - left.1;
-        let width = Cut::between(left, right);
+        let width = WidthBound::between(left, right);
         // A line far below the first child at its start can be stored only with a long window.
         let windows = OFFSET_WINDOWS as f64;
-        let depth = Cut { base: -left.1 / windows, gradient: left.0 / windows };
+        let depth = WidthBound { base: -left.1 / windows, gradient: left.0 / windows };
         (if depth.at(slope) > width.at(slope) { depth } else { width }, height)
     }
 }
 
-/// Passes after which a line is narrow enough; six or so are usual.
-const MOST_CUTS: usize = 40;
+/// Limit for the number of passes; about six are usual.
+const BISECTION_STEPS_MAX: usize = 40;
 
 /// The index of the corner with the greatest height.
 fn highest(distances: &[f64], height: impl Fn(f64, f64) -> f64) -> usize {

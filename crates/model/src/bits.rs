@@ -1,6 +1,6 @@
-//! Integers of a fixed width of bits, packed without gaps, least significant bit first.
+//! Bit-packed integers of a fixed width, least significant bit first.
 
-/// Appends integers of a given width to a growing buffer.
+/// A growing buffer of integers with given widths in bits.
 #[derive(Clone, Debug, Default)]
 pub struct BitWriter {
     bytes: Vec<u8>,
@@ -8,7 +8,7 @@ pub struct BitWriter {
 }
 
 impl BitWriter {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     pub fn new() -> Self {
         Self::default()
     }
@@ -32,18 +32,18 @@ impl BitWriter {
         }
     }
 
-    /// Bits appended so far.
+    /// Number of bits appended so far.
     pub fn bit_len(&self) -> u64 {
         self.bits
     }
 
-    /// The buffer, its last byte filled up with zeros.
+    /// The buffer, with its last byte padded with zeros.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Reads the integer of `width` bits (at most 64) that begins at bit `offset`; `None` past the end.
+/// Reads the integer of `width` bits (at most 64) at bit `offset`; `None` past the end.
 pub fn read(bytes: &[u8], offset: u64, width: u32) -> Option<u64> {
     if width == 0 {
         return Some(0);
@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8], offset: u64, width: u32) -> Option<u64> {
     let word = match source.first_chunk::<16>() {
         Some(word) => *word,
         None => {
-            // Near the end of the bytes: a copy of a length that is not known beforehand takes longer than all the rest.
+            // Near the end of the bytes: a copy of dynamic length takes longer than everything else.
             let mut word = [0_u8; 16];
             word[..span].copy_from_slice(source.get(..span)?);
             word

@@ -1,4 +1,5 @@
-//! Which lines pass above all floors and below all ceilings: exact, streaming, constant time a point on average.
+//! The lines that pass above all lower bounds and below all upper bounds: exact, streaming, in amortised constant time
+//! a point.
 
 use std::cmp::Ordering;
 
@@ -18,9 +19,9 @@ pub(crate) struct Corner {
 ///      ^   floors
 /// ```
 ///
-/// Corners come with `x` never falling. Only the corners that can still bound a line are kept: of those that bounded one
-/// when they came, the lower hull of the ceilings and the upper hull of the floors, each from its point of contact on. All comparisons are products of integers in
-/// 128 bits; heights stay within 2^61 of zero.
+/// Corners are added with non-decreasing `x`. Only corners that can still bound a line are kept: the lower hull of the
+/// ceilings and the upper hull of the floors, each from its point of contact on. All comparisons are products of
+/// integers in 128 bits; heights stay within 2^61 of zero.
 ///
 /// Source: O'Rourke, "An on-line algorithm for fitting straight lines between data ranges" (CACM 24, 1981), in the form
 /// with two hulls that the PGM-index uses (Ferragina and Vinciguerra, VLDB 2020, Section 2.1).
@@ -40,7 +41,7 @@ impl Corridor {
         self.flattest = None;
     }
 
-    /// Adds a floor; `false`, changing nothing, if no line is left above it.
+    /// Adds a floor; `false`, without a change, if no line is left above it.
     pub(crate) fn push_floor(&mut self, p: Corner) -> bool {
         if self.steepest.is_some_and(|line| height_against(p, line) == Ordering::Greater) || self.ceilings.blocks(p, 1)
         {
@@ -54,7 +55,7 @@ impl Corridor {
         true
     }
 
-    /// Adds a ceiling; `false`, changing nothing, if no line is left below it.
+    /// Adds a ceiling; `false`, without a change, if no line is left below it.
     pub(crate) fn push_ceiling(&mut self, p: Corner) -> bool {
         if self.flattest.is_some_and(|line| height_against(p, line) == Ordering::Less) || self.floors.blocks(p, -1) {
             return false;
@@ -66,7 +67,7 @@ impl Corridor {
         true
     }
 
-    /// A slope in the middle of those that rise and are possible.
+    /// A slope in the middle of the possible non-negative ones.
     pub(crate) fn middle_slope(&self) -> f64 {
         let flattest = self.flattest.map_or(0.0, slope).max(0.0);
         self.steepest.map_or(flattest, |line| (slope(line) + flattest) / 2.0).max(0.0)
@@ -79,7 +80,7 @@ impl Corridor {
         (least, self.ceilings.kept().iter().map(at_start).fold(f64::INFINITY, f64::min))
     }
 
-    /// The least and greatest slope of the lines that have height `offset` at distance 0.
+    /// The least and greatest slope of the lines with height `offset` at distance 0.
     pub(crate) fn slopes(&self, offset: f64) -> (f64, f64) {
         let slope = |p: &Corner| (p.y as f64 - offset) / p.x as f64;
         let beyond = |p: &&Corner| p.x > 0;
@@ -88,11 +89,11 @@ impl Corridor {
     }
 }
 
-/// A convex chain of corners with `x` rising.
+/// A convex chain of corners with ascending `x`.
 #[derive(Debug, Default)]
 pub(crate) struct Hull {
     corners: Vec<Corner>,
-    /// Corners before this one can bound no line any more.
+    /// Corners before this one can no longer bound a line.
     head: usize,
 }
 
@@ -124,12 +125,12 @@ impl Hull {
         self.corners.push(p);
     }
 
-    /// Whether the last corner stands at the same `x` on the wrong side of `p`; `side` is 1 if `p` must lie below.
+    /// Whether the last corner has the same `x` and lies on the wrong side of `p`; `side` is 1 if `p` must lie below.
     fn blocks(&self, p: Corner, side: i64) -> bool {
         self.kept().last().is_some_and(|last| last.x == p.x && p.y * side > last.y * side)
     }
 
-    /// The corner left of `p` from which the line to `p` is steepest (`Greater`) or flattest (`Less`), forgetting those
+    /// The corner left of `p` from which the line to `p` is steepest (`Greater`) or flattest (`Less`); drops those
     /// before it.
     fn contact(&mut self, p: Corner, wanted: Ordering) -> Option<Corner> {
         let mut best = *self.corners.get(self.head).filter(|corner| corner.x < p.x)?;
@@ -145,13 +146,13 @@ impl Hull {
     }
 }
 
-/// Height of `p` against the line through two corners, the first of them left of the second.
+/// The height of `p` relative to the line through two corners, the first of them left of the second.
 fn height_against(p: Corner, (a, b): (Corner, Corner)) -> Ordering {
     // `p` never lies left of `b`, and `b` is right of `a`.
     product(p.y - a.y, apart(a, b)).cmp(&product(b.y - a.y, apart(a, p)))
 }
 
-/// Positive where the path a, b, c turns up at b.
+/// Positive if the path a, b, c turns up at b.
 pub(crate) fn turn(a: Corner, b: Corner, c: Corner) -> i128 {
     product(c.y - b.y, apart(a, b)) - product(b.y - a.y, apart(b, c))
 }

@@ -1,4 +1,4 @@
-//! FMCD: a line that spreads keys over slots with few in the same one, as LIPP and AULID use it.
+//! FMCD: a line that spreads keys over slots with few conflicts, as in LIPP and AULID.
 
 /// A line from keys to slots.
 ///
@@ -11,28 +11,29 @@
 ///       +---------------- key
 /// ```
 ///
-/// The subtraction is one of integers, and exact; conversion, product and sum are single IEEE operations, each of them monotone.
-/// So every machine computes the same slot, and a greater key never has a lower slot, whatever the rounding: a key that is
-/// absent from a node lies between the slots of its neighbours. The line is a *hint* only in how evenly it spreads; where a key lies
-/// is decided by the line itself, with the very arithmetic of [`Self::slot`].
+/// The subtraction is exact, in integers; conversion, product and sum are single IEEE operations, each of them
+/// monotone. Every machine therefore computes the same slot, and a greater key never has a lower slot: a key that is
+/// absent from a node lies between the slots of its neighbours. The line is approximate only in how evenly it spreads
+/// keys; the position of a key is determined by the line itself, with the arithmetic of [`Self::slot`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlotLine {
-    /// Slots for each unit of key; not negative.
+    /// Slots per unit of key; not negative.
     pub slope: f64,
-    /// Slot of the first key, before it is cut off; may be far below 0.
+    /// Unclipped slot of the first key; may be far below 0.
     pub intercept: f64,
 }
 
 impl SlotLine {
-    /// The slot of a key that lies `distance` above the first, which is 0 for keys below it. Total: parameters that make no
-    /// sense, as a damaged file may hold them, lead to some slot below `slots` (to slot 0 where there are none).
+    /// The slot of a key at `distance` above the first, which is 0 for smaller keys. Total: corrupt parameters lead to
+    /// some slot below `slots` (to slot 0 if there are none).
     #[inline]
     pub fn slot(&self, distance: f64, slots: u64) -> u64 {
-        // The conversion rounds toward zero, takes what is negative or not a number to 0, and what is too great to the greatest.
+        // The conversion rounds toward zero, maps negative numbers and NaN to 0, and saturates.
         ((self.slope * distance + self.intercept) as u64).min(slots.saturating_sub(1))
     }
 
-    /// Whether slots never fall as keys rise, and the parameters are numbers: holds for all that [`fit`] returns.
+    /// Whether slots never decrease as keys increase, and the parameters are numbers: holds for every result of
+    /// [`fit`].
     pub fn is_monotone(&self) -> bool {
         self.slope.is_finite() && self.slope >= 0.0 && self.intercept.is_finite()
     }
@@ -44,27 +45,29 @@ impl SlotLine {
     }
 }
 
-/// Added to the distance that a slot spans, so that it is never 0: integer keys that differ lie a million times as far apart.
-const LEAST_SPAN: f64 = 1e-6;
+/// Added to the distance that a slot spans, so that it is never 0: different integer keys are a million times as far
+/// apart.
+const SPAN_MIN_RATIO: f64 = 1e-6;
 
-/// The Fastest Minimum Conflict Degree algorithm: a line that puts `keys` keys into `slots` slots, with the number of keys in the
-/// fullest slot, the *conflict degree*, about as small as a line can make it. Takes O(`keys`).
+/// The Fastest Minimum Conflict Degree algorithm: a line that maps `keys` keys to `slots` slots, with a nearly minimal
+/// number of keys in the fullest slot, the *conflict degree*. Takes O(`keys`) time.
 ///
-/// `gap(i, j)`, for `i <= j`, is key `j` less key `i`: subtracted in integers, then converted. Keys ascend and may repeat.
+/// `gap(i, j)`, for `i <= j`, is key `j` minus key `i`: subtracted in integers, then converted. Keys ascend and may
+/// repeat.
 ///
-/// A line that spans the distance `U` with one slot has a conflict degree of at most `D` if any `D + 1` neighbours span `U` or
-/// more. The wider the middle of the keys is stretched, the smaller `U`; leaving `D` keys at each end to the outermost slots costs
-/// nothing. So `D` is raised from 1 until
+/// A line with slots that span the distance `U` has a conflict degree of at most `D` if any `D + 1` neighbours span at
+/// least `U`. `U` is the smaller, the more slots the middle of the keys gets, and `D` keys at each end may share the
+/// outermost slots. So `D` is raised from 1 until
 ///
 /// ```text
 ///   U(D) = (key[n - 1 - D] - key[D]) / (L - 2)  <=  key[i + D] - key[i]   for all i
 /// ```
 ///
-/// Since `U` only falls as `D` rises, what held for the keys before `i` goes on to hold, and one pass suffices. If `D` grows beyond a
-/// third of the keys, a line through the points at one and two thirds is taken instead.
+/// `U` only decreases as `D` increases, so a condition that held for the keys before `i` still holds, and one pass
+/// suffices. If `D` exceeds a third of the keys, a line through the points at one and two thirds is used instead.
 ///
-/// Beyond the paper: whenever the first and the last key differ and there are two slots, these two keys lie in different slots, so that
-/// building a child for each slot comes to an end.
+/// Beyond the paper: if the first and the last key differ and there are at least two slots, these two keys get
+/// different slots, so that building a child for each slot terminates.
 ///
 /// Source: LIPP (Wu et al., VLDB 2021), Section 4.1, Algorithm 3.
 ///
@@ -88,15 +91,15 @@ pub fn fit(keys: usize, slots: u64, gap: impl Fn(usize, usize) -> f64) -> SlotLi
         .unwrap_or_default()
 }
 
-/// The line of the least `D`; `None` where it exceeds a third of the keys.
+/// The line of the least `D`; `None` if it exceeds a third of the keys.
 fn least_conflict(keys: usize, slots: u64, gap: &impl Fn(usize, usize) -> f64) -> Option<SlotLine> {
-    // With fewer keys the middle is a single key or none: nothing to stretch.
-    const FEWEST_KEYS: usize = 4;
+    // With fewer keys the middle is at most a single key.
+    const CONFLICT_KEYS_MIN: usize = 4;
     let middle_slots = slots.saturating_sub(2).max(1) as f64;
-    let span = |degree: usize| gap(degree, keys - 1 - degree) / middle_slots + LEAST_SPAN;
+    let span = |degree: usize| gap(degree, keys - 1 - degree) / middle_slots + SPAN_MIN_RATIO;
     let mut degree = 1;
     let mut key = 0;
-    if keys < FEWEST_KEYS {
+    if keys < CONFLICT_KEYS_MIN {
         return None;
     }
     while key + degree < keys {
@@ -121,7 +124,7 @@ fn through_thirds(keys: usize, slots: u64, gap: &impl Fn(usize, usize) -> f64) -
     SlotLine::through(point((keys - 1) / 3), point(((keys - 1) * 2 / 3).min(keys - 2)))
 }
 
-/// The number of keys in the fullest slot. `distance(i)` is key `i` less the first key, as for [`fit`].
+/// The number of keys in the fullest slot. `distance(i)` is key `i` minus the first key, as for [`fit`].
 pub fn conflict_degree(keys: usize, slots: u64, line: SlotLine, distance: impl Fn(usize) -> f64) -> usize {
     let (mut fullest, mut start, mut slot) = (0, 0, 0);
     for i in 0..keys {

@@ -1,17 +1,20 @@
-//! Learning a position from a key: nodes of learned and exact indexes as pure functions, without I/O or dependencies.
+//! Learned and exact index nodes as pure functions from a key to a position, without I/O or dependencies.
 //!
-//! A sorted file is a row of *children* (blocks of data, or units of an index layer), and between two neighbours lies a
-//! [`Fence`]. A node answers one question: which children may hold coordinate `x`? Two kinds of node answer it:
+//! An index leads a key to a range of *children* (blocks of data, or pages of an index layer). Between two neighbouring
+//! children lies a [`Fence`]. A node answers one question: which children may hold key `x`? There are two kinds of
+//! nodes:
 //!
-//! * **proofs** ([`step`], [`coded`], and [`inner`] for trees that are updated): exact separators; a look-up trusts them, for absent
-//!   keys too;
-//! * **hints** ([`mod@line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
-//!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
+//! * **exact** nodes ([`step`], [`coded`], and [`inner`] for updatable trees): separators that a lookup can trust, even
+//!   for absent keys;
+//! * **approximate** nodes ([`mod@line`], built by [`band`], [`plr`] and [`pla`]): a line and an error window, which
+//!   was measured when the node was built, with the arithmetic of lookups on the stored parameters; a reader still
+//!   verifies what it read.
 //!
-//! [`pgm`], [`radix_spline`] and [`rmi`] are whole structures of hints for a row that is searched from memory; what they have in
-//! common is [`Locate`], and [`tuning`] chooses their settings. [`sampled`] makes a row of every so many-th key.
+//! [`pgm`], [`radix_spline`] and [`rmi`] are complete structures of approximate nodes for searches in memory;
+//! [`Locate`] is their common interface, and [`tuning`] chooses their parameters. [`sampled`] reduces a sequence to
+//! every n-th key.
 //!
-//! Apart from all, [`fmcd`] lays keys out: its line does not say where a key lies, it decides it.
+//! [`fmcd`] is different: its line does not approximate where a key lies, it determines it.
 
 pub mod band;
 pub mod bits;
@@ -20,6 +23,7 @@ pub mod coded;
 mod corridor;
 mod fence;
 pub mod fmcd;
+mod greedy;
 pub mod inner;
 pub mod line;
 mod locate;
@@ -33,9 +37,8 @@ mod run;
 pub mod sampled;
 mod segment;
 pub mod step;
-mod stretch;
 pub mod tuning;
 
 pub use fence::Fence;
-pub use locate::{Forward, Locate, mean_window_children};
+pub use locate::{ForwardWalk, Locate, mean_window_children};
 pub use run::FenceRun;

@@ -1,40 +1,41 @@
-//! What structures in memory have in common: windows of children, by descent from the root or by a walk along the leaves.
+//! Lookups in resident structures: windows of children, by descent from the root or by a walk along the leaves.
 
 use crate::Fence;
 use std::ops::RangeInclusive;
 
-/// A learned structure over one row of children, whole in memory.
+/// A learned structure over a sequence of children, entirely in memory.
 ///
 /// ```text
 ///   root            descent: for coordinates in any order
-///     '-- leaves    walk: coordinates that rise need no descent; see `Forward`
+///     '-- leaves    walk: coordinates that rise need no descent; see `ForwardWalk`
 ///           '-- window of children
 /// ```
 ///
-/// The row is given as the fences between its children: `n` fences, `n + 1` children. A child is whatever the caller reads
-/// at once: a block, or a single key. A window holds every child that its coordinate may lie in, for coordinates that are
-/// present and absent: this was measured when the structure was built, with the arithmetic of the look-up (differences in
-/// integers, then single IEEE operations that are monotone). In a run of equal coordinates that fills several children, a
-/// window leads to the child where the run begins.
+/// The sequence is given by the fences between its children: `n` fences, `n + 1` children. A child is whatever the
+/// caller reads at once: a block, or a single key. A window holds every child that may hold its key, whether present or
+/// absent: this was measured when the structure was built, with the arithmetic of lookups (integer differences, then
+/// single IEEE operations, which are monotone). For a run of equal keys that fills several children, a window leads to
+/// the child where the run begins.
 ///
-/// A structure knows what it was built from and not what became of it: it is a hint, and who reads checks what was read.
+/// A structure describes what it was built from, not later changes: it is approximate, and readers verify what they
+/// read.
 pub trait Locate {
-    /// Children of the row, at least one.
+    /// Number of children, at least one.
     fn children(&self) -> u64;
 
-    /// Leaf models, at least one.
+    /// Number of leaf models, at least one.
     fn leaves(&self) -> usize;
 
-    /// The leaf that answers for `x`, by descent from the root.
+    /// The leaf that covers `x`, by descent from the root.
     fn leaf_of(&self, x: u64) -> usize;
 
-    /// The leaf that answers for `x`, walking on from `leaf`, which answers for a coordinate that is not greater.
+    /// The leaf that covers `x`, by a walk from `leaf`, which covers a key that is not greater.
     fn leaf_from(&self, leaf: usize, x: u64) -> usize;
 
-    /// The children that may hold `x`, for which `leaf` answers.
+    /// The children that may hold `x`, which is covered by `leaf`.
     fn window_in(&self, leaf: usize, x: u64) -> RangeInclusive<u64>;
 
-    /// Memory that the structure takes.
+    /// Memory use in bytes.
     fn resident_bytes(&self) -> u64;
 
     /// The children that may hold `x`.
@@ -43,30 +44,30 @@ pub trait Locate {
     }
 }
 
-/// A walk along the leaves for coordinates that rise.
+/// A walk along the leaves for ascending keys.
 ///
-/// Source: Chesetti and Pandey, "Evaluating Learned Indexes for External-Memory Joins" (2024), Section 4.1, Optimization 1.
-/// Their second optimisation, a window that never begins before what was found last, is the caller's: only the caller knows
-/// what was found.
+/// Source: Chesetti and Pandey, "Evaluating Learned Indexes for External-Memory Joins" (2024), Section 4.1,
+/// Optimization 1. Their second optimisation, a window that never begins before the last match, is left to the caller,
+/// who knows the matches.
 ///
 /// ```
-/// use ogive_model::{Fence, Forward, Locate, pgm};
+/// use ogive_model::{Fence, ForwardWalk, Locate, pgm};
 /// let fences: Vec<Fence> = (1..10_000).map(|i| Fence { low: i * i - 1, high: i * i }).collect();
 /// let pgm = pgm::Pgm::build(&fences, 2, 4);
-/// let mut forward = Forward::default();
+/// let mut forward = ForwardWalk::default();
 /// for x in (0..100_000_000).step_by(99_991) {
 ///     assert_eq!(forward.window(&pgm, x), pgm.window(x));
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Forward {
+pub struct ForwardWalk {
     leaf: usize,
     last: u64,
 }
 
-impl Forward {
-    /// The children of `structure` that may hold `x`. Coordinates may repeat; one that is smaller than the last is found by
-    /// descent. A walk belongs to one structure: with another one in between, the answers may be wrong.
+impl ForwardWalk {
+    /// The children of `structure` that may hold `x`. Keys may repeat; one that is smaller than the last is found by
+    /// descent. A walk belongs to one structure: with another one in between, results may be wrong.
     pub fn window(&mut self, structure: &impl Locate, x: u64) -> RangeInclusive<u64> {
         self.leaf = if x < self.last { structure.leaf_of(x) } else { structure.leaf_from(self.leaf, x) };
         self.last = x;
@@ -74,12 +75,12 @@ impl Forward {
     }
 }
 
-/// Children in the window of a look-up, on average over the first and last coordinates of the children.
+/// Mean number of children in the window of a lookup, over the first and last keys of the children.
 pub fn mean_window_children(structure: &impl Locate, fences: &[Fence]) -> f64 {
-    let mut forward = Forward::default();
+    let mut forward = ForwardWalk::default();
     let (mut sum, mut count) = (0.0, 0.0);
     for fence in fences {
-        // A run of equal coordinates has neither a last nor a first one here.
+        // A run of equal keys has neither a last nor a first one here.
         let ends = fence.separates().then_some([fence.low, fence.high]).into_iter().flatten();
         for x in ends {
             let window = forward.window(structure, x);
@@ -90,8 +91,8 @@ pub fn mean_window_children(structure: &impl Locate, fences: &[Fence]) -> f64 {
     if count > 0.0 { sum / count } else { 1.0 }
 }
 
-/// The last of the sorted `starts` that is not beyond `x`, at or after `from`: in steps that double, so that a near one is
-/// found in a moment.
+/// The last of the sorted `starts` that is at most `x`, at or after `from`: an exponential search, fast for near
+/// positions.
 pub(crate) fn last_from(leaves: usize, from: usize, x: u64, start: impl Fn(usize) -> u64) -> usize {
     let (mut low, mut step) = (from, 1);
     while low + step < leaves && start(low + step) <= x {
@@ -102,7 +103,7 @@ pub(crate) fn last_from(leaves: usize, from: usize, x: u64, start: impl Fn(usize
     last_between(low, high, x, start)
 }
 
-/// The last of the sorted starts in `low..high` that is not beyond `x`; `low` if all are.
+/// The last of the sorted starts in `low..high` that is at most `x`; `low` if all are greater.
 pub(crate) fn last_between(mut low: usize, mut high: usize, x: u64, start: impl Fn(usize) -> u64) -> usize {
     while low + 1 < high {
         let middle = low.midpoint(high);

@@ -1,11 +1,11 @@
-//! The PGM-index in memory: levels of optimal piecewise linear approximations, the lowest over the children.
+//! The resident PGM-index: levels of optimal piecewise linear approximations over a sorted sequence.
 
 use crate::line::LineNode;
 use crate::locate::{Locate, last_between, last_from};
 use crate::{Fence, FenceRun, pla};
 use std::ops::RangeInclusive;
 
-/// Error of the levels above the lowest, in nodes, that the authors' code takes.
+/// Error of the levels above the lowest, in nodes, as in the authors' code.
 pub const UPPER_ERROR: u64 = 4;
 
 /// Levels of lines, lowest first; each level leads to nodes of the one below, the lowest to children.
@@ -16,8 +16,8 @@ pub const UPPER_ERROR: u64 = 4;
 ///   levels[0]   o---o-----o-o--o----o            lines over the children
 /// ```
 ///
-/// Source: Ferragina and Vinciguerra, "The PGM-index" (VLDB 2020), Sections 2 and 2.2. A window of a line is measured, so it
-/// may be shorter than the error allows; the error is bounded by [`crate::line::MAX_WINDOW`].
+/// Source: Ferragina and Vinciguerra, "The PGM-index" (VLDB 2020), Sections 2 and 2.2. The window of a line is
+/// measured, so it may be shorter than the error allows; the error is bounded by [`crate::line::MAX_WINDOW`].
 ///
 /// ```
 /// use ogive_model::{Fence, Locate, pgm::Pgm};
@@ -33,8 +33,8 @@ pub struct Pgm {
 }
 
 impl Pgm {
-    /// Learns the children between the `fences`: lines that miss by at most `error_children`, levels above them that miss
-    /// by at most `upper_error` nodes, up to a level of one node.
+    /// Builds the structure for the children between the `fences`: lines with an error of at most `error_children`, and
+    /// levels above them with an error of at most `upper_error` nodes, up to a level of one node.
     pub fn build(fences: &[Fence], error_children: u64, upper_error: u64) -> Self {
         let mut levels = vec![pla::optimal(&FenceRun::whole(fences), error_children).into_boxed_slice()];
         while let Some(below) = levels.last().filter(|level| level.len() > 1) {
@@ -48,7 +48,7 @@ impl Pgm {
         Self { levels, children: fences.len() as u64 + 1 }
     }
 
-    /// Levels of lines, at least one.
+    /// Number of levels, at least one.
     pub fn height(&self) -> usize {
         self.levels.len()
     }
@@ -58,7 +58,7 @@ impl Pgm {
     }
 }
 
-/// The fence left of a node: exact, as the node answers for its start and for nothing below.
+/// The fence left of a node: exact, since the node covers its start and nothing below.
 fn fence_before(start: u64) -> Fence {
     Fence { low: start.saturating_sub(1), high: start }
 }
@@ -104,7 +104,7 @@ impl Locate for Pgm {
     }
 }
 
-/// The window of a node over a row of `children` children.
+/// The window of a node over `children` children.
 fn window_of(level: &[LineNode], node: usize, children: u64, x: u64) -> RangeInclusive<u64> {
     let last_child = level.get(node + 1).map_or(children.saturating_sub(1), |next| next.first_child);
     level.get(node).map_or(0..=last_child, |node| node.window(x, last_child))

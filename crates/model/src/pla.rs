@@ -1,14 +1,14 @@
-//! Optimal piecewise linear approximation, as in the PGM-index.
+//! Optimal piecewise linear approximation (PLA), as in the PGM-index.
 
 use crate::FenceRun;
 use crate::corridor::{Corner, Corridor};
+use crate::greedy::{LineConstraint, greedy_nodes};
 use crate::line::LineNode;
-use crate::stretch::{Rule, stretch};
 
-/// Lines that miss the first coordinate of each child by at most `error_children`, as few as possible; then the window of
-/// each is measured, about `2 * error_children + 2`.
+/// As few lines as possible with an error of at most `error_children` at the first key of each child; then the window
+/// of each is measured, about `2 * error_children + 2`.
 ///
-/// Source: PGM-index (Ferragina and Vinciguerra, VLDB 2020), Section 2.1. The order of time is O(n).
+/// Source: PGM-index (Ferragina and Vinciguerra, VLDB 2020), Section 2.1. Takes O(n) time.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, pla};
@@ -16,12 +16,12 @@ use crate::stretch::{Rule, stretch};
 /// assert_eq!(pla::optimal(&FenceRun::whole(&fences), 1).len(), 1);
 /// ```
 pub fn optimal(run: &FenceRun<'_>, error_children: u64) -> Vec<LineNode> {
-    stretch(run, Rule::Error(error_children))
+    greedy_nodes(run, LineConstraint::Error(error_children))
 }
 
-/// The least number of lines that miss none of the positions by more than `error`: a measure of how hard keys are.
+/// The least number of lines with an error of at most `error` at all positions: a measure of how hard keys are.
 ///
-/// Keys come sorted with rising positions; of equal keys only the first counts.
+/// Keys must be sorted, with ascending positions; of equal keys only the first counts.
 ///
 /// ```
 /// use ogive_model::pla;
@@ -59,19 +59,19 @@ pub fn segments(points: impl IntoIterator<Item = (u64, u64)>, error: u64) -> u64
 /// The longest line from a first point on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Longest {
-    /// How many points it serves.
+    /// Number of points it fits.
     pub points: usize,
-    /// Positions for each unit of distance; finite and not negative.
+    /// Positions per unit of distance; finite and not negative.
     pub slope: f64,
     /// Position at distance 0.
     pub offset: f64,
 }
 
-/// As many points from the first on as one line can serve with no position missed by more than `error`; the middle line of
-/// those that can. Point `k` stands at distance `distances[k]` from the first (so that the first distance is 0, and none is
-/// less than the one before) and has position `k`.
+/// Fits as many points from the first on as one line can within an error of `error`; returns the middle one of the
+/// possible lines. Point `k` is at distance `distances[k]` from the first (so the first distance is 0, and distances do
+/// not decrease) and has position `k`.
 ///
-/// The line is exact in the reals: whoever stores its parameters must measure what rounding does to it.
+/// The line is exact in real numbers: callers that store its parameters must measure the effect of rounding.
 ///
 /// ```
 /// use ogive_model::pla;
@@ -86,8 +86,8 @@ pub fn longest(distances: impl IntoIterator<Item = u64>, error: u64) -> Longest 
     let mut points = 0;
     for x in distances {
         let y = points as i64;
-        // Of the two corners the first one alone changes the lines that remain, if the second finds none: harmless, as
-        // they still serve the points before.
+        // If the second corner leaves no line, the first one alone changed the set of lines: harmless, as those still
+        // fit the points before.
         if !corridor.push_floor(Corner { x, y: y - slack }) || !corridor.push_ceiling(Corner { x, y: y + slack }) {
             break;
         }

@@ -1,11 +1,11 @@
-//! Greedy piecewise linear regression, as in Bourbon.
+//! Greedy piecewise linear regression (PLR), as in Bourbon.
 
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW, fit};
-use crate::stretch::Part;
+use crate::greedy::Part;
+use crate::line::{LineNode, WINDOW_CHILDREN_MAX, fit};
 
-/// Lines that miss the first coordinate of each child by at most `error_children`, taken greedily with a cone of constant
-/// size; then the window of each is measured, about `2 * error_children + 2`.
+/// Lines with an error of at most `error_children` at the first key of each child, chosen greedily with a cone of
+/// constant size; then the window of each is measured, about `2 * error_children + 2`.
 ///
 /// ```text
 ///                    .-- upper      Upper and lower line pass through one point, set by the first two children: where
@@ -14,11 +14,11 @@ use crate::stretch::Part;
 ///       -error  ^ pivot             the next line.
 /// ```
 ///
-/// Simpler than [`crate::pla::optimal`], which keeps hulls, at somewhat more lines. The cone is kept in f64: it only
+/// Simpler than [`crate::pla::optimal`], which keeps hulls, with somewhat more lines. The cone is kept in f64: it only
 /// proposes lines, whose windows are then measured.
 ///
 /// Source: Bourbon (Dai et al., OSDI 2020), Section 4.1, after Xie et al., "Maximum error-bounded piecewise linear
-/// representation for online stream approximation" (VLDB Journal 23, 2014). The order of time is O(n).
+/// representation for online stream approximation" (VLDB Journal 23, 2014). Takes O(n) time.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, plr};
@@ -26,13 +26,20 @@ use crate::stretch::Part;
 /// assert_eq!(plr::greedy(&FenceRun::whole(&fences), 1).len(), 1);
 /// ```
 pub fn greedy(run: &FenceRun<'_>, error_children: u64) -> Vec<LineNode> {
-    let error = error_children.min(MAX_WINDOW / 2) as f64;
+    let error = error_children.min(WINDOW_CHILDREN_MAX / 2) as f64;
     let mut nodes = Vec::new();
     let mut next = Part::first(run);
     while let Some(part) = next {
         let (mut end, slope, offset) = cone_from(run, part, error);
         let node = loop {
-            match fit(&part.span(run, end), part.first_child(run), slope, offset, 2 * error as u64 + 2, MAX_WINDOW) {
+            match fit(
+                &part.span(run, end),
+                part.first_child(run),
+                slope,
+                offset,
+                2 * error as u64 + 2,
+                WINDOW_CHILDREN_MAX,
+            ) {
                 Ok(node) => break node,
                 Err(_) => {
                     let shorter = part.halve(run, end);
@@ -51,14 +58,14 @@ pub fn greedy(run: &FenceRun<'_>, error_children: u64) -> Vec<LineNode> {
     nodes
 }
 
-/// The end of the longest part that one cone serves, and slope and offset of the cone's middle.
+/// The end of the longest part that one cone fits, and slope and offset of the cone's middle.
 fn cone_from(run: &FenceRun<'_>, part: Part, error: f64) -> (usize, f32, f64) {
     let children = run.fences.len() + usize::from(run.at_end);
     let mut cone = Cone::new(error);
     let mut end = part.from;
     while end < children {
         let goal = run.border_from(end + 1);
-        // The child behind the border belongs to this line only if the line goes on.
+        // The child after the border belongs to this line only if the line continues.
         let first = if end == part.from { Some(0.0) } else { part.distance_after(run, end) };
         if let Some(x) = first
             && !cone.push(x, (end - part.from) as f64)
@@ -68,7 +75,7 @@ fn cone_from(run: &FenceRun<'_>, part: Part, error: f64) -> (usize, f32, f64) {
         end = goal;
     }
     let (slope, offset) = cone.middle();
-    // Points are whole children: half a child more, so that rounding does not turn one into the child before.
+    // Points are whole children: half a child more, so that rounding does not turn one into the previous child.
     (end, slope, offset + 0.5)
 }
 
@@ -87,7 +94,7 @@ impl Cone {
         Cone { error, first: None, pivot: None, flattest: 0.0, steepest: f64::INFINITY }
     }
 
-    /// Narrows the cone to a point right of those before; `false`, changing nothing, if the cone misses it.
+    /// Narrows the cone by a point right of those before; `false`, without a change, if the cone misses it.
     fn push(&mut self, x: f64, y: f64) -> bool {
         let Some(first) = self.first else {
             self.first = Some((x, y));
@@ -106,7 +113,7 @@ impl Cone {
         true
     }
 
-    /// Slope and height at distance 0 of the line in the middle.
+    /// Slope, and height at distance 0, of the line in the middle.
     fn middle(&self) -> (f32, f64) {
         let steepest = if self.steepest.is_finite() { self.steepest } else { self.flattest };
         let slope = ((self.flattest + steepest) / 2.0) as f32;

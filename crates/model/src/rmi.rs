@@ -1,8 +1,9 @@
-//! RMI: a root model that picks one of many leaf models, which say where a key lies.
+//! The recursive model index (RMI): a root model that selects one of many leaf models, each of which predicts a
+//! position.
 
 use crate::Fence;
 use crate::locate::{Locate, mean_window_children};
-use crate::tuning::Tried;
+use crate::tuning::EvaluatedSetting;
 use std::ops::RangeInclusive;
 
 mod leaf;
@@ -10,42 +11,41 @@ mod least_squares;
 mod lines;
 mod root;
 
-use leaf::{End, Leaf};
+use leaf::{Leaf, LeafEnd};
 pub use lines::lines;
 use root::Root;
 pub use root::RootKind;
 
-/// Most leaf models of an RMI: 2 GiB of them.
-pub const MAX_LEAVES: usize = 1 << 26;
+/// Largest number of leaf models: 2 GiB of them.
+pub const LEAVES_MAX: usize = 1 << 26;
 
-/// The shape of an RMI.
+/// The parameters of an RMI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// Model at the root.
+pub struct RmiSetting {
+    /// The kind of root model.
     pub root: RootKind,
-    /// Linear models below it; at most [`MAX_LEAVES`].
+    /// Number of linear leaf models; at most [`MAX_LEAVES`].
     pub leaves: usize,
 }
 
-/// Two layers of models: the root says which leaf to ask, the leaf which children to search.
+/// Two layers of models: the root selects a leaf, the leaf predicts the children to search.
 ///
 /// ```text
 ///   x -> root -> leaf number -> line of the leaf -> child, less and plus what the leaf was measured to miss by
 /// ```
 ///
-/// The root rises with its coordinate in every step of its arithmetic, so that each leaf answers for one stretch of
-/// coordinates, whatever the rounding; what the stretch contains is all that the leaf has to be right for. A leaf is the
-/// regression line through the borders of its children; its errors are measured. A leaf with no border in its stretch leads
-/// to the one child, or the two, between which the stretch lies.
+/// The root is monotone in every step of its arithmetic, so each leaf covers one range of keys, whatever the rounding;
+/// the leaf only has to be correct for that range. A leaf is the regression line through the borders of its children,
+/// with measured errors. A leaf without a border in its range leads to the one or two children around it.
 ///
-/// Source: Kraska et al., "The Case for Learned Index Structures" (SIGMOD 2018), Section 3; with error bounds as in their
+/// Source: Kraska et al., "The Case for Learned Index Structures" (SIGMOD 2018), Section 3; with error bounds as in
 /// Section 3.4, but for absent keys too.
 ///
 /// ```
-/// use ogive_model::{Fence, Locate, rmi::{Rmi, RootKind, Setting}};
+/// use ogive_model::{Fence, Locate, rmi::{Rmi, RootKind, RmiSetting}};
 /// let keys: Vec<u64> = (0..100_000).map(|i| i * i).collect();
 /// let fences: Vec<Fence> = keys.windows(2).map(|pair| Fence { low: pair[0], high: pair[1] }).collect();
-/// let rmi = Rmi::build(&fences, Setting { root: RootKind::Linear, leaves: 1000 });
+/// let rmi = Rmi::build(&fences, RmiSetting { root: RootKind::Linear, leaves: 1000 });
 /// let window = rmi.window(keys[77_777]);
 /// assert!(window.contains(&77_777) && window.end() - window.start() < 10);
 /// ```
@@ -53,20 +53,20 @@ pub struct Setting {
 pub struct Rmi {
     root: Root,
     leaves: Box<[Leaf]>,
-    end: End,
+    end: LeafEnd,
     children: u64,
 }
 
 impl Rmi {
-    /// Learns the children between the `fences`.
-    pub fn build(fences: &[Fence], setting: Setting) -> Self {
-        let leaves = setting.leaves.clamp(1, MAX_LEAVES);
+    /// Builds the structure for the children between the `fences`.
+    pub fn build(fences: &[Fence], setting: RmiSetting) -> Self {
+        let leaves = setting.leaves.clamp(1, LEAVES_MAX);
         let root = Root::train(fences, setting.root, leaves);
         let (leaves, end) = leaf::train(fences, &root, leaves);
         Self { root, leaves, end, children: fences.len() as u64 + 1 }
     }
 
-    /// The model at the root.
+    /// The root model.
     pub fn root(&self) -> RootKind {
         self.root.kind()
     }
@@ -85,7 +85,7 @@ impl Locate for Rmi {
         self.root.leaf_of(x)
     }
 
-    /// There are no inner nodes to pass by: the root is one formula.
+    /// There are no inner nodes to skip: the root is a single formula.
     fn leaf_from(&self, _leaf: usize, x: u64) -> usize {
         self.root.leaf_of(x)
     }
@@ -100,19 +100,20 @@ impl Locate for Rmi {
     }
 }
 
-/// Children a leaf, at most, that the grid goes up to.
-const MOST_CHILDREN_PER_LEAF: usize = 1 << 12;
+/// Largest number of children per leaf in the grid.
+const CHILDREN_PER_LEAF_MAX: usize = 1 << 12;
 
-/// Tries every root with numbers of leaves that double from one for every 4,096 children to one for each, or to
-/// `most_leaves`: for [`crate::tuning::pareto`].
+/// Tries every root kind with numbers of leaves that double from one per 4,096 children to one per child, or to
+/// `most_leaves`, for [`crate::tuning::pareto`].
 ///
-/// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020): a grid of
-/// models and branching factors. Their search also prunes and refines; a row of blocks is short enough to try all.
-pub fn try_settings(fences: &[Fence], most_leaves: usize) -> Vec<Tried<Setting>> {
+/// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020): a grid
+/// of models and branching factors. Their search also prunes and refines; a sequence of blocks is short enough to try
+/// all.
+pub fn try_settings(fences: &[Fence], most_leaves: usize) -> Vec<EvaluatedSetting<RmiSetting>> {
     let mut tried = Vec::new();
     for setting in settings(fences.len() + 1, most_leaves) {
         let rmi = Rmi::build(fences, setting);
-        tried.push(Tried {
+        tried.push(EvaluatedSetting {
             setting,
             resident_bytes: rmi.resident_bytes(),
             search_width: mean_window_children(&rmi, fences),
@@ -121,10 +122,10 @@ pub fn try_settings(fences: &[Fence], most_leaves: usize) -> Vec<Tried<Setting>>
     tried
 }
 
-/// The grid of settings for a row of so many children.
-pub fn settings(children: usize, most_leaves: usize) -> impl Iterator<Item = Setting> {
-    let least = (children / MOST_CHILDREN_PER_LEAF).max(1).next_power_of_two();
-    let most = children.min(most_leaves).clamp(1, MAX_LEAVES);
+/// The grid of settings for a number of children.
+pub fn settings(children: usize, most_leaves: usize) -> impl Iterator<Item = RmiSetting> {
+    let least = (children / CHILDREN_PER_LEAF_MAX).max(1).next_power_of_two();
+    let most = children.min(most_leaves).clamp(1, LEAVES_MAX);
     let numbers = std::iter::successors(Some(least), |leaves| leaves.checked_mul(2)).take_while(move |&n| n <= most);
-    numbers.flat_map(|leaves| RootKind::ALL.map(|root| Setting { root, leaves }))
+    numbers.flat_map(|leaves| RootKind::ALL.map(|root| RmiSetting { root, leaves }))
 }

@@ -1,8 +1,8 @@
-//! A stretch of a row of children, as the builders take it.
+//! A run of fences: the input of the node builders.
 
 use crate::Fence;
 
-/// A run of neighbouring children and the fences between them: a whole row, or one part of it that is built on its own.
+/// A run of neighbouring children and the fences between them: the whole sequence, or a part that is built separately.
 ///
 /// ```text
 ///   start                                                        start of the next run
@@ -10,8 +10,8 @@ use crate::Fence;
 ///     first_child = 7, fences = [f0, f1, f2], at_end = false: owns the children 7, 8 and 9
 /// ```
 ///
-/// The nodes of neighbouring runs, one after the other, are the nodes of the row: a run's last node reaches both sides of
-/// the run's last fence, and the next run starts where that gap ends.
+/// The concatenated nodes of neighbouring runs are the nodes of the whole sequence: a run's last node reaches both
+/// sides of the run's last fence, and the next run starts where that gap ends.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun};
@@ -22,24 +22,24 @@ use crate::Fence;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FenceRun<'a> {
-    /// Smallest coordinate that the first node claims: 0 for the first run of a row.
+    /// Smallest key of the first node: 0 for the first run.
     pub start: u64,
     /// Number of the first child.
     pub first_child: u64,
-    /// `fences[k]` lies between child `first_child + k` and the next one. Unless the run is at the end of its row, the last
-    /// fence borders the first child of the next run.
+    /// `fences[k]` lies between child `first_child + k` and the next one. Unless the run is the last, the last fence
+    /// borders the first child of the next run.
     pub fences: &'a [Fence],
-    /// Whether the row ends with the child after the last fence.
+    /// Whether the sequence ends with the child after the last fence.
     pub at_end: bool,
 }
 
 impl<'a> FenceRun<'a> {
-    /// The whole row of `fences.len() + 1` children.
+    /// The whole sequence of `fences.len() + 1` children.
     pub fn whole(fences: &'a [Fence]) -> Self {
         FenceRun { start: 0, first_child: 0, fences, at_end: true }
     }
 
-    /// Cuts a row into at most `runs` runs of about equal length, at fences where a node may begin.
+    /// Splits the sequence into at most `runs` runs of about equal length, at fences where a node may begin.
     pub fn split(fences: &'a [Fence], runs: usize) -> Vec<Self> {
         let mut rest = FenceRun::whole(fences);
         let share = (fences.len() / runs.max(1)).max(1);
@@ -58,28 +58,28 @@ impl<'a> FenceRun<'a> {
         parts
     }
 
-    /// How many children the nodes of this run are to lead to as their own.
+    /// Number of children that the nodes of this run own.
     pub fn children(&self) -> u64 {
         self.fences.len() as u64 + u64::from(self.at_end)
     }
 
-    /// The smallest coordinate of a node that begins right of fence `k`; `None` where no node may begin.
+    /// The smallest key of a node that begins right of fence `k`; `None` if no node may begin there.
     ///
-    /// Where equal keys fill several children, all their borders would start a node at the same coordinate; only the last
-    /// of them may, so that starts rise strictly and the former node ends where the run of equal keys begins.
+    /// If equal keys fill several children, nodes at all their borders would start with the same key; only the last of
+    /// them may, so that starts ascend strictly and the previous node ends where the run of equal keys begins.
     pub fn node_start_after(&self, k: usize) -> Option<u64> {
         let start = self.fences.get(k)?.start()?;
         let repeated = self.fences.get(k + 1).is_some_and(|next| next.start() == Some(start));
         (start > self.start && !repeated).then_some(start)
     }
 
-    /// Where the line of the first node begins. At the beginning of a row that is the last coordinate of the first child:
-    /// all before it lead to that child, and the way from 0 to the first key would only bend the line.
+    /// The start of the first node's line. At the beginning of the sequence that is the last key of the first child:
+    /// all keys before it lead to that child, and the distance from 0 to the first key would only bend the line.
     pub(crate) fn line_start(&self) -> u64 {
         if self.start > 0 { self.start } else { self.fences.first().map_or(0, |fence| fence.low) }
     }
 
-    /// The first border at or after child `end`: there a node may begin, or the run ends. Children are counted from the
+    /// The first border at or after child `end`, where a node may begin or the run ends. Children are counted from the
     /// run's first.
     pub(crate) fn border_from(&self, end: usize) -> usize {
         let children = self.fences.len() + usize::from(self.at_end);

@@ -1,15 +1,15 @@
-//! Rows of samples: every so many-th key stands for those up to the next.
+//! Sampled sequences: every n-th key stands for the keys up to the next sample.
 
 use crate::Fence;
 use std::ops::RangeInclusive;
 
-/// The fences between groups of `every` keys, the last group perhaps shorter: a row whose children are groups.
+/// The fences between groups of `every` keys, the last possibly shorter: a sequence whose children are groups.
 ///
-/// What is learned from it is the index of the paper that takes every 128th key: a small error in groups is a window of some
-/// hundred keys, from a hundredth of the work. Unlike there, a group's fence remembers the key before the sample, so that
-/// neither an absent key nor a run of equal keys across the border is led astray.
+/// An index built from it is the paper's index over every 128th key: a small error in groups is a window of some
+/// hundred keys, for a hundredth of the work. Unlike in the paper, a group's fence includes the key before the sample,
+/// so that absent keys, and runs of equal keys across the border, are routed correctly.
 ///
-/// Keys come sorted.
+/// Keys must be sorted.
 ///
 /// Source: Chesetti and Pandey, "Evaluating Learned Indexes for External-Memory Joins" (2024), Section 6.6.
 ///

@@ -1,22 +1,22 @@
-//! Line nodes from segments that somebody else has cut.
+//! The conversion of externally chosen segments to line nodes.
 
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW, fit};
-use crate::stretch::Part;
+use crate::greedy::Part;
+use crate::line::{LineNode, WINDOW_CHILDREN_MAX, fit};
 
-/// A line for the children from where the one before ended.
+/// A line for the children from the end of the previous one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proposal {
     /// The child of the run with which the next segment begins.
     pub(crate) end: usize,
-    /// Children for each unit of coordinate.
+    /// Children per unit of key.
     pub(crate) slope: f64,
-    /// Height at the node's start above its first child.
+    /// Height above its first child at the node's start.
     pub(crate) offset: f64,
 }
 
-/// One node for each proposal, its window measured, until the run ends: the last proposal serves to the end. Proposals that
-/// end where no node may begin end behind that, and a line that does not fit into a stored node is cut in halves.
+/// One node for each proposal, with a measured window, until the run ends: the last proposal extends to the end.
+/// Proposals that end where no node may begin are extended, and a line that does not fit a stored node is halved.
 pub(crate) fn nodes(
     run: &FenceRun<'_>,
     proposals: impl IntoIterator<Item = Proposal>,
@@ -34,7 +34,7 @@ pub(crate) fn nodes(
             next = part.after(run, end);
         }
     }
-    // Without any proposal (a run of one child) one flat line does.
+    // Without any proposal (a run of one child), one flat line suffices.
     while let Some(part) = next {
         let (node, end) = part.shortest(run);
         nodes.push(node);
@@ -54,7 +54,7 @@ fn fit_or_halve(
     loop {
         let span = part.span(run, end);
         let slope = proposal.slope as f32;
-        match fit(&span, part.first_child(run), slope, proposal.offset, window_hint, MAX_WINDOW) {
+        match fit(&span, part.first_child(run), slope, proposal.offset, window_hint, WINDOW_CHILDREN_MAX) {
             Ok(node) => return (node, end),
             Err(_) => match part.halve(run, end) {
                 shorter if shorter < end => end = shorter,

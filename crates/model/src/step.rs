@@ -1,15 +1,15 @@
-//! The plain proof: one separator for each piece.
+//! The step node: an exact node with one plain separator for each piece.
 
 use crate::FenceRun;
 use crate::bytes::{NO_CHILD, put_child, read_child, read_u64, upper_bound};
 
-/// One piece of a step function: coordinates from `separator` on, up to the next piece's, lie in the children from
+/// One piece of a step function: keys from `separator` on, up to the next piece's, lie in the children from
 /// `first_child` up to the next piece's `first_child`.
 ///
 /// Source: AirIndex, Section 4.1 (step nodes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepPiece {
-    /// Smallest coordinate of the piece.
+    /// Smallest key of the piece.
     pub separator: u64,
     /// First child of the piece.
     pub first_child: u64,
@@ -26,11 +26,11 @@ pub const PIECE_BYTES: usize = 13;
 ///                           fence 2     fence 5
 /// ```
 ///
-/// Where equal keys cross a border, the piece is put off to the end of their run and begins one coordinate later; so a piece
-/// may be longer than asked for. The coordinates of such a piece are all at home among its first `children_per_piece`
-/// children: what follows holds only further equals.
+/// If equal keys cross a border, the next piece begins after them, one key later, so a piece may be longer than
+/// requested. The keys of such a piece all belong to its first `children_per_piece` children: the others hold only
+/// further equal keys.
 ///
-/// Source: AirIndex, Appendix A.1 (GStep). The order of time is O(n).
+/// Source: AirIndex, Appendix A.1 (GStep). Takes O(n) time.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, step};
@@ -46,7 +46,7 @@ pub fn greedy(run: &FenceRun<'_>, children_per_piece: u64) -> Vec<StepPiece> {
     let length = usize::try_from(children_per_piece.max(1)).unwrap_or(usize::MAX);
     let mut pieces = Vec::with_capacity(run.fences.len() / length + 1);
     pieces.push(StepPiece { separator: run.start, first_child: run.first_child });
-    // The last fence of a run within the row begins the next run's first piece.
+    // The last fence of a run, except the last run, begins the next run's first piece.
     let borders = run.fences.len() - usize::from(!run.at_end);
     let mut k = length - 1;
     while k < borders {
@@ -62,7 +62,7 @@ pub fn greedy(run: &FenceRun<'_>, children_per_piece: u64) -> Vec<StepPiece> {
 
 /// Appends the pieces in their stored form, [`PIECE_BYTES`] each.
 ///
-/// A child number that does not fit into 40 bits is stored as one that [`search`] refuses.
+/// A child number that does not fit 40 bits is stored as one that [`search`] rejects.
 pub fn encode(pieces: &[StepPiece], bytes: &mut Vec<u8>) {
     bytes.reserve(pieces.len() * PIECE_BYTES);
     for piece in pieces {
@@ -71,7 +71,7 @@ pub fn encode(pieces: &[StepPiece], bytes: &mut Vec<u8>) {
     }
 }
 
-/// The pieces of a stored unit; `None` for malformed bytes.
+/// Decodes the pieces of a stored page; `None` for malformed bytes.
 pub fn decode(payload: &[u8], count: usize) -> Option<Vec<StepPiece>> {
     let records = payload.get(..count.checked_mul(PIECE_BYTES)?)?;
     let pieces: Vec<StepPiece> = records.chunks_exact(PIECE_BYTES).map(read_piece).collect::<Option<_>>()?;
@@ -79,10 +79,10 @@ pub fn decode(payload: &[u8], count: usize) -> Option<Vec<StepPiece>> {
     pieces.windows(2).all(rises).then_some(pieces)
 }
 
-/// Finds the piece of coordinate `x` among `count` stored pieces, without decoding the others: its first child, and the
-/// first child of the next piece in this payload.
+/// Finds the piece of key `x` among `count` stored pieces, without decoding the others: its first child, and the first
+/// child of the next piece in this payload.
 ///
-/// `None` where the bytes are malformed or `x` lies before the first piece.
+/// `None` if the bytes are malformed or `x` lies before the first piece.
 pub fn search(payload: &[u8], count: usize, x: u64) -> Option<(u64, Option<u64>)> {
     let records = payload.get(..count.checked_mul(PIECE_BYTES)?)?;
     let index = upper_bound(records, PIECE_BYTES, x).checked_sub(1)?;

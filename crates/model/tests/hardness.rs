@@ -1,12 +1,12 @@
-//! The optimal piecewise linear approximation is optimal.
+//! Tests that the optimal piecewise linear approximation is optimal.
 
 mod common;
 
 use common::{Random, nasty_sets};
 use ogive_model::pla;
 
-/// Whether one line misses none of the points by more than `error`: if any does, one through the top of one point and the
-/// bottom of another does.
+/// Whether one line fits the points within `error`: if any does, one through the top of one point and the bottom of
+/// another does.
 fn one_line_serves(points: &[(u64, u64)], error: i128) -> bool {
     if points.len() < 3 && (error > 0 || points.len() < 2) {
         return true;
@@ -53,6 +53,6 @@ fn nasty_sets_are_counted_without_a_panic() {
         assert!(count(4) >= count(32) && count(32) >= 1, "{name}");
     }
     assert_eq!(pla::segments([], 5), 0);
-    // Not sorted: any count will do.
+    // Unsorted input: any count is acceptable.
     assert!(pla::segments([(0, 0), (u64::MAX, u64::MAX), (3, 7)], u64::MAX) >= 1);
 }

@@ -1,5 +1,5 @@
-//! Hints lead every coordinate, present or absent, to all children that may hold it: checked against the meaning of a
-//! fence, on random rows and on the key sets that are known to break learned indexes.
+//! Tests of approximate nodes. Goal: every key, present or absent, is led to all children that may hold it. Method:
+//! windows are compared with the meaning of a fence, on random input and on key sets that break learned indexes.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn every_hint_leads_home_on_nasty_sets() {
     }
 }
 
-/// Sorted keys with runs of equals and steps of every size.
+/// Sorted keys with runs of equal keys and steps of every size.
 fn rows() -> impl Strategy<Value = Vec<Fence>> {
     let step = prop_oneof![Just(0u64), 1..4u64, 1..1000u64, 1..1u64 << 40, 1..1u64 << 60];
     (any::<bool>(), prop::collection::vec(step, 0..200), 1..4usize).prop_map(|(at_top, steps, keys_per_block)| {
@@ -111,14 +111,14 @@ fn dense_keys_need_one_child_and_one_line() {
     }
 }
 
-/// Whether some line keeps fences `from..to` of a row within a window, by trying, for every pair of constraints, the line
+/// Whether some line keeps fences `from..to` within a window, by trying, for every pair of constraints, the line
 /// through both (exact, in rationals). The node starts at `start`.
 fn feasible(fences: &[Fence], from: usize, to: usize, start: u64, window: i128) -> bool {
     let next_start = fences[to - 1].start();
     let (mut floors, mut ceilings) =
         (vec![(0i128, 1 - 16 * window.unsigned_abs().next_power_of_two() as i128)], vec![(0i128, (1 << 20) - 1)]);
     for (k, fence) in fences[from..to].iter().enumerate() {
-        // Strictly below the next child: one 2^20th less. Heights in those parts.
+        // Strictly below the next child: one 2^20th less. Heights are in these fractions.
         if from + k + 1 < to {
             ceilings.push((i128::from(fence.last_left() - start), ((k as i128 + 1) << 20) - 1));
         }
@@ -127,7 +127,7 @@ fn feasible(fences: &[Fence], from: usize, to: usize, start: u64, window: i128) 
         }
     }
     floors[0].1 <<= 20;
-    // The flattest line that keeps above the floors touches a floor and something else, or is level.
+    // The flattest line above the floors touches a floor and something else, or is level.
     let mut slopes: Vec<(i128, i128)> = vec![(0, 1)];
     for a in floors.iter().chain(&ceilings) {
         for b in floors.iter().chain(&ceilings) {
@@ -171,7 +171,7 @@ fn a_greedy_band_ends_only_where_no_line_goes_on() {
             }
         }
     }
-    // Rounding slope and offset to 32 and 12 bits costs some fences, seldom.
+    // Rounding slope and offset to 32 and 12 bits costs some fences, rarely.
     assert!(ended_early * 50 < nodes_built, "{ended_early} of {nodes_built}");
 }
 
@@ -199,6 +199,6 @@ fn an_equal_band_has_the_least_window_of_its_group() {
             assert!(least.is_some_and(|least| (least..=least + 1).contains(&window)), "{least:?} {pair:?}");
         }
     }
-    // Rounding costs a child where the least window fits by a hair.
+    // Rounding costs a child where the least window barely fits.
     assert!(wider * 50 < groups, "{wider} of {groups}");
 }

@@ -1,7 +1,7 @@
-//! Coded inner nodes are proofs. Goal: whatever the separators, the pages and the history of a node, every key is led to its child, nothing is
-//! lost, and no node takes more bytes than plain separators would. Method: nodes over separators from the key sets that break learned indexes, with
-//! pages in several orders, are encoded, searched at and beside each separator, changed in place at random, and compared with the row they stand
-//! for.
+//! Tests of coded inner nodes. Goal: whatever the separators, the pages and the history of a node, every key is led to
+//! its child, nothing is lost, and no node takes more bytes than plain separators would. Method: nodes over separators
+//! from key sets that break learned indexes, with pages in several orders, are encoded, searched at and next to each
+//! separator, changed in place at random, and compared with the children they stand for.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,14 +9,14 @@ mod common;
 
 use common::{Random, nasty_sets};
 use ogive_model::inner::{
-    Children, HEADER_BYTES, KeyWidth, Kind, MOST_IN_GROUP, NodeView, NodeWriter, coded_bytes, cut_groups, encode,
-    plain_capacity, replace_group, roundest, spread,
+    Children, GROUP_CHILDREN_MAX, HEADER_BYTES, KeyWidth, NodeForm, NodeView, NodeWriter, coded_bytes, cut_groups,
+    encode, plain_capacity, replace_group, roundest, spread,
 };
 
 const ROOM: usize = 65_528;
 const WIDTHS: [KeyWidth; 2] = [KeyWidth::Eight, KeyWidth::Sixteen];
 
-/// Separators of a set, distinct; for keys of 16 bytes spread over more bits than 64.
+/// Distinct separators from a key set; for 16-byte keys spread over more than 64 bits.
 fn separators(keys: &[u64], width: KeyWidth) -> Vec<u128> {
     let mut wide: Vec<u128> = match width {
         KeyWidth::Eight => keys.iter().map(|&key| u128::from(key)).collect(),
@@ -27,7 +27,7 @@ fn separators(keys: &[u64], width: KeyWidth) -> Vec<u128> {
     wide
 }
 
-/// Pages one after the other, with some that came later among them, or in any order.
+/// Consecutive pages, with some later ones among them, or in any order.
 fn pages(count: usize, order: u64, random: &mut Random) -> Vec<u32> {
     let mut next = 100;
     let mut page = |_| match order {
@@ -85,7 +85,7 @@ fn every_key_is_led_to_its_child_whatever_the_separators() {
     }
 }
 
-/// Separators without any pattern, in pages without any.
+/// Random separators with random pages.
 fn noise(count: usize, width: KeyWidth, random: &mut Random) -> Children {
     let cut = 128 - width.bytes() as u32 * 8;
     let mut wide = || u128::from(random.next()) << 64 | u128::from(random.next());
@@ -100,7 +100,8 @@ fn noise_is_stored_plain_where_that_is_smaller_and_never_takes_more_than_in_a_b_
     for width in WIDTHS {
         let room = 504;
         let most = plain_capacity(width, room);
-        // 8 bytes of header, one separator fewer than children: that many children would be too many for a B+-tree, too.
+        // 8 bytes of header, one separator fewer than children: that many children would be too many for a B+-tree,
+        // too.
         assert!(8 + 4 * (most + 2) + width.bytes() * (most + 1) > room);
         for count in 1..=most {
             let row = noise(count, width, &mut random);
@@ -108,7 +109,11 @@ fn noise_is_stored_plain_where_that_is_smaller_and_never_takes_more_than_in_a_b_
             let node = NodeView::new(&bytes, width).unwrap();
             assert_eq!(node.children().unwrap(), row);
             assert_leads_everywhere("noise", &node, &row);
-            assert!(count > 12 || node.kind() == Kind::Plain, "{width:?}: {count} separators in {} bytes", bytes.len());
+            assert!(
+                count > 12 || node.kind() == NodeForm::Plain,
+                "{width:?}: {count} separators in {} bytes",
+                bytes.len()
+            );
         }
     }
 }
@@ -123,7 +128,7 @@ fn a_group_changed_in_place_is_the_node_of_the_changed_row() {
             page[..bytes.len()].copy_from_slice(&bytes);
             for _ in 0..60 {
                 let node = NodeView::new(&page, width).unwrap();
-                if node.kind() == Kind::Plain || row.separators.len() < 2 {
+                if node.kind() == NodeForm::Plain || row.separators.len() < 2 {
                     break;
                 }
                 let at = 1 + random.below(row.separators.len() as u64 - 1) as usize;
@@ -197,7 +202,7 @@ fn smooth_separators_take_a_fraction_of_a_b_tree_s_bytes() {
         .collect();
     let groups = cut_groups(&row, &pages(row.len(), 0, &mut random), KeyWidth::Eight);
     let mut writer = NodeWriter::new(KeyWidth::Eight, ROOM);
-    assert!(groups.iter().all(|group| group.children <= MOST_IN_GROUP));
+    assert!(groups.iter().all(|group| group.children <= GROUP_CHILDREN_MAX));
     assert!(groups.into_iter().all(|group| writer.push(group)));
     assert!(writer.stored_bytes() * 8 < row.len() * 12, "{} bytes for {}", writer.stored_bytes(), row.len());
 }

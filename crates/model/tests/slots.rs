@@ -1,5 +1,5 @@
-//! FMCD lines: total and monotone on any keys, and as good as their definition says; checked on the sets that are known to break
-//! learned indexes and against a search of all degrees on random rows.
+//! Tests of FMCD lines. Goal: the lines are total and monotone on any keys, and as good as their definition requires.
+//! Method: key sets that break learned indexes, and a search of all conflict degrees on random input.
 
 mod common;
 
@@ -87,7 +87,8 @@ proptest! {
         let keys: Vec<u64> = steps.iter().scan(0, |key, step| { *key += step; Some(*key) }).collect();
         let slots = (keys.len() as u64 * slots_per_key).max(3);
         if let Some(least) = least_degree(&keys, slots) {
-            // A slot takes half a span on either side of `least + 1` keys at most, and the outermost slots the keys beyond the middle.
+            // A slot takes at most half a span on either side of `least + 1` keys, and the outermost slots the keys
+            // beyond the middle.
             let degree = degree(&keys, slots, fit(&keys, slots));
             prop_assert!(degree <= least + 1, "{degree} keys in one slot, where {least} are enough");
         }

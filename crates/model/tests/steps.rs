@@ -1,4 +1,4 @@
-//! Step pieces are proofs: each coordinate's piece holds the child where it is at home.
+//! Tests of step nodes: each key's piece holds the child that the key belongs to.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn every_present_coordinate_is_at_home_among_the_first_children_of_its_piece() {
 
 #[test]
 fn the_child_next_door_never_holds_a_coordinate_of_the_piece() {
-    // An absent coordinate of a gap belongs to one side only: what lies beyond the piece holds no equal of it.
+    // An absent key of a gap belongs to one side only: nothing beyond the piece is equal to it.
     for (name, keys) in nasty_sets(1000) {
         let fences = fences_of(&keys, 3);
         let pieces = build(&fences, 2, 1);

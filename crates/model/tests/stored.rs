@@ -1,4 +1,4 @@
-//! Stored nodes are found in place as they were built, and no bytes make the search fail but with `None`.
+//! Tests of stored nodes: a search in the stored form finds what was built, and arbitrary bytes give at worst `None`.
 
 mod common;
 
@@ -105,7 +105,11 @@ fn nodes_out_of_order_are_refused() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_a_search_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), count in 0..20usize, seed: u64) {
+    fn no_bytes_make_a_search_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        count in 0..20usize,
+        seed: u64,
+    ) {
         let mut random = Random(seed);
         for x in [0, u64::MAX, random.next()] {
             for count in [count, usize::MAX, usize::MAX / 13] {

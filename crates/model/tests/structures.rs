@@ -1,5 +1,6 @@
-//! Structures in memory lead every coordinate, present or absent, to all children that may hold it, from the root and by
-//! walking: checked against sorted keys, on random rows and on the key sets that are known to break learned indexes.
+//! Tests of resident structures. Goal: every key, present or absent, is led to all children that may hold it, by
+//! descent from the root and by a walk along the leaves. Method: comparison with sorted keys, on random input and on
+//! key sets that break learned indexes.
 
 mod common;
 
@@ -7,7 +8,7 @@ use common::{Random, fences_of, nasty_sets, needed, probes};
 use ogive_model::pgm::Pgm;
 use ogive_model::radix_spline::{self, RadixSpline};
 use ogive_model::rmi::{self, Rmi, RootKind};
-use ogive_model::{Fence, Forward, Locate, mean_window_children, sampled, tuning};
+use ogive_model::{Fence, ForwardWalk, Locate, mean_window_children, sampled, tuning};
 use proptest::prelude::*;
 
 /// Calls `check` with structures of every kind and of several settings.
@@ -23,20 +24,20 @@ fn with_each(
     ) {
         assert_eq!(structure.children(), fences.len() as u64 + 1, "{name}");
         assert!(structure.leaves() >= 1 && structure.resident_bytes() >= 8, "{name}");
-        let mut forward = Forward::default();
+        let mut forward = ForwardWalk::default();
         let descend = |x| structure.window(x).into_inner();
         check(name, &descend, &mut |x| forward.window(structure, x).into_inner());
     }
     for error in [0, 1, 4, 100, u64::MAX] {
         both(&format!("pgm {error}"), &Pgm::build(fences, error, 1), fences, &mut check);
         for radix_bits in [0, 1, 7, 18] {
-            let setting = radix_spline::Setting { error_children: error, radix_bits };
+            let setting = radix_spline::RadixSplineSetting { error_children: error, radix_bits };
             both(&format!("{setting:?}"), &RadixSpline::build(fences, setting), fences, &mut check);
         }
     }
     for root in RootKind::ALL {
         for leaves in [0, 1, 3, 64, 5_000] {
-            let setting = rmi::Setting { root, leaves };
+            let setting = rmi::RmiSetting { root, leaves };
             both(&format!("{setting:?}"), &Rmi::build(fences, setting), fences, &mut check);
         }
     }
@@ -55,7 +56,7 @@ fn assert_each_leads_home(name: &str, fences: &[Fence]) {
             );
             assert_eq!(walk(x), (first, last), "{name}, {structure}: coordinate {x} by walking");
         }
-        // A walk that goes back starts again.
+        // A walk backwards starts again.
         for &x in coordinates.iter().rev().step_by(37) {
             assert_eq!(walk(x), descend(x), "{name}, {structure}: coordinate {x} by walking back");
         }
@@ -88,8 +89,8 @@ fn coordinates_that_differ_only_beyond_53_bits_are_told_apart() {
         let keys: Vec<u64> = (0..4_000).map(|i| base + i).collect();
         assert_each_leads_home("dense", &fences_of(&keys, 1));
         let fences = fences_of(&keys, 1);
-        let spline = RadixSpline::build(&fences, radix_spline::Setting { error_children: 1, radix_bits: 4 });
-        let rmi = Rmi::build(&fences, rmi::Setting { root: RootKind::Linear, leaves: 8 });
+        let spline = RadixSpline::build(&fences, radix_spline::RadixSplineSetting { error_children: 1, radix_bits: 4 });
+        let rmi = Rmi::build(&fences, rmi::RmiSetting { root: RootKind::Linear, leaves: 8 });
         let pgm = Pgm::build(&fences, 1, 4);
         for widest in [
             mean_window_children(&spline, &fences),
@@ -123,7 +124,7 @@ fn equal_coordinates_lead_to_where_their_run_begins() {
     });
 }
 
-/// Sorted keys with runs of equals and steps of every size.
+/// Sorted keys with runs of equal keys and steps of every size.
 fn rows() -> impl Strategy<Value = (Vec<u64>, usize)> {
     let step = prop_oneof![Just(0u64), 1..4u64, 1..1000u64, 1..1u64 << 40, 1..1u64 << 60];
     (any::<bool>(), prop::collection::vec(step, 1..200), 1..4usize).prop_map(|(at_top, steps, keys_per_block)| {
@@ -170,7 +171,8 @@ fn an_error_asked_for_is_nearly_the_error_had() {
         .collect();
     let fences = fences_of(&keys, 1);
     for error in [1, 8, 64] {
-        let spline = RadixSpline::build(&fences, radix_spline::Setting { error_children: error, radix_bits: 12 });
+        let spline =
+            RadixSpline::build(&fences, radix_spline::RadixSplineSetting { error_children: error, radix_bits: 12 });
         let pgm = Pgm::build(&fences, error, 4);
         for (name, width) in
             [("spline", mean_window_children(&spline, &fences)), ("pgm", mean_window_children(&pgm, &fences))]
@@ -184,7 +186,7 @@ fn an_error_asked_for_is_nearly_the_error_had() {
 #[test]
 fn exact_separators_of_dense_blocks_are_found_in_one_child() {
     let fences: Vec<Fence> = (1..10_000_u64).map(|i| Fence { low: 200 * i - 1, high: 200 * i }).collect();
-    let rmi = Rmi::build(&fences, rmi::Setting { root: RootKind::Linear, leaves: 16 });
+    let rmi = Rmi::build(&fences, rmi::RmiSetting { root: RootKind::Linear, leaves: 16 });
     assert_eq!(mean_window_children(&rmi, &fences), 1.0);
 }
 

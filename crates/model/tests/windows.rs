@@ -1,4 +1,4 @@
-//! What the tuner is told about windows is what look-ups read.
+//! Tests that the window lengths reported to the tuner are those that lookups read.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn measured_windows_are_those_of_the_look_ups() {
         line::measured_windows(&nodes, &run, |child, at_first, at_last| {
             assert_eq!(child, children, "{name}: each child once, in order");
             children += 1;
-            // The window of a child's last coordinate, found by the way a look-up goes.
+            // The window of a child's last key, found as a lookup does.
             let x = fences.get(child as usize).map(|fence| fence.low);
             if let Some(x) = x.filter(|&x| nodes.iter().any(|node| node.start <= x)) {
                 let i = nodes.partition_point(|node| node.start <= x) - 1;
@@ -39,7 +39,7 @@ fn histogram(nodes: &[LineNode], last_child: u64) -> BTreeMap<u64, f64> {
     histogram
 }
 
-/// Every child of every node on its own, no closed form.
+/// Every child of every node separately, without a closed form.
 fn histogram_by_child(nodes: &[LineNode], last_child: u64) -> BTreeMap<u64, f64> {
     let mut histogram = BTreeMap::new();
     for (i, node) in nodes.iter().enumerate() {

@@ -172,7 +172,7 @@ mod tests {
         let ways = [
             "use crate::table::Table;",
             "use crate::Table;",
-            "use crate::{\n    io::Storage,\n    table::{Table, Receipt},\n};",
+            "use crate::{\n    io::Storage,\n    table::{Table, ReadTrace},\n};",
             "fn f() -> crate::table::Table { g() }",
             "use super::super::table::Table;",
             "mod tests { use super::super::super::table::Table; }",

@@ -6,7 +6,7 @@ use crate::output::{Output, note};
 use crate::receipt;
 use crate::size::ByteSize;
 use ogive::io::LocalStorage;
-use ogive::table::{KeyType, OpenOptions, Receipt, Table};
+use ogive::table::{KeyType, OpenOptions, ReadTrace, Table};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -55,7 +55,7 @@ impl TableOptions {
                 self.path.display()
             ));
         }
-        let receipt = Receipt { reads: vec![table.opening()] };
+        let receipt = ReadTrace { reads: vec![table.opening()] };
         let numbers = table.property(VALUE_TYPE) == Some(U64_VALUES);
         Ok(OpenTable { table, receipt, cold, numbers })
     }
@@ -96,7 +96,7 @@ impl RangeOptions {
 #[derive(Debug)]
 pub(crate) struct OpenTable {
     pub(crate) table: Table,
-    pub(crate) receipt: Receipt,
+    pub(crate) receipt: ReadTrace,
     /// Whether reads go past the page cache, where that was asked for.
     cold: Option<bool>,
     /// Whether values are numbers.

@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         }
     }
     if arguments.explain {
-        open.receipt.reads.extend(range.receipt().into_iter().flat_map(|receipt| &receipt.reads));
+        open.receipt.reads.extend(range.trace().into_iter().flat_map(|receipt| &receipt.reads));
         open.explain(output)?;
     }
     Ok(Outcome::Done)

@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
-use ogive::table::VerifyReport;
+use ogive::table::TableVerifyReport;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Negative)
 }
 
-fn print(name: &str, report: &VerifyReport, output: &mut Output) -> Result<()> {
+fn print(name: &str, report: &TableVerifyReport, output: &mut Output) -> Result<()> {
     if report.is_sound() {
         return output.line(format_args!(
             "{name}: sound; {} in {} and {} of the index, {} looked up",

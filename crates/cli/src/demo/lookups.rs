@@ -4,7 +4,7 @@ use super::files::{Files, Order};
 use crate::failure::{Failure, Result};
 use crate::key;
 use ogive::io::Storage;
-use ogive::table::{OpenOptions, Receipt, Table};
+use ogive::table::{OpenOptions, ReadTrace, Table};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ pub(crate) struct Cold<'a> {
 
 impl Cold<'_> {
     /// Opens the table and looks one key up.
-    pub(crate) fn get(&self, key: &[u8]) -> Result<(Table, Option<Vec<u8>>, Receipt)> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<(Table, Option<Vec<u8>>, ReadTrace)> {
         let table = Table::open(Arc::clone(&self.storage), self.name, &OpenOptions::default())?;
-        let mut receipt = Receipt { reads: vec![table.opening()] };
+        let mut receipt = ReadTrace { reads: vec![table.opening()] };
         let value = table.traced(&mut receipt).get(key)?;
         Ok((table, value, receipt))
     }

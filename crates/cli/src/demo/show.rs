@@ -11,7 +11,7 @@ use crate::receipt;
 use crate::report::layers_in_words;
 use crate::size::{grouped, human_us};
 use crate::table_text::plain_table;
-use ogive::table::{Receipt, Record};
+use ogive::table::{ReadTrace, Record};
 use serde_json::{Value, json};
 use std::ops::Bound;
 
@@ -98,7 +98,7 @@ fn print_records(order: Order, made: &Made, output: &mut Output) -> Result<()> {
     let newest = made.table.last()?.filter(|_| order == Order::Time).and_then(|(key, _)| key.try_into().ok());
     let Some(newest) = newest.map(u64::from_be_bytes) else { return Ok(()) };
     let day_before = newest.saturating_sub(DAY_NS);
-    let mut receipt = Receipt { reads: vec![made.table.opening()] };
+    let mut receipt = ReadTrace { reads: vec![made.table.opening()] };
     let from = (Bound::Included(day_before.to_be_bytes().to_vec()), Bound::Unbounded);
     let count = made.table.traced(&mut receipt).count(from)?;
     output.line(format_args!("\n$ ogive count {} {day_before} --explain", made.name))?;

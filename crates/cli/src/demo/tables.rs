@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
 use crate::replace::{Kind, claim};
 use ogive::io::{LocalStorage, Profile};
-use ogive::table::{OpenOptions, Receipt, Table, TableReport, WriteOptions};
+use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, WriteOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) struct Made {
 
 impl Made {
     /// One look-up from cold, through the page cache.
-    pub(crate) fn get(&self, key: &[u8]) -> Result<(Option<Vec<u8>>, Receipt)> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<(Option<Vec<u8>>, ReadTrace)> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let cold = Cold { storage: Arc::new(LocalStorage::new(folder)), name: &self.name };
         let (_, value, receipt) = cold.get(key)?;

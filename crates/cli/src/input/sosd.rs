@@ -62,7 +62,7 @@ impl SosdInput {
     /// # Errors
     /// [`InputError::Io`] when the file cannot be read.
     pub(crate) fn stretches(&mut self) -> Result<Vec<Vec<u64>>, InputError> {
-        let (count, length) = (Sample::STRETCHES as u64, Sample::STRETCH_RECORDS as u64);
+        let (count, length) = (Sample::RUNS as u64, Sample::RUN_RECORDS as u64);
         let (count, length) = if self.records <= count * length { (1, self.records) } else { (count, length) };
         let mut stretches = Vec::new();
         for number in 0..count {

@@ -4,7 +4,7 @@ use super::InputError;
 use super::record::{Facts, Input, Record};
 use ogive::Error;
 use ogive::io::Storage;
-use ogive::table::{OpenOptions, Range, Table};
+use ogive::table::{OpenOptions, Table, TableRange};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Tabl
 #[derive(Debug)]
 pub(crate) struct TableInput {
     facts: Facts,
-    range: Range,
+    range: TableRange,
     record: (Vec<u8>, Vec<u8>),
     done: u64,
 }

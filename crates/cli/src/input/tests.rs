@@ -102,13 +102,13 @@ fn a_sosd_file_is_sampled_from_end_to_end() {
         folder.options("keys.u64", sosd(&keys), &["--payload", "8"]).quick_sample().unwrap().unwrap()
     };
     let few = sample(1000);
-    assert_eq!((few.stretches.len(), few.records, few.record_bytes), (1, 1000, 16.0));
-    assert!(few.stretches[0].iter().copied().eq(0..1000));
+    assert_eq!((few.runs.len(), few.records, few.record_bytes), (1, 1000, 16.0));
+    assert!(few.runs[0].iter().copied().eq(0..1000));
     let many = sample(3_000_000);
-    assert_eq!((many.stretches.len(), many.records), (8, 3_000_000));
-    assert_eq!(many.stretches[0][0], 0);
-    assert_eq!(many.stretches[7].last(), Some(&2_999_999));
-    assert!(many.stretches.iter().all(|keys| keys.windows(2).all(|pair| pair[0] + 1 == pair[1])));
+    assert_eq!((many.runs.len(), many.records), (8, 3_000_000));
+    assert_eq!(many.runs[0][0], 0);
+    assert_eq!(many.runs[7].last(), Some(&2_999_999));
+    assert!(many.runs.iter().all(|keys| keys.windows(2).all(|pair| pair[0] + 1 == pair[1])));
     assert_eq!(folder.options("none.u64", sosd(&[]), &[]).quick_sample().unwrap().unwrap().records, 0);
     assert!(folder.options("lines", "1\n", &[]).quick_sample().unwrap().is_none());
 }

@@ -1,27 +1,27 @@
-//! Appending to a file that is open for writing in place, through a buffer.
+//! A buffered appender to a file that is open for in-place writes.
 
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest, UpdatableFile};
 use std::sync::Arc;
 
-/// Whoever fills the buffer writes it out when so many bytes wait.
+/// Number of buffered bytes at which callers flush.
 pub(crate) const FLUSH_BYTES: usize = 1 << 20;
 
-/// Direct writes begin and end at multiples of this, so that the storage need not read what lies around them.
+/// Direct writes begin and end at multiples of this size, so that the storage need not read around them.
 const DIRECT_BLOCK_BYTES: usize = 4096;
 
-/// Appends to a file. What lies behind the end in the file (it may have been another's) is written over.
+/// Appends to a file. Any content after the end, such as that of a previous file, is overwritten.
 #[derive(Debug)]
 pub(crate) struct Appender {
     file: Arc<dyn UpdatableFile>,
     purpose: Purpose,
-    /// Bytes that are not in the file yet; with direct writes, the last block that is there in part comes first.
+    /// Bytes that are not in the file yet; with direct writes, preceded by the partial last block.
     buffer: Vec<u8>,
-    /// Where the buffer begins in the file.
+    /// Offset of the buffer in the file.
     buffer_at: u64,
-    /// How much of the buffer is in the file.
+    /// Number of bytes of the buffer that are in the file.
     written: usize,
-    /// Everything before this position is durable.
+    /// Everything before this position is synced.
     synced: u64,
 }
 
@@ -31,7 +31,7 @@ impl Appender {
         Self { file, purpose, buffer: Vec::new(), buffer_at: 0, written: 0, synced: 0 }
     }
 
-    /// Appends behind the first `end` bytes of a file.
+    /// Appends after the first `end` bytes of a file.
     pub(crate) fn resume(file: Arc<dyn UpdatableFile>, purpose: Purpose, end: u64) -> Result<Self> {
         let kept = if file.is_direct() { end % DIRECT_BLOCK_BYTES as u64 } else { 0 };
         let mut buffer = vec![0; kept as usize];
@@ -39,32 +39,32 @@ impl Appender {
         Ok(Self { file, purpose, written: buffer.len(), buffer, buffer_at: end - kept, synced: 0 })
     }
 
-    /// The file, for whoever reads it as well.
+    /// The file, for readers.
     pub(crate) fn file(&self) -> &Arc<dyn UpdatableFile> {
         &self.file
     }
 
-    /// Where the next byte will lie.
+    /// Offset of the next byte.
     pub(crate) fn position(&self) -> u64 {
         self.buffer_at + self.buffer.len() as u64
     }
 
-    /// Everything before this position is durable.
+    /// Everything before this position is synced.
     pub(crate) fn synced(&self) -> u64 {
         self.synced
     }
 
-    /// Where bytes are appended to.
+    /// The buffer to append to.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
-    /// Bytes that are not in the file yet.
+    /// Number of bytes that are not in the file yet.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.buffer.len() - self.written
     }
 
-    /// Writes out what waits, by one call; a crash of the machine may still lose it.
+    /// Writes buffered bytes with one call, without a sync.
     pub(crate) fn flush(&mut self) -> Result<()> {
         if self.written == self.buffer.len() {
             return Ok(());
@@ -89,7 +89,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Makes everything that was written out durable.
+    /// Syncs everything that was written.
     pub(crate) fn sync(&mut self) -> Result<()> {
         let end = self.buffer_at + self.written as u64;
         if self.synced < end {
@@ -99,7 +99,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Writes out what waits, cuts off what lies behind it, and makes all of it durable.
+    /// Writes buffered bytes, truncates the file after them, and syncs it.
     pub(crate) fn finish(&mut self) -> Result<()> {
         self.flush()?;
         if self.file.len() != self.position() {

@@ -1,36 +1,35 @@
-//! The block cache: checked and unpacked blocks in memory, within a budget of bytes.
+//! The block cache: checked and decompressed blocks, evicted by S3-FIFO and charged by bytes.
 //!
-//! The budget is a limit: it counts the bytes of the blocks *and* what the cache needs to keep track of them. Blocks
-//! that a caller still holds after they were evicted are the caller's. Which block to evict is decided by S3-FIFO with
-//! a Clock-PRO memory of what was evicted lately (crate `quick_cache`), so that one scan does not push out what
-//! look-ups need again and again.
+//! The budget covers the bytes of the blocks *and* the cache's own bookkeeping. Evicted blocks that a caller still
+//! holds are not counted. Eviction is S3-FIFO with a Clock-PRO memory of recent evictions (crate `quick_cache`), so
+//! that a scan does not displace the working set of lookups.
 
-use super::frames::Frames;
+use super::slots::SlotCache;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use std::sync::Arc;
 
-/// Counted for each block beyond its own bytes: its allocation's header, its slot, and its share of the empty
-/// slots that the cache's tables have after they grew.
+/// Bookkeeping charged for each block: the header of its allocation, its slot, and its share of the empty slots that
+/// the cache's tables have after they grew.
 pub const ENTRY_OVERHEAD_BYTES: u64 = 256;
 
-/// Shards cost a fixed amount each, and none may be smaller than a few of the largest blocks.
+/// Smallest size of a shard: shards cost a fixed amount each, and must hold several of the largest blocks.
 const SHARD_BYTES_MIN: u64 = 8 << 20;
 const SHARDS_MAX: u64 = 64;
-/// One evicted block is remembered for so much of the budget, and takes so much of it.
+/// The budget per remembered eviction, and the memory that remembering it takes.
 const EVICTED_PER_MARK_BYTES: u64 = 32 << 10;
 const MARK_BYTES: u64 = 128;
-/// The cache's own tables start with this much for each shard.
+/// Initial size of the cache's own tables for each shard.
 const SHARD_OVERHEAD_BYTES: u64 = 4 << 10;
 
-/// In a cache for tables, this part of the budget is for what is not found by number: units of layers, filters.
-const HASHED_SHARE: u64 = 32;
-const MOST_HASHED_BYTES: u64 = 8 << 20;
+/// In a cache for tables, the share of the budget for data not found by number: index pages and filters.
+const HASHED_DIVISOR: u64 = 32;
+const HASHED_BYTES_MAX: u64 = 8 << 20;
 
-/// Which block: the file's identity, and the offset in it, in bytes.
+/// The identity of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockKey {
-    /// Identity of the file, unique among those that share the cache.
+    /// Identity of the file, unique among the files that share the cache.
     pub file_id: u64,
     /// Offset of the block in its file, in bytes.
     pub offset: u64,
@@ -45,18 +44,18 @@ impl Weighter<BlockKey, Arc<[u8]>> for BlockWeighter {
     }
 }
 
-/// Blocks in memory, within a budget; shared by threads.
+/// A block cache with a memory budget, shared by threads.
 #[derive(Debug)]
 pub struct BlockCache {
-    /// `None` where the budget does not suffice for a cache at all.
+    /// `None` if the budget is too small for a cache.
     cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter>>,
     /// Blocks of tables that find them by number; `None` in a cache that is not for tables.
-    frames: Option<Frames>,
+    slots: Option<SlotCache>,
 }
 
 impl BlockCache {
-    /// A cache that holds at most `budget_bytes`, its own tables included. With zero (or hardly more) it holds nothing
-    /// and costs nothing.
+    /// Creates a cache that holds at most `budget_bytes`, bookkeeping included. With a budget of zero (or hardly more)
+    /// it holds nothing and costs nothing.
     ///
     /// A block larger than about an eighth of 8 MiB, or than the budget, may not be admitted.
     #[must_use]
@@ -67,121 +66,121 @@ impl BlockCache {
         let for_marks = budget_bytes / EVICTED_PER_MARK_BYTES * MARK_BYTES;
         let for_blocks = budget_bytes.saturating_sub(shards * SHARD_OVERHEAD_BYTES + for_marks);
         if for_blocks <= ENTRY_OVERHEAD_BYTES {
-            return Self { cache: None, frames: None };
+            return Self { cache: None, slots: None };
         }
         let options = OptionsBuilder::new()
             .shards(shards as usize)
             .weight_capacity(for_blocks)
-            // It only sizes the memory of what was evicted lately, which has marks for half as many.
+            // This only sizes the memory of recent evictions, which has entries for half as many.
             .estimated_items_capacity(usize::try_from(budget_bytes / EVICTED_PER_MARK_BYTES * 2).unwrap_or(usize::MAX))
             .build();
         let cache = options.ok().map(|options| {
             Cache::with_options(options, BlockWeighter, DefaultHashBuilder::default(), DefaultLifecycle::default())
         });
-        Self { cache, frames: None }
+        Self { cache, slots: None }
     }
 
-    /// A cache for the tables of a store, which keep nearly all of it in frames: their blocks, found by number. The rest is for what
-    /// else they read.
+    /// Creates a cache for the tables of a store. Nearly all of it consists of slots for their blocks, found by number;
+    /// the rest is for their other reads.
     #[must_use]
     pub fn for_tables(budget_bytes: u64) -> Self {
-        let hashed_bytes = (budget_bytes / HASHED_SHARE).min(MOST_HASHED_BYTES);
-        Self { frames: Some(Frames::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
+        let hashed_bytes = (budget_bytes / HASHED_DIVISOR).min(HASHED_BYTES_MAX);
+        Self { slots: Some(SlotCache::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
     }
 
-    /// As [`Self::for_tables`], but nothing is held in it: it only counts what a store keeps in memory beside. Tables must give it no
-    /// blocks.
+    /// As [`Self::for_tables`], but the cache holds nothing: it only accounts for the store's other memory. Tables must
+    /// not insert blocks.
     #[must_use]
-    pub(crate) fn of_nothing_for_tables(budget_bytes: u64) -> Self {
-        Self { frames: Some(Frames::new(budget_bytes)), cache: None }
+    pub(crate) fn for_accounting(budget_bytes: u64) -> Self {
+        Self { slots: Some(SlotCache::new(budget_bytes)), cache: None }
     }
 
-    /// The frames, in a cache for tables.
-    pub(crate) fn frames(&self) -> Option<&Frames> {
-        self.frames.as_ref()
+    /// The slots, in a cache for tables.
+    pub(crate) fn slots(&self) -> Option<&SlotCache> {
+        self.slots.as_ref()
     }
 
-    /// Keeps `bytes` of the budget for what could do without them, if a share of it is still left for blocks.
-    pub(crate) fn take(&self, bytes: u64) -> bool {
-        self.frames.as_ref().is_none_or(|frames| frames.take(bytes))
+    /// Reserves `bytes` of the budget for optional data, if enough of it is left for blocks.
+    pub(crate) fn try_reserve(&self, bytes: u64) -> bool {
+        self.slots.as_ref().is_none_or(|slots| slots.try_reserve(bytes))
     }
 
-    /// Keeps `bytes` of the budget for something that is there in any case: blocks make room.
+    /// Reserves `bytes` of the budget for required data, and evicts blocks if necessary.
     pub(crate) fn reserve(&self, bytes: u64) {
-        if let Some(frames) = &self.frames {
-            frames.reserve(bytes);
+        if let Some(slots) = &self.slots {
+            slots.reserve(bytes);
         }
     }
 
-    /// Gives back what was taken or reserved.
-    pub(crate) fn give(&self, bytes: u64) {
-        if let Some(frames) = &self.frames {
-            frames.give(bytes);
+    /// Releases reserved bytes.
+    pub(crate) fn release(&self, bytes: u64) {
+        if let Some(slots) = &self.slots {
+            slots.release(bytes);
         }
     }
 
-    /// As [`Self::reserve`], until what is returned is dropped.
-    pub(crate) fn hold(self: &Arc<Self>, bytes: u64) -> Held {
+    /// As [`Self::reserve`], until the returned guard is dropped.
+    pub(crate) fn reserve_scoped(self: &Arc<Self>, bytes: u64) -> Reservation {
         self.reserve(bytes);
-        Held { cache: Arc::clone(self), bytes }
+        Reservation { cache: Arc::clone(self), bytes }
     }
 
-    /// The block, if it is in memory.
+    /// Returns a cached block.
     pub fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
         self.cache.as_ref()?.get(&key)
     }
 
-    /// Keeps a block, evicting others as needed. The bytes must have been checked: nobody checks them again.
+    /// Caches a block, evicting others if necessary. The bytes must have been checked; they are not checked again.
     pub fn insert(&self, key: BlockKey, block: Arc<[u8]>) {
         if let Some(cache) = &self.cache {
             cache.insert(key, block);
         }
     }
 
-    /// Forgets one block.
+    /// Removes a block.
     pub fn remove(&self, key: BlockKey) {
         if let Some(cache) = &self.cache {
             cache.remove(&key);
         }
     }
 
-    /// Forgets all blocks of a file, which takes time in proportion to the whole cache.
+    /// Removes all blocks of a file, in time proportional to the size of the cache.
     pub fn remove_file(&self, file_id: u64) {
         if let Some(cache) = &self.cache {
             cache.retain(|key, _| key.file_id != file_id);
         }
     }
 
-    /// Bytes counted against the budget now: those of the blocks and [`ENTRY_OVERHEAD_BYTES`] for each.
+    /// Bytes charged against the budget: those of the blocks, and [`ENTRY_OVERHEAD_BYTES`] for each.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        let in_frames = self.frames.as_ref().map_or(0, Frames::held_bytes);
+        let in_frames = self.slots.as_ref().map_or(0, SlotCache::held_bytes);
         in_frames + self.cache.as_ref().map_or(0, Cache::weight)
     }
 
-    /// Blocks held now, without those in frames.
+    /// Number of cached blocks, except those in slots.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cache.as_ref().map_or(0, Cache::len)
     }
 
-    /// Whether nothing is held.
+    /// Whether no block is cached.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Bytes of a cache's budget that are kept for something else for as long as this lives.
+/// A reservation of a cache's budget that is released when dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Reservation {
     cache: Arc<BlockCache>,
     bytes: u64,
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.cache.give(self.bytes);
+        self.cache.release(self.bytes);
     }
 }
 
@@ -199,10 +198,10 @@ mod tests {
         vec![filled_with as u8; length].into()
     }
 
-    /// What is really held: the blocks that are still alive, and the tables by the cache's own account.
+    /// Bytes actually held: the blocks that are still alive, and the cache's tables by its own account.
     fn really_held(cache: &BlockCache, blocks: &[Weak<[u8]>]) -> u64 {
         let alive = blocks.iter().filter_map(Weak::upgrade);
-        // Two counters of an `Arc` and what an allocator keeps beside an allocation.
+        // Two counters of an `Arc`, and the overhead of an allocation.
         let blocks: u64 = alive.map(|block| block.len() as u64 + 16 + 16).sum();
         let tables = cache.cache.as_ref().unwrap().memory_used();
         blocks + (tables.entries + tables.map) as u64
@@ -270,7 +269,7 @@ mod tests {
                 let block = block(length, i);
                 blocks.push(Arc::downgrade(&block));
                 cache.insert(key(i * 512), block);
-                // Some are asked for again, and so become hot.
+                // Some are read again, and become hot.
                 cache.get(key(i / 3 * 512));
                 if i % 500 == 499 {
                     let held = really_held(&cache, &blocks);

@@ -1,30 +1,30 @@
-//! The checksum of everything on disk: CRC-32C, seeded with the place where the bytes belong.
+//! The checksum of all stored data: CRC-32C, seeded with file identity and offset.
 //!
-//! A checksum of the bytes alone cannot see a *misplaced* or *stale* block: one that is whole, but that a confused disk
-//! or a bad copy put where another belongs. So the identity of the file and the offset in it go into the sum first:
+//! A checksum of the bytes alone cannot detect a *misplaced* or *stale* block: an intact block that a faulty disk or a
+//! bad copy put where another belongs. The checksum therefore begins with the identity of the file and the offset:
 //!
 //! ```text
 //! CRC-32C( file_id: u64 LE | offset: u64 LE | bytes )
 //! ```
 //!
-//! Guarantee: for one file and one offset, every change of up to 32 consecutive bits is found, and every block moved by
-//! less than 4 GiB within its file; any other damage passes with a probability of 2^-32. It is no protection against an
-//! adversary, who can compute the sum himself.
+//! Guarantee: for a given file and offset, every change of up to 32 consecutive bits is detected, and every block moved
+//! by less than 4 GiB within its file; any other damage passes with a probability of 2^-32. There is no protection
+//! against an adversary, who can compute the checksum.
 //!
 //! CRC-32C (Castagnoli) is the polynomial of iSCSI, RFC 3720, and of SSE 4.2 and ARMv8.
 
-/// Bytes that a stored checksum takes.
+/// Size of a stored checksum in bytes.
 pub const CHECKSUM_BYTES: usize = 4;
 
-/// What the checksums of one file of several are bound to: `number` is that of the file among all that `owner` has, and none of
-/// them is used twice.
+/// The checksum identity of one of several files: `number` is the file's number among all files of `owner`, and is
+/// never reused.
 #[must_use]
 pub fn identity(owner: u64, number: u64) -> u64 {
     // An odd factor, so that distinct numbers stay distinct; the constant is 2^64 divided by the golden ratio.
     owner ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// The checksum of `bytes` that belong at `offset` (in bytes) of the file `file_id`.
+/// The checksum of `bytes` at `offset` (in bytes) of the file `file_id`.
 pub fn checksum(file_id: u64, offset: u64, bytes: &[u8]) -> u32 {
     let mut place = [0; 16];
     place[..8].copy_from_slice(&file_id.to_le_bytes());
@@ -34,15 +34,15 @@ pub fn checksum(file_id: u64, offset: u64, bytes: &[u8]) -> u32 {
 
 /// Writes the checksum of all but the last four bytes of `block` into those four, little-endian.
 ///
-/// `offset` is where the block's first byte belongs in the file. A block of less than four bytes has no room for a
-/// checksum: it stays as it is, and [`check`] refuses it.
+/// `offset` is the position of the block's first byte in the file. A block of less than four bytes has no room for a
+/// checksum: it is left unchanged, and [`check`] rejects it.
 pub fn seal(file_id: u64, offset: u64, block: &mut [u8]) {
     if let Some((bytes, stored)) = block.split_last_chunk_mut::<CHECKSUM_BYTES>() {
         *stored = checksum(file_id, offset, bytes).to_le_bytes();
     }
 }
 
-/// Whether `block`, read from `offset` of the file `file_id`, is what [`seal`] left there.
+/// Whether `block`, read from `offset` of the file `file_id`, is what [`seal`] produced.
 #[must_use]
 pub fn check(file_id: u64, offset: u64, block: &[u8]) -> bool {
     block
@@ -120,7 +120,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_burst_of_up_to_32_bits_is_found(
-            bytes in proptest::collection::vec(any::<u8>(), 8..600), start in any::<prop::sample::Index>(), burst in 1_u32..,
+            bytes in proptest::collection::vec(any::<u8>(), 8..600),
+            start in any::<prop::sample::Index>(),
+            burst in 1_u32..,
         ) {
             let mut block = bytes;
             seal(FILE_ID, 77, &mut block);

@@ -1,64 +1,63 @@
-//! Compression of one block at a time.
+//! The compression of single blocks.
 //!
-//! The codec of a block is one byte beside it, so that each block is stored as suits it: a block that would not shrink
-//! by at least one part in eight is stored as it is, since unpacking it would cost time at every look-up and save hardly
-//! a read. The bytes of LZ4 are its *block format*, those of zstd one frame of RFC 8878 without a dictionary.
+//! Each block stores its codec in one byte, so that blocks of one file may differ: a block that would not shrink by at
+//! least an eighth is stored uncompressed, since decompressing it would cost time at every lookup and save hardly a
+//! read. LZ4 data is in the *LZ4 block format*, zstd data is one frame of RFC 8878 without a dictionary.
 
 use std::fmt;
 
-/// Codec byte of a block that is stored as it is.
+/// Codec byte of an uncompressed block.
 pub const CODEC_STORED: u8 = 0;
 /// Codec byte of an LZ4 block.
 pub const CODEC_LZ4: u8 = 1;
 /// Codec byte of a zstd frame.
 pub const CODEC_ZSTD: u8 = 2;
 
-/// A block must shrink to at most `raw - raw / MIN_SAVING_PART` bytes to be stored compressed.
-const MIN_SAVING_PART: usize = 8;
+/// A block is stored compressed only if it shrinks to at most `raw - raw / SAVING_DIVISOR` bytes.
+const SAVING_DIVISOR: usize = 8;
 
-/// How a writer packs its blocks. Readers need not know: each block says how it is packed.
+/// The compression of a writer's blocks. Readers need no such option: each block states its codec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Every block is stored as it is.
+    /// No compression.
     #[default]
     None,
-    /// LZ4, the fast one.
+    /// LZ4, the faster codec.
     #[cfg(feature = "lz4")]
     Lz4,
-    /// zstd, the small one.
+    /// zstd, the codec with the better ratio.
     #[cfg(feature = "zstd")]
     Zstd {
-        /// Effort, from 1 (fast) to 22 (small); zstd's own default is 3. Values outside are taken to the nearest.
+        /// Compression level, from 1 (fast) to 22 (small); zstd's default is 3. Other values are clamped.
         level: i32,
     },
 }
 
-/// Why a block could not be unpacked. Every one of these means a damaged or hostile block, but for
-/// [`CodecError::NotBuilt`].
+/// An error of decompression. Every variant except [`CodecError::NotBuilt`] indicates a damaged or hostile block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// No codec has this byte.
+    /// Unknown codec byte.
     Unknown {
         /// The byte found.
         codec: u8,
     },
     /// This program was built without the codec.
     NotBuilt {
-        /// The cargo feature that brings it.
+        /// The cargo feature that enables it.
         feature: &'static str,
     },
-    /// The body does not unpack to the length that it should have.
+    /// The body does not decompress to the expected length.
     Length {
-        /// Bytes that came out, where that is known.
+        /// The actual length in bytes, if known.
         found: Option<usize>,
-        /// Bytes that should have.
+        /// The expected length in bytes.
         expected: usize,
     },
-    /// The codec found the body malformed.
+    /// The codec rejected the body.
     Malformed {
-        /// In the codec's words.
+        /// The codec's message.
         detail: String,
     },
 }
@@ -74,10 +73,10 @@ impl fmt::Display for CodecError {
                 )
             }
             Self::Length { found: Some(found), expected } => {
-                write!(f, "the block unpacks to {found} bytes instead of {expected}")
+                write!(f, "the block decompresses to {found} bytes instead of {expected}")
             }
-            Self::Length { found: None, expected } => write!(f, "the block does not unpack to {expected} bytes"),
-            Self::Malformed { detail } => write!(f, "the packed block is malformed: {detail}"),
+            Self::Length { found: None, expected } => write!(f, "the block does not decompress to {expected} bytes"),
+            Self::Malformed { detail } => write!(f, "the compressed block is malformed: {detail}"),
         }
     }
 }
@@ -85,7 +84,7 @@ impl fmt::Display for CodecError {
 impl std::error::Error for CodecError {}
 
 impl Compression {
-    /// Its name: `none`, `lz4` or `zstd`.
+    /// The name of the compression: `none`, `lz4` or `zstd`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -97,15 +96,15 @@ impl Compression {
         }
     }
 
-    /// Packs `raw` into `packed` (which is cleared first) and returns the codec byte.
+    /// Compresses `raw` into `packed` (which is cleared first) and returns the codec byte.
     ///
-    /// `None` says that the block is to be stored as it is, with [`CODEC_STORED`]: because that was asked for, or because
-    /// it would not shrink by at least one part in eight. `packed` then holds nothing of use. The memory needed beyond
-    /// `packed` does not depend on the data; `packed` grows to at most about `1.1 * raw.len() + 20` bytes.
+    /// Returns `None` if the block is to be stored uncompressed, with [`CODEC_STORED`]: because that was requested, or
+    /// because it would not shrink by at least an eighth. The content of `packed` is then unspecified. The memory used
+    /// beyond `packed` does not depend on the data; `packed` grows to at most about `1.1 * raw.len() + 20` bytes.
     pub fn compress(&self, raw: &[u8], packed: &mut Vec<u8>) -> Option<u8> {
         packed.clear();
-        // Less than that cannot save a whole byte.
-        if raw.len() < MIN_SAVING_PART {
+        // Fewer bytes cannot be reduced by a whole byte.
+        if raw.len() < SAVING_DIVISOR {
             return None;
         }
         let (codec, length) = self.pack(raw, packed)?;
@@ -116,7 +115,7 @@ impl Compression {
         Some(codec)
     }
 
-    /// The codec byte and the packed length; `packed` may be longer. `None` where the codec gave up.
+    /// The codec byte and the compressed length; `packed` may be longer. `None` if the codec failed.
     #[cfg_attr(
         not(any(feature = "lz4", feature = "zstd")),
         expect(unused_variables, clippy::ptr_arg, reason = "no codec uses them")
@@ -131,7 +130,7 @@ impl Compression {
             }
             #[cfg(feature = "zstd")]
             Self::Zstd { level } => {
-                // An error here says that so many bytes did not suffice.
+                // An error here means that the buffer is too small.
                 packed.resize(largest_packed(raw.len()), 0);
                 let level = level.clamp(1, 22);
                 zstd::bulk::compress_to_buffer(raw, packed.as_mut_slice(), level)
@@ -142,21 +141,21 @@ impl Compression {
     }
 }
 
-/// The greatest length at which a packed block is worth keeping.
+/// The largest compressed length that is stored.
 fn largest_packed(raw_length: usize) -> usize {
-    raw_length - raw_length / MIN_SAVING_PART
+    raw_length - raw_length / SAVING_DIVISOR
 }
 
-/// Unpacks `body` into `raw` (which is cleared first), to exactly `raw_length` bytes.
+/// Decompresses `body` into `raw` (which is cleared first), to exactly `raw_length` bytes.
 ///
-/// The caller has bounded `raw_length` by what a block may be; not a byte more is allocated for the result, whatever
-/// `body` says of itself.
+/// The caller must bound `raw_length` by the largest possible block; no more than that is allocated for the result,
+/// whatever `body` states.
 ///
 /// # Errors
-/// A [`CodecError`] when `body` does not unpack to `raw_length` bytes; `raw` is empty then.
+/// A [`CodecError`] if `body` does not decompress to `raw_length` bytes; `raw` is then empty.
 pub fn decompress(codec: u8, body: &[u8], raw_length: usize, raw: &mut Vec<u8>) -> Result<(), CodecError> {
     raw.clear();
-    // Known before anything is allocated.
+    // Checked before anything is allocated.
     check_codec(codec)?;
     if codec == CODEC_STORED && body.len() != raw_length {
         return Err(CodecError::Length { found: Some(body.len()), expected: raw_length });
@@ -183,7 +182,7 @@ fn check_codec(codec: u8) -> Result<(), CodecError> {
     }
 }
 
-/// Unpacks into a buffer of the expected length and returns how much of it was filled.
+/// Decompresses into a buffer of the expected length and returns the number of bytes written.
 fn unpack(codec: u8, body: &[u8], raw: &mut [u8]) -> Result<usize, CodecError> {
     match codec {
         CODEC_STORED => {
@@ -209,7 +208,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every way of packing that this build has.
+    /// Every compression that this build supports.
     fn compressions() -> Vec<Compression> {
         vec![
             Compression::None,
@@ -315,7 +314,7 @@ mod tests {
     fn a_body_that_claims_a_gigabyte_allocates_what_the_caller_allows() {
         for compression in compressions() {
             let mut packed = Vec::new();
-            // A megabyte of one byte packs so well that its start claims far more than the caller allows.
+            // A megabyte of equal bytes compresses so well that its header claims far more than the caller allows.
             let Some(codec) = compression.compress(&vec![9; 1 << 20], &mut packed) else { continue };
             let mut unpacked = Vec::new();
             assert!(decompress(codec, &packed, 512, &mut unpacked).is_err());
@@ -351,7 +350,10 @@ mod tests {
         }
 
         #[test]
-        fn hostile_bodies_neither_panic_nor_overflow(body in proptest::collection::vec(any::<u8>(), 0..300), raw_length in 0_usize..5000) {
+        fn hostile_bodies_neither_panic_nor_overflow(
+            body in proptest::collection::vec(any::<u8>(), 0..300),
+            raw_length in 0_usize..5000,
+        ) {
             for codec in built_codecs() {
                 let mut unpacked = Vec::new();
                 let length = decompress(codec, &body, raw_length, &mut unpacked).map(|()| raw_length).unwrap_or(0);

@@ -1,66 +1,70 @@
-//! The header of files that one owner numbers: write-ahead logs and value files of a store.
+//! The header of numbered files of a store: write-ahead logs and value files.
 //!
-//! A file is bound to the store and to the opening for writing that wrote it ([`Bond`]), so that what two copies of a store wrote after
-//! they parted never passes for the other's. Headers of version 1 know the store alone.
+//! A file is bound to its store and to the writable opening of the store that created it ([`StoreBinding`]), so that
+//! after a store was copied, files of one copy are never mistaken for files of the other. Headers of version 1 are
+//! bound to the store only.
 
 use super::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, random_u64};
 
-/// `magic | version: u32 | zero: u32 | store: u64 | number: u64 | notes: u64, u64 | nonce: u64 | zero: u32 | checksum: u32`.
+/// ```text
+/// magic | version: u32 | zero: u32 | store: u64 | number: u64 | notes: u64, u64
+/// | nonce: u64 | zero: u32 | checksum: u32
+/// ```
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// Version 1, which has no nonce.
-const FIRST_HEADER_BYTES: usize = 56;
+/// Size of a header of version 1, which has no nonce.
+const HEADER_V1_BYTES: usize = 56;
 
 /// The first version with a nonce.
 const NONCE_VERSION: u32 = 2;
 
-/// What a file of a store is bound to.
+/// The store, and the opening of it, to which a file is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Bond {
+pub(crate) struct StoreBinding {
     /// Identity of the store: 64 random bits.
     pub(crate) store: u64,
-    /// The opening for writing that wrote the file: 64 random bits; 0 for files from before openings had any.
+    /// Identity of the writable opening that created the file: 64 random bits; 0 for files of version 1.
     pub(crate) nonce: u64,
 }
 
-impl Bond {
-    /// What the checksums of file `number` are bound to.
+impl StoreBinding {
+    /// The checksum identity of file `number`.
     pub(crate) fn identity(self, number: u64) -> u64 {
         identity(self.store ^ self.nonce, number)
     }
 }
 
-/// A nonce for an opening.
+/// A nonce for a new opening.
 pub(crate) fn new_nonce() -> u64 {
     random_u64().max(1)
 }
 
-/// What a file of one kind begins with.
+/// The magic bytes and version of one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeaderKind {
     pub(crate) magic: &'static [u8; 8],
-    /// The newest version of its format that is known here.
+    /// The newest format version known here.
     pub(crate) version: u32,
 }
 
-/// What the header of a file says.
+/// A decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) bond: Bond,
+pub(crate) struct FileHeader {
+    pub(crate) bond: StoreBinding,
     pub(crate) number: u64,
-    /// What the owner wants to find here again.
+    /// Numbers stored by the owner.
     pub(crate) notes: [u64; 2],
-    /// Its length in bytes.
+    /// Size of the header in bytes.
     pub(crate) length: usize,
 }
 
 impl HeaderKind {
-    /// The header of file `number`; `notes` are what the owner wants to find here again.
-    pub(crate) fn encode(self, bond: Bond, number: u64, notes: [u64; 2]) -> Vec<u8> {
+    /// Encodes the header of file `number`; `notes` are numbers stored for the owner.
+    pub(crate) fn encode(self, bond: StoreBinding, number: u64, notes: [u64; 2]) -> Vec<u8> {
         let (version, length) =
-            if bond.nonce == 0 { (1, FIRST_HEADER_BYTES) } else { (self.version.max(NONCE_VERSION), HEADER_BYTES) };
+            if bond.nonce == 0 { (1, HEADER_V1_BYTES) } else { (self.version.max(NONCE_VERSION), HEADER_BYTES) };
         let mut bytes = vec![0; length];
         bytes[..8].copy_from_slice(self.magic);
         bytes[8..12].copy_from_slice(&version.to_le_bytes());
@@ -72,25 +76,25 @@ impl HeaderKind {
         bytes
     }
 
-    /// The header of a file, whichever it is; `None` where the file does not begin with a sound one.
+    /// Reads the header of any file of this kind; `None` if the file does not begin with a valid one.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn read(self, file: &dyn ReadableFile) -> Result<Option<Header>> {
+    /// [`Error::UnknownVersion`]; storage errors.
+    pub(crate) fn read(self, file: &dyn ReadableFile) -> Result<Option<FileHeader>> {
         let mut bytes = [0; HEADER_BYTES];
         let length = file.len().min(HEADER_BYTES as u64) as usize;
-        if length < FIRST_HEADER_BYTES {
+        if length < HEADER_V1_BYTES {
             return Ok(None);
         }
         file.read(ReadRequest { offset: 0, buffer: &mut bytes[..length], purpose: Purpose::Open })?;
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
         let is_first = version < NONCE_VERSION;
-        let header_bytes = if is_first { FIRST_HEADER_BYTES } else { HEADER_BYTES };
+        let header_bytes = if is_first { HEADER_V1_BYTES } else { HEADER_BYTES };
         if bytes[..8] != self.magic[..] || length < header_bytes {
             return Ok(None);
         }
         let nonce = if is_first { 0 } else { word(&bytes, 48) };
-        let bond = Bond { store: word(&bytes, 16), nonce };
+        let bond = StoreBinding { store: word(&bytes, 16), nonce };
         let number = word(&bytes, 24);
         if !check(bond.identity(number), 0, &bytes[..header_bytes]) {
             return Ok(None);
@@ -98,15 +102,19 @@ impl HeaderKind {
         if version > self.version {
             return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: self.version });
         }
-        let header = Header { bond, number, notes: [word(&bytes, 32), word(&bytes, 40)], length: header_bytes };
+        let header = FileHeader { bond, number, notes: [word(&bytes, 32), word(&bytes, 40)], length: header_bytes };
         Ok((bytes[..header_bytes] == self.encode(bond, number, header.notes)).then_some(header))
     }
 
-    /// The header of file `number` of a bond; `None` where the file does not begin with that.
-    ///
+    /// Reads the header of file `number` of a binding; `None` if the file does not begin with it.
     /// # Errors
     /// As [`Self::read`].
-    pub(crate) fn read_bound(self, file: &dyn ReadableFile, bond: Bond, number: u64) -> Result<Option<Header>> {
+    pub(crate) fn read_bound(
+        self,
+        file: &dyn ReadableFile,
+        bond: StoreBinding,
+        number: u64,
+    ) -> Result<Option<FileHeader>> {
         Ok(self.read(file)?.filter(|header| header.bond == bond && header.number == number))
     }
 }
@@ -115,8 +123,8 @@ fn word(bytes: &[u8; HEADER_BYTES], offset: usize) -> u64 {
     bytes.get(offset..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-const _: () = assert!(FIRST_HEADER_BYTES == 8 + 4 + 4 + 4 * 8 + 4 + CHECKSUM_BYTES);
-const _: () = assert!(HEADER_BYTES == FIRST_HEADER_BYTES + 8);
+const _: () = assert!(HEADER_V1_BYTES == 8 + 4 + 4 + 4 * 8 + 4 + CHECKSUM_BYTES);
+const _: () = assert!(HEADER_BYTES == HEADER_V1_BYTES + 8);
 
 #[cfg(test)]
 mod tests {
@@ -128,14 +136,14 @@ mod tests {
     fn read(bytes: &[u8], nonce: u64, number: u64) -> Result<Option<[u64; 2]>> {
         let storage = MemoryStorage::new();
         storage.put("f", bytes.to_vec()).unwrap();
-        let header = KIND.read_bound(&*storage.open("f").unwrap(), Bond { store: 7, nonce }, number)?;
+        let header = KIND.read_bound(&*storage.open("f").unwrap(), StoreBinding { store: 7, nonce }, number)?;
         Ok(header.map(|header| header.notes))
     }
 
     #[test]
     fn only_the_header_of_the_very_file_is_read_and_every_bit_counts() {
-        for (nonce, length) in [(0, FIRST_HEADER_BYTES), (u64::MAX, HEADER_BYTES), (1, HEADER_BYTES)] {
-            let header = KIND.encode(Bond { store: 7, nonce }, u64::MAX, [1, u64::MAX]);
+        for (nonce, length) in [(0, HEADER_V1_BYTES), (u64::MAX, HEADER_BYTES), (1, HEADER_BYTES)] {
+            let header = KIND.encode(StoreBinding { store: 7, nonce }, u64::MAX, [1, u64::MAX]);
             assert_eq!(header.len(), length);
             assert_eq!(read(&header, nonce, u64::MAX).unwrap(), Some([1, u64::MAX]));
             assert_eq!(read(&header, nonce, 8).unwrap(), None);
@@ -145,7 +153,7 @@ mod tests {
                 let mut damaged = header.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
                 assert_eq!(read(&damaged, nonce, u64::MAX).unwrap(), None, "bit {bit}");
-                // What follows the header does not make up for it.
+                // Data after the header does not compensate for damage.
                 damaged.extend_from_slice(&[0; 100]);
                 assert_eq!(read(&damaged, nonce, u64::MAX).unwrap(), None, "bit {bit}");
             }
@@ -154,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_a_clear_error() {
-        let newer = HeaderKind { version: 4, ..KIND }.encode(Bond { store: 7, nonce: 1 }, 1, [0, 0]);
+        let newer = HeaderKind { version: 4, ..KIND }.encode(StoreBinding { store: 7, nonce: 1 }, 1, [0, 0]);
         assert!(matches!(read(&newer, 1, 1), Err(Error::UnknownVersion { found: 4, supported: 3, .. })));
     }
 }

@@ -1,16 +1,15 @@
-//! Blocks: the checksum that ties each to its place, its compression, and the cache that keeps some in memory.
-//!
-//! `block` knows bytes and places, not records.
+//! Blocks: checksums bound to a location, compression, and the block cache. This module knows bytes and offsets, not
+//! records.
 
 pub(crate) mod appender;
 pub mod cache;
 pub mod checksum;
 pub mod compress;
 #[cfg(test)]
-pub(crate) mod documents;
-pub(crate) mod frames;
+pub(crate) mod format_examples;
 pub(crate) mod header;
 mod slice;
+pub(crate) mod slots;
 pub(crate) mod stream;
 pub(crate) mod varint;
 pub(crate) mod window;

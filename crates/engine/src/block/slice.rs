@@ -1,15 +1,15 @@
-//! Bytes that are shared rather than copied.
+//! Byte slices that share their backing memory instead of copying it.
 
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
-/// Bytes shared with what holds them: a cached block, a group of operations, a value that was read. Cloning copies no byte; a
-/// slice keeps the whole of what holds it in memory, so one that is to live long is better copied.
+/// Bytes that share memory with their source: a cached block, a batch of operations, or a value that was read. Cloning
+/// does not copy. A slice keeps all of its source in memory, so long-lived data should be copied.
 #[derive(Clone)]
 pub struct Slice(Bytes);
 
-/// Bytes up to this length are copied: that costs less than to share them.
+/// Slices up to this length are copied, which costs less than sharing.
 const INLINE_BYTES: usize = 30;
 
 #[derive(Clone)]
@@ -20,14 +20,14 @@ enum Bytes {
 }
 
 impl Slice {
-    /// A part of a block; `None` where the block does not have it.
+    /// A part of a block; `None` if it is out of bounds.
     pub(crate) fn of_block(block: &Arc<[u8]>, range: Range<usize>) -> Option<Self> {
         block.get(range.clone())?;
         let (start, end) = (u32::try_from(range.start).ok()?, u32::try_from(range.end).ok()?);
         Some(Self(Bytes::Block { block: Arc::clone(block), start, end }))
     }
 
-    /// A part of a buffer; `None` where the buffer does not have it.
+    /// A part of a buffer; `None` if it is out of bounds.
     pub(crate) fn of_buffer(buffer: &Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
         buffer.get(range.clone())?;
         Some(Self(Bytes::Buffer { buffer: Arc::clone(buffer), start: range.start, end: range.end }))
@@ -60,7 +60,7 @@ impl From<Vec<u8>> for Slice {
 }
 
 impl From<&[u8]> for Slice {
-    /// Copies the bytes; short ones without allocating.
+    /// Copies the bytes; short slices without allocation.
     fn from(bytes: &[u8]) -> Self {
         let mut inline = [0; INLINE_BYTES];
         match inline.get_mut(..bytes.len()) {

@@ -1,33 +1,33 @@
-//! Long values as streams of checked chunks: what tables and value files have in common.
+//! Value streams: long values read and written as checksummed chunks, shared by tables and value files.
 
 use crate::error::{Error, Result};
 use std::fmt::Debug;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The longest value that any format takes, in bytes: 1 GiB.
-pub(crate) const MAX_VALUE_BYTES: u64 = 1 << 30;
+/// Longest value in any format, in bytes: 1 GiB.
+pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
 
-/// Where the chunks of one value come from.
+/// The chunks of one value.
 pub(crate) trait ChunkSource: Debug {
     /// Length of the value in bytes.
     fn length(&self) -> u64;
 
-    /// Puts the chunk behind the first `read_bytes` of the value, which are not all of it, into `chunk` (which it clears first), and
-    /// checks it: it has at least one byte and at most those that are missing.
+    /// Reads and checks the chunk after the first `read_bytes` of the value into `chunk`, which is cleared first. The
+    /// value must not be read completely; the chunk has at least one byte, and at most the missing ones.
     fn read_chunk(&mut self, read_bytes: u64, chunk: &mut Vec<u8>) -> Result<()>;
 
-    /// The file, and the offset at which the next chunk lies, for messages.
+    /// The file, and the offset of the next chunk, for messages.
     fn place(&self, read_bytes: u64) -> (&Path, u64);
 }
 
 /// Reads one value as a stream, one checked chunk at a time.
 ///
-/// After an error every further call is an error: a damaged value never looks like a short one.
+/// After an error every further call fails, so a damaged value never looks like a short one.
 #[derive(Debug)]
 pub(crate) struct ChunkReader<S> {
     source: S,
-    /// The chunk at hand, and how much of it was taken.
+    /// The current chunk, and the number of bytes consumed.
     chunk: Vec<u8>,
     taken_bytes: usize,
     /// Bytes of the value in this and all earlier chunks.
@@ -36,12 +36,12 @@ pub(crate) struct ChunkReader<S> {
 }
 
 impl<S: ChunkSource> ChunkReader<S> {
-    /// A reader at the start of the value; it reads nothing yet.
+    /// Creates a reader at the start of the value, without reading yet.
     pub(crate) fn new(source: S) -> Self {
         Self { source, chunk: Vec::new(), taken_bytes: 0, read_bytes: 0, failed: false }
     }
 
-    /// A reader of a value that is in memory already; the source is asked for its length and its place alone.
+    /// A reader of a value that is already in memory; the source only provides length and location.
     pub(crate) fn of_bytes(source: S, value: Vec<u8>) -> Self {
         Self { read_bytes: source.length(), chunk: value, ..Self::new(source) }
     }
@@ -51,7 +51,7 @@ impl<S: ChunkSource> ChunkReader<S> {
         self.source.length()
     }
 
-    /// The bytes that come next, at most one chunk of them; `None` at the end of the value.
+    /// The next bytes, at most one chunk; `None` at the end of the value.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         if !self.load()? {
             return Ok(None);
@@ -61,7 +61,7 @@ impl<S: ChunkSource> ChunkReader<S> {
         Ok(self.chunk.get(from..))
     }
 
-    /// What has not been read yet, as one piece of memory; [`Error::ValueTooLarge`] when that is more than `limit_bytes`, before
+    /// Reads the rest of the value into one buffer; [`Error::ValueTooLarge`] if that is more than `limit_bytes`, before
     /// anything is allocated or read.
     pub(crate) fn read_to_vec(mut self, limit_bytes: u64) -> Result<Vec<u8>> {
         let rest = self.len() - self.read_bytes + (self.chunk.len() - self.taken_bytes) as u64;
@@ -77,7 +77,7 @@ impl<S: ChunkSource> ChunkReader<S> {
         Ok(value)
     }
 
-    /// Makes sure that there are bytes to take; `false` at the end of the value.
+    /// Loads the next chunk if the current one is consumed; `false` at the end of the value.
     fn load(&mut self) -> Result<bool> {
         if self.failed {
             let (path, offset) = self.source.place(self.read_bytes);
@@ -116,7 +116,7 @@ impl<S: ChunkSource> Read for ChunkReader<S> {
     }
 }
 
-/// Fills `chunk` (which is cleared first) with up to `most` bytes of a value that is given as a stream; fewer say that it ends.
+/// Fills `chunk` (which is cleared first) with up to `most` bytes from a stream; fewer mean that the stream has ended.
 pub(crate) fn fill_chunk(source: &mut dyn Read, chunk: &mut Vec<u8>, most: usize, path: &Path) -> Result<()> {
     chunk.clear();
     let filled = source.take(most as u64).read_to_end(chunk);

@@ -1,6 +1,6 @@
-//! Numbers of few bytes: seven bits a byte, the lowest first.
+//! Variable-length integers: seven bits a byte, lowest first (LEB128).
 
-/// Appends a number, seven bits a byte, the lowest first.
+/// Appends a number, seven bits a byte, lowest first.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -9,7 +9,7 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// The number at `at`, which is moved behind it.
+/// Decodes the number at `at`, and advances `at`.
 pub(crate) fn take_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {

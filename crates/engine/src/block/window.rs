@@ -1,27 +1,27 @@
-//! A part of a file in memory, for whoever walks over it.
+//! A read window: a sliding part of a file in memory, for sequential readers.
 
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest, ReadableFile};
 
-/// The bytes of a file around the place that is looked at.
+/// A buffered part of a file around the current position.
 #[derive(Debug)]
 pub(crate) struct Window {
     bytes: Vec<u8>,
     start: u64,
-    /// What lies from here on is never shown.
+    /// Limit of the readable range.
     end: u64,
-    /// Bytes read at once, unless more are wanted.
+    /// Size of a read, unless more is requested.
     read_bytes: usize,
     purpose: Purpose,
 }
 
 impl Window {
-    /// Shows a file up to `end`, at most the length of the file.
+    /// A window over a file up to `end`, at most the length of the file.
     pub(crate) fn new(end: u64, read_bytes: usize, purpose: Purpose) -> Self {
         Self { bytes: Vec::new(), start: 0, end, read_bytes, purpose }
     }
 
-    /// At most `wanted` bytes from `position` on, fewer only at the end.
+    /// Up to `wanted` bytes from `position` on; fewer only at the end.
     pub(crate) fn at(&mut self, file: &dyn ReadableFile, position: u64, wanted: usize) -> Result<&[u8]> {
         let left = self.end.saturating_sub(position);
         let available = left.min(wanted as u64) as usize;
@@ -35,7 +35,7 @@ impl Window {
         Ok(self.bytes.get(from..from + available).unwrap_or_default())
     }
 
-    /// Makes the window begin at `position`; its last `kept` bytes are the first of the new ones.
+    /// Moves the window to `position`; its last `kept` bytes become the first of the new content.
     fn load(&mut self, file: &dyn ReadableFile, position: u64, kept: usize, length: usize) -> Result<()> {
         self.bytes.drain(..self.bytes.len() - kept);
         self.bytes.resize(length, 0);

@@ -13,7 +13,7 @@
 //! store's. What this cannot tell: tables and logs of a copy that are younger than all others, and tables that the store took in.
 
 use super::salvage::Evidence;
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::table_file::TableFile;
@@ -30,7 +30,7 @@ pub(super) const FOREIGN_SUFFIX: &str = ".foreign";
 pub(super) struct Found {
     /// The youngest first.
     pub(super) tables: Vec<Arc<TableFile>>,
-    pub(super) logs: BTreeMap<u64, Bond>,
+    pub(super) logs: BTreeMap<u64, StoreBinding>,
     pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
 }
 
@@ -75,7 +75,7 @@ impl Found {
     /// All openings that tables and logs know of; `None` where a table does not say, as those of earlier versions.
     fn known_openings(&self) -> Option<BTreeSet<u64>> {
         let mut known: BTreeSet<u64> = self.logs.values().map(|bond| bond.nonce).collect();
-        for file in self.tables.iter().filter(|file| file.table.is_tagged()) {
+        for file in self.tables.iter().filter(|file| file.table.is_versioned()) {
             let openings = file.openings.as_ref()?;
             known.insert(openings.nonce);
             known.extend(openings.values.values());

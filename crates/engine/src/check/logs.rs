@@ -1,7 +1,7 @@
 //! Checking the write-ahead logs of a store.
 
 use super::verify::Walk;
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::lsm::entry::{Action, Kind, decode_group};
 use crate::lsm::unnamed::Unnamed;
@@ -33,7 +33,7 @@ impl Walk<'_> {
     }
 
     /// Checks a group; `false` where it ends what counts, as a crash may leave it.
-    fn group(&mut self, (name, bond): (&str, Bond), group: &[u8], synced: bool) -> Result<bool> {
+    fn group(&mut self, (name, bond): (&str, StoreBinding), group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations that makes no sense");
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(Kind::Pointer)) {
@@ -56,7 +56,7 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    fn reach(&mut self, bond: Bond, place: &ValuePlace) -> Result<bool> {
+    fn reach(&mut self, bond: StoreBinding, place: &ValuePlace) -> Result<bool> {
         if !self.values.contains_key(&place.file) {
             match ValueFile::open(&*self.storage, bond, place.file) {
                 Ok(file) => _ = self.values.insert(place.file, file),

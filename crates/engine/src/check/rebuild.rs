@@ -11,7 +11,7 @@ use super::repair::{Bench, Memtables, Repaired, open_values};
 use super::report::complaint;
 use super::salvage::Evidence;
 use crate::block::BlockCache;
-use crate::block::header::{Bond, new_nonce};
+use crate::block::header::{StoreBinding, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::Below;
@@ -42,7 +42,7 @@ pub(super) fn rebuild(
     set_aside(&**storage, &foreign_files)?;
     let Found { tables, logs, values } = found;
     let (evidence, complete) = weighed(values)?;
-    let bond = Bond { store: owner, nonce: new_nonce() };
+    let bond = StoreBinding { store: owner, nonce: new_nonce() };
     let mut state = State::new(owner);
     state.nonce = bond.nonce;
     // A crash that cuts the removal of what was short leaves files of theirs.
@@ -204,15 +204,15 @@ fn described(table: &Table, number: u64, stale: Option<&State>) -> TableMeta {
         number,
         records: table.len(),
         has_range_removals: table.property(REMOVALS_PROPERTY).is_some(),
-        global_sequence: (!table.is_tagged()).then_some(sequence),
+        global_sequence: (!table.is_versioned()).then_some(sequence),
         ..TableMeta::default()
     }
 }
 
 /// What the logs are bound to, by number: those that begin as logs do, and are what their names say.
-fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&State>) -> Result<BTreeMap<u64, Bond>> {
+fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&State>) -> Result<BTreeMap<u64, StoreBinding>> {
     let named = stale.into_iter().flat_map(|state| state.logs.iter().map(|&number| (number, state.bond_of(number))));
-    let mut logs: BTreeMap<u64, Bond> = named.collect();
+    let mut logs: BTreeMap<u64, StoreBinding> = named.collect();
     for name in names {
         if let Some((number, FileKind::Log)) = parse_file_name(name)
             && let Some(header) = wal::header(&**storage, number)?.filter(|header| header.number == number)

@@ -6,7 +6,7 @@ use super::report::folder;
 use super::salvage::{Evidence, Salvage, Shown};
 use super::verify::{Progress, survey};
 use super::{foreign, mend, rebuild};
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
@@ -144,7 +144,7 @@ fn go_on(storage: &Arc<dyn Storage>, state: &State, strays: &[String]) -> Result
             Some((_, FileKind::Table)) => {
                 let table = Table::open(Arc::clone(storage), name, &OpenOptions::default())?;
                 let openings = table.property(OPENINGS_PROPERTY).and_then(Openings::decode);
-                openings.is_some_and(|found| state.knows(Bond { store: state.owner, nonce: found.nonce }))
+                openings.is_some_and(|found| state.knows(StoreBinding { store: state.owner, nonce: found.nonce }))
             }
             _ => false,
         };
@@ -189,7 +189,7 @@ fn superseded(storage: &Arc<dyn Storage>, state: &State) -> Result<Option<String
 pub(super) struct Bench {
     pub(super) storage: Arc<dyn Storage>,
     /// What new files are bound to.
-    pub(super) bond: Bond,
+    pub(super) bond: StoreBinding,
     pub(super) options: DbOptions,
     pub(super) next_file: AtomicU64,
     stop: AtomicBool,
@@ -200,7 +200,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn new(storage: &Arc<dyn Storage>, bond: Bond, next_file: u64, evidence: Evidence) -> Self {
+    pub(super) fn new(storage: &Arc<dyn Storage>, bond: StoreBinding, next_file: u64, evidence: Evidence) -> Self {
         let suspect = evidence.suspect.iter();
         let collected =
             suspect.filter_map(|number| Some((*number, Arc::clone(evidence.values.get(number)?)))).collect();
@@ -264,7 +264,7 @@ impl Bench {
     /// are `known` to be in tables.
     pub(super) fn read_log(
         &self,
-        (bond, number): (Bond, u64),
+        (bond, number): (StoreBinding, u64),
         known: &BTreeMap<KeyspaceId, Sequence>,
         memtables: &mut Memtables,
     ) -> Result<()> {
@@ -294,7 +294,7 @@ impl Bench {
     }
 
     /// Whether the value that an entry of a log points to is whole: it lies in a file of the same opening.
-    fn is_whole(&self, bond: Bond, pointer: &[u8]) -> Result<bool> {
+    fn is_whole(&self, bond: StoreBinding, pointer: &[u8]) -> Result<bool> {
         let Some(place) = ValuePlace::decode(pointer) else { return Ok(false) };
         let file = self.evidence.values.get(&place.file).filter(|file| file.bond() == bond);
         file.map_or(Ok(false), |file| file.is_whole(&place))

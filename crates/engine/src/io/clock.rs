@@ -1,4 +1,5 @@
-//! Time and chance: a modelled clock that prices reads by a profile, the real clock, and random numbers.
+//! Clocks and random numbers: a modelled clock that prices reads by a storage profile, a real timer, and a random
+//! source.
 
 use super::profile::Profile;
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
@@ -10,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// A storage that behaves as the one inside it and adds up how long its reads would take on the device of a profile:
-/// T(n) for each read, up to P at once for [`ReadableFile::read_many`]. Nothing is slowed down.
+/// A storage that forwards to another and adds up the time that the reads would take on a device with a given profile:
+/// T(n) for each read, and up to P at once for [`ReadableFile::read_many`]. It does not delay anything.
 ///
-/// Writes into an [`UpdatableFile`] cost as much as reads of their size: the profile knows no other price, and devices buffer
-/// writes. Other writes, syncs and directory calls cost nothing. Reads of several threads add up as if one followed the other.
-/// Clones share the time.
+/// Writes to an [`UpdatableFile`] cost as much as reads of their size: the profile has no other price, and devices
+/// buffer writes. Other writes, syncs and directory operations cost nothing. The reads of several threads add up as if
+/// they were sequential. Clones share the time.
 #[derive(Clone, Debug)]
 pub struct ModelledClock {
     inner: Arc<dyn Storage>,
@@ -49,22 +50,22 @@ impl Elapsed {
 }
 
 impl ModelledClock {
-    /// Prices the reads of `inner` by `profile`, starting at zero.
+    /// Creates a clock at zero that prices the reads of `inner` by `profile`.
     pub fn new(inner: Arc<dyn Storage>, profile: Profile) -> Self {
         Self { inner, meter: Arc::new(Elapsed { profile, nanoseconds: AtomicU64::new(0) }) }
     }
 
-    /// Modelled microseconds since the start or the last reset. Each call of a read is rounded to a nanosecond.
+    /// Modelled microseconds since the start or the last reset. Each read call is rounded to a nanosecond.
     pub fn elapsed_us(&self) -> f64 {
         self.meter.nanoseconds.load(Ordering::Relaxed) as f64 / 1e3
     }
 
-    /// Sets the clock back to zero and returns the microseconds that it showed.
+    /// Resets the clock to zero and returns its last value in microseconds.
     pub fn reset(&self) -> f64 {
         self.meter.nanoseconds.swap(0, Ordering::Relaxed) as f64 / 1e3
     }
 
-    /// The profile that prices the reads.
+    /// The profile.
     pub fn profile(&self) -> &Profile {
         &self.meter.profile
     }
@@ -143,17 +144,17 @@ impl UpdaterWrapper for ClockedUpdate {
     }
 }
 
-/// Readings from which the time of one is taken.
+/// Number of readings from which the cost of one is measured.
 const CLOCK_READINGS: usize = 1_000;
 
-/// A monotonic stopwatch: how the engine and its tools measure real time.
+/// A monotonic stopwatch, used for all real-time measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     start: Instant,
 }
 
 impl Timer {
-    /// Starts now.
+    /// Starts a timer.
     pub fn start() -> Self {
         Self { start: Instant::now() }
     }
@@ -169,7 +170,7 @@ impl Timer {
     }
 }
 
-/// A stopwatch for steps that follow each other: reading it takes time, too, which is left out.
+/// A stopwatch for consecutive steps that subtracts its own cost.
 #[derive(Clone, Copy, Debug)]
 pub struct StepClock {
     last: Instant,
@@ -177,23 +178,23 @@ pub struct StepClock {
 }
 
 impl StepClock {
-    /// Finds out how long a reading takes, and starts.
+    /// Measures the cost of a reading, and starts.
     #[must_use]
     pub fn new() -> Self {
         let mut clock = Self { last: Instant::now(), reading_ns: 0.0 };
-        // The shortest of many: longer ones were interrupted.
+        // The minimum of many readings: longer ones were interrupted.
         clock.reading_ns = (0..CLOCK_READINGS).map(|_| clock.lap_ns()).fold(f64::INFINITY, f64::min);
         clock.begin();
         clock
     }
 
-    /// A step begins.
+    /// Starts a step.
     #[inline]
     pub fn begin(&mut self) {
         self.last = Instant::now();
     }
 
-    /// A step ends and the next begins: nanoseconds that it took.
+    /// Ends a step and starts the next; returns its duration in nanoseconds.
     #[inline]
     pub fn lap_ns(&mut self) -> f64 {
         let now = Instant::now();
@@ -213,13 +214,13 @@ thread_local! {
     static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// From now on [`random_u64`] draws the numbers that follow `seed` on this thread, so that a test can repeat a run byte by byte; or
-/// with `None` random ones again.
+/// Makes [`random_u64`] deterministic on this thread, with the sequence of `seed`, so that a test can repeat a run
+/// exactly; `None` makes it random again.
 pub fn seed_random(seed: Option<u64>) {
     DRAWN.set(seed);
 }
 
-/// A number that differs from call to call and from run to run; not for cryptography.
+/// A random number that differs between calls and runs; not for cryptography.
 pub fn random_u64() -> u64 {
     if let Some(drawn) = DRAWN.get() {
         // SplitMix64.
@@ -232,7 +233,7 @@ pub fn random_u64() -> u64 {
     // Each `RandomState` has its own keys, seeded by the operating system.
     RandomState::new().build_hasher().finish()
 }
-/// How many threads this machine runs at once; 1 where it does not tell.
+/// Number of threads that this machine runs in parallel; 1 if unknown.
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

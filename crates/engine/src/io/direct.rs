@@ -1,4 +1,4 @@
-//! Opening a file so that reads reach the device.
+//! Direct I/O: opens files past the page cache where the system supports it.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {
@@ -11,10 +11,10 @@ mod system {
     /// An alignment that suits every device in use.
     const SAFE_ALIGNMENT: usize = 4096;
 
-    /// File systems that live in memory: they take the flag, but no read of theirs reaches a device.
+    /// In-memory file systems: they accept the flag, but their reads never reach a device.
     const MEMORY_FILE_SYSTEMS: [u32; 2] = [0x0102_1994 /* tmpfs */, 0x8584_58f6 /* ramfs */];
 
-    /// The file and the alignment its reads need, or nothing where direct reads are refused.
+    /// Opens a file and determines the alignment of its reads; `None` if direct reads are refused.
     pub(in crate::io) fn open(path: &Path, writes: bool) -> io::Result<Option<(File, usize)>> {
         let flags = OFlags::DIRECT.bits() as i32;
         let file = match OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path) {
@@ -30,13 +30,13 @@ mod system {
         Ok((!in_memory).then_some((file, alignment)))
     }
 
-    /// Has the same open file go through the page cache from now on.
+    /// Switches an open file to the page cache.
     pub(in crate::io) fn stop(file: &File) -> io::Result<()> {
         let flags = rustix::fs::fcntl_getfl(file)?;
         Ok(rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT)?)
     }
 
-    /// What the device asks for, where the kernel tells (Linux 6.1 and later).
+    /// The alignment reported by the kernel (Linux 6.1 and later).
     fn alignment(file: &File) -> usize {
         let Ok(status) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
             return SAFE_ALIGNMENT;
@@ -47,14 +47,14 @@ mod system {
     }
 }
 
-/// Elsewhere every read goes through the page cache.
+/// On other systems every read goes through the page cache.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod system {
     use std::fs::File;
     use std::io;
     use std::path::Path;
 
-    /// Never direct.
+    /// Direct I/O is not supported.
     pub(in crate::io) fn open(_path: &Path, _writes: bool) -> io::Result<Option<(File, usize)>> {
         Ok(None)
     }
@@ -72,8 +72,8 @@ mod tests {
     use super::*;
     use crate::io::positional::ReadAt;
 
-    /// Some file systems take the flag and then refuse reads: the very same open file is then read through the page cache,
-    /// whatever has its name by now.
+    /// Some file systems accept the flag and then refuse reads: the same open file is then read through the page cache,
+    /// even if its name now belongs to another file.
     #[test]
     fn a_direct_file_can_go_through_the_page_cache() {
         let folder = tempfile::tempdir_in(".").unwrap();

@@ -1,49 +1,49 @@
-//! A lock that is handed over in the order in which it was asked for.
+//! A fair mutex: threads acquire it in the order of their requests.
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A lock that nobody overtakes: a thread that lets it go and asks for it again at once comes behind all that wait. That of the standard
-/// library lets such a thread win nearly always, and the others starve.
+/// A mutex without overtaking: a thread that releases the lock and requests it again queues behind all waiting threads.
+/// With the standard library's mutex such a thread nearly always wins, and the others starve.
 #[derive(Debug, Default)]
 pub(crate) struct FairMutex<T> {
-    turns: Mutex<Turns>,
+    turns: Mutex<FairQueue>,
     value: Mutex<T>,
 }
 
 #[derive(Debug, Default)]
-struct Turns {
+struct FairQueue {
     is_held: bool,
     next_ticket: u64,
-    /// How many turns there were, and the most that others who came later had ahead of one who waited.
+    /// Number of turns granted, and the largest number of turns granted to later requests while a thread waited.
     #[cfg(test)]
     given: u64,
     #[cfg(test)]
     overtakes: u64,
-    /// Those who wait, in their order: their tickets, and what each is woken by.
+    /// Waiting threads in order: their tickets, and the condition that wakes each.
     waiting: VecDeque<(u64, Arc<Condvar>)>,
 }
 
-/// Access to what the lock protects, until it is dropped.
+/// Access to the protected value, until dropped.
 #[derive(Debug)]
 pub(crate) struct FairGuard<'a, T> {
-    // Let go before the turn is.
+    // Dropped before the turn ends.
     value: MutexGuard<'a, T>,
-    _turn: Turn<'a>,
+    _turn: FairTurn<'a>,
 }
 
-/// A turn, which ends when it is dropped, by a panic too.
+/// A turn, which ends when it is dropped, also on a panic.
 #[derive(Debug)]
-struct Turn<'a>(&'a Mutex<Turns>);
+struct FairTurn<'a>(&'a Mutex<FairQueue>);
 
 impl<T> FairMutex<T> {
     pub(crate) fn new(value: T) -> Self {
         Self { turns: Mutex::default(), value: Mutex::new(value) }
     }
 
-    /// Waits until all who asked before have had their turns.
+    /// Waits until all earlier requests have had their turns.
     pub(crate) fn lock(&self) -> FairGuard<'_, T> {
         let mut turns = self.turns.lock();
         #[cfg(test)]
@@ -67,7 +67,7 @@ impl<T> FairMutex<T> {
         self.guard()
     }
 
-    /// Takes a turn at once, or none where somebody has it or waits for it.
+    /// Acquires the lock if it is free and no thread waits.
     pub(crate) fn try_lock(&self) -> Option<FairGuard<'_, T>> {
         let mut turns = self.turns.lock();
         if turns.is_held || !turns.waiting.is_empty() {
@@ -79,25 +79,25 @@ impl<T> FairMutex<T> {
     }
 
     fn guard(&self) -> FairGuard<'_, T> {
-        let turn = Turn(&self.turns);
+        let turn = FairTurn(&self.turns);
         FairGuard { value: self.value.lock(), _turn: turn }
     }
 }
 
 #[cfg(test)]
 impl<T> FairMutex<T> {
-    /// The most turns that others had who asked later than one who waited.
+    /// The largest number of turns granted to later requests while a thread waited.
     pub(crate) fn overtakes(&self) -> u64 {
         self.turns.lock().overtakes
     }
 
-    /// How many waited.
+    /// Number of requests that had to wait.
     pub(crate) fn waits(&self) -> u64 {
         self.turns.lock().next_ticket
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FairTurn<'_> {
     fn drop(&mut self) {
         let mut turns = self.0.lock();
         turns.is_held = false;

@@ -1,9 +1,9 @@
-//! Which fast paths are taken.
+//! Switches for the engine's fast paths.
 
-/// Which fast paths an open table, an open store, an index or a join takes; all of them, unless said.
+/// Switches for the fast paths of tables, stores, indexes and joins. All are on by default.
 ///
-/// For tests and for measuring what a path is worth: **answers are the same**, whichever are switched off, and files that are written
-/// with one setting are read with any other. Hits of a cache never look at them: they decide what is held, and what is done on a miss.
+/// For tests and benchmarks: **results are the same** with any setting, and files written with one setting can be read
+/// with any other. Cache hits are not affected: the switches decide what is cached, and what happens on a miss.
 ///
 /// ```
 /// # use ogive::io::{FastPaths, MemoryStorage};
@@ -18,26 +18,26 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FastPaths {
-    /// Blocks, units of layers and pages are kept in memory. Without, each is read from the storage whenever it is needed.
+    /// Keep blocks, index pages and pages in memory. Otherwise each is read from storage whenever it is needed.
     pub cache: bool,
-    /// The filters of tables are asked.
+    /// Consult the filters of tables.
     pub filter: bool,
-    /// The separators of a table are held in memory, decoded: by stores for look-ups, by joins for their indexes. Without, look-ups go
-    /// through the layers as they are stored, and joins make separators from the data.
+    /// Keep decoded separators of a table in memory: for lookups in stores, and for the indexes of joins. Otherwise
+    /// lookups use the stored layers, and joins build separators from the data.
     pub separators: bool,
-    /// Models of a store's tables and levels are learned, loaded and used.
+    /// Learn, load and use models of a store's tables and levels.
     pub models: bool,
-    /// Scans, joins and many-key look-ups read ahead. Without, each block is read by itself, when it is needed.
+    /// Prefetch in scans, joins and multi-key lookups. Otherwise each block is read separately, on demand.
     pub prefetch: bool,
-    /// Keys, probes and writes that come together are dealt with together. Without, [`Table::multi_get`](crate::table::Table::multi_get)
-    /// and its like look up one key after the other, a planned join probes, and waiting writers write one by one.
+    /// Process keys, probes and writes in batches. Otherwise [`Table::multi_get`](crate::table::Table::multi_get) and
+    /// similar operations look up one key at a time, a planned join probes, and concurrent writers write one by one.
     pub batches: bool,
-    /// The output of a join is written by a thread of its own.
+    /// Write the output of a join in a thread of its own.
     pub write_behind: bool,
 }
 
 impl FastPaths {
-    /// Every fast path: the default.
+    /// All fast paths: the default.
     pub const ALL: Self = Self {
         cache: true,
         filter: true,

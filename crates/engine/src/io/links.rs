@@ -1,21 +1,21 @@
-//! Symbolic and hard links: one file under several names must not be taken for several files.
+//! Symbolic and hard links: checks that one file under several names is not taken for several files.
 
 use crate::error::{Error, Result};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Links in a row, as many as operating systems follow.
+/// Limit for consecutive links, as in operating systems.
 const LINKS_MAX: usize = 40;
 
-/// Where a path leads once the links that it names are followed; the folders in it stay as they are given.
+/// Follows the links that a path names; links in its parent folders stay.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where links lead in a circle.
+/// [`Error::InvalidArgument`] for a cycle of links.
 pub(super) fn follow(path: &Path) -> Result<PathBuf> {
     let mut found = path.to_path_buf();
     for _ in 0..LINKS_MAX {
-        // What is no link, or cannot be looked at, is reported when it is opened.
+        // A path that is not a link or cannot be read is reported when it is opened.
         let Ok(target) = fs::read_link(&found) else {
             return Ok(found);
         };
@@ -27,7 +27,7 @@ pub(super) fn follow(path: &Path) -> Result<PathBuf> {
     )))
 }
 
-/// Refuses the file at `place`, for messages `path`, if it has other names; what is not there has none.
+/// Rejects the file at `place` (`path` in messages) if it has other names; a missing file has none.
 ///
 /// # Errors
 /// [`Error::OtherNames`].
@@ -43,7 +43,7 @@ pub(super) fn check_only_name(path: &Path, place: &Path) -> Result<()> {
         return Err(refused(format!("it is a symbolic link to {}; open that file", target.display())));
     }
     if metadata.is_dir() {
-        // Its links are its folders: who opens it says what it is.
+        // The links of a directory are its subdirectories; opening it reports what it is.
         return Ok(());
     }
     match hard_links(&metadata) {
@@ -57,7 +57,7 @@ fn hard_links(metadata: &fs::Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)
 }
 
-/// Elsewhere the standard library does not tell.
+/// On other systems the standard library does not provide the number.
 #[cfg(not(unix))]
 fn hard_links(_metadata: &fs::Metadata) -> u64 {
     1

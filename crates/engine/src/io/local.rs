@@ -1,7 +1,9 @@
-//! Files of the local file system: through the page cache, or past it with O_DIRECT.
+//! Local file system storage, through the page cache or by direct I/O.
 
-use super::handles::{Mode, OpenFile, OpenFiles, Pool, Slot, Ticket, keep_readers_of, with_room};
 use super::links;
+use super::open_files::{
+    HandlePool, HandleTicket, OpenFile, OpenFiles, OpenMode, ReadHandle, keep_readers_of, with_room,
+};
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
 use super::storage::{
     FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
@@ -18,80 +20,82 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Direct reads in flight at once in one call of [`ReadableFile::read_many`].
-const DIRECT_READS_AT_ONCE: usize = 16;
+/// Limit for concurrent direct reads in one call of [`ReadableFile::read_many`].
+const DIRECT_READS_MAX: usize = 16;
 
-/// A thread keeps its scratch buffer for the next direct read up to this size.
-const KEPT_SCRATCH_BYTES: usize = 1 << 20;
+/// Largest scratch buffer that a thread keeps for its next direct read.
+const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
 /// A directory of the local file system.
 ///
-/// Every file is read in one mode, which the constructor chooses: mixing the page cache and direct reads on one file
-/// is not defined by the operating system. Direct reads see only what was synced, so sync a file before opening it.
+/// Every file is read in one mode, which the constructor chooses: mixing the page cache and direct reads on one file is
+/// not defined by the operating system. Direct reads see only synced data, so a file must be synced before it is
+/// opened.
 ///
-/// File handles are a budget: a file that is open for reading is closed while others are read, and opened again when it is its turn, so that
-/// any number of files can be read at once. All storages of a process share half of the files that it may have open (`ulimit -n`), or
-/// have a [limit of their own](Self::with_open_files). A reader keeps reading the file that it was opened on, also where this process
-/// removes it or gives its name to another; where another process does while the file is closed, the read is
-/// [`Error::FileReplaced`].
+/// File handles are limited: a file open for reading is closed while other files are read, and reopened on demand, so
+/// any number of files can be read at the same time. All storages of a process share half of the files that it may have
+/// open (`ulimit -n`), unless a storage has a [limit of its own](Self::with_open_files). A reader keeps reading the
+/// file that it opened, even if this process removes it or gives its name to another file; if another process does so
+/// while the file is closed, the read fails with [`Error::FileReplaced`].
 #[derive(Clone, Debug)]
 pub struct LocalStorage {
-    /// As it was given: for messages.
+    /// As given, for messages.
     root: PathBuf,
-    /// Where that led when the directory was first found there: a link that is turned elsewhere later, and another working
-    /// directory, change nothing for who is at work.
+    /// The resolved path, determined when the directory was first found: later changes of links or of the working
+    /// directory have no effect.
     place: Arc<OnceLock<PathBuf>>,
-    pool: Arc<Pool>,
+    pool: Arc<HandlePool>,
     direct: bool,
     direct_writes: bool,
     refused_direct: Arc<AtomicBool>,
 }
 
 impl LocalStorage {
-    /// Files under the directory `root`, read through the page cache. Nothing is touched until the first use.
+    /// Creates a storage of the files in the directory `root`, read through the page cache. Nothing is accessed before
+    /// the first use.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
         Self {
             root,
             place: Arc::default(),
-            pool: Pool::shared(),
+            pool: HandlePool::shared(),
             direct: false,
             direct_writes: false,
             refused_direct: Arc::default(),
         }
     }
 
-    /// Files under the directory `root`, read past the page cache (O_DIRECT). Where the system or the file system
-    /// refuses that, reads go through the page cache, and [`LocalStorage::refused_direct`] says so.
+    /// Creates a storage of the files in the directory `root`, read by direct I/O (O_DIRECT). If the system or the file
+    /// system refuses that, reads go through the page cache, and [`LocalStorage::refused_direct`] returns true.
     pub fn direct(root: impl Into<PathBuf>) -> Self {
         Self { direct: true, ..Self::new(root) }
     }
 
-    /// The same, with new files written past the page cache too, in long stretches: for large files that are written in sequence, whose sync
-    /// at the end would otherwise have everything left to do. Small files that are synced often are better written without.
+    /// Writes new files by direct I/O, too, in large blocks: for large files that are written sequentially, whose final
+    /// sync would otherwise have to write everything. Not suited for small files that are synced often.
     #[must_use]
     pub fn with_direct_writes(self) -> Self {
         Self { direct_writes: true, ..self }
     }
 
-    /// The same, with at most about so many files open at once: files that are read are closed to stay below, those that are being written are
-    /// not. At least 8.
+    /// Limits the number of open files to about `limit`, at least 8: files open for reading are closed to stay below
+    /// it, files being written are not.
     #[must_use]
     pub fn with_open_files(self, limit: usize) -> Self {
-        Self { pool: Pool::new(Some(limit)), ..self }
+        Self { pool: HandlePool::new(Some(limit)), ..self }
     }
 
-    /// How many files are open, here and in all storages that share the limit.
+    /// The number of open files of all storages that share the limit.
     #[must_use]
     pub fn open_files(&self) -> OpenFiles {
         self.pool.counts()
     }
 
-    /// Makes the directory `path` durable under its name, with those above it, where they are not there.
+    /// Creates the directory `path` and its missing parents, durably.
     ///
     /// # Errors
-    /// [`Error::Io`]: no permission, no space, a file in its place.
+    /// [`Error::Io`]: no permission, no space, or a file in its place.
     pub fn create_folder(path: &Path) -> Result<()> {
         if path.as_os_str().is_empty() || path.is_dir() {
             return Ok(());
@@ -106,7 +110,7 @@ impl LocalStorage {
         }
     }
 
-    /// The directories that [`Self::create_folder`] would make for `path`, the outermost first.
+    /// The directories that [`Self::create_folder`] would create for `path`, outermost first.
     pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
         let mut missing: Vec<PathBuf> = path
             .ancestors()
@@ -117,18 +121,18 @@ impl LocalStorage {
         missing
     }
 
-    /// Removes those of nested directories, the outermost first, in which nothing is.
+    /// Removes the empty directories among nested ones, given outermost first.
     pub(crate) fn remove_empty_folders(folders: &[PathBuf]) {
         for folder in folders.iter().rev() {
-            // What is not empty stays.
+            // Directories that are not empty stay.
             _ = fs::remove_dir(folder);
         }
     }
 
-    /// The names of all that is in the directory `path`, sorted: directories too, which [`Storage::list`] leaves out.
+    /// The names of all entries of the directory `path`, sorted, including directories, which [`Storage::list`] omits.
     ///
     /// # Errors
-    /// [`Error::Io`]: there is no such directory, no permission.
+    /// [`Error::Io`]: no such directory, or no permission.
     pub fn names(path: &Path) -> Result<Vec<String>> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let failed = |source| Error::io("list", path, source);
@@ -140,20 +144,20 @@ impl LocalStorage {
         Ok(names)
     }
 
-    /// The directory that `path` names a file in, and the name: what a command line needs to open a file by its path. A symbolic link is
-    /// followed, whether its target is there or not, so that locks, logs and temporary files lie beside the file itself, whatever
-    /// path leads to it.
+    /// Splits a file's path into its directory and its name, for use with a storage. A symbolic link is followed, even
+    /// if its target does not exist, so that locks, logs and temporary files lie next to the file itself, whatever path
+    /// leads to it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when `path`, or what it links to, does not end in a file name of valid Unicode.
+    /// [`Error::InvalidArgument`] if `path`, or the target of its link, does not end in a file name of valid Unicode.
     pub fn split_path(path: &Path) -> Result<(PathBuf, String)> {
         Self::split_link(&links::follow(path)?)
     }
 
-    /// As [`Self::split_path`], of a link itself.
+    /// As [`Self::split_path`], without following a link.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Self::split_path`].
     pub fn split_link(path: &Path) -> Result<(PathBuf, String)> {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
             Error::InvalidArgument(format!("{} does not name a file; give a path that ends in a name", path.display()))
@@ -161,18 +165,18 @@ impl LocalStorage {
         Ok((path.parent().map(Path::to_path_buf).unwrap_or_default(), name.to_owned()))
     }
 
-    /// Whether some file opened here so far had to be read through the page cache although direct reads were asked for.
+    /// Whether direct reads were requested but some file had to be read through the page cache.
     pub fn refused_direct(&self) -> bool {
         self.refused_direct.load(Ordering::Relaxed)
     }
 
-    /// The path of a name for messages, and the one to be used.
+    /// The path of a name for messages, and the path to use.
     fn full_path(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
         check_name(name)?;
         Ok((self.root.join(name), self.place().join(name)))
     }
 
-    /// The directory. Looked for until it is there.
+    /// The resolved directory; determined once it exists.
     fn place(&self) -> &Path {
         if self.place.get().is_none()
             && let Ok(place) = self.root.canonicalize()
@@ -182,10 +186,10 @@ impl LocalStorage {
         self.place.get().unwrap_or(&self.root)
     }
 
-    fn open_file(&self, name: &str, mode: Mode) -> Result<LocalReader> {
+    fn open_file(&self, name: &str, mode: OpenMode) -> Result<LocalReader> {
         let (path, place) = self.full_path(name)?;
-        let action = if mode == Mode::Create { "create" } else { "open" };
-        let opened = Slot::open(&self.pool, (&path, &place), self.direct, mode);
+        let action = if mode == OpenMode::Create { "create" } else { "open" };
+        let opened = ReadHandle::open(&self.pool, (&path, &place), self.direct, mode);
         let (slot, metadata) = opened.map_err(|source| Error::io(action, &path, source))?;
         if self.direct && !slot.is_direct() {
             self.refused_direct.store(true, Ordering::Relaxed);
@@ -202,21 +206,21 @@ impl LocalStorage {
 
 impl Storage for LocalStorage {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(self.open_file(name, Mode::Read)?))
+        Ok(Arc::new(self.open_file(name, OpenMode::Read)?))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(LocalUpdater::new(self.open_file(name, Mode::Update)?)))
+        Ok(Arc::new(LocalUpdater::new(self.open_file(name, OpenMode::Update)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(LocalUpdater::new(self.open_file(name, Mode::Create)?)))
+        Ok(Arc::new(LocalUpdater::new(self.open_file(name, OpenMode::Create)?)))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         if self.direct_writes {
             let direct = Self { direct: true, ..self.clone() };
-            return Ok(Box::new(StreamWriter::new(direct.open_file(name, Mode::Create)?)?));
+            return Ok(Box::new(StreamWriter::new(direct.open_file(name, OpenMode::Create)?)?));
         }
         let (path, place) = self.full_path(name)?;
         let (file, ticket) = self
@@ -249,7 +253,7 @@ impl Storage for LocalStorage {
         let mut names = Vec::new();
         for entry in with_room(|| fs::read_dir(self.place())).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            // A name that is not Unicode is none of ours, and neither is a directory.
+            // Names that are not Unicode, and directories, do not belong to the storage.
             if let (Ok(name), false) = (entry.file_name().into_string(), entry.file_type().map_err(failed)?.is_dir()) {
                 names.push(name);
             }
@@ -259,7 +263,8 @@ impl Storage for LocalStorage {
     }
 
     fn sync_directory(&self) -> Result<()> {
-        // Elsewhere a directory cannot be opened as a file, and its entries are durable with the files themselves.
+        // On other systems a directory cannot be opened as a file, and its entries are durable with the files
+        // themselves.
         #[cfg(unix)]
         with_room(|| File::open(self.place()))
             .and_then(|directory| directory.sync_all())
@@ -303,7 +308,7 @@ impl Storage for LocalStorage {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     return Err(Error::io("link", folder.join(new_name), error));
                 }
-                // Another file system, or one without links: copying tells what else is wrong.
+                // Another file system, or one without links: copying reports any other problem.
                 Err(_) => {}
             }
         }
@@ -311,18 +316,18 @@ impl Storage for LocalStorage {
     }
 }
 
-/// Held for as long as the file is open.
+/// A lock held while the file is open.
 #[derive(Debug)]
 struct LocalLock {
     _file: File,
-    _ticket: Ticket,
+    _ticket: HandleTicket,
 }
 
 impl FileLock for LocalLock {}
 
 #[derive(Debug)]
 pub(super) struct LocalReader {
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Arc<ReadHandle>,
     pub(super) length_bytes: AtomicU64,
     modified_ns: Option<u64>,
     pub(super) path: PathBuf,
@@ -337,7 +342,7 @@ thread_local! {
 pub(super) fn with_scratch<T>(work: impl FnOnce(&mut AlignedBuffer) -> T) -> T {
     SCRATCH.with_borrow_mut(|scratch| {
         let outcome = work(scratch);
-        if scratch.capacity_bytes() > KEPT_SCRATCH_BYTES {
+        if scratch.capacity_bytes() > SCRATCH_BYTES_MAX {
             *scratch = AlignedBuffer::default();
         }
         outcome
@@ -345,12 +350,12 @@ pub(super) fn with_scratch<T>(work: impl FnOnce(&mut AlignedBuffer) -> T) -> T {
 }
 
 impl LocalReader {
-    /// What offsets, lengths and addresses have to be multiples of, where the file is reached past the page cache.
+    /// The alignment of offsets, lengths and addresses, if the file bypasses the page cache.
     pub(super) fn alignment(&self, open: &OpenFile) -> Option<usize> {
         open.alignment.filter(|_| self.slot.is_direct())
     }
 
-    /// Goes on through the page cache, for good.
+    /// Switches to the page cache permanently.
     pub(super) fn stop_direct(&self, open: &OpenFile) -> io::Result<()> {
         self.refused_direct.store(true, Ordering::Relaxed);
         self.slot.stop_direct(open)
@@ -368,7 +373,7 @@ impl LocalReader {
     }
 
     fn read_in_parallel(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let threads = requests.len().min(DIRECT_READS_AT_ONCE);
+        let threads = requests.len().min(DIRECT_READS_MAX);
         let slots: Vec<_> = requests.into_iter().map(|request| Mutex::new(Some(request))).collect();
         let next = AtomicUsize::new(0);
         let work = || -> Result<()> {
@@ -381,7 +386,7 @@ impl LocalReader {
             Ok(())
         };
         std::thread::scope(|scope| {
-            // Where the system gives no thread, the others read its part.
+            // If the system cannot start a thread, the others read its part.
             let workers: Vec<_> = (1..threads).map_while(|_| spawn_helper(scope, "ogive-read", work).ok()).collect();
             let own = work();
             workers.into_iter().fold(own, |outcome, worker| match worker.join() {
@@ -407,7 +412,7 @@ impl ReadableFile for LocalReader {
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        // The page cache answers faster than a thread starts; a device is kept busy only by many reads at once.
+        // The page cache answers faster than a thread starts; a device needs many concurrent reads.
         if self.is_direct() && requests.len() > 1 {
             return self.read_in_parallel(requests);
         }
@@ -429,12 +434,12 @@ struct LocalWriter {
     length_bytes: u64,
     poisoned: bool,
     path: PathBuf,
-    _ticket: Option<Ticket>,
+    _ticket: Option<HandleTicket>,
 }
 
 impl LocalWriter {
-    /// Runs `work` on the file unless an earlier call failed. A failed sync may have dropped the dirty pages and
-    /// would succeed when tried again, so the first failure is final.
+    /// Runs `work` on the file unless an earlier call failed. A failed sync may have dropped the dirty pages and would
+    /// succeed if retried, so the first failure is final.
     fn guarded(&mut self, action: &'static str, work: impl FnOnce(&File) -> io::Result<()>) -> Result<()> {
         if self.poisoned {
             return Err(Error::Poisoned { path: self.path.clone() });
@@ -471,8 +476,8 @@ impl WritableFile for LocalWriter {
 mod tests {
     use super::*;
 
-    /// Pitfalls: a sync that fails once and then succeeds; a write that stops for want of space and leaves a garbage
-    /// tail that later writes build on.
+    /// Regression: a sync that fails once and then succeeds; a write that fails for lack of space and leaves a partial
+    /// tail on which later writes build.
     #[test]
     fn a_writer_that_failed_takes_nothing_more() {
         let file = OpenOptions::new().write(true).open("/dev/full").unwrap();

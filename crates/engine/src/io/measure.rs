@@ -1,4 +1,4 @@
-//! Measuring the profile of the device under a directory.
+//! The measurement of a device's storage profile.
 
 use super::clock::{Timer, random_u64};
 use super::direct;
@@ -11,32 +11,33 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Sizes that are measured: powers of two, as exponents.
+/// Measured read sizes: powers of two, as exponents.
 const SIZE_BITS: std::ops::RangeInclusive<u32> = 9..=24;
-const LARGEST_READ_BYTES: u64 = 1 << 24;
-/// Reads in flight that are tried, and the size of each.
+const READ_BYTES_MAX: u64 = 1 << 24;
+/// Measured numbers of reads in flight, and the size of each read.
 const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const LEVEL_READ_BYTES: usize = 4096;
 
-/// The file is written in such pieces, each synced, so that the time budget sees the device and not the page cache.
+/// The file is written in pieces of this size, each synced, so that the time budget covers the device and not the page
+/// cache.
 const PIECE_BYTES: usize = 16 << 20;
-/// Addresses and, from this size on, offsets of reads are multiples of it; smaller reads of their own size.
+/// Alignment of addresses and, from this size on, of offsets; smaller reads are aligned to their size.
 const ALIGNMENT: usize = 4096;
 
 /// Shares of the time budget: writing the file, all sizes, all levels.
 const WRITING_SHARE: f64 = 0.3;
 const SIZES_SHARE: f64 = 0.4;
 const LEVELS_SHARE: f64 = 0.2;
-/// A median needs some reads, however slow, and no more than these, however fast.
-const LEAST_READS: usize = 2;
-const MOST_READS: usize = 2_000;
+/// Limits for the number of reads behind a median.
+const READS_MIN: usize = 2;
+const READS_MAX: usize = 2_000;
 
-/// How much a measurement may take.
+/// Limits of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasureOptions {
-    /// Size of the temporary file in bytes; at least 32 MiB are used. Larger than the caches of a device is better.
+    /// Size of the temporary file in bytes, at least 32 MiB. Should exceed the caches of the device.
     pub file_bytes: u64,
-    /// Seconds after which no further reads are started, about; a very slow device takes somewhat longer.
+    /// Seconds after which no further reads are started; very slow devices take somewhat longer.
     pub budget_s: f64,
 }
 
@@ -46,83 +47,83 @@ impl Default for MeasureOptions {
     }
 }
 
-/// Times of reads of one size.
+/// The measured times of one read size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredPoint {
-    /// Consecutive bytes read.
+    /// Number of consecutive bytes read.
     pub size_bytes: u64,
-    /// The profile's T: the median, or that of a smaller size where it was larger, so that T never falls.
+    /// The profile's T: the median, or that of a smaller size if it was larger, so that T never falls.
     pub time_us: f64,
     /// Median in microseconds.
     pub median_us: f64,
-    /// 99th percentile in microseconds; the slowest read where there were fewer than a hundred.
+    /// 99th percentile in microseconds; the slowest read if there were fewer than a hundred.
     pub p99_us: f64,
-    /// How many reads were timed.
+    /// Number of timed reads.
     pub reads: u64,
 }
 
-/// Throughput with so many 4 KiB reads in flight.
+/// The throughput at a number of 4 KiB reads in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLevel {
     /// Reads in flight.
     pub in_flight: u32,
-    /// Reads done in a second.
+    /// Reads completed per second.
     pub requests_per_s: f64,
 }
 
-/// What was measured. Its JSON form holds all fields of a [`Profile`], and can be loaded as one.
+/// The result of a measurement. Its JSON form contains all fields of a [`Profile`], and can be loaded as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredProfile {
     ogive_profile: u32,
-    /// Where it was measured.
+    /// The place of the measurement.
     pub name: String,
-    /// P: reads served at once, the highest throughput of all levels times the time of one read alone.
+    /// P: number of reads served at once, the highest throughput of all levels times the time of a single read.
     pub parallel: u32,
     /// T(n), smallest size first.
     pub points: Vec<MeasuredPoint>,
     /// Throughput by reads in flight.
     pub levels: Vec<MeasuredLevel>,
-    /// Whether the reads passed the page cache. If not, the figures are those of the cache, not of the device.
+    /// Whether reads bypassed the page cache. If not, the figures are those of the cache, not of the device.
     pub cold: bool,
-    /// The smallest read that the device takes, in bytes; smaller sizes have no point.
+    /// Smallest read that the device supports, in bytes; smaller sizes have no point.
     pub smallest_read_bytes: u64,
     /// Size of the temporary file in bytes.
     pub file_bytes: u64,
 }
 
 impl MeasuredProfile {
-    /// The profile to tune for.
+    /// Converts the measurement to a profile.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the times are not those of a device, such as a median of zero.
+    /// [`Error::InvalidArgument`] if the times are not those of a device, such as a median of zero.
     pub fn to_profile(&self) -> Result<Profile> {
         let point = |point: &MeasuredPoint| ProfilePoint { size_bytes: point.size_bytes, time_us: point.time_us };
         Profile::from_points(&self.name, self.points.iter().map(point).collect(), self.parallel)
     }
 
-    /// What to tell the user when the figures are not those of the device.
+    /// A warning for the user if the figures are not those of the device.
     pub fn warning(&self) -> Option<String> {
         (!self.cold).then(|| {
             format!("the file system of {} refuses direct reads: the figures are those of its cache", self.name)
         })
     }
 
-    /// Writes the measurement as JSON, replacing what is at `path`.
+    /// Writes the measurement as JSON, replacing the file at `path`.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be written.
+    /// [`Error::Io`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         save_json(self, path)
     }
 }
 
-/// Measures the device under `directory` with direct reads of a temporary file, which is gone afterwards in any case:
-/// median and 99th percentile of the time to read 512 B to 16 MiB, and the throughput of 1 to 64 reads in flight (the
-/// PDAM model: Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019).
-/// `progress` is told steps done and steps in all.
+/// Measures the device under `directory` with direct reads of a temporary file, which is always removed: median and
+/// 99th percentile of the time to read 512 B to 16 MiB, and the throughput of 1 to 64 reads in flight (the PDAM model:
+/// Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019). `progress`
+/// receives the number of steps done and in total.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a budget that is no positive number, [`Error::Io`] when the file cannot be made,
+/// [`Error::InvalidArgument`] for a budget that is not a positive number; [`Error::Io`] if the file cannot be created,
 /// written or read.
 pub fn measure_profile(
     directory: &Path,
@@ -166,8 +167,8 @@ pub fn measure_profile(
     })
 }
 
-/// By Little's law the reads that are served at once: the best throughput times the time of one read. That time is
-/// known twice, and the shorter one counts: a disturbance can only have lengthened it.
+/// The number of reads served at once by Little's law: the best throughput times the time of one read. That time was
+/// measured twice, and the shorter one is used: a disturbance can only have lengthened it.
 fn parallel(points: &[MeasuredPoint], levels: &[MeasuredLevel]) -> u32 {
     let alone_us = points
         .iter()
@@ -176,11 +177,11 @@ fn parallel(points: &[MeasuredPoint], levels: &[MeasuredLevel]) -> u32 {
         .chain(levels.iter().filter(|level| level.in_flight == 1).map(|level| 1e6 / level.requests_per_s))
         .fold(f64::INFINITY, f64::min);
     let best_per_us = levels.iter().map(|level| level.requests_per_s / 1e6).fold(0.0, f64::max);
-    // What is no number becomes 0 in the conversion, and 1 by the clamp.
+    // NaN becomes 0 in the conversion, and 1 by the clamp.
     ((best_per_us * alone_us).round() as u32).clamp(1, 64)
 }
 
-/// The file that is read. Its name is taken away as soon as it is open, so that nothing is left even by a kill.
+/// The temporary file. It is unlinked as soon as it is open, so that nothing is left even if the process is killed.
 struct ScratchFile {
     reader: File,
     cold: bool,
@@ -192,7 +193,7 @@ struct ScratchFile {
 impl Drop for ScratchFile {
     fn drop(&mut self) {
         if self.named {
-            // Nothing more can be done about a file that cannot be removed, and a destructor has nobody to tell.
+            // A destructor cannot report an error, and nothing more can be done.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -217,12 +218,12 @@ impl ScratchFile {
         Ok(scratch)
     }
 
-    /// Writes bytes that no device can compress, and has each piece synced.
+    /// Writes incompressible bytes, and syncs each piece.
     fn fill(&mut self, writer: &File, options: &MeasureOptions) -> io::Result<()> {
         let timer = Timer::start();
         let mut piece = vec![0_u8; PIECE_BYTES];
-        let mut random = Sequence::new();
-        while self.length_bytes < 2 * LARGEST_READ_BYTES
+        let mut random = XorShift::new();
+        while self.length_bytes < 2 * READ_BYTES_MAX
             || (self.length_bytes < options.file_bytes && timer.elapsed_s() < options.budget_s * WRITING_SHARE)
         {
             for word in piece.chunks_exact_mut(8) {
@@ -235,9 +236,9 @@ impl ScratchFile {
         Ok(())
     }
 
-    /// Times reads of one size at random places; nothing when the device takes no read as small as that.
+    /// Times reads of one size at random offsets; `None` if the device does not support reads of that size.
     fn time_reads(&self, size: usize, slice_s: f64, smaller: Option<&MeasuredPoint>) -> Result<Option<MeasuredPoint>> {
-        let mut reads = Reads::new(self, size);
+        let mut reads = RandomReads::new(self, size);
         match reads.read() {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput && size < ALIGNMENT => return Ok(None),
             // The first read may wake the device up; it is not timed.
@@ -245,7 +246,7 @@ impl ScratchFile {
         }
         let slice = Timer::start();
         let mut times_us = Vec::new();
-        while times_us.len() < LEAST_READS || (times_us.len() < MOST_READS && slice.elapsed_s() < slice_s) {
+        while times_us.len() < READS_MIN || (times_us.len() < READS_MAX && slice.elapsed_s() < slice_s) {
             let timer = Timer::start();
             reads.read().map_err(|source| Error::io("read", &self.path, source))?;
             times_us.push(timer.elapsed_us());
@@ -265,11 +266,11 @@ impl ScratchFile {
         }))
     }
 
-    /// 4 KiB reads done in a second by so many threads.
+    /// 4 KiB reads per second with this number of threads.
     fn throughput(&self, threads: u32, slice_s: f64) -> Result<f64> {
         let timer = Timer::start();
         let work = || -> io::Result<u64> {
-            let mut reads = Reads::new(self, LEVEL_READ_BYTES);
+            let mut reads = RandomReads::new(self, LEVEL_READ_BYTES);
             let mut count = 0;
             while timer.elapsed_s() < slice_s {
                 reads.read()?;
@@ -292,32 +293,32 @@ impl ScratchFile {
 }
 
 /// Reads of one size at random multiples of it.
-struct Reads<'a> {
+struct RandomReads<'a> {
     file: &'a ScratchFile,
     size: usize,
     buffer: AlignedBuffer,
-    places: Sequence,
+    places: XorShift,
 }
 
-impl<'a> Reads<'a> {
+impl<'a> RandomReads<'a> {
     fn new(file: &'a ScratchFile, size: usize) -> Self {
-        Self { file, size, buffer: AlignedBuffer::default(), places: Sequence::new() }
+        Self { file, size, buffer: AlignedBuffer::default(), places: XorShift::new() }
     }
 
     fn read(&mut self) -> io::Result<()> {
         let place = self.places.next() % (self.file.length_bytes / self.size as u64).max(1);
         let buffer = self.buffer.slice(self.size, ALIGNMENT);
-        // The buffer is aligned already, so the read goes straight into it.
+        // The buffer is aligned already, so the read goes directly into it.
         let mut unused = AlignedBuffer::default();
         let alignment = self.size.min(ALIGNMENT);
         read_aligned(&self.file.reader, &mut unused, buffer, place * self.size as u64, alignment)
     }
 }
 
-/// Random numbers, fast (Marsaglia's xorshift64, from a seed that differs each time).
-struct Sequence(u64);
+/// A fast random number generator (Marsaglia's xorshift64, randomly seeded).
+struct XorShift(u64);
 
-impl Sequence {
+impl XorShift {
     fn new() -> Self {
         Self(random_u64() | 1)
     }

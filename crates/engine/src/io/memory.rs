@@ -1,4 +1,4 @@
-//! Files in memory, for tests and for tables that need no disk.
+//! In-memory storage, for tests and for tables that need no disk.
 
 use super::storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 type Content = Arc<RwLock<Vec<u8>>>;
 
-/// A directory in memory. Clones share the files; nothing outlives the last clone and its open files.
+/// A directory in memory. Clones share the files, which live as long as the last clone or open file.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStorage {
     files: Arc<Mutex<BTreeMap<String, Content>>>,
@@ -20,25 +20,25 @@ pub struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// An empty directory.
+    /// Creates an empty directory.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts a whole file in place, replacing what had the name; how a test hands over a damaged file.
+    /// Stores a complete file, replacing any of the same name; used by tests for damaged files.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the name has separators.
+    /// [`Error::InvalidArgument`] if the name contains separators.
     pub fn put(&self, name: &str, content: Vec<u8>) -> Result<()> {
         check_name(name)?;
         self.files().insert(name.to_owned(), Arc::new(RwLock::new(content)));
         Ok(())
     }
 
-    /// A copy of a whole file.
+    /// Returns a copy of a complete file.
     ///
     /// # Errors
-    /// [`Error::Io`] when there is no such file.
+    /// [`Error::Io`] if there is no such file.
     pub fn content(&self, name: &str) -> Result<Vec<u8>> {
         let content = self.find("read", name)?;
         let bytes = content.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A meter: counts what passes between the engine and a storage.
+//! A storage meter: counts requests, bytes and blocks between the engine and a storage.
 
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
@@ -7,60 +7,60 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Size of the blocks that [`Meter::new`] counts.
+/// Block size that [`Meter::new`] counts in.
 const DEFAULT_BLOCK_BYTES: u64 = 4096;
 
 /// Counts of reads. Failed reads are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Ranges asked for.
+    /// Number of ranges requested.
     pub requests: u64,
-    /// Bytes in those ranges.
+    /// Number of bytes in those ranges.
     pub bytes: u64,
-    /// Distinct block-aligned ranges that the requests overlap, each counted once however often it was read. Reset
-    /// the meter before an operation, and this is its *blocks fetched*.
+    /// Number of distinct block-aligned ranges that the requests overlap, each counted once however often it is read.
+    /// If the meter is reset before an operation, this is the number of *blocks fetched*.
     pub blocks: u64,
 }
 
-/// Counts of everything that changes the storage. Failed calls are not counted.
+/// Counts of all modifications. Failed calls are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteCounts {
     /// Calls of append and write.
     pub requests: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Syncs of files.
+    /// File syncs.
     pub file_syncs: u64,
-    /// Syncs of the directory.
+    /// Directory syncs.
     pub directory_syncs: u64,
 }
 
-/// Counts of writes into files that are updated in place.
+/// Counts of writes to files that are updated in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WrittenCounts {
-    /// Ranges written.
+pub struct UpdateCounts {
+    /// Number of ranges written.
     pub requests: u64,
-    /// Bytes in those ranges.
+    /// Number of bytes in those ranges.
     pub bytes: u64,
-    /// Distinct block-aligned ranges that the writes overlap, each counted once however often it was written.
+    /// Number of distinct block-aligned ranges that the writes overlap, each counted once however often it is written.
     pub blocks: u64,
 }
 
-/// What a [`Meter`] has counted since the start or the last reset.
+/// The counts of a [`Meter`] since the start or the last reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeterSnapshot {
-    /// All reads. A block that was read for two purposes counts once here.
+    /// All reads. A block read for two purposes counts once here.
     pub reads: ReadCounts,
-    /// Reads of each purpose that occurred.
+    /// Reads by purpose.
     pub reads_by_purpose: BTreeMap<Purpose, ReadCounts>,
     /// Writes and syncs.
     pub writes: WriteCounts,
-    /// Those of the writes that went into an [`UpdatableFile`], by purpose.
-    pub writes_by_purpose: BTreeMap<Purpose, WrittenCounts>,
+    /// The writes to [`UpdatableFile`]s, by purpose.
+    pub writes_by_purpose: BTreeMap<Purpose, UpdateCounts>,
 }
 
-/// A storage that behaves as the one inside it and counts requests, bytes and distinct blocks, in total and by
-/// purpose. Clones share the counts.
+/// A storage that forwards to another and counts requests, bytes and distinct blocks, in total and by purpose. Clones
+/// share the counts.
 #[derive(Clone, Debug)]
 pub struct Meter {
     inner: Arc<dyn Storage>,
@@ -68,15 +68,15 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Counts what passes to and from `inner`, in blocks of 4 KiB.
+    /// Creates a meter over `inner` with blocks of 4 KiB.
     pub fn new(inner: Arc<dyn Storage>) -> Self {
         Self::build(inner, DEFAULT_BLOCK_BYTES)
     }
 
-    /// Counts blocks of another size.
+    /// Creates a meter with another block size.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when `block_bytes` is zero.
+    /// [`Error::InvalidArgument`] if `block_bytes` is zero.
     pub fn with_block_bytes(inner: Arc<dyn Storage>, block_bytes: u64) -> Result<Self> {
         if block_bytes == 0 {
             return Err(Error::InvalidArgument("a meter cannot count blocks of 0 bytes; give a size above 0".into()));
@@ -88,12 +88,12 @@ impl Meter {
         Self { inner, tally: Arc::new(Tally { block_bytes, counts: Mutex::default() }) }
     }
 
-    /// What was counted since the start or the last reset.
+    /// The counts since the start or the last reset.
     pub fn snapshot(&self) -> MeterSnapshot {
         self.tally.counts().snapshot()
     }
 
-    /// Sets all counts back to zero and returns what they were. Nothing is lost between the two.
+    /// Resets all counts to zero and returns them, atomically.
     pub fn reset(&self) -> MeterSnapshot {
         std::mem::take(&mut *self.tally.counts()).snapshot()
     }
@@ -138,7 +138,7 @@ impl Tally {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads, and counts the read once it has been done.
+    /// Reads, and counts the read once it has succeeded.
     fn read(&self, file: &dyn ReadableFile, request: ReadRequest<'_>) -> Result<()> {
         let read = describe(&request);
         file.read(request)?;
@@ -146,7 +146,7 @@ impl Tally {
         Ok(())
     }
 
-    /// As [`Self::read`], for many reads at once.
+    /// As [`Self::read`], for several reads at once.
     fn read_many(&self, file: &dyn ReadableFile, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         let reads: Vec<_> = requests.iter().map(describe).collect();
         file.read_many(requests)?;
@@ -154,7 +154,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Counts reads that have been done: purpose, offset and length of each.
+    /// Counts completed reads: purpose, offset and length of each.
     fn add(&self, path: &Path, reads: &[(Purpose, u64, u64)]) {
         let mut counts = self.counts();
         for &(purpose, offset, length) in reads {
@@ -208,8 +208,8 @@ impl Ranges {
         ReadCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
     }
 
-    fn written(&self) -> WrittenCounts {
-        WrittenCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
+    fn written(&self) -> UpdateCounts {
+        UpdateCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
     }
 
     fn distinct_blocks(&self) -> u64 {
@@ -217,7 +217,7 @@ impl Ranges {
     }
 }
 
-/// A set of block numbers as disjoint runs, first to end, so that a walk over a large file stays one entry.
+/// A set of block numbers as disjoint runs, first to end, so that a scan of a large file is one entry.
 #[derive(Debug, Default)]
 struct BlockSet {
     runs: BTreeMap<u64, u64>,
@@ -226,7 +226,7 @@ struct BlockSet {
 
 impl BlockSet {
     fn insert(&mut self, mut first: u64, mut end: u64) {
-        // Every run that overlaps or touches the new one melts into it; the last such run starts at or before `end`.
+        // Runs that overlap or touch the new one are merged into it; the last such run starts at or before `end`.
         while let Some((&start, &stop)) = self.runs.range(..=end).next_back() {
             if stop < first {
                 break;

@@ -1,27 +1,26 @@
-//! The one seam to the outside: everything that the engine reads, writes, times or draws at random passes here.
+//! The I/O layer: all access to files, time, threads and random numbers goes through this module.
 //!
-//! [`Storage`] is a flat directory of named files, narrow enough that an object store, a simulated disk, a fault
-//! injector and a meter are each one implementation of it. `io` knows no format.
+//! [`Storage`] is a flat directory of named files, an interface small enough for an object store, a simulated disk, a
+//! fault injector or a meter to implement. `io` knows no file format.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "this is the seam: files, clock and threads are reached here and nowhere else"
 )]
 
-mod behind;
 mod clock;
 mod direct;
 pub(crate) mod fair;
 mod fast_paths;
-mod handles;
-#[cfg(test)]
-#[cfg(unix)]
-mod handles_tests;
 mod links;
 mod local;
 mod measure;
 mod memory;
 mod meter;
+mod open_files;
+#[cfg(test)]
+#[cfg(unix)]
+mod open_files_tests;
 mod positional;
 mod profile;
 #[cfg(test)]
@@ -32,15 +31,15 @@ pub(crate) mod sync;
 mod update;
 mod worker;
 mod wrapper;
+mod write_behind;
 
-pub(crate) use behind::{BehindOptions, WriteBehind};
 pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
 pub use fast_paths::FastPaths;
-pub use handles::OpenFiles;
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;
-pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts, WrittenCounts};
+pub use meter::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
+pub use open_files::OpenFiles;
 pub use profile::{Profile, ProfilePoint};
 pub(crate) use storage::remove_if_present;
 pub use storage::{
@@ -52,3 +51,4 @@ pub(crate) use worker::spawn_helper;
 #[cfg(test)]
 pub(crate) use worker::tests::refusing;
 pub use wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
+pub(crate) use write_behind::{BehindOptions, WriteBehind};

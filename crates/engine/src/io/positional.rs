@@ -1,12 +1,12 @@
-//! Reading and writing at an offset, whatever the operating system calls it, and whole ranges out of aligned reads.
+//! Positional I/O: reads and writes at an offset on every operating system, and unaligned ranges by aligned reads.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 
-/// Largest buffer that one aligned read passes through; a longer range takes several.
-const SCRATCH_LIMIT_BYTES: usize = 4 << 20;
+/// Largest buffer of one aligned read; a longer range takes several reads.
+const SCRATCH_BYTES_MAX: usize = 4 << 20;
 
-/// One attempt at reading at an offset: may be interrupted and may return less than was asked.
+/// A single attempt to read at an offset, which may be interrupted or return less than requested.
 pub(super) trait ReadAt {
     /// Reads once; returns the number of bytes read, 0 at the end of the file.
     fn read_at_once(&self, buffer: &mut [u8], offset: u64) -> Result<usize>;
@@ -26,9 +26,9 @@ impl ReadAt for File {
     }
 }
 
-/// One attempt at writing at an offset: may be interrupted and may take less than was offered.
+/// A single attempt to write at an offset, which may be interrupted or write less than requested.
 pub(super) trait WriteAt {
-    /// Writes once; returns the number of bytes taken.
+    /// Writes once; returns the number of bytes written.
     fn write_at_once(&self, bytes: &[u8], offset: u64) -> Result<usize>;
 }
 
@@ -46,7 +46,7 @@ impl WriteAt for File {
     }
 }
 
-/// Fills `buffer` from `offset`, however many attempts it takes.
+/// Fills `buffer` from `offset`, with as many attempts as necessary.
 pub(super) fn read_exactly(source: &impl ReadAt, mut buffer: &mut [u8], mut offset: u64) -> Result<()> {
     while !buffer.is_empty() {
         match source.read_at_once(buffer, offset) {
@@ -62,7 +62,7 @@ pub(super) fn read_exactly(source: &impl ReadAt, mut buffer: &mut [u8], mut offs
     Ok(())
 }
 
-/// Writes all of `bytes` at `offset`; a file that takes nothing more is an error, not a reason to try for ever.
+/// Writes all of `bytes` at `offset`; an attempt that writes nothing is an error, to avoid an endless loop.
 pub(super) fn write_exactly(target: &impl WriteAt, mut bytes: &[u8], mut offset: u64) -> Result<()> {
     while !bytes.is_empty() {
         match target.write_at_once(bytes, offset) {
@@ -78,32 +78,32 @@ pub(super) fn write_exactly(target: &impl WriteAt, mut bytes: &[u8], mut offset:
     Ok(())
 }
 
-/// A buffer whose usable part starts at a multiple of the alignment that a direct read asks for.
+/// A buffer whose usable part starts at the alignment of direct reads.
 #[derive(Debug, Default)]
 pub(super) struct AlignedBuffer {
     bytes: Vec<u8>,
 }
 
 impl AlignedBuffer {
-    /// `length` bytes that start at an address that is a multiple of `alignment`, which must be a power of two.
+    /// `length` bytes at an address that is a multiple of `alignment`, which must be a power of two.
     pub(super) fn slice(&mut self, length: usize, alignment: usize) -> &mut [u8] {
         let needed = length + alignment;
         if self.bytes.len() < needed {
             self.bytes = vec![0; needed];
         }
-        // `align_offset` may answer "impossible" only at compile time; the `min` keeps even that in bounds.
+        // `align_offset` may fail only at compile time; the `min` keeps even that case in bounds.
         let start = self.bytes.as_ptr().align_offset(alignment).min(alignment);
         self.bytes.get_mut(start..start + length).unwrap_or_default()
     }
 
-    /// Bytes held, used or not.
+    /// Capacity in bytes.
     pub(super) fn capacity_bytes(&self) -> usize {
         self.bytes.len()
     }
 }
 
-/// Fills `buffer` from `offset` by reads whose offset, length and address are multiples of `alignment`. The last
-/// block of a file may be partial: the read of it comes back short.
+/// Fills `buffer` from `offset` by reads whose offset, length and address are multiples of `alignment`. The last block
+/// of a file may be partial; its read is short.
 pub(super) fn read_aligned(
     source: &impl ReadAt,
     scratch: &mut AlignedBuffer,
@@ -120,7 +120,7 @@ pub(super) fn read_aligned(
     while done < buffer.len() {
         let from = offset + done as u64;
         let skip = (from & mask) as usize;
-        let take = (buffer.len() - done).min(SCRATCH_LIMIT_BYTES - skip);
+        let take = (buffer.len() - done).min(SCRATCH_BYTES_MAX - skip);
         let blocks = scratch.slice((skip + take).next_multiple_of(alignment), alignment);
         read_blocks(source, blocks, from - skip as u64, skip + take, alignment)?;
         buffer[done..done + take].copy_from_slice(&blocks[skip..skip + take]);
@@ -129,8 +129,8 @@ pub(super) fn read_aligned(
     Ok(())
 }
 
-/// Reads blocks into an aligned buffer until its first `needed` bytes are there. After a read that ended inside a
-/// block the next one starts at that block again, for it must start at a multiple of the alignment.
+/// Reads blocks into an aligned buffer until its first `needed` bytes are filled. After a read that ended inside a
+/// block, the next one starts at that block again, because it must be aligned.
 fn read_blocks(source: &impl ReadAt, blocks: &mut [u8], offset: u64, needed: usize, alignment: usize) -> Result<()> {
     let mut filled = 0;
     let mut whole = 0;
@@ -157,22 +157,22 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// A file that interrupts every other attempt and hands out at most `most` bytes at a time.
-    struct Moody {
+    /// A file that interrupts every other attempt and returns at most `most` bytes at a time.
+    struct UnreliableFile {
         content: Vec<u8>,
         most: usize,
         attempts: Cell<usize>,
         alignment: usize,
     }
 
-    impl Moody {
+    impl UnreliableFile {
         fn new(length: usize, most: usize, alignment: usize) -> Self {
             let content = (0..length).map(|i| (i * 7 % 251) as u8).collect();
             Self { content, most, attempts: Cell::new(0), alignment }
         }
     }
 
-    impl ReadAt for Moody {
+    impl ReadAt for UnreliableFile {
         fn read_at_once(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
             assert_eq!(offset as usize % self.alignment, 0, "offset of a direct read");
             assert_eq!(buffer.len() % self.alignment, 0, "length of a direct read");
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn interrupted_and_short_reads_still_fill_the_range() {
-        let file = Moody::new(1000, 7, 1);
+        let file = UnreliableFile::new(1000, 7, 1);
         let mut buffer = vec![0; 900];
         read_exactly(&file, &mut buffer, 50).unwrap();
         assert_eq!(buffer, file.content[50..950]);
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn aligned_reads_fill_every_range_up_to_the_partial_last_block() {
         for most in [512, 700, 1 << 20] {
-            let file = Moody::new(5000, most, 512);
+            let file = UnreliableFile::new(5000, most, 512);
             for (offset, length) in
                 [(0, 5000), (0, 512), (1, 1), (511, 2), (4999, 1), (4608, 392), (1024, 1024), (3, 0)]
             {
@@ -215,12 +215,12 @@ mod tests {
 
     #[test]
     fn ranges_longer_than_the_scratch_buffer_are_read_in_parts() {
-        let file = Moody::new(SCRATCH_LIMIT_BYTES * 2 + 77, usize::MAX, 4096);
+        let file = UnreliableFile::new(SCRATCH_BYTES_MAX * 2 + 77, usize::MAX, 4096);
         let mut scratch = AlignedBuffer::default();
-        let mut buffer = vec![0; SCRATCH_LIMIT_BYTES * 2 + 70];
+        let mut buffer = vec![0; SCRATCH_BYTES_MAX * 2 + 70];
         read_aligned(&file, &mut scratch, &mut buffer, 5, 4096).unwrap();
-        assert!(buffer == file.content[5..SCRATCH_LIMIT_BYTES * 2 + 75]);
-        assert!(scratch.capacity_bytes() <= SCRATCH_LIMIT_BYTES + 4096);
+        assert!(buffer == file.content[5..SCRATCH_BYTES_MAX * 2 + 75]);
+        assert!(scratch.capacity_bytes() <= SCRATCH_BYTES_MAX + 4096);
     }
 
     struct Full(Cell<usize>);

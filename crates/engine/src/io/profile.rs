@@ -1,4 +1,4 @@
-//! Storage profiles: how long a device takes to read n consecutive bytes, and how many reads it serves at once.
+//! Storage profiles: T(n), the time to read n consecutive bytes, and the number of reads served at once.
 
 use super::random_u64;
 use crate::error::{Error, Result};
@@ -10,19 +10,19 @@ use std::path::Path;
 /// Version of the JSON form.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
-/// Longest time, and so smallest rate, that a profile may state: beyond 11 days a read is a typing error, and the
-/// limit keeps every sum of times finite.
-const MAX_TIME_US: f64 = 1e12;
-const MIN_BANDWIDTH_MB_PER_S: f64 = 1e-6;
-const MAX_BANDWIDTH_MB_PER_S: f64 = 1e9;
-const MAX_PARALLEL: u32 = 1 << 16;
+/// Longest time that a profile may state: a read of more than 11 days is an input error, and the limit keeps every sum
+/// of times finite.
+const TIME_US_MAX: f64 = 1e12;
+const BANDWIDTH_MB_PER_S_MIN: f64 = 1e-6;
+const BANDWIDTH_MB_PER_S_MAX: f64 = 1e9;
+const PARALLEL_MAX: u32 = 1 << 16;
 
 /// Name, latency in us, bandwidth in MB/s, reads at once.
 ///
-/// Latencies and bandwidths are those of the AirIndex paper's storage profiles and their usual neighbours. For a local
-/// device the number of reads at once is about the number of 4 KiB reads whose sum fills its bandwidth (6, 19 and 12,
-/// taken to a power of two near by); a disk has one arm; an NFS mount has 16 request slots; against an object store
-/// a client holds some 64 connections, each with the bandwidth stated.
+/// Latencies and bandwidths are those of the AirIndex paper's storage profiles and of similar devices. For a local
+/// device the number of reads at once is about the number of 4 KiB reads that saturate its bandwidth (6, 19 and 12,
+/// rounded to a nearby power of two); a disk has one arm; an NFS mount has 16 request slots; a client of an object
+/// store has about 64 connections, each with the stated bandwidth.
 const NAMED: [(&str, f64, f64, u32); 6] = [
     ("optane", 10.0, 2200.0, 8),
     ("nvme", 60.0, 1200.0, 16),
@@ -35,7 +35,7 @@ const NAMED: [(&str, f64, f64, u32); 6] = [
 /// One point of a measured T(n).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfilePoint {
-    /// n: consecutive bytes read.
+    /// n: number of consecutive bytes read.
     pub size_bytes: u64,
     /// T(n) in microseconds.
     pub time_us: f64,
@@ -46,15 +46,16 @@ pub struct ProfilePoint {
 enum Curve {
     /// latency + bytes / bandwidth; one MB/s is one byte per microsecond.
     Affine { latency_us: f64, bandwidth_mb_per_s: f64 },
-    /// Straight lines between points.
+    /// Linear interpolation between points.
     Points(Vec<ProfilePoint>),
 }
 
-/// What a storage device costs: T(n), the time to read n consecutive bytes (AirIndex, Section 4), and P, the number of
-/// reads that it serves at once (the PDAM model).
+/// The read performance of a storage device: T(n), the time to read n consecutive bytes (AirIndex, Section 4), and P,
+/// the number of reads served at once (the PDAM model).
 ///
-/// T may be any function that never falls as n grows. The JSON form is
-/// `{"ogive_profile": 1, "name": "nvme", "parallel": 16, "latency_us": 60.0, "bandwidth_mb_per_s": 1200.0}`
+/// T may be any function that does not decrease. The JSON form is `{"ogive_profile": 1, "name": "nvme", "parallel": 16,
+/// "latency_us": 60.0, "bandwidth_mb_per_s": 1200.0}`, or, instead of latency and bandwidth, `"points": [{"size_bytes":
+/// 4096, "time_us": 63.4}, ...]`. MB is 10^6 bytes.
 /// or, in place of latency and bandwidth, `"points": [{"size_bytes": 4096, "time_us": 63.4}, ...]`. MB is 10^6 bytes.
 ///
 /// ```
@@ -71,7 +72,7 @@ pub struct Profile {
 }
 
 impl Default for Profile {
-    /// The profile named `nvme`: the storage that most tables lie on.
+    /// The profile named `nvme`.
     fn default() -> Self {
         let (name, latency_us, bandwidth_mb_per_s, parallel) = NAMED[1];
         Self { name: name.to_owned(), curve: Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel }
@@ -79,27 +80,28 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// T(n) = `latency_us` + n / bandwidth, `parallel` reads at once; one MB is 10^6 bytes.
+    /// A profile with T(n) = `latency_us` + n / bandwidth and `parallel` reads at once; one MB is 10^6 bytes.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a zero, negative, NaN, infinite or absurdly large value.
     pub fn affine(name: &str, latency_us: f64, bandwidth_mb_per_s: f64, parallel: u32) -> Result<Self> {
         check_time(name, "latency_us", latency_us)?;
-        if !(MIN_BANDWIDTH_MB_PER_S..=MAX_BANDWIDTH_MB_PER_S).contains(&bandwidth_mb_per_s) {
+        if !(BANDWIDTH_MB_PER_S_MIN..=BANDWIDTH_MB_PER_S_MAX).contains(&bandwidth_mb_per_s) {
             return Err(Error::InvalidArgument(format!(
                 "profile {name}: bandwidth_mb_per_s is {bandwidth_mb_per_s}; give a number from \
-                 {MIN_BANDWIDTH_MB_PER_S} to {MAX_BANDWIDTH_MB_PER_S}"
+                 {BANDWIDTH_MB_PER_S_MIN} to {BANDWIDTH_MB_PER_S_MAX}"
             )));
         }
         check_parallel(name, parallel)?;
         Ok(Self { name: name.to_owned(), curve: Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel })
     }
 
-    /// T(n) by straight lines between `points`; below the first the time of the first, beyond the last the last slope.
+    /// A profile with T(n) interpolated linearly between `points`: constant before the first point, with the last slope
+    /// after the last.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when there is no point, when a time is zero, negative, NaN, infinite or absurdly
-    /// large, when sizes do not rise, or when times fall.
+    /// [`Error::InvalidArgument`] if there is no point, if a time is zero, negative, NaN, infinite or absurdly large,
+    /// if sizes do not increase, or if times decrease.
     pub fn from_points(name: &str, points: Vec<ProfilePoint>, parallel: u32) -> Result<Self> {
         if points.is_empty() {
             return Err(Error::InvalidArgument(format!("profile {name}: it has no points; give at least one")));
@@ -120,7 +122,7 @@ impl Profile {
         Ok(Self { name: name.to_owned(), curve: Curve::Points(points), parallel })
     }
 
-    /// One of the profiles known by name: `optane`, `nvme`, `ssd`, `hdd`, `nfs`, `s3`.
+    /// A predefined profile: `optane`, `nvme`, `ssd`, `hdd`, `nfs`, `s3`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for any other name; the message lists the known ones.
@@ -134,16 +136,16 @@ impl Profile {
         Self::affine(name, latency_us, bandwidth_mb_per_s, parallel)
     }
 
-    /// The names that [`Profile::named`] knows, fastest device first.
+    /// The names of the predefined profiles, fastest device first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.iter().map(|known| known.0)
     }
 
-    /// A named profile, or the one in the JSON file of that path.
+    /// A predefined profile, or the one in a JSON file at that path.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when `text` is neither, or the file holds no valid profile; [`Error::Io`] when the
-    /// file cannot be read.
+    /// [`Error::InvalidArgument`] if `text` is neither, or the file does not contain a valid profile; [`Error::Io`] if
+    /// the file cannot be read.
     pub fn by_name_or_file(text: &str) -> Result<Self> {
         if Self::names().any(|name| name == text) {
             return Self::named(text);
@@ -158,20 +160,20 @@ impl Profile {
         Self::load(path)
     }
 
-    /// Reads a profile from a JSON file, such as `ogive profile -o FILE` writes.
+    /// Reads a profile from a JSON file, as written by `ogive profile -o FILE`.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be read, [`Error::InvalidArgument`] when it holds no valid profile.
+    /// [`Error::Io`] if the file cannot be read, [`Error::InvalidArgument`] if it does not contain a valid profile.
     pub fn load(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::io("read", path, source))?;
         serde_json::from_str(&text)
             .map_err(|error| Error::InvalidArgument(format!("{} is not a storage profile: {error}", path.display())))
     }
 
-    /// Writes the profile as JSON, replacing what is at `path`.
+    /// Writes the profile as JSON, replacing the file at `path`.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be written.
+    /// [`Error::Io`] if the file cannot be written.
     pub fn save(&self, path: &Path) -> Result<()> {
         save_json(self, path)
     }
@@ -181,12 +183,12 @@ impl Profile {
         &self.name
     }
 
-    /// P: how many reads the storage serves at once.
+    /// P: the number of reads that the storage serves at once.
     pub fn parallel(&self) -> u32 {
         self.parallel
     }
 
-    /// T(`bytes`) in microseconds: the time of one read of so many consecutive bytes. T(0) is the latency.
+    /// T(`bytes`) in microseconds: the time to read this number of consecutive bytes. T(0) is the latency.
     pub fn time_us(&self, bytes: u64) -> f64 {
         match &self.curve {
             Curve::Affine { latency_us, bandwidth_mb_per_s } => latency_us + bytes as f64 / bandwidth_mb_per_s,
@@ -194,8 +196,8 @@ impl Profile {
         }
     }
 
-    /// Time in microseconds until reads of the given `sizes_bytes`, all wanted at once, are done: they start in the
-    /// order given, each as soon as one of the P places is free.
+    /// Time in microseconds to complete concurrent reads of the given sizes: they start in the given order, each as
+    /// soon as one of the P places is free.
     pub fn batch_us(&self, sizes_bytes: &[u64]) -> f64 {
         let mut finished_us = 0.0_f64;
         // Times are positive, and positive floats order as their bits do.
@@ -214,7 +216,7 @@ impl Profile {
     }
 }
 
-/// Straight lines between the points, the first time below them, the last slope beyond them.
+/// Linear interpolation: constant before the first point, with the last slope after the last.
 fn interpolate(points: &[ProfilePoint], bytes: u64) -> f64 {
     let right = points.partition_point(|point| point.size_bytes < bytes);
     let (left, right) = match points {
@@ -231,29 +233,30 @@ fn interpolate(points: &[ProfilePoint], bytes: u64) -> f64 {
 }
 
 fn check_time(name: &str, field: &str, time_us: f64) -> Result<()> {
-    if time_us > 0.0 && time_us <= MAX_TIME_US {
+    if time_us > 0.0 && time_us <= TIME_US_MAX {
         return Ok(());
     }
     Err(Error::InvalidArgument(format!(
-        "profile {name}: {field} is {time_us}; give a number of microseconds above 0 and up to {MAX_TIME_US}"
+        "profile {name}: {field} is {time_us}; give a number of microseconds above 0 and up to {TIME_US_MAX}"
     )))
 }
 
 fn check_parallel(name: &str, parallel: u32) -> Result<()> {
-    if (1..=MAX_PARALLEL).contains(&parallel) {
+    if (1..=PARALLEL_MAX).contains(&parallel) {
         return Ok(());
     }
     Err(Error::InvalidArgument(format!(
-        "profile {name}: parallel is {parallel}; give the number of reads served at once, from 1 to {MAX_PARALLEL}"
+        "profile {name}: parallel is {parallel}; give the number of reads served at once, from 1 to {PARALLEL_MAX}"
     )))
 }
 
-/// Writes any of this crate's documents as readable JSON.
+/// Writes a document as readable JSON.
 pub(super) fn save_json(document: &impl Serialize, path: &Path) -> Result<()> {
     let mut text = serde_json::to_string_pretty(document)
         .map_err(|error| Error::InvalidArgument(format!("cannot express {} as JSON: {error}", path.display())))?;
     text.push('\n');
-    // Under another name first: what is there stays as it is, under whatever other names it has, until the new one is whole.
+    // Written to a temporary file first: the existing file, under all its names, stays unchanged until the new one is
+    // complete.
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{:016x}.ogive-tmp", random_u64()));
     let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
@@ -264,8 +267,8 @@ pub(super) fn save_json(document: &impl Serialize, path: &Path) -> Result<()> {
     })
 }
 
-/// The JSON form: readable, versioned, with either latency and bandwidth or points. Further fields are ignored, so
-/// that a measurement is a profile too.
+/// The JSON form: readable, versioned, with either latency and bandwidth or points. Unknown fields are ignored, so a
+/// measurement is also a profile.
 #[derive(Serialize, Deserialize)]
 struct ProfileForm {
     ogive_profile: u32,

@@ -1,4 +1,5 @@
-//! Schedules for tests: of several threads one runs at a time, and at every lock a seeded choice says which is next.
+//! A deterministic thread scheduler for tests: one thread runs at a time, and a seeded choice at every lock says which
+//! is next.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,7 @@ thread_local! {
 }
 
 impl Turn {
-    /// Chooses who runs next; more often the one that runs already, so that threads get somewhere.
+    /// Chooses the thread that runs next; prefers the current one, so that threads make progress.
     fn choose(&mut self) {
         self.passes += 1;
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -46,12 +47,12 @@ impl Schedule {
     }
 }
 
-/// Whether this thread runs by a schedule.
+/// Whether this thread is scheduled.
 pub(crate) fn is_scheduled() -> bool {
     CURRENT.with_borrow(Option::is_some)
 }
 
-/// Lets others run, if the schedule says so; false without a schedule.
+/// Yields to other threads if the schedule says so; `false` without a schedule.
 pub(crate) fn pass() -> bool {
     let Some((schedule, thread)) = CURRENT.with_borrow(Clone::clone) else {
         return false;
@@ -63,10 +64,10 @@ pub(crate) fn pass() -> bool {
     true
 }
 
-/// Ends a thread's part in the schedule, by a panic too.
-struct Leave(Arc<Schedule>, usize);
+/// Removes a thread from the schedule when dropped, also on a panic.
+struct ScheduleExit(Arc<Schedule>, usize);
 
-impl Drop for Leave {
+impl Drop for ScheduleExit {
     fn drop(&mut self) {
         CURRENT.set(None);
         let mut turn = self.0.turn();
@@ -76,7 +77,7 @@ impl Drop for Leave {
     }
 }
 
-/// Runs all of `work` by the schedule of a seed; returns how often it had a choice.
+/// Runs all of `work` by the schedule of a seed; returns the number of scheduling choices.
 pub(crate) fn run(seed: u64, work: Vec<Box<dyn FnOnce() + Send + '_>>) -> u64 {
     let alive: Vec<usize> = (0..work.len()).collect();
     let turn = Turn { running: seed as usize % work.len(), alive, random: seed, passes: 0 };
@@ -85,7 +86,7 @@ pub(crate) fn run(seed: u64, work: Vec<Box<dyn FnOnce() + Send + '_>>) -> u64 {
         for (thread, work) in work.into_iter().enumerate() {
             let schedule = Arc::clone(&schedule);
             scope.spawn(move || {
-                let leave = Leave(Arc::clone(&schedule), thread);
+                let leave = ScheduleExit(Arc::clone(&schedule), thread);
                 schedule.wait_for(thread, schedule.turn());
                 CURRENT.set(Some((schedule, thread)));
                 work();

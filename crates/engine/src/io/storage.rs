@@ -1,4 +1,4 @@
-//! The traits of the seam.
+//! The storage traits: a flat directory of named files.
 
 use crate::error::{Error, Result};
 use std::fmt::Debug;
@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a read is for, so that meters and receipts can tell reads apart.
+/// The purpose of a read, for meters and read traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Purpose {
-    /// The one read that opens a file.
+    /// The read that opens a file.
     Open,
     /// Part of an index layer; 1 is the layer next to the data.
     Layer(u8),
@@ -22,9 +22,9 @@ pub enum Purpose {
     Counts,
     /// A filter for absent keys.
     Filter,
-    /// A walk over everything, such as `verify`.
+    /// A walk over the whole file, such as `verify`.
     Walk,
-    /// Input that is being imported, or runs of an external sort.
+    /// Imported input, or runs of an external sort.
     Input,
     /// A page of the inner structure of an index; 0 is the root.
     Inner(u8),
@@ -34,35 +34,36 @@ pub enum Purpose {
     Log,
 }
 
-/// One range of a file to be read: `buffer` is filled from `offset`.
+/// A range of a file to read: fills `buffer` from `offset`.
 #[derive(Debug)]
 pub struct ReadRequest<'a> {
-    /// First byte, from the start of the file.
+    /// Offset in the file in bytes.
     pub offset: u64,
-    /// Where the bytes go; its length is the length of the range.
+    /// The destination; its length is the length of the range.
     pub buffer: &'a mut [u8],
-    /// What the range is for.
+    /// The purpose of the read.
     pub purpose: Purpose,
 }
 
-/// A flat directory of named files: the only way in which the engine touches the outside.
+/// A flat directory of named files: the interface through which the engine accesses all data.
 ///
-/// Names are plain file names without separators. All methods may be called from many threads. A file becomes durable
-/// under its name only after [`WritableFile::sync`] *and* [`Storage::sync_directory`].
+/// Names are plain file names without separators. All methods may be called from several threads. A file is durable
+/// under its name only after both [`WritableFile::sync`] *and* [`Storage::sync_directory`].
 pub trait Storage: Debug + Send + Sync {
     /// Opens an existing file for reading.
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>>;
 
-    /// Creates a new, empty file for writing; an existing one is an error of kind `AlreadyExists`.
+    /// Creates a new, empty file for writing; an existing file is an error of kind `AlreadyExists`.
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>>;
 
-    /// Opens an existing file for reading and for writing in place, in one mode (buffered or direct) for both.
+    /// Opens an existing file for reading and in-place writing, in one mode (buffered or direct) for both.
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>>;
 
-    /// Creates a new, empty file as [`Self::open_update`] opens it; an existing one is an error of kind `AlreadyExists`.
+    /// Creates a new, empty file, opened as by [`Self::open_update`]; an existing file is an error of kind
+    /// `AlreadyExists`.
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>>;
 
-    /// Gives a file another name, replacing what had it, atomically.
+    /// Renames a file, atomically replacing any file of the new name.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
     /// Removes a file.
@@ -77,17 +78,17 @@ pub trait Storage: Debug + Send + Sync {
     /// Makes creations, renames and removals durable.
     fn sync_directory(&self) -> Result<()>;
 
-    /// Takes an exclusive lock, creating the lock file if needed; held until the returned guard is dropped.
+    /// Takes an exclusive lock, creating the lock file if necessary; held until the returned guard is dropped.
     ///
     /// # Errors
-    /// [`crate::Error::Locked`] when somebody, in this process or another, holds it.
+    /// [`crate::Error::Locked`] if the lock is held, in this process or another.
     fn lock(&self, name: &str) -> Result<Box<dyn FileLock>>;
 
     /// The full path of a name, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Refuses a file that other names lead to as well: a symbolic link, or one of several hard links. For files whose lock and
-    /// log are found by their name, so that under another name they would have others. Only a file system has such names.
+    /// Rejects a file with several names: a symbolic link, or one of several hard links. Used for files whose lock and
+    /// log are found by name, and would differ under another name. Only file systems have such names.
     ///
     /// # Errors
     /// [`Error::OtherNames`].
@@ -95,22 +96,22 @@ pub trait Storage: Debug + Send + Sync {
         check_name(name)
     }
 
-    /// The folder of the local file system that holds the files as they are, if there is one: files can be linked there.
+    /// The folder of the local file system that holds the files unmodified, if there is one; allows hard links.
     fn folder(&self) -> Option<&Path> {
         None
     }
 
-    /// Puts a file, which must never change again, into another storage too: as a link where both are folders of one file system, else
-    /// as a copy, which is synced. The name becomes durable with the other's [`Self::sync_directory`].
+    /// Copies an immutable file to another storage: as a hard link if both are folders of one file system, else as a
+    /// synced copy. The name becomes durable with the target's [`Self::sync_directory`].
     ///
     /// # Errors
-    /// An error of kind `AlreadyExists` where the new name is taken; whatever the storages report.
+    /// An error of kind `AlreadyExists` if the new name is taken; storage errors.
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         copy_file(&*self.open(name)?, target, new_name)
     }
 }
 
-/// Removes a file that somebody else may remove at the same time.
+/// Removes a file that may be removed concurrently.
 pub(crate) fn remove_if_present(storage: &dyn Storage, name: &str) -> Result<()> {
     match storage.remove(name) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
@@ -118,10 +119,10 @@ pub(crate) fn remove_if_present(storage: &dyn Storage, name: &str) -> Result<()>
     }
 }
 
-/// Bytes that are copied at once.
+/// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Copies a file into a storage and syncs it; nothing is left where that fails.
+/// Copies a file to a storage and syncs it; on failure no file is left.
 pub(super) fn copy_file(source: &dyn ReadableFile, target: &dyn Storage, new_name: &str) -> Result<()> {
     let mut file = target.create(new_name)?;
     let mut copy = || {
@@ -138,7 +139,7 @@ pub(super) fn copy_file(source: &dyn ReadableFile, target: &dyn Storage, new_nam
     let outcome = copy();
     if outcome.is_err() {
         drop(file);
-        // What cannot be removed either is told of by the first error.
+        // If the removal fails too, the first error is reported.
         _ = target.remove(new_name);
     }
     outcome
@@ -149,26 +150,26 @@ pub trait ReadableFile: Debug + Send + Sync {
     /// Length in bytes.
     fn len(&self) -> u64;
 
-    /// Whether the file has no bytes.
+    /// Whether the file is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fills the request's buffer; a range that passes the end of the file is an error of kind `UnexpectedEof`.
+    /// Fills the request's buffer; a range past the end of the file is an error of kind `UnexpectedEof`.
     fn read(&self, request: ReadRequest<'_>) -> Result<()>;
 
-    /// Fills many ranges, as many at a time as the storage serves at once; on an error some may have been filled.
+    /// Fills several ranges, as many at a time as the storage serves at once; on an error some may have been filled.
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         requests.into_iter().try_for_each(|request| self.read(request))
     }
 
-    /// When the file was last modified as it was opened, in nanoseconds since 1970 began; `None` where the storage does not
-    /// tell.
+    /// Modification time when the file was opened, in nanoseconds since the start of 1970; `None` if the storage does
+    /// not provide it.
     fn modified_ns(&self) -> Option<u64> {
         None
     }
 
-    /// Whether reads reach the device rather than a cache of the operating system.
+    /// Whether reads bypass the page cache of the operating system.
     fn is_direct(&self) -> bool {
         false
     }
@@ -177,7 +178,7 @@ pub trait ReadableFile: Debug + Send + Sync {
     fn path(&self) -> &Path;
 }
 
-/// A file open for writing. After a failed write or sync it refuses everything with [`crate::Error::Poisoned`].
+/// A file open for writing. After a failed write or sync every call fails with [`crate::Error::Poisoned`].
 pub trait WritableFile: Debug + Send {
     /// Bytes written so far, by appending or past the end.
     fn len(&self) -> u64;
@@ -192,11 +193,11 @@ pub trait WritableFile: Debug + Send {
         self.write_at(self.len(), bytes)
     }
 
-    /// Writes `bytes` at `offset`, which must not lie past the end.
+    /// Writes `bytes` at `offset`, which must not be past the end.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
 
-    /// Lets whoever opens the file from now on read everything written so far; it need not be durable. Nothing is to be done where writes are not
-    /// collected.
+    /// Makes everything written so far visible to readers that open the file from now on; it need not be durable. The
+    /// default does nothing, for implementations that do not buffer writes.
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }
@@ -208,33 +209,33 @@ pub trait WritableFile: Debug + Send {
     fn path(&self) -> &Path;
 }
 
-/// A file open for reading and for writing in place, by many threads at once. After a failed write or sync it refuses every
-/// further one with [`crate::Error::Poisoned`], and goes on being read.
+/// A file open for reading and in-place writing by several threads at once. After a failed write or sync every further
+/// one fails with [`crate::Error::Poisoned`]; reads still work.
 ///
-/// What is written is seen by every later read through the same file; two writes at once must not overlap. Where the storage
-/// writes whole blocks of a device, zeros may follow the end when the file is opened again, up to the end of the block.
+/// Writes are visible to all later reads through the same file; concurrent writes must not overlap. If the storage
+/// writes whole blocks of a device, the file may end with zeros up to the end of the block when it is reopened.
 pub trait UpdatableFile: ReadableFile {
-    /// Writes `bytes` at `offset`; a gap behind the old end is filled with zeros. `purpose` tells meters what is written.
+    /// Writes `bytes` at `offset`; a gap after the old end is filled with zeros. `purpose` is for meters.
     fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()>;
 
-    /// Cuts the file off at a length, or lets it grow to it with zeros.
+    /// Truncates the file, or extends it with zeros.
     fn set_len(&self, length_bytes: u64) -> Result<()>;
 
     /// Makes everything written so far durable.
     fn sync(&self) -> Result<()>;
 
-    /// Ends writing, after a sync: from now on the file is only read, and need not stay open for it. Nothing is to be done where files
-    /// cost nothing while they are open.
-    fn settle(&self) {}
+    /// Ends writing, after a sync: from now on the file is only read, and may be closed in between. The default does
+    /// nothing, for implementations without limited handles.
+    fn finish_writes(&self) {}
 }
 
 /// A lock that is released when the guard is dropped.
 pub trait FileLock: Debug + Send + Sync {}
 
-/// Refuses a name that is not a plain file name, for every implementation of [`Storage`].
+/// Rejects a name that is not a plain file name, for implementations of [`Storage`].
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] when `name` is empty, `.`, `..`, or holds a separator or a zero byte.
+/// [`Error::InvalidArgument`] if `name` is empty, `.`, `..`, or contains a separator or a zero byte.
 pub fn check_name(name: &str) -> Result<()> {
     if matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0']) {
         return Err(Error::InvalidArgument(format!(
@@ -244,7 +245,7 @@ pub fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a read that passes the end of a file of `length_bytes`, for every implementation of [`ReadableFile`].
+/// Rejects a read past the end of a file of `length_bytes`, for implementations of [`ReadableFile`].
 ///
 /// # Errors
 /// [`Error::Io`] of kind `UnexpectedEof`.
@@ -255,11 +256,11 @@ pub fn check_range(path: &Path, length_bytes: u64, request: &ReadRequest<'_>) ->
     }
 }
 
-/// Refuses a write that would leave a gap behind the end of a file of `length_bytes`, for every implementation of
+/// Rejects a write that would leave a gap after the end of a file of `length_bytes`, for implementations of
 /// [`WritableFile`].
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] when `offset` lies past the end.
+/// [`Error::InvalidArgument`] if `offset` is past the end.
 pub fn check_write(path: &Path, length_bytes: u64, offset: u64) -> Result<()> {
     if offset <= length_bytes {
         return Ok(());

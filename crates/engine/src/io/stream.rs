@@ -1,4 +1,4 @@
-//! Files that are written once, in sequence, past the page cache.
+//! A sequential writer for new files that bypasses the page cache.
 
 use super::local::LocalReader;
 use super::positional::{AlignedBuffer, write_exactly};
@@ -9,18 +9,18 @@ use crate::io::storage::{Purpose, ReadableFile, UpdatableFile};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Bytes that are collected before they are written: enough that the device's latency is a small share, and little memory.
+/// Size of the staging buffer: large enough that the device's latency is a small share.
 const STAGED_BYTES: usize = 1 << 20;
 
-/// A new file whose writes reach the device by themselves, in long stretches, so that a sync at the end has little left to do. Writes that follow
-/// each other are collected; others pass through [`LocalUpdater`].
+/// A new file that writes to the device in large blocks as it goes, so that a sync at the end is short. Consecutive
+/// writes are staged; others pass through [`LocalUpdater`].
 #[derive(Debug)]
 pub(super) struct StreamWriter {
     updater: LocalUpdater,
-    /// What the writes are multiples of; 1 through the page cache.
+    /// Alignment of writes; 1 through the page cache.
     alignment: usize,
     staged: AlignedBuffer,
-    /// Where in the file the staged bytes begin, a multiple of the alignment, and how many there are.
+    /// Offset of the staged bytes in the file, a multiple of the alignment, and their number.
     staged_at: u64,
     staged_bytes: usize,
     poisoned: bool,
@@ -30,7 +30,7 @@ impl StreamWriter {
     /// Writes to a new file.
     ///
     /// # Errors
-    /// [`Error::Io`] where it cannot be reached.
+    /// [`Error::Io`] if it cannot be accessed.
     pub(super) fn new(file: LocalReader) -> Result<Self> {
         let alignment = file.slot.with("write", |open| Ok(file.alignment(open).unwrap_or(1)))?;
         let updater = LocalUpdater::new(file);
@@ -54,7 +54,7 @@ impl StreamWriter {
         outcome
     }
 
-    /// The staged bytes' place in memory.
+    /// The staging buffer.
     fn stage(&mut self) -> &mut [u8] {
         let alignment = self.alignment;
         self.staged.slice(STAGED_BYTES, alignment)
@@ -74,7 +74,7 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// Writes what is staged, a multiple of the alignment.
+    /// Writes the staged bytes, a multiple of the alignment.
     fn flush(&mut self) -> Result<()> {
         let (at, length) = (self.staged_at, self.staged_bytes);
         let alignment = self.alignment;
@@ -93,7 +93,8 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// Writes all that is staged: whole blocks, and the part of one, which stays staged, so that the next flush begins at a block.
+    /// Writes all staged bytes: whole blocks, and a partial one, which stays staged so that the next flush begins at a
+    /// block.
     fn flush_all(&mut self) -> Result<()> {
         let part = self.staged_bytes % self.alignment;
         let whole = self.staged_bytes - part;
@@ -124,7 +125,7 @@ impl WritableFile for StreamWriter {
             let end = writer.len();
             let inside = bytes.len().min((end - offset) as usize);
             writer.updater.write_at(offset, &bytes[..inside], Purpose::Data)?;
-            // The part of a block that stays staged may have changed.
+            // The partial block that stays staged may have changed.
             let staged = writer.staged_at.max(offset);
             if staged < offset + inside as u64 {
                 let (at, from) = ((staged - writer.staged_at) as usize, (staged - offset) as usize);
@@ -137,7 +138,7 @@ impl WritableFile for StreamWriter {
     fn flush(&mut self) -> Result<()> {
         self.guarded(|writer| {
             writer.flush_all()?;
-            // Whole blocks were written; the file ends where its bytes do.
+            // Whole blocks were written; the file ends with its bytes.
             writer.updater.set_len(writer.len())
         })
     }

@@ -1,5 +1,5 @@
-//! Locks: those of the standard library, which go on after a panic elsewhere. In tests a schedule decides which
-//! thread runs at each of them, so that interleavings can be tried one by one.
+//! Locks of the standard library that ignore poisoning. In tests, a schedule decides at each lock which thread runs, so
+//! that interleavings can be tried one by one.
 
 #[cfg(test)]
 use super::schedule;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
-/// Takes a lock as soon as the schedule lets this thread run while it is free; does nothing without a schedule.
+/// Takes a lock when the schedule lets this thread run while the lock is free; does nothing without a schedule.
 #[cfg(test)]
 macro_rules! scheduled {
     ($attempt:expr) => {
@@ -72,7 +72,7 @@ impl<T> RwLock<T> {
 pub(crate) struct Condvar(std::sync::Condvar);
 
 impl Condvar {
-    /// Waits for a notice, or a little less; `mutex` is the one that `guard` locks.
+    /// Waits for a notification, possibly with a spurious wake-up; `mutex` is the one that `guard` locks.
     pub(crate) fn wait<'a, T>(&self, mutex: &'a Mutex<T>, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         #[cfg(test)]
         if schedule::is_scheduled() {
@@ -83,7 +83,7 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`Self::wait`], for at most so many microseconds.
+    /// As [`Self::wait`], for at most this number of microseconds.
     pub(crate) fn wait_for<'a, T>(
         &self,
         mutex: &'a Mutex<T>,
@@ -105,8 +105,8 @@ impl Condvar {
     }
 }
 
-/// Lets other threads run for a moment; `false` where a schedule decides who runs.
-pub(crate) fn give_way() -> bool {
+/// Yields to other threads for a moment; `false` if a schedule decides which thread runs.
+pub(crate) fn yield_briefly() -> bool {
     #[cfg(test)]
     if schedule::is_scheduled() {
         return false;
@@ -115,7 +115,7 @@ pub(crate) fn give_way() -> bool {
     true
 }
 
-/// A value that is read without a lock and replaced as a whole: who has read it keeps what was there.
+/// A value that is read without a lock and replaced as a whole; readers keep the version that they read.
 #[derive(Debug)]
 pub(crate) struct Published<T>(ArcSwap<T>);
 
@@ -124,14 +124,14 @@ impl<T> Published<T> {
         Self(ArcSwap::from_pointee(value))
     }
 
-    /// What is there now, for a moment: the guard is not to be kept.
+    /// The current value, for a short time: the guard must not be kept.
     pub(crate) fn peek(&self) -> Guard<Arc<T>> {
         #[cfg(test)]
         schedule::pass();
         self.0.load()
     }
 
-    /// What is there now, to be kept.
+    /// The current value, to keep.
     pub(crate) fn get(&self) -> Arc<T> {
         #[cfg(test)]
         schedule::pass();

@@ -1,7 +1,7 @@
-//! Files of the local file system that are written in place: through the page cache, or past it with O_DIRECT.
+//! Local files that are written in place, through the page cache or by direct I/O.
 
-use super::handles::OpenFile;
 use super::local::{LocalReader, with_scratch};
+use super::open_files::OpenFile;
 use super::positional::{AlignedBuffer, ReadAt, write_exactly};
 use super::storage::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
 use crate::error::{Error, Result};
@@ -11,24 +11,29 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Longest aligned write at once; a longer range takes several.
-const WRITE_LIMIT_BYTES: usize = 1 << 20;
+/// Largest aligned write; a longer range takes several.
+const WRITE_BYTES_MAX: usize = 1 << 20;
 
-/// A [`LocalReader`] that is also written. Direct writes are whole blocks: where a range begins or ends inside one, the rest
-/// of the block is read first and written back as it was.
+/// A [`LocalReader`] that can also be written. Direct writes are whole blocks: where a range begins or ends inside one,
+/// the rest of the block is read first and written back.
 #[derive(Debug)]
 pub(super) struct LocalUpdater {
     reader: LocalReader,
     poisoned: AtomicBool,
-    /// Whether it takes no more writes.
-    settled: AtomicBool,
-    /// Held while parts of a block are read and written back, so that no other write to the block comes between.
+    /// Whether writing has ended.
+    writes_finished: AtomicBool,
+    /// Locked while a partial block is read and written back, so that no other write to the block intervenes.
     edges: Mutex<()>,
 }
 
 impl LocalUpdater {
     pub(super) fn new(reader: LocalReader) -> Self {
-        Self { reader, poisoned: AtomicBool::new(false), settled: AtomicBool::new(false), edges: Mutex::new(()) }
+        Self {
+            reader,
+            poisoned: AtomicBool::new(false),
+            writes_finished: AtomicBool::new(false),
+            edges: Mutex::new(()),
+        }
     }
 
     /// The file.
@@ -36,15 +41,15 @@ impl LocalUpdater {
         &self.reader
     }
 
-    /// Runs `work` unless an earlier write or sync failed. A failed sync may have dropped the dirty pages and would succeed
-    /// when tried again, so the first failure is final.
+    /// Runs `work` unless an earlier write or sync failed. A failed sync may have dropped the dirty pages and would
+    /// succeed if retried, so the first failure is final.
     fn guarded(&self, action: &'static str, work: impl FnOnce(&OpenFile) -> io::Result<()>) -> Result<()> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned { path: self.reader.path.clone() });
         }
-        if self.settled.load(Ordering::Acquire) {
+        if self.writes_finished.load(Ordering::Acquire) {
             let path = self.reader.path.display();
-            return Err(Error::InvalidArgument(format!("{path} is finished; open it again to write to it")));
+            return Err(Error::InvalidArgument(format!("writing to {path} has ended; open it again to write to it")));
         }
         let outcome = self.reader.slot.with(action, work);
         if outcome.is_err() {
@@ -66,7 +71,7 @@ impl LocalUpdater {
     }
 }
 
-/// Writes `bytes` at `offset` by writes of whole blocks.
+/// Writes `bytes` at `offset` in whole blocks.
 fn write_aligned(
     file: &File,
     scratch: &mut AlignedBuffer,
@@ -79,13 +84,13 @@ fn write_aligned(
     while done < bytes.len() {
         let from = offset + done as u64;
         let skip = (from & mask) as usize;
-        let take = (bytes.len() - done).min(WRITE_LIMIT_BYTES - skip);
+        let take = (bytes.len() - done).min(WRITE_BYTES_MAX - skip);
         let length = (skip + take).next_multiple_of(alignment);
         let (start, blocks) = (from - skip as u64, scratch.slice(length, alignment));
         if skip > 0 {
             read_block(file, &mut blocks[..alignment], start)?;
         }
-        // The first block was read already where it is the last one too.
+        // The first block was already read if it is also the last.
         if skip + take < length && (skip == 0 || length > alignment) {
             let last = length - alignment;
             read_block(file, &mut blocks[last..], start + last as u64)?;
@@ -97,7 +102,7 @@ fn write_aligned(
     Ok(())
 }
 
-/// Reads one block, which may lie behind the end of the file, wholly or in part: there it is zeros.
+/// Reads one block; any part past the end of the file is zeros.
 fn read_block(file: &File, block: &mut [u8], offset: u64) -> io::Result<()> {
     block.fill(0);
     loop {
@@ -152,11 +157,11 @@ impl UpdatableFile for LocalUpdater {
         self.guarded("sync", |open| open.file.sync_data())
     }
 
-    fn settle(&self) {
-        self.settled.store(true, Ordering::Release);
-        // What is not known to be durable stays open: a failed sync of another handle would tell nothing.
+    fn finish_writes(&self) {
+        self.writes_finished.store(true, Ordering::Release);
+        // A file that may not be durable stays open: a failed sync of another handle would not be reported.
         if !self.poisoned.load(Ordering::Acquire) {
-            self.reader.slot.settle();
+            self.reader.slot.finish_writes();
         }
     }
 }

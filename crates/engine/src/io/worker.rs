@@ -1,23 +1,23 @@
-//! Threads of the engine's own.
+//! Worker threads that end with their handle or scope.
 
 use crate::error::{Error, Result};
 use std::io;
 use std::path::Path;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
-/// A thread that does not outlive this handle: dropping the handle waits for the thread's end.
+/// A thread that does not outlive its handle: dropping the handle waits for the thread to end.
 ///
-/// Whoever owns it must have told the thread to end by then.
+/// The owner must have told the thread to end by then.
 #[derive(Debug)]
 pub struct Worker {
     thread: Option<JoinHandle<()>>,
 }
 
 impl Worker {
-    /// Starts a thread; `name` is shown by debuggers, `path` names in errors whom it works for.
+    /// Starts a thread; `name` is shown by debuggers, `path` names the file it works for in errors.
     ///
     /// # Errors
-    /// [`Error::Io`] when the system gives no further thread.
+    /// [`Error::Io`] if the system cannot start a thread.
     pub fn spawn(name: &str, path: &Path, work: impl FnOnce() + Send + 'static) -> Result<Self> {
         let thread = admit().and_then(|()| Builder::new().name(name.to_owned()).spawn(work));
         let thread = thread.map_err(|source| Error::io("start a thread for", path, source))?;
@@ -34,8 +34,8 @@ impl Drop for Worker {
     }
 }
 
-/// Starts a thread that ends with its scope. Unlike [`Scope::spawn`] it does not panic where the system gives none: whoever can does the work
-/// alone then.
+/// Starts a thread that ends with its scope. Unlike [`Scope::spawn`] it returns an error if the system cannot start a
+/// thread, so that the caller can do the work alone.
 pub(crate) fn spawn_helper<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -45,7 +45,7 @@ pub(crate) fn spawn_helper<'scope, T: Send + 'scope>(
     Builder::new().name(name.to_owned()).spawn_scoped(scope, work)
 }
 
-/// Lets a thread be started, unless a test forbids it.
+/// Permits a thread to start, unless a test forbids it.
 fn admit() -> io::Result<()> {
     #[cfg(test)]
     tests::count()?;
@@ -58,7 +58,7 @@ pub(crate) mod tests {
     use std::io::{self, ErrorKind};
 
     thread_local! {
-        /// Threads that this one has asked for, and which of them it does not get, and whether it gets those after it.
+        /// Number of threads requested by this thread, and which requests are refused: one, or all from that one on.
         static ASKED: Cell<u64> = const { Cell::new(0) };
         static REFUSED: Cell<Option<(u64, bool)>> = const { Cell::new(None) };
     }
@@ -71,8 +71,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Does `work`, which does not get the thread of number `at` that it asks for here, nor any after it where that is `lasting`; says
-    /// whether it asked for that one.
+    /// Runs `work` with the request for thread number `at` refused, and all later ones if `lasting`; also returns
+    /// whether that request was made.
     pub(crate) fn refusing<T>(at: u64, lasting: bool, work: impl FnOnce() -> T) -> (T, bool) {
         ASKED.set(0);
         REFUSED.set(Some((at, lasting)));

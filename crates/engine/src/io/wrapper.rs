@@ -1,8 +1,8 @@
-//! Storages around another storage: a wrapper says what it changes, and everything else reaches what it wraps.
+//! Storage wrappers: traits for a storage around another that implement only what they change and forward the rest.
 //!
-//! [`Storage`], [`ReadableFile`] and [`WritableFile`] have no default that leads on to another implementation, so that
-//! none of the real ones can leave a method out unnoticed. The traits here have such defaults, and whatever implements one
-//! of them implements the trait of the seam. They leave out what no wrapper may change: names, lengths and locks.
+//! [`Storage`], [`ReadableFile`] and [`WritableFile`] have no defaults that forward to another implementation, so that
+//! no real implementation can omit a method unnoticed. The traits here have such defaults, and every implementor of one
+//! of them implements the corresponding storage trait. They omit what no wrapper may change: names, lengths and locks.
 
 use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file};
 use crate::error::Result;
@@ -10,9 +10,9 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A [`Storage`] around another. Each method passes the call on unless the wrapper has its own.
+/// A [`Storage`] around another. Methods forward to the inner storage by default.
 pub trait StorageWrapper: Debug + Send + Sync {
-    /// What is wrapped.
+    /// The inner storage.
     fn inner(&self) -> &dyn Storage;
 
     /// As [`Storage::open`].
@@ -55,12 +55,12 @@ pub trait StorageWrapper: Debug + Send + Sync {
         self.inner().sync_directory()
     }
 
-    /// As [`Storage::folder`]. None, unless the wrapper passes it on: what is linked there passes the wrapper by.
+    /// As [`Storage::folder`]. `None` unless the wrapper overrides it: hard links made there would bypass the wrapper.
     fn folder(&self) -> Option<&Path> {
         None
     }
 
-    /// As [`Storage::export`]: by reading and writing, so that no byte gets past the wrapper.
+    /// As [`Storage::export`]: by reading and writing, so that no byte bypasses the wrapper.
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         copy_file(&*self.open(name)?, target, new_name)
     }
@@ -124,16 +124,16 @@ impl<W: StorageWrapper> Storage for W {
     }
 }
 
-/// A [`ReadableFile`] around another, which changes how it is read.
+/// A [`ReadableFile`] around another that changes how it is read.
 pub trait ReaderWrapper: Debug + Send + Sync {
-    /// What is wrapped.
+    /// The inner file.
     fn inner(&self) -> &dyn ReadableFile;
 
     /// As [`ReadableFile::read`].
     fn read(&self, request: ReadRequest<'_>) -> Result<()>;
 
-    /// As [`ReadableFile::read_many`]: range by range through [`Self::read`], so that none gets past it. A wrapper that
-    /// can pass on all of them together should.
+    /// As [`ReadableFile::read_many`]: range by range through [`Self::read`], so that no read bypasses it. A wrapper
+    /// that can forward all ranges together should do so.
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         requests.into_iter().try_for_each(|request| self.read(request))
     }
@@ -165,12 +165,12 @@ impl<W: ReaderWrapper> ReadableFile for W {
     }
 }
 
-/// A [`WritableFile`] around another. Each method passes the call on unless the wrapper has its own.
+/// A [`WritableFile`] around another. Methods forward to the inner file by default.
 pub trait WriterWrapper: Debug + Send {
-    /// What is wrapped.
+    /// The inner file.
     fn inner(&self) -> &dyn WritableFile;
 
-    /// What is wrapped, to write to.
+    /// The inner file, for writing.
     fn inner_mut(&mut self) -> &mut dyn WritableFile;
 
     /// As [`WritableFile::append`].
@@ -220,10 +220,10 @@ impl<W: WriterWrapper> WritableFile for W {
     }
 }
 
-/// An [`UpdatableFile`] around another: how it is read is said by its [`ReaderWrapper`]. Each method passes the call on unless
-/// the wrapper has its own.
+/// An [`UpdatableFile`] around another, with reads defined by its [`ReaderWrapper`]. Methods forward to the inner file
+/// by default.
 pub trait UpdaterWrapper: ReaderWrapper {
-    /// What is wrapped.
+    /// The inner file.
     fn updatable(&self) -> &dyn UpdatableFile;
 
     /// As [`UpdatableFile::write_at`].
@@ -241,9 +241,9 @@ pub trait UpdaterWrapper: ReaderWrapper {
         self.updatable().sync()
     }
 
-    /// As [`UpdatableFile::settle`].
-    fn settle(&self) {
-        self.updatable().settle();
+    /// As [`UpdatableFile::finish_writes`].
+    fn finish_writes(&self) {
+        self.updatable().finish_writes();
     }
 }
 
@@ -260,7 +260,7 @@ impl<W: UpdaterWrapper> UpdatableFile for W {
         UpdaterWrapper::sync(self)
     }
 
-    fn settle(&self) {
-        UpdaterWrapper::settle(self);
+    fn finish_writes(&self) {
+        UpdaterWrapper::finish_writes(self);
     }
 }

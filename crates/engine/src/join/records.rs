@@ -6,7 +6,7 @@ use super::task::{Share, Spent, Task};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
 use crate::table::KeyType;
-use crate::table::beside::RecordFile;
+use crate::table::external::RecordFile;
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Rows in memory, and streams of them.
 
 use crate::error::{Error, Result};
-use crate::table::PassedValue;
+use crate::table::ScanValue;
 
 /// Where key and value of a row lie in the bytes of a [`RowsView::Spans`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub(crate) struct Span {
 
 impl Span {
     /// Appends the value of a record, or the place of a long one, to the key that was appended to `bytes` from `key_at` on.
-    pub(crate) fn push_value(bytes: &mut Vec<u8>, key_at: usize, value: PassedValue<'_>) -> Self {
+    pub(crate) fn push_value(bytes: &mut Vec<u8>, key_at: usize, value: ScanValue<'_>) -> Self {
         let value_at = bytes.len();
-        let is_long = matches!(value, PassedValue::Long(_));
+        let is_long = matches!(value, ScanValue::Long(_));
         match value {
-            PassedValue::Here(value) => bytes.extend_from_slice(value),
-            PassedValue::Long(pointer) => bytes.extend_from_slice(&pointer.encode()),
+            ScanValue::Here(value) => bytes.extend_from_slice(value),
+            ScanValue::Long(pointer) => bytes.extend_from_slice(&pointer.encode()),
         }
         Self {
             key_at: key_at as u32,

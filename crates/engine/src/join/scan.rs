@@ -13,7 +13,7 @@ use super::stretch::{PLACE_BYTES, STRETCH_OVERHEAD_BYTES, Stretch, StretchReader
 use super::task::{Share, Task};
 use crate::error::{Error, Result};
 use crate::table::value::ValuePointer;
-use crate::table::{OutlinePoint, PassedBlock, PassedValue, Table};
+use crate::table::{HistogramPoint, ScanBlock, ScanValue, Table};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl TableRelation {
             key_type: table.key_type(),
             key_bytes: table.key_type().width(),
             // What stands in front of the values of a tagged table is not given.
-            value_bytes: table.value_width().filter(|_| !table.is_tagged()).map(|width| width as usize),
+            value_bytes: table.value_width().filter(|_| !table.is_versioned()).map(|width| width as usize),
             is_sorted: true,
             is_distinct: table.is_distinct(),
         };
@@ -62,7 +62,7 @@ impl Relation for TableRelation {
     }
 
     fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
-        cuts_of(&self.table.outline(parts.saturating_mul(POINTS_A_PART)), self.table.blocks() as f64, parts)
+        cuts_of(&self.table.key_histogram(parts.saturating_mul(POINTS_A_PART)), self.table.blocks() as f64, parts)
     }
 
     fn table(&self) -> Option<&Table> {
@@ -71,7 +71,7 @@ impl Relation for TableRelation {
 }
 
 /// Of the points of an outline, those nearest to the ends of equal parts.
-fn cuts_of(outline: &[OutlinePoint], blocks: f64, parts: usize) -> Vec<Vec<u8>> {
+fn cuts_of(outline: &[HistogramPoint], blocks: f64, parts: usize) -> Vec<Vec<u8>> {
     let mut cuts: Vec<Vec<u8>> = Vec::new();
     for part in 1..parts {
         let wanted = blocks * part as f64 / parts as f64;
@@ -190,7 +190,7 @@ impl TableScan {
         let first = if block == self.ends.0.0 { self.ends.0.1.max(from_record) } else { from_record };
         let end = if block == self.ends.1.0 { self.ends.1.1 } else { usize::MAX };
         match self.table.open_block(block, offset, bytes, &mut self.unpacked)? {
-            PassedBlock::Dense(rows) => {
+            ScanBlock::Dense(rows) => {
                 let (key, value) = self.table.dense_widths().unwrap_or((1, 0));
                 let (width, length) = (key + value, rows.len());
                 let range = (first * width).min(length)..end.saturating_mul(width).min(length);
@@ -200,7 +200,7 @@ impl TableScan {
                 self.at = At::Dense { range: base + range.start..base + range.end.max(range.start), is_unpacked };
                 Ok(!is_empty)
             }
-            PassedBlock::Other(records) => {
+            ScanBlock::Other(records) => {
                 self.copied.bytes.clear();
                 self.copied.spans.clear();
                 let end = end.min(records.count());
@@ -232,7 +232,7 @@ impl Copied {
     }
 
     /// Appends the value behind the key that begins at `key_at`.
-    fn push_value(&mut self, key_at: usize, value: PassedValue<'_>) {
+    fn push_value(&mut self, key_at: usize, value: ScanValue<'_>) {
         let span = Span::push_value(&mut self.bytes, key_at, value);
         self.spans.push(span);
     }

@@ -7,7 +7,7 @@ use super::task::Task;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Profile, Purpose, ReadRequest, Storage};
-use crate::table::beside::{RecordFile, index_records, index_table};
+use crate::table::external::{RecordFile, index_records, index_table};
 use crate::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -136,14 +136,14 @@ fn strings_long_values_and_tags_are_scanned() {
         let options = WriteOptions { key_type: KeyType::Text, compression, replace: true, ..WriteOptions::default() };
         check(&write(&storage, "strings", &rows, options), &keys(&rows), 96 << 10);
     }
-    let options = WriteOptions { tagged: true, ..WriteOptions::default() };
-    let mut writer = TableWriter::create(storage.clone(), "tagged", options).unwrap();
+    let options = WriteOptions { versioned: true, ..WriteOptions::default() };
+    let mut writer = TableWriter::create(storage.clone(), "versioned", options).unwrap();
     for i in 0..3000_u64 {
-        writer.append_tagged(&i.to_be_bytes(), 1, 3000 - i, &[7; 5]).unwrap();
+        writer.append_version(&i.to_be_bytes(), 1, 3000 - i, &[7; 5]).unwrap();
     }
     writer.finish().unwrap();
-    let tagged = open(&storage, "tagged");
-    check(&tagged, &[vec![0; 8], 77_u64.to_be_bytes().to_vec()], 96 << 10);
+    let versioned = open(&storage, "versioned");
+    check(&versioned, &[vec![0; 8], 77_u64.to_be_bytes().to_vec()], 96 << 10);
 }
 
 /// Pitfalls, storage 17 and 19: a damaged block is an error, not the end; a block that memory cannot hold is refused before it is read.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::index::{Index, Key, Payload};
 use crate::io::Storage;
 use crate::lsm::{Keyspace, Snapshot};
-use crate::table::beside::RecordFile;
+use crate::table::external::RecordFile;
 use crate::table::{KeyType, Table};
 use std::fmt::Debug;
 use std::ops::RangeBounds;

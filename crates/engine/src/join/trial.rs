@@ -10,7 +10,7 @@ use super::task::Task;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use crate::table::KeyType;
-use crate::table::beside::RecordFile;
+use crate::table::external::RecordFile;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::ops::Range;

@@ -5,9 +5,9 @@ use super::entry::{Action, GROUP_HEAD_BYTES, Kind, encode_operation};
 use super::keyspace::Keyspace;
 use super::options::Durability;
 use super::view::Tree;
-use crate::block::stream::MAX_VALUE_BYTES;
+use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
-use crate::table::MAX_KEY_BYTES;
+use crate::table::KEY_BYTES_MAX;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
@@ -67,8 +67,8 @@ impl Operations {
     /// As [`Self::push`], of a key that was checked already.
     fn push_checked(&mut self, keyspace: &Keyspace, checked: Result<()>, action: Action, key: &[u8], value: &[u8]) {
         let checked = checked.and_then(|()| match value.len() as u64 {
-            length if length > MAX_VALUE_BYTES => {
-                Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: MAX_VALUE_BYTES })
+            length if length > VALUE_BYTES_MAX => {
+                Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: VALUE_BYTES_MAX })
             }
             length if action == Action::Put(Kind::Value) => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
@@ -115,8 +115,8 @@ impl Operations {
 
 /// Refuses a key that is too long.
 pub(super) fn check_key(keyspace: &Keyspace, key: &[u8]) -> Result<()> {
-    if key.len() > MAX_KEY_BYTES {
-        let detail = format!("keys have at most {MAX_KEY_BYTES} bytes");
+    if key.len() > KEY_BYTES_MAX {
+        let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
         return Err(Error::KeyLength { path: keyspace.path(), length: key.len() as u64, detail });
     }
     Ok(())

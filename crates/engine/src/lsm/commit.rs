@@ -19,10 +19,10 @@ use super::values::ValueHandle;
 use super::version::Edit;
 use super::view::Tree;
 use super::wal::Wal;
-use crate::block::cache::Held;
+use crate::block::cache::Reservation;
 use crate::error::{Error, Result};
 use crate::io::Timer;
-use crate::io::sync::{Mutex, MutexGuard, give_way};
+use crate::io::sync::{Mutex, MutexGuard, yield_briefly};
 use crate::vlog::{ValuePlace, ValueWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -185,7 +185,7 @@ impl Core {
         let timer = Timer::start();
         while queue.waiting.len() < queue.writers && timer.elapsed_us() < most_us {
             drop(queue);
-            let has_passed = give_way();
+            let has_passed = yield_briefly();
             queue = self.queue.lock();
             if !has_passed {
                 break;
@@ -530,10 +530,10 @@ impl Core {
 
     /// Keeps memory for the memtables of a generation: up to where they are switched, and the group that does it; `found_bytes` are
     /// there already.
-    pub(super) fn hold_for_memtables(&self, found_bytes: u64) -> Option<Arc<Held>> {
+    pub(super) fn hold_for_memtables(&self, found_bytes: u64) -> Option<Arc<Reservation>> {
         let limit = self.options.memtable_limit_bytes();
         let most = limit + limit / MEMTABLE_SLACK + self.options.group_bytes_max() as u64;
-        Some(Arc::new(self.cache.hold(found_bytes.max(most))))
+        Some(Arc::new(self.cache.reserve_scoped(found_bytes.max(most))))
     }
 
     /// Begins a new generation; the old one is to be written out.

@@ -19,7 +19,7 @@ use super::values::ValueFiles;
 use super::version::{Edit, Job, LEVELS, Manifest, State, TableMeta};
 use super::view::{Levels, Tree, View};
 use crate::block::BlockCache;
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
@@ -44,7 +44,7 @@ pub(crate) struct Core {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) options: DbOptions,
     /// The store and this opening of it: checksums of new files are bound to both.
-    pub(super) bond: Bond,
+    pub(super) bond: StoreBinding,
     pub(super) cache: Arc<BlockCache>,
     pub(super) moments: Moments,
     pub(super) counters: Counters,

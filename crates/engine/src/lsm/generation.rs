@@ -3,7 +3,7 @@
 use super::entry::{KeyspaceId, Operation, Sequence};
 use super::memtable::Memtable;
 use super::values::ValueHandle;
-use crate::block::cache::Held;
+use crate::block::cache::Reservation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) struct Generation {
     /// The newest operation in it.
     pub(crate) last_sequence: Sequence,
     /// What of the store's memory is kept for the memtables.
-    pub(crate) held: Option<Arc<Held>>,
+    pub(crate) held: Option<Arc<Reservation>>,
 }
 
 /// A log of a generation.

@@ -16,7 +16,7 @@ use super::view::Tree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
-use crate::table::{MAX_KEY_BYTES, SharedOptions, Table};
+use crate::table::{KEY_BYTES_MAX, SharedOptions, Table};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -109,17 +109,17 @@ impl Drop for Incoming<'_> {
 /// Reads a whole table, and says what it is, but for its numbers; `None` for an empty one.
 fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableMeta>> {
     let cache = Arc::new(BlockCache::new(0));
-    let untagged = (Kind::Value as u8, 0);
+    let unversioned = (Kind::Value as u8, 0);
     let options = SharedOptions {
         profile: core.options.profile.clone(),
         value_bytes: MAX_INLINE_BYTES,
         opening_bytes: core.options.memory_bytes.max(LEAST_OPENING_BYTES),
-        untagged,
+        unversioned,
         fast_paths: core.options.fast_paths,
     };
     let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
     let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
-    if table.is_tagged() || !table.is_self_contained() {
+    if table.is_versioned() || !table.is_self_contained() {
         return refuse(
             "it is a part of a store, or an index beside other data; give a table that was built for itself",
         );
@@ -133,7 +133,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
     let mut cursor = table.compaction_cursor(super::table_file::WALK_AHEAD_BYTES);
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
-        if entry.key.len() > MAX_KEY_BYTES {
+        if entry.key.len() > KEY_BYTES_MAX {
             return refuse("it has a key that is longer than 64 KiB");
         }
         if meta.records == 0 {

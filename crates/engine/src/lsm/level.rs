@@ -6,7 +6,7 @@ use super::learn::{LevelModel, ModelBuilder};
 use super::removals::Removals;
 use super::table_file::{Ahead, TableFile, TableFileCursor};
 use crate::block::Slice;
-use crate::block::cache::Held;
+use crate::block::cache::Reservation;
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +24,7 @@ pub(crate) struct LevelTables {
     /// The range removals of those that have any.
     removals: Vec<Arc<Removals>>,
     /// The model of the level, once it was learned.
-    model: OnceLock<(LevelModel, Held)>,
+    model: OnceLock<(LevelModel, Reservation)>,
 }
 
 /// The first eight bytes of a key as a number, filled up with zeros.
@@ -111,7 +111,7 @@ impl LevelTables {
     }
 
     /// Gives the level its model, with the memory that is kept for it.
-    pub(crate) fn set_model(&self, model: LevelModel, held: Held) {
+    pub(crate) fn set_model(&self, model: LevelModel, held: Reservation) {
         // One that is there already is as good.
         _ = self.model.set((model, held));
     }

@@ -106,6 +106,6 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         cursor.seek(b"b", sequence).unwrap();
         assert_eq!(cursor.entry().map(|entry| entry.key), Some(&expected[..]), "at {sequence}");
     }
-    let tagged = TableMeta { global_sequence: None, ..meta };
-    assert!(TableFile::open(&world.storage, OWNER, Arc::new(tagged), &cache, &world.options).is_err());
+    let versioned = TableMeta { global_sequence: None, ..meta };
+    assert!(TableFile::open(&world.storage, OWNER, Arc::new(versioned), &cache, &world.options).is_err());
 }

@@ -17,7 +17,7 @@ use super::version::{ClosedLengths, Edit, FileKind, Recovered, State, parse_file
 use super::view::{Levels, Tree, View};
 use super::wal::{self, ClosedLog, Wal, log_name};
 use crate::block::BlockCache;
-use crate::block::header::{Bond, new_nonce};
+use crate::block::header::{StoreBinding, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
@@ -78,7 +78,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     unnamed.check(&*storage)?;
     let cache = Arc::new(match options.fast_paths.cache {
         true => BlockCache::for_tables(options.memory_bytes),
-        false => BlockCache::of_nothing_for_tables(options.memory_bytes),
+        false => BlockCache::for_accounting(options.memory_bytes),
     });
     cache.reserve(options.buffer_bytes());
     let mut replayed = Replayed::new(&storage, &state)?;
@@ -132,7 +132,7 @@ fn shared(
         levels: Arc::new(Levels::default()),
         values: Arc::new(ValueFiles::default()),
     };
-    let misled = tables.values().filter(|table| table.table.has_misleading_index());
+    let misled = tables.values().filter(|table| table.table.has_unordered_separators());
     let misled: BTreeSet<u64> = misled.map(|table| table.meta.number).collect();
     Shared {
         manifest: None,
@@ -311,7 +311,7 @@ struct Replayed<'a> {
     storage: &'a Arc<dyn Storage>,
     keyspaces: HashSet<KeyspaceId>,
     /// What the log at hand is bound to, and so the value files that it points to alone.
-    bond: Bond,
+    bond: StoreBinding,
     values: ValueFiles,
     generation: Generation,
     /// Value files that entries of the logs point to.
@@ -444,7 +444,7 @@ fn is_torn(error: &Error) -> bool {
     }
 }
 
-fn open_values(storage: &Arc<dyn Storage>, bond: Bond, number: u64) -> Result<Arc<ValueHandle>> {
+fn open_values(storage: &Arc<dyn Storage>, bond: StoreBinding, number: u64) -> Result<Arc<ValueHandle>> {
     let file = ValueFile::open(&**storage, bond, number)?;
     Ok(ValueHandle::new(storage, number, Arc::new(file)))
 }

@@ -8,7 +8,7 @@ use super::options::{DbOptions, Learning, MAX_INLINE_BYTES, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
-use crate::block::cache::{BlockCache, Held};
+use crate::block::cache::{BlockCache, Reservation};
 use crate::error::{Error, Result};
 use crate::io::sync::Published;
 use crate::io::{StepClock, Storage, Timer};
@@ -119,7 +119,7 @@ pub(crate) struct TableFile {
     /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
     reserved_bytes: u64,
     /// The part of that for its range removals.
-    _held: Held,
+    _held: Reservation,
     // Dropped last.
     removal: Removal,
 }
@@ -128,12 +128,12 @@ pub(crate) struct TableFile {
 #[derive(Debug)]
 struct Kept {
     model: PositionModel,
-    _held: Held,
+    _held: Reservation,
 }
 
 impl Kept {
     fn new(model: PositionModel, cache: &Arc<BlockCache>) -> Self {
-        Self { _held: cache.hold(model.memory_bytes()), model }
+        Self { _held: cache.reserve_scoped(model.memory_bytes()), model }
     }
 }
 
@@ -154,7 +154,7 @@ impl TableFile {
             profile: options.profile.clone(),
             value_bytes: MAX_INLINE_BYTES,
             opening_bytes: options.memory_bytes.max(LEAST_OPENING_BYTES),
-            untagged: (Kind::Value as u8, meta.global_sequence.unwrap_or(0)),
+            unversioned: (Kind::Value as u8, meta.global_sequence.unwrap_or(0)),
             fast_paths: options.fast_paths,
         };
         let mut table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
@@ -164,8 +164,8 @@ impl TableFile {
         let removals = removals.filter(|removals| removals.is_empty() != meta.has_range_removals);
         let place = place_property(owner, meta.number);
         let is_ours = match meta.global_sequence {
-            Some(_) => !table.is_tagged(),
-            None => table.is_tagged() && table.property(PLACE_PROPERTY) == Some(&place),
+            Some(_) => !table.is_versioned(),
+            None => table.is_versioned() && table.property(PLACE_PROPERTY) == Some(&place),
         };
         let is_inline = options.learning == Learning::Inline && options.fast_paths.models;
         // A model that is missing, damaged or another table's means the plain path.
@@ -174,7 +174,7 @@ impl TableFile {
         let is_this = meta.file_id.is_none_or(|file_id| file_id == table.file_id());
         match removals {
             Some(removals) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
-                _held: cache.hold(removals.memory_bytes()),
+                _held: cache.reserve_scoped(removals.memory_bytes()),
                 reserved_bytes: table.needed_bytes() + removals.memory_bytes(),
                 removals: Arc::new(removals),
                 origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),

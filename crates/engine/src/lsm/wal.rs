@@ -13,7 +13,7 @@
 //! new one's.
 
 use super::version::{FileKind, file_name};
-use crate::block::header::{Bond, Header, HeaderKind};
+use crate::block::header::{FileHeader, HeaderKind, StoreBinding};
 use crate::error::{Error, Result};
 use crate::io::{ReadableFile, Storage};
 use crate::log::{BODY_BYTES_MAX, Commit, Entry, RecordWriter, Records, Visit, replay_records};
@@ -55,7 +55,7 @@ impl Wal {
     /// may lie under the old name. `previous` is the log whose groups come before; its tail is proved by this one.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
-        bond: Bond,
+        bond: StoreBinding,
         number: u64,
         recycled: Option<u64>,
         previous: Option<ClosedLog>,
@@ -118,19 +118,19 @@ impl Wal {
 }
 
 /// What the header of a log says of the log before it.
-pub(crate) fn previous(header: &Header) -> Option<ClosedLog> {
+pub(crate) fn previous(header: &FileHeader) -> Option<ClosedLog> {
     let [number, bytes] = header.notes;
     (bytes > 0).then_some(ClosedLog { number, bytes })
 }
 
 /// Where log `number` ended, as the header of the log `next` behind it says; `None` where it says nothing.
-pub(crate) fn end_before(storage: &dyn Storage, bond: Bond, next: u64, number: u64) -> Result<Option<u64>> {
+pub(crate) fn end_before(storage: &dyn Storage, bond: StoreBinding, next: u64, number: u64) -> Result<Option<u64>> {
     let header = header(storage, next)?.filter(|header| header.bond == bond && header.number == next);
     Ok(header.as_ref().and_then(previous).filter(|previous| previous.number == number).map(|previous| previous.bytes))
 }
 
 /// The header of the file of a log, whichever log it is; `None` where it has none, or is not there.
-pub(crate) fn header(storage: &dyn Storage, number: u64) -> Result<Option<Header>> {
+pub(crate) fn header(storage: &dyn Storage, number: u64) -> Result<Option<FileHeader>> {
     open(storage, number)?.map_or(Ok(None), |file| HEADER.read(&*file))
 }
 
@@ -155,7 +155,7 @@ fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFil
 /// those of `visit`.
 pub(crate) fn replay(
     storage: &dyn Storage,
-    bond: Bond,
+    bond: StoreBinding,
     number: u64,
     closed_at: Option<u64>,
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
@@ -196,7 +196,7 @@ fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
 }
 
 /// A log of the first version that a crash left before it was begun, unless later groups say otherwise.
-fn replay_without_header(file: &dyn ReadableFile, bond: Bond, number: u64) -> Result<u64> {
+fn replay_without_header(file: &dyn ReadableFile, bond: StoreBinding, number: u64) -> Result<u64> {
     let records = Records { file, identity: bond.identity(number), start: 0 };
     survey(records, false)?;
     Ok(0)
@@ -209,7 +209,7 @@ fn replay_without_header(file: &dyn ReadableFile, bond: Bond, number: u64) -> Re
 /// What the storage reports, and those of `visit`; damage is none.
 pub(crate) fn salvage(
     storage: &dyn Storage,
-    bond: Bond,
+    bond: StoreBinding,
     number: u64,
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
 ) -> Result<()> {
@@ -225,7 +225,7 @@ pub(crate) fn salvage(
 }
 
 /// Whether groups were written to a log.
-pub(crate) fn has_groups(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
+pub(crate) fn has_groups(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<bool> {
     let Some(file) = open(storage, number)? else { return Ok(false) };
     let Some(header) = HEADER.read_bound(&*file, bond, number)? else { return Ok(false) };
     let records = Records { file: &*file, identity: bond.identity(number), start: header.length as u64 };

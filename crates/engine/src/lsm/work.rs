@@ -214,7 +214,7 @@ impl Core {
     /// Writes the memtables of the oldest generation out; its logs are needed no more then.
     pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
         let timer = Timer::start();
-        let _held = self.cache.hold(self.options.job_bytes());
+        let _held = self.cache.reserve_scoped(self.options.job_bytes());
         let mut fresh = Fresh::default();
         let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
         let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
@@ -393,7 +393,7 @@ impl Core {
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
         let context = self.context(Origin { keyspace: job.keyspace, newest });
-        let _held = self.cache.hold(context.memory_bytes * threads.min(borders.len() + 1) as u64);
+        let _held = self.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
         run_split(&context, threads, borders, |part| CompactJob {
             cursor: inputs.cursor(job, context.ahead_bytes(inputs.tables.len())),
             removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
@@ -456,7 +456,7 @@ impl Core {
         if let Some(model) = model {
             match self.learner.has_room(model.memory_bytes()) {
                 true => {
-                    let held = self.cache.hold(model.memory_bytes());
+                    let held = self.cache.reserve_scoped(model.memory_bytes());
                     level.set_model(model, held);
                 }
                 false => self.learner.dropped.add(1),

@@ -1,4 +1,4 @@
-//! Data blocks: how records lie in a block, and how they are found there.
+//! Data blocks: the layout of records in a block, and the search for a record.
 //!
 //! ```text
 //! dense, for records of one width:      | key value | key value | ... | zeros | trailer |
@@ -8,27 +8,27 @@
 //! trailer:  codec and form u8 | records u24 | checksum u32
 //! ```
 //!
-//! Starts are u16 in blocks of at most 64 KiB, else u32. Integers are little-endian. The checksum covers file and
-//! offset, too ([`crate::block::checksum`]). [`super::columns`] tells of columns.
+//! Starts are u16 in blocks of at most 64 KiB, else u32. Integers are little-endian. The checksum also covers file
+//! identity and offset ([`crate::block::checksum`]). [`super::columns`] specifies the columnar form.
 
 use super::columns::Columns;
-use super::format::Meta;
-use super::key::Probe;
+use super::format::TableMeta;
+use super::key::KeyBound;
 use super::value::ValuePointer;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Bytes behind the records of each block.
+/// Bytes after the records of each block.
 pub(super) const TRAILER_BYTES: usize = 8;
-/// Smallest and largest size of a block in bytes.
+/// Smallest and largest block size in bytes.
 pub const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
-/// In the codec's byte of a trailer: the block holds columns.
+/// Flag in the codec byte of a trailer: the block is columnar.
 pub(super) const COLUMNS_FLAG: u8 = 0x80;
-/// In front of a value of a tagged table, in blocks without columns: the tag, and the suffix with all bits flipped, so that larger
-/// suffixes come first.
-pub(super) const TAG_BYTES: usize = 9;
+/// Size of the version tag before a value in a versioned table, in blocks without columns: the kind, and the sequence
+/// number with all bits flipped, so that larger sequence numbers come first.
+pub(super) const VERSION_TAG_BYTES: usize = 9;
 
-/// How records lie in blocks.
+/// The layout of records in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     Dense { key: usize, value: usize },
@@ -36,8 +36,8 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// That of a table's blocks.
-    pub(super) fn of(meta: &Meta) -> Self {
+    /// The block layout of a table.
+    pub(super) fn of(meta: &TableMeta) -> Self {
         match (meta.key_type.width(), meta.value_width) {
             (Some(key), Some(value)) => Self::Dense { key, value: value as usize },
             _ => Self::Slotted,
@@ -45,55 +45,55 @@ impl Layout {
     }
 }
 
-/// Bytes of an entry's start in a slotted block.
+/// Size of an entry's start in a slotted block, in bytes.
 pub(super) fn start_bytes(block_bytes: usize) -> usize {
     if block_bytes <= 1 << 16 { 2 } else { 4 }
 }
 
-/// What stands beside a value in a tagged table; zeros in others.
+/// Kind and sequence number of a record in a versioned table; zeros in other tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tag {
+pub(super) struct VersionTag {
     pub(super) kind: u8,
-    pub(super) suffix: u64,
+    pub(super) sequence: u64,
 }
 
-impl Tag {
-    /// The form in front of values.
-    pub(super) fn to_bytes(self) -> [u8; TAG_BYTES] {
-        let mut bytes = [self.kind; TAG_BYTES];
-        bytes[1..].copy_from_slice(&(!self.suffix).to_be_bytes());
+impl VersionTag {
+    /// The stored form before a value.
+    pub(super) fn to_bytes(self) -> [u8; VERSION_TAG_BYTES] {
+        let mut bytes = [self.kind; VERSION_TAG_BYTES];
+        bytes[1..].copy_from_slice(&(!self.sequence).to_be_bytes());
         bytes
     }
 
-    /// Takes a tag off the value that it stands in front of.
+    /// Splits the tag off a stored value.
     pub(super) fn split(value: &[u8]) -> Option<(Self, &[u8])> {
-        let (&[kind, ref flipped @ ..], value) = value.split_first_chunk::<TAG_BYTES>()?;
-        Some((Self { kind, suffix: !u64::from_be_bytes(*flipped) }, value))
+        let (&[kind, ref flipped @ ..], value) = value.split_first_chunk::<VERSION_TAG_BYTES>()?;
+        Some((Self { kind, sequence: !u64::from_be_bytes(*flipped) }, value))
     }
 }
 
-/// A value as a block holds it.
+/// A value as stored in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stored<'a> {
+pub(super) enum StoredValue<'a> {
     Inline(&'a [u8]),
     Long(ValuePointer),
 }
 
-/// Where a value lies: in the block, or elsewhere.
+/// The location of a value: in the block, or elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ValueLocation {
     Inline(Range<usize>),
     Long(ValuePointer),
 }
 
-/// A key as a block holds it: in two parts, the first of which it may share with others.
+/// A stored key in two parts, the first of which may be shared with other keys.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Key<'a> {
+pub(super) struct SplitKey<'a> {
     prefix: &'a [u8],
     rest: &'a [u8],
 }
 
-impl<'a> Key<'a> {
+impl<'a> SplitKey<'a> {
     fn whole(key: &'a [u8]) -> Self {
         Self { prefix: &[], rest: key }
     }
@@ -123,7 +123,7 @@ impl<'a> Key<'a> {
         buffer.extend_from_slice(self.rest);
     }
 
-    /// Puts the key into a buffer, in place of what that holds.
+    /// Replaces the content of a buffer with the key.
     pub(super) fn copy_to(&self, buffer: &mut Vec<u8>) {
         buffer.clear();
         buffer.extend_from_slice(self.prefix);
@@ -131,9 +131,9 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Appends a slotted entry; `tag` where the table has tags.
-pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<Tag>, value: Stored<'_>) {
-    let long = matches!(value, Stored::Long(_));
+/// Appends a slotted entry; with `tag` in a versioned table.
+pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<VersionTag>, value: StoredValue<'_>) {
+    let long = matches!(value, StoredValue::Long(_));
     let mut word = key.len() * 2 + usize::from(long);
     while word >= 0x80 {
         out.push(word as u8 | 0x80);
@@ -145,12 +145,12 @@ pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<Tag>, value:
         out.extend_from_slice(&tag.to_bytes());
     }
     match value {
-        Stored::Inline(value) => out.extend_from_slice(value),
-        Stored::Long(pointer) => out.extend_from_slice(&pointer.encode()),
+        StoredValue::Inline(value) => out.extend_from_slice(value),
+        StoredValue::Long(pointer) => out.extend_from_slice(&pointer.encode()),
     }
 }
 
-/// Takes an entry apart: its key, and where its value begins, and whether that is a pointer; `None` when it is malformed.
+/// Splits an entry into its key, the offset of its value, and whether that is a pointer; `None` if it is malformed.
 fn split_entry(entry: &[u8]) -> Option<(&[u8], usize, bool)> {
     let mut word = 0_usize;
     for (i, &byte) in entry.iter().take(4).enumerate() {
@@ -163,7 +163,7 @@ fn split_entry(entry: &[u8]) -> Option<(&[u8], usize, bool)> {
     None
 }
 
-/// Appends a trailer, checksum still missing.
+/// Appends a trailer without its checksum.
 pub(super) fn push_trailer(raw: &mut Vec<u8>, form: u8, count: usize) {
     raw.extend_from_slice(&((count as u32) << 8 | u32::from(form)).to_le_bytes());
     raw.extend_from_slice(&[0; 4]);
@@ -176,14 +176,14 @@ pub(super) fn trailer(block: &[u8]) -> Option<(u8, u8, usize)> {
     Some((word as u8 & !COLUMNS_FLAG, word as u8 & COLUMNS_FLAG, (word >> 8) as usize))
 }
 
-/// How the records of one block lie.
+/// The form of one block.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum BlockForm {
     Dense {
         key: usize,
         value: usize,
     },
-    /// Starts of entries from here on, in so many bytes each.
+    /// Slotted: the offset of the entry starts, and the size of each.
     Slotted {
         table_at: usize,
         width: usize,
@@ -191,12 +191,12 @@ enum Form {
     Columns(Columns),
 }
 
-/// What was read of a block's head and trailer.
+/// The decoded head and trailer of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockHead {
-    form: Form,
+    form: BlockForm,
     count: usize,
-    tagged: bool,
+    versioned: bool,
 }
 
 impl BlockHead {
@@ -205,17 +205,17 @@ impl BlockHead {
         self.count
     }
 
-    /// The columns, where the block has such and its records have tags.
+    /// The columns of a versioned columnar block.
     #[inline]
-    pub(super) fn tagged_columns(&self) -> Option<&Columns> {
+    pub(super) fn versioned_columns(&self) -> Option<&Columns> {
         match &self.form {
-            Form::Columns(columns) if self.tagged => Some(columns),
+            BlockForm::Columns(columns) if self.versioned => Some(columns),
             _ => None,
         }
     }
 }
 
-/// A checked and unpacked block. Every access is total: what a forged block lacks is `None`.
+/// A checked and decompressed block. Every access is total: whatever a corrupt block lacks is `None`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockView<'a> {
     head: BlockHead,
@@ -223,24 +223,24 @@ pub(super) struct BlockView<'a> {
 }
 
 impl<'a> BlockView<'a> {
-    /// A view of a block, its trailer included, of a table of this layout, with tags or without.
-    pub(super) fn new(layout: Layout, tagged: bool, raw: &'a [u8]) -> Option<Self> {
+    /// A view of a block, its trailer included, of a table of this layout, versioned or not.
+    pub(super) fn new(layout: Layout, versioned: bool, raw: &'a [u8]) -> Option<Self> {
         let (_, form, count) = trailer(raw)?;
         let body_end = raw.len() - TRAILER_BYTES;
         let form = match layout {
-            _ if form == COLUMNS_FLAG => Form::Columns(Columns::parse(raw, body_end, count)?),
+            _ if form == COLUMNS_FLAG => BlockForm::Columns(Columns::parse(raw, body_end, count)?),
             Layout::Dense { key, value } => {
-                (count.checked_mul(key + value)? <= body_end).then_some(Form::Dense { key, value })?
+                (count.checked_mul(key + value)? <= body_end).then_some(BlockForm::Dense { key, value })?
             }
             Layout::Slotted => {
                 let width = start_bytes(raw.len());
-                Form::Slotted { table_at: body_end.checked_sub((count + 1).checked_mul(width)?)?, width }
+                BlockForm::Slotted { table_at: body_end.checked_sub((count + 1).checked_mul(width)?)?, width }
             }
         };
-        Some(Self { head: BlockHead { form, count, tagged }, raw })
+        Some(Self { head: BlockHead { form, count, versioned }, raw })
     }
 
-    /// The same view again, of the block that `head` was read from.
+    /// A view of the block that `head` was decoded from.
     pub(super) fn with_head(head: BlockHead, raw: &'a [u8]) -> Self {
         Self { head, raw }
     }
@@ -253,22 +253,22 @@ impl<'a> BlockView<'a> {
         self.head.count
     }
 
-    /// The columns, where the block has such.
+    /// The columns of a columnar block.
     pub(super) fn columns(&self) -> Option<&Columns> {
         match &self.head.form {
-            Form::Columns(columns) => Some(columns),
+            BlockForm::Columns(columns) => Some(columns),
             _ => None,
         }
     }
 
-    /// Whether every byte of the block has the one place that the writer gave it: entries follow each other from the start of
-    /// the block, and zeros fill it up.
+    /// Whether every byte of the block is where the writer puts it: entries follow each other from the start of the
+    /// block, and zeros pad it.
     pub(super) fn is_canonical(&self) -> bool {
         let body_end = self.raw.len() - TRAILER_BYTES;
         let (end, zeros_end) = match &self.head.form {
-            Form::Columns(columns) => return columns.is_canonical(self.raw, body_end),
-            Form::Dense { key, value } => (Some(self.head.count * (key + value)), body_end),
-            Form::Slotted { table_at, .. } => {
+            BlockForm::Columns(columns) => return columns.is_canonical(self.raw, body_end),
+            BlockForm::Dense { key, value } => (Some(self.head.count * (key + value)), body_end),
+            BlockForm::Slotted { table_at, .. } => {
                 (self.start(self.head.count).filter(|_| self.start(0) == Some(0)), *table_at)
             }
         };
@@ -276,7 +276,7 @@ impl<'a> BlockView<'a> {
     }
 
     fn start(&self, i: usize) -> Option<usize> {
-        let Form::Slotted { table_at, width } = self.head.form else { return None };
+        let BlockForm::Slotted { table_at, width } = self.head.form else { return None };
         let at = table_at + i * width;
         let stored = self.raw.get(at..at + width)?;
         let mut bytes = [0; 4];
@@ -284,81 +284,84 @@ impl<'a> BlockView<'a> {
         Some(u32::from_le_bytes(bytes) as usize).filter(|&start| start <= table_at)
     }
 
-    /// Where the entry of a slotted block lies.
+    /// The range of an entry in a slotted block.
     fn entry(&self, i: usize) -> Option<Range<usize>> {
         let (begin, end) = (self.start(i)?, self.start(i + 1)?);
         (i < self.head.count && begin <= end).then_some(begin..end)
     }
 
-    pub(super) fn key(&self, i: usize) -> Option<Key<'a>> {
+    pub(super) fn key(&self, i: usize) -> Option<SplitKey<'a>> {
         if i >= self.head.count {
             return None;
         }
         match &self.head.form {
-            Form::Dense { key, value } => {
-                self.raw.get(i * (key + value)..).and_then(|at| at.get(..*key)).map(Key::whole)
+            BlockForm::Dense { key, value } => {
+                self.raw.get(i * (key + value)..).and_then(|at| at.get(..*key)).map(SplitKey::whole)
             }
-            Form::Slotted { .. } => split_entry(self.raw.get(self.entry(i)?)?).map(|(key, ..)| Key::whole(key)),
-            Form::Columns(columns) => {
-                Some(Key { prefix: columns.prefix(self.raw)?, rest: columns.key_rest(self.raw, i)? })
+            BlockForm::Slotted { .. } => {
+                split_entry(self.raw.get(self.entry(i)?)?).map(|(key, ..)| SplitKey::whole(key))
+            }
+            BlockForm::Columns(columns) => {
+                Some(SplitKey { prefix: columns.prefix(self.raw)?, rest: columns.key_rest(self.raw, i)? })
             }
         }
     }
 
-    /// Where what stands behind a key lies, its tag included where it stands there.
-    fn behind_key(&self, i: usize) -> Option<Place> {
+    /// The location of what follows a key: the value, with its version tag if it is stored there.
+    fn behind_key(&self, i: usize) -> Option<ValueLocation> {
         match &self.head.form {
             _ if i >= self.head.count => None,
-            Form::Dense { key, value } => {
+            BlockForm::Dense { key, value } => {
                 let at = i * (key + value);
-                Some(Place::Inline(at + key..at + key + value))
+                Some(ValueLocation::Inline(at + key..at + key + value))
             }
-            Form::Slotted { .. } => {
+            BlockForm::Slotted { .. } => {
                 let entry = self.entry(i)?;
                 let (_, value_at, is_long) = split_entry(self.raw.get(entry.clone())?)?;
                 let place = entry.start + value_at..entry.end;
                 if is_long {
-                    return ValuePointer::decode(self.raw.get(place)?).map(Place::Long);
+                    return ValuePointer::decode(self.raw.get(place)?).map(ValueLocation::Long);
                 }
-                Some(Place::Inline(place))
+                Some(ValueLocation::Inline(place))
             }
-            Form::Columns(columns) => columns.value(self.raw, i).map(Place::Inline),
+            BlockForm::Columns(columns) => columns.value(self.raw, i).map(ValueLocation::Inline),
         }
     }
 
-    /// Where a value lies; in a tagged table, without the tag.
-    pub(super) fn place(&self, i: usize) -> Option<Place> {
+    /// The location of a value, without a version tag.
+    pub(super) fn place(&self, i: usize) -> Option<ValueLocation> {
         match self.behind_key(i)? {
-            Place::Inline(place) if self.head.tagged && self.columns().is_none() => {
-                let begin = place.start + TAG_BYTES;
-                (begin <= place.end).then_some(Place::Inline(begin..place.end))
+            ValueLocation::Inline(place) if self.head.versioned && self.columns().is_none() => {
+                let begin = place.start + VERSION_TAG_BYTES;
+                (begin <= place.end).then_some(ValueLocation::Inline(begin..place.end))
             }
-            Place::Long(_) if self.head.tagged => None,
+            ValueLocation::Long(_) if self.head.versioned => None,
             place => Some(place),
         }
     }
 
-    pub(super) fn value(&self, i: usize) -> Option<Stored<'a>> {
+    pub(super) fn value(&self, i: usize) -> Option<StoredValue<'a>> {
         match self.place(i)? {
-            Place::Inline(place) => self.raw.get(place).map(Stored::Inline),
-            Place::Long(pointer) => Some(Stored::Long(pointer)),
+            ValueLocation::Inline(place) => self.raw.get(place).map(StoredValue::Inline),
+            ValueLocation::Long(pointer) => Some(StoredValue::Long(pointer)),
         }
     }
 
-    /// Tag and suffix; zeros in a table without tags.
-    pub(super) fn tag(&self, i: usize) -> Option<Tag> {
+    /// The version tag of a record; zeros in a table that is not versioned.
+    pub(super) fn tag(&self, i: usize) -> Option<VersionTag> {
         match &self.head.form {
             _ if i >= self.head.count => None,
-            _ if !self.head.tagged => Some(Tag::default()),
-            Form::Columns(columns) => columns.tag(self.raw, i),
+            _ if !self.head.versioned => Some(VersionTag::default()),
+            BlockForm::Columns(columns) => columns.tag(self.raw, i),
             _ => match self.behind_key(i)? {
-                Place::Inline(place) => Tag::split(self.raw.get(place)?).map(|(tag, _)| tag),
-                Place::Long(_) => None,
+                ValueLocation::Inline(place) => VersionTag::split(self.raw.get(place)?).map(|(tag, _)| tag),
+                ValueLocation::Long(_) => None,
             },
         }
     }
 
-    /// The first record for which `passes` is false, which it is from some record on; the number of records where there is none.
+    /// The first record for which `passes` is false, where `passes` is monotone; the number of records if there is
+    /// none.
     fn partition(&self, mut passes: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
         let (mut low, mut high) = (0, self.head.count);
         while low < high {
@@ -368,19 +371,19 @@ impl<'a> BlockView<'a> {
         Some(low)
     }
 
-    /// The first record at or behind a place; the number of records where all lie before it.
-    pub(super) fn lower_bound(&self, probe: &Probe<'_>) -> Option<usize> {
+    /// The first record at or after a bound; the number of records if all lie before it.
+    pub(super) fn lower_bound(&self, probe: &KeyBound<'_>) -> Option<usize> {
         self.partition(|i| Some(probe.passes(&self.key(i)?)))
     }
 
-    /// The first record at or behind (`key`, `suffix`), where records of one key are ordered by suffix, the largest first. In a table
-    /// without tags all have the suffix `untagged`.
-    pub(super) fn lower_bound_of_version(&self, key: &[u8], suffix: u64, untagged: u64) -> Option<usize> {
+    /// The first record at or after (`key`, `sequence`), where records of one key are ordered by sequence number,
+    /// largest first. In a table that is not versioned all records have the sequence number `unversioned`.
+    pub(super) fn lower_bound_of_version(&self, key: &[u8], sequence: u64, unversioned: u64) -> Option<usize> {
         self.partition(|i| {
             Some(match self.key(i)?.compare(key) {
                 Ordering::Less => true,
-                Ordering::Equal if self.head.tagged => self.tag(i)?.suffix > suffix,
-                Ordering::Equal => untagged > suffix,
+                Ordering::Equal if self.head.versioned => self.tag(i)?.sequence > sequence,
+                Ordering::Equal => unversioned > sequence,
                 Ordering::Greater => false,
             })
         })

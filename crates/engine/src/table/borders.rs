@@ -1,17 +1,17 @@
-//! The borders between blocks that are already there, block by block, as the index builder wants them.
+//! The borders between existing blocks, collected block by block for the index builder.
 
-use super::index::Bottom;
-use super::key::coordinate;
-use super::proof::Proof;
+use super::index::BlockSeparators;
+use super::index_check::IndexCheck;
+use super::key::key_as_u64;
 use ogive_model::Fence;
-use ogive_model::coded::{CodedLayer, MAX_GROUP, StringCuts, StringLayer, fit_strings, shortest_separator};
+use ogive_model::coded::{CodedLayer, GROUP_CHILDREN_MAX, StringCuts, StringLayer, fit_strings, shortest_separator};
 
-/// Blocks whose borders are coded at a time: several times the longest distance that groups are fitted over.
-const BLOCKS_AHEAD: usize = 1024;
-/// The same in bytes of keys, for long ones.
-const KEY_BYTES_AHEAD: usize = 4 << 20;
+/// Blocks whose borders are coded at a time: several times the longest distance over which groups are fitted.
+const BLOCKS_AHEAD_MAX: usize = 1024;
+/// The same limit in bytes of keys, for long keys.
+const KEY_BYTES_AHEAD_MAX: usize = 4 << 20;
 
-/// Collects borders. Where blocks end is given here, so only the separators are chosen.
+/// Collects borders. Block ends are fixed here, so only the separators are chosen.
 #[derive(Debug)]
 pub(super) enum Borders {
     Numbers { first: u64, fences: Vec<Fence>, last: Option<u64> },
@@ -26,40 +26,40 @@ impl Borders {
         }
     }
 
-    /// Takes the next block by its first and last key.
+    /// Adds the next block by its first and last key.
     pub(super) fn push(&mut self, first_key: &[u8], last_key: &[u8]) {
         match self {
             Self::Numbers { first, fences, last } => {
-                let high = coordinate(first_key);
+                let high = key_as_u64(first_key);
                 match *last {
                     Some(low) => fences.push(Fence { low, high }),
                     None => *first = high,
                 }
-                *last = Some(coordinate(last_key));
+                *last = Some(key_as_u64(last_key));
             }
             Self::Strings(borders) => borders.push(first_key, last_key),
         }
     }
 
-    /// The borders, and what was proved of their separators.
-    pub(super) fn finish(self) -> (Bottom, Proof) {
+    /// The borders, and the result of the check of their separators.
+    pub(super) fn finish(self) -> (BlockSeparators, IndexCheck) {
         match self {
             Self::Numbers { first, fences, .. } => {
-                (Bottom::Numbers { first, fences, coded: CodedLayer::new() }, Proof::default())
+                (BlockSeparators::Numbers { first, fences, coded: CodedLayer::new() }, IndexCheck::default())
             }
             Self::Strings(mut borders) => {
                 borders.drain(0);
-                (Bottom::Strings(borders.layer), borders.proof)
+                (BlockSeparators::Strings(borders.layer), borders.check)
             }
         }
     }
 }
 
-/// Borders between blocks of byte strings. Of each block, two records are known: its first and its last.
+/// Borders between blocks of byte strings. Two records of each block are known: the first and the last.
 #[derive(Debug, Default)]
 pub(super) struct StringBorders {
     layer: StringLayer,
-    proof: Proof,
+    check: IndexCheck,
     pending: EndKeys,
     /// Separator of the first pending block.
     separator: Vec<u8>,
@@ -92,28 +92,28 @@ impl StringBorders {
     fn push(&mut self, first_key: &[u8], last_key: &[u8]) {
         if self.pending.keys.is_empty() && self.layer.groups() > 0 {
             self.separator = shortest_separator(&self.before, first_key);
-            self.proof.next_string(&self.separator, &self.before, first_key);
+            self.check.next_string(&self.separator, &self.before, first_key);
         }
         self.pending.keys.extend([first_key.to_vec(), last_key.to_vec()]);
         self.pending.bytes += first_key.len() + last_key.len();
-        if self.pending.keys.len() > 2 * BLOCKS_AHEAD || self.pending.bytes > KEY_BYTES_AHEAD {
+        if self.pending.keys.len() > 2 * BLOCKS_AHEAD_MAX || self.pending.bytes > KEY_BYTES_AHEAD_MAX {
             self.drain(self.pending.keys.len() / 4);
         }
     }
 
-    /// Codes pending blocks until at most `keep` of them are left.
+    /// Codes pending blocks until at most `keep` are left.
     fn drain(&mut self, keep: usize) {
         let pending = &self.pending;
         let mut begin = 0;
         while begin < pending.keys.len() && (keep == 0 || pending.keys.len() - begin > 2 * keep) {
-            let group = fit_strings(std::mem::take(&mut self.separator), begin, pending, MAX_GROUP);
+            let group = fit_strings(std::mem::take(&mut self.separator), begin, pending, GROUP_CHILDREN_MAX);
             let begins = group.begins.clone();
             self.layer.push(group);
-            self.proof.strings(&self.layer, &begins, pending);
+            self.check.strings(&self.layer, &begins, pending);
             begin = begins.last().copied().unwrap_or(begin) + 2;
             if let [low, high] = &pending.keys[begin - 1..pending.keys.len().min(begin + 1)] {
                 self.separator = shortest_separator(low, high);
-                self.proof.next_string(&self.separator, low, high);
+                self.check.next_string(&self.separator, low, high);
             }
         }
         if let Some(last) = pending.keys[..begin].last() {

@@ -1,28 +1,30 @@
-//! Blocks of columns: the keys of a block side by side, without what they share, and what all records have alike stored once.
+//! Columnar blocks: keys, suffixes, kinds and values in a column each, with shared prefixes and constant columns stored
+//! once.
 //!
 //! ```text
-//! flags u8 | bytes of a suffix u8 | tag u8 | 0 | prefix u32 | key u32 | value u32 | least suffix u64     the head: lengths in bytes
-//! | prefix | ends of keys | ends of values | suffixes | tags | keys | values | zeros | trailer
+//! head:    flags u8 | bytes of a suffix u8 | tag u8 | 0 | prefix u32 | key u32 | value u32 | least suffix u64
+//! columns: prefix | ends of keys | ends of values | suffixes | tags | keys | values | zeros | trailer
 //! ```
 //!
-//! The prefix is what all keys of the block begin with, and they are stored without it. Where all keys have one length, `key` states what
-//! is left of it and there are no ends of keys; so with values. Ends count from the start of their column, in u16 in blocks
-//! of at most 64 KiB, else in u32. A suffix is stored as what it has beyond the least one, in as many bytes as that takes: none
-//! where all are equal. Tags are one byte a record, and absent where all are equal.
+//! All keys of the block begin with the prefix, which is stored once. If all keys have the same length, `key` is the
+//! length without the prefix, and there are no ends of keys; the same holds for values. Ends count from the start of
+//! their column, in u16 in blocks of at most 64 KiB, else in u32. A suffix is stored as its difference from the least
+//! one, in as few bytes as possible: none if all are equal. Tags take one byte a record, and none if all are equal.
+//! Suffix and tag are a version's sequence number and kind.
 
-use super::block::{Tag, start_bytes};
+use super::block::{VersionTag, start_bytes};
 use std::ops::Range;
 
-/// Bytes of the head.
+/// Size of the head in bytes.
 pub(super) const HEAD_BYTES: usize = 24;
 /// Flags of the head.
-const ONE_KEY_LENGTH: u8 = 1;
-const ONE_VALUE_LENGTH: u8 = 2;
-const MANY_TAGS: u8 = 4;
+const FIXED_KEY_LENGTH_FLAG: u8 = 1;
+const FIXED_VALUE_LENGTH_FLAG: u8 = 2;
+const MIXED_KINDS_FLAG: u8 = 4;
 
-/// What the records of a block have alike, and so how much room they take: gathered record by record.
+/// The properties shared by the records of a block, from which its size follows; updated record by record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct ColumnShape {
     pub(super) count: usize,
     /// Bytes of all keys, and of all values.
     pub(super) key_bytes: usize,
@@ -31,49 +33,49 @@ pub(super) struct Shape {
     pub(super) one_key_length: bool,
     pub(super) one_value_length: bool,
     pub(super) one_tag: bool,
-    pub(super) least_suffix: u64,
-    pub(super) largest_suffix: u64,
+    pub(super) least_sequence: u64,
+    pub(super) largest_sequence: u64,
 }
 
-impl Shape {
-    /// Bytes in which a suffix is stored.
-    fn suffix_bytes(&self) -> usize {
-        (u64::BITS - (self.largest_suffix - self.least_suffix).leading_zeros()).div_ceil(8) as usize
+impl ColumnShape {
+    /// Size of a stored sequence number in bytes.
+    fn sequence_bytes(&self) -> usize {
+        (u64::BITS - (self.largest_sequence - self.least_sequence).leading_zeros()).div_ceil(8) as usize
     }
 
-    /// Bytes of the block in front of zeros and trailer, where an end takes `end_bytes`.
+    /// Size of the block without padding and trailer, if an end takes `end_bytes`.
     pub(super) fn bytes(&self, end_bytes: usize) -> usize {
         let ends = usize::from(!self.one_key_length) + usize::from(!self.one_value_length);
-        let each = ends * end_bytes + self.suffix_bytes() + usize::from(!self.one_tag);
+        let each = ends * end_bytes + self.sequence_bytes() + usize::from(!self.one_tag);
         let keys = self.key_bytes - (self.count - 1) * self.prefix;
         HEAD_BYTES + keys + self.value_bytes + self.count * each
     }
 
     fn flags(&self) -> u8 {
         let flag = |on: bool, flag: u8| if on { flag } else { 0 };
-        flag(self.one_key_length, ONE_KEY_LENGTH)
-            | flag(self.one_value_length, ONE_VALUE_LENGTH)
-            | flag(!self.one_tag, MANY_TAGS)
+        flag(self.one_key_length, FIXED_KEY_LENGTH_FLAG)
+            | flag(self.one_value_length, FIXED_VALUE_LENGTH_FLAG)
+            | flag(!self.one_tag, MIXED_KINDS_FLAG)
     }
 }
 
-/// The records of a block that is to be laid out.
-pub(super) trait Rows {
+/// The records of a block to be encoded.
+pub(super) trait ColumnRows {
     fn key(&self, row: usize) -> &[u8];
     fn value(&self, row: usize) -> &[u8];
-    fn tag(&self, row: usize) -> Tag;
+    fn tag(&self, row: usize) -> VersionTag;
 }
 
 /// Appends the columns of `rows` to `raw`, for a block whose ends take `end_bytes`.
-pub(super) fn encode(shape: &Shape, rows: &impl Rows, end_bytes: usize, raw: &mut Vec<u8>) {
+pub(super) fn encode(shape: &ColumnShape, rows: &impl ColumnRows, end_bytes: usize, raw: &mut Vec<u8>) {
     let (count, prefix) = (shape.count, shape.prefix);
     let one = |on: bool, length: usize| if on { length as u32 } else { 0 };
-    let suffix_bytes = shape.suffix_bytes();
-    raw.extend_from_slice(&[shape.flags(), suffix_bytes as u8, if shape.one_tag { rows.tag(0).kind } else { 0 }, 0]);
+    let sequence_bytes = shape.sequence_bytes();
+    raw.extend_from_slice(&[shape.flags(), sequence_bytes as u8, if shape.one_tag { rows.tag(0).kind } else { 0 }, 0]);
     raw.extend_from_slice(&(prefix as u32).to_le_bytes());
     raw.extend_from_slice(&one(shape.one_key_length, rows.key(0).len() - prefix).to_le_bytes());
     raw.extend_from_slice(&one(shape.one_value_length, rows.value(0).len()).to_le_bytes());
-    raw.extend_from_slice(&shape.least_suffix.to_le_bytes());
+    raw.extend_from_slice(&shape.least_sequence.to_le_bytes());
     raw.extend_from_slice(&rows.key(0)[..prefix]);
     let mut ends = |is_one: bool, length: &dyn Fn(usize) -> usize| {
         let mut end = 0;
@@ -84,8 +86,8 @@ pub(super) fn encode(shape: &Shape, rows: &impl Rows, end_bytes: usize, raw: &mu
     };
     ends(shape.one_key_length, &|row| rows.key(row).len() - prefix);
     ends(shape.one_value_length, &|row| rows.value(row).len());
-    for row in (0..count).filter(|_| suffix_bytes > 0) {
-        raw.extend_from_slice(&(rows.tag(row).suffix - shape.least_suffix).to_le_bytes()[..suffix_bytes]);
+    for row in (0..count).filter(|_| sequence_bytes > 0) {
+        raw.extend_from_slice(&(rows.tag(row).sequence - shape.least_sequence).to_le_bytes()[..sequence_bytes]);
     }
     raw.extend((0..count).filter(|_| !shape.one_tag).map(|row| rows.tag(row).kind));
     for row in 0..count {
@@ -96,52 +98,56 @@ pub(super) fn encode(shape: &Shape, rows: &impl Rows, end_bytes: usize, raw: &mu
     }
 }
 
-/// Where the columns of a block lie. Every access is total: what a forged block lacks is `None`.
+/// The offsets of a block's columns. Every access is total: whatever a corrupt block lacks is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) count: usize,
     pub(super) prefix: usize,
-    /// Length of all stored keys, and of all values, where they have one.
+    /// Length of every stored key, and of every value, if it is the same.
     pub(super) key: Option<usize>,
     pub(super) value: Option<usize>,
-    /// The tag of all records, where they have one.
+    /// The kind of all records, if it is the same.
     pub(super) kind: Option<u8>,
-    least_suffix: u64,
-    pub(super) suffix_bytes: usize,
+    least_sequence: u64,
+    pub(super) sequence_bytes: usize,
     pub(super) end_bytes: usize,
     key_ends_at: usize,
     value_ends_at: usize,
-    suffixes_at: usize,
+    sequences_at: usize,
     kinds_at: usize,
     pub(super) keys_at: usize,
     pub(super) values_at: usize,
-    /// Where the values end.
+    /// The end of the values.
     pub(super) end: usize,
 }
 
 impl Columns {
-    /// Reads the head of a block of `count` records whose body ends at `body_end`; `block_bytes` with the trailer.
+    /// Decodes the head of a block of `count` records whose body ends at `body_end`; `block_bytes` includes the
+    /// trailer.
     pub(super) fn parse(raw: &[u8], body_end: usize, count: usize) -> Option<Self> {
         let head = raw.get(..HEAD_BYTES.min(body_end))?;
         let word = |at: usize| Some(u32::from_le_bytes(*head.get(at..)?.first_chunk()?) as usize);
-        let (flags, suffix_bytes) = (*head.first()?, usize::from(*head.get(1)?));
-        let least_suffix = u64::from_le_bytes(*head.get(16..)?.first_chunk()?);
-        if flags > (ONE_KEY_LENGTH | ONE_VALUE_LENGTH | MANY_TAGS) || suffix_bytes > 8 || head.get(3) != Some(&0) {
+        let (flags, sequence_bytes) = (*head.first()?, usize::from(*head.get(1)?));
+        let least_sequence = u64::from_le_bytes(*head.get(16..)?.first_chunk()?);
+        if flags > (FIXED_KEY_LENGTH_FLAG | FIXED_VALUE_LENGTH_FLAG | MIXED_KINDS_FLAG)
+            || sequence_bytes > 8
+            || head.get(3) != Some(&0)
+        {
             return None;
         }
         let has = |flag: u8| flags & flag != 0;
         let prefix = word(4)?;
         let end_bytes = start_bytes(raw.len());
         let (key, value) = (
-            if has(ONE_KEY_LENGTH) { Some(word(8)?) } else { None },
-            if has(ONE_VALUE_LENGTH) { Some(word(12)?) } else { None },
+            if has(FIXED_KEY_LENGTH_FLAG) { Some(word(8)?) } else { None },
+            if has(FIXED_VALUE_LENGTH_FLAG) { Some(word(12)?) } else { None },
         );
-        let kind = if has(MANY_TAGS) { None } else { head.get(2).copied() };
+        let kind = if has(MIXED_KINDS_FLAG) { None } else { head.get(2).copied() };
         let key_ends_at = HEAD_BYTES.checked_add(prefix)?;
         let ends = |one: Option<usize>| if one.is_some() { Some(0) } else { count.checked_mul(end_bytes) };
         let value_ends_at = key_ends_at.checked_add(ends(key)?)?;
-        let suffixes_at = value_ends_at.checked_add(ends(value)?)?;
-        let kinds_at = suffixes_at.checked_add(count.checked_mul(suffix_bytes)?)?;
+        let sequences_at = value_ends_at.checked_add(ends(value)?)?;
+        let kinds_at = sequences_at.checked_add(count.checked_mul(sequence_bytes)?)?;
         let keys_at = kinds_at.checked_add(if kind.is_none() { count } else { 0 })?;
         let mut columns = Self {
             count,
@@ -149,12 +155,12 @@ impl Columns {
             key,
             value,
             kind,
-            least_suffix,
-            suffix_bytes,
+            least_sequence,
+            sequence_bytes,
             end_bytes,
             key_ends_at,
             value_ends_at,
-            suffixes_at,
+            sequences_at,
             kinds_at,
             keys_at,
             values_at: 0,
@@ -204,25 +210,25 @@ impl Columns {
         (begin <= end && end <= column.end).then_some(begin..end)
     }
 
-    /// What all keys begin with.
+    /// The common prefix of all keys.
     pub(super) fn prefix<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
         raw.get(HEAD_BYTES..HEAD_BYTES + self.prefix)
     }
 
-    /// What a key has behind the prefix.
+    /// A key without the prefix.
     #[inline]
     pub(super) fn key_rest<'a>(&self, raw: &'a [u8], row: usize) -> Option<&'a [u8]> {
         raw.get(self.cell(raw, row, self.key, self.key_ends_at, self.keys_at..self.values_at)?)
     }
 
-    /// Where a value lies in the block.
+    /// The range of a value in the block.
     #[inline]
     pub(super) fn value(&self, raw: &[u8], row: usize) -> Option<Range<usize>> {
         self.cell(raw, row, self.value, self.value_ends_at, self.values_at..self.end)
     }
 
     #[inline]
-    pub(super) fn tag(&self, raw: &[u8], row: usize) -> Option<Tag> {
+    pub(super) fn tag(&self, raw: &[u8], row: usize) -> Option<VersionTag> {
         if row >= self.count {
             return None;
         }
@@ -230,16 +236,16 @@ impl Columns {
             Some(kind) => kind,
             None => *raw.get(self.kinds_at + row)?,
         };
-        if self.suffix_bytes == 0 {
-            return Some(Tag { kind, suffix: self.least_suffix });
+        if self.sequence_bytes == 0 {
+            return Some(VersionTag { kind, sequence: self.least_sequence });
         }
-        let at = self.suffixes_at + row * self.suffix_bytes;
+        let at = self.sequences_at + row * self.sequence_bytes;
         let mut beyond = [0; 8];
-        beyond[..self.suffix_bytes].copy_from_slice(raw.get(at..at + self.suffix_bytes)?);
-        Some(Tag { kind, suffix: self.least_suffix.checked_add(u64::from_le_bytes(beyond))? })
+        beyond[..self.sequence_bytes].copy_from_slice(raw.get(at..at + self.sequence_bytes)?);
+        Some(VersionTag { kind, sequence: self.least_sequence.checked_add(u64::from_le_bytes(beyond))? })
     }
 
-    /// Whether the block is laid out as the writer does it, but for the choice of a prefix.
+    /// Whether the block is laid out as the writer does it, except for the choice of a prefix.
     pub(super) fn is_canonical(&self, raw: &[u8], body_end: usize) -> bool {
         let rises = |one: Option<usize>, ends_at: usize| {
             one.is_some()

@@ -1,29 +1,29 @@
-//! How many records lie before each block, for rank and position.
+//! Cumulative record counts by block, for rank and position.
 //!
 //! ```text
-//! for each 128 blocks:  records before the first u40 | fewest records in a block u24 | width u8 | start of the bits u32
-//! then bit-packed:     what each block has beyond the fewest, in `width` bits
-//! then:                checksum u32
+//! for each 128 blocks:  records before the first u40 | least records of a block u24 | width u8 | start of the bits u32
+//! then bit-packed:      records of each block minus the least, in `width` bits
+//! then:                 checksum u32
 //! ```
 //!
-//! The section is read whole at its first use and then stays in memory.
+//! The section is read as a whole at first use and then stays in memory.
 
 use crate::block::checksum;
 use ogive_model::bits::{self, BitWriter};
 
-const GROUP: usize = 128;
+const GROUP_BLOCKS: usize = 128;
 const HEADER_BYTES: usize = 13;
 
 /// Cumulative record counts of the blocks of a table.
 #[derive(Clone, Debug)]
-pub(super) enum Counts {
+pub(super) enum RecordCounts {
     /// All blocks but the last have the same number of records.
     Even { per_block: u64, blocks: u64, records: u64 },
     /// The stored section.
     Packed { bytes: Vec<u8>, blocks: u64, records: u64 },
 }
 
-/// The number that all blocks but the last have, if they do and the last has no more.
+/// The number of records of every block but the last, if it is the same and the last has no more.
 pub(super) fn even_count(counts: &[u32]) -> Option<u64> {
     let (&first, &last) = (counts.first()?, counts.last()?);
     (last <= first && counts[..counts.len() - 1].iter().all(|&count| count == first)).then_some(u64::from(first))
@@ -34,7 +34,7 @@ pub(super) fn encode(file_id: u64, offset: u64, counts: &[u32]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut packed = BitWriter::new();
     let mut before = 0_u64;
-    for group in counts.chunks(GROUP) {
+    for group in counts.chunks(GROUP_BLOCKS) {
         let fewest = group.iter().copied().min().unwrap_or(0);
         let most = group.iter().copied().max().unwrap_or(0);
         let width = u32::BITS - (most - fewest).leading_zeros();
@@ -53,20 +53,20 @@ pub(super) fn encode(file_id: u64, offset: u64, counts: &[u32]) -> Vec<u8> {
     out
 }
 
-/// More bytes than the section for so many blocks ever takes.
+/// An upper bound for the size of the section.
 pub(super) fn most_bytes(blocks: u64) -> u64 {
-    let groups = blocks.div_ceil(GROUP as u64);
+    let groups = blocks.div_ceil(GROUP_BLOCKS as u64);
     blocks.saturating_mul(4).saturating_add(groups.saturating_mul(HEADER_BYTES as u64)).saturating_add(64)
 }
 
-impl Counts {
-    /// Records before `block`; all of them for a block behind the last. `None` when the section is malformed.
+impl RecordCounts {
+    /// Records before `block`; all of them for a block after the last. `None` if the section is malformed.
     pub(super) fn before(&self, block: u64) -> Option<u64> {
         match self {
             Self::Even { per_block, records, .. } => Some(block.saturating_mul(*per_block).min(*records)),
             Self::Packed { blocks, records, .. } if block >= *blocks => Some(*records),
             Self::Packed { bytes, blocks, .. } => {
-                let (group, within) = (block as usize / GROUP, block as usize % GROUP);
+                let (group, within) = (block as usize / GROUP_BLOCKS, block as usize % GROUP_BLOCKS);
                 let header = bytes.get(group * HEADER_BYTES..(group + 1) * HEADER_BYTES)?;
                 let int = |range: std::ops::Range<usize>| {
                     let mut word = [0; 8];
@@ -77,7 +77,7 @@ impl Counts {
                 if width > 32 {
                     return None;
                 }
-                let packed = bytes.get((*blocks as usize).div_ceil(GROUP) * HEADER_BYTES..)?;
+                let packed = bytes.get((*blocks as usize).div_ceil(GROUP_BLOCKS) * HEADER_BYTES..)?;
                 let mut sum = int(0..5) + fewest * within as u64;
                 for i in 0..within as u64 {
                     sum += bits::read(packed, start + i * u64::from(width), width)?;
@@ -87,8 +87,8 @@ impl Counts {
         }
     }
 
-    /// The block that holds record `rank`, and the records before it; `None` for a rank behind the last record, or when the
-    /// section is malformed.
+    /// The block that holds record `rank`, and the number of records before the block; `None` for a rank past the last
+    /// record, or if the section is malformed.
     pub(super) fn locate(&self, rank: u64) -> Option<(u64, u64)> {
         let (blocks, records) = match self {
             Self::Even { blocks, records, .. } | Self::Packed { blocks, records, .. } => (*blocks, *records),
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(even_count(&counts), None);
         let bytes = encode(1, 0, &counts);
         assert!(bytes.len() < counts.len(), "{} bytes for {} blocks", bytes.len(), counts.len());
-        let packed = Counts::Packed { bytes, blocks: counts.len() as u64, records };
+        let packed = RecordCounts::Packed { bytes, blocks: counts.len() as u64, records };
         let mut rank = 0;
         for (block, &count) in counts.iter().enumerate() {
             assert_eq!(packed.before(block as u64), Some(rank));
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(even_count(&[63, 63, 10]), Some(63));
         assert_eq!(even_count(&[63, 62, 63]), None);
         assert_eq!(even_count(&[62, 63]), None);
-        let even = Counts::Even { per_block: 63, blocks: 3, records: 136 };
+        let even = RecordCounts::Even { per_block: 63, blocks: 3, records: 136 };
         assert_eq!((even.before(2), even.before(3), even.locate(135)), (Some(126), Some(136), Some((2, 126))));
     }
 }

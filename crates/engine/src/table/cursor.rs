@@ -1,9 +1,9 @@
-//! A position among the records of a table that moves either way: what merges and compaction read.
+//! A bidirectional cursor over the records of a table, used by merges and compactions.
 
-use super::block::{BlockHead, BlockView, Place};
+use super::block::{BlockHead, BlockView, ValueLocation};
 use super::format::Section;
-use super::key::Probe;
-use super::reader::{Inner, Reads, Table};
+use super::key::KeyBound;
+use super::reader::{ReadContext, Table, TableInner};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};
@@ -11,48 +11,48 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A scan that leaves a block for the next reads twice as far ahead each time, up to this many bytes.
-const AHEAD_BYTES: u64 = 256 << 10;
+/// Limit of the read-ahead of a scan, which doubles with each read, in bytes.
+const READ_AHEAD_BYTES_MAX: u64 = 256 << 10;
 
-/// A record as a cursor shows it.
+/// The current record of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableEntry<'a> {
     pub(crate) key: &'a [u8],
-    /// Suffix and tag of a tagged table; of another what it was opened with.
+    /// Kind and sequence number of the version; in a table that is not versioned, the values given at opening.
     pub(crate) sequence: u64,
     pub(crate) tag: u8,
     pub(crate) value: &'a [u8],
 }
 
-/// How a cursor reads.
+/// The read mode of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Through the cache, and ahead where blocks follow each other.
+enum CursorMode {
+    /// Through the cache, with read-ahead of consecutive blocks.
     Cached,
-    /// Past the cache, so many bytes at a time.
+    /// Past the cache, with reads of this size in bytes.
     Compaction(u64),
 }
 
-/// A position among the records of a table, ordered by key, then largest suffix first.
+/// A position among the records of a table, ordered by key, then by descending sequence number.
 ///
-/// A new cursor stands nowhere. After an error it stands nowhere, and every further move gives that error.
+/// A new cursor has no position. After an error it has no position, and every further move returns the same error.
 #[derive(Debug)]
 pub(crate) struct TableCursor {
     table: Table,
-    mode: Mode,
-    at: Option<Here>,
-    /// Key of the record here.
+    mode: CursorMode,
+    at: Option<CursorPosition>,
+    /// Key of the current record.
     key: Vec<u8>,
-    /// Blocks that were read and not yet passed, forwards.
+    /// Prefetched blocks, in forward order.
     ahead: VecDeque<(u64, Arc<[u8]>)>,
-    /// Blocks to be read next time.
+    /// Number of blocks to read next time.
     reach: u64,
     failed: Option<Error>,
 }
 
-/// Where a cursor stands.
+/// The position of a cursor.
 #[derive(Debug)]
-struct Here {
+struct CursorPosition {
     block: u64,
     bytes: Arc<[u8]>,
     head: BlockHead,
@@ -71,29 +71,29 @@ enum Value {
 impl Table {
     /// A cursor that reads through the cache.
     pub(crate) fn cursor(&self) -> TableCursor {
-        TableCursor::new(self.clone(), Mode::Cached)
+        TableCursor::new(self.clone(), CursorMode::Cached)
     }
 
-    /// A cursor for one pass over everything, which leaves the cache as it is, and reads about `ahead_bytes` at a time.
+    /// A cursor for one scan over everything, which bypasses the cache and reads about `ahead_bytes` at a time.
     pub(crate) fn compaction_cursor(&self, ahead_bytes: u64) -> TableCursor {
         // At least one block is read.
         let ahead_bytes = if self.inner.fast_paths.prefetch { ahead_bytes } else { 0 };
-        TableCursor::new(self.clone(), Mode::Compaction(ahead_bytes))
+        TableCursor::new(self.clone(), CursorMode::Compaction(ahead_bytes))
     }
 }
 
 impl TableCursor {
-    fn new(table: Table, mode: Mode) -> Self {
+    fn new(table: Table, mode: CursorMode) -> Self {
         Self { table, mode, at: None, key: Vec::new(), ahead: VecDeque::new(), reach: 1, failed: None }
     }
 
-    /// Tag of the record here; `None` behind either end, and nowhere.
+    /// Kind of the current record; `None` without a position.
     #[inline]
     pub(crate) fn tag(&self) -> Option<u8> {
         self.at.as_ref().map(|here| here.tag)
     }
 
-    /// The record here; `None` behind either end, and nowhere.
+    /// The current record; `None` without a position.
     #[inline]
     pub(crate) fn entry(&self) -> Option<TableEntry<'_>> {
         let here = self.at.as_ref()?;
@@ -104,7 +104,7 @@ impl TableCursor {
         Some(TableEntry { key: &self.key, sequence: here.sequence, tag: here.tag, value })
     }
 
-    /// The value of the record here, shared.
+    /// The value of the current record, shared.
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         let here = self.at.as_ref()?;
@@ -114,25 +114,27 @@ impl TableCursor {
         }
     }
 
-    /// To the first record at or behind (`key`, `sequence`): those of the key itself whose suffix is at most `sequence`, or of the
-    /// next keys.
+    /// Moves to the first record at or after (`key`, `sequence`): a version of the key with at most that sequence
+    /// number, or else the first version of the next key.
     ///
     /// # Errors
-    /// What the storage reports, and damage; the same again where the cursor has failed before.
+    /// Storage errors and damage; the same error again if the cursor has failed before.
     pub(crate) fn seek(&mut self, key: &[u8], sequence: u64) -> Result<()> {
         self.moved(|cursor| {
             cursor.forget_ahead();
             let inner = cursor.table.inner.clone();
             let block = match cursor.mode {
-                Mode::Cached => inner.block_of(key)?,
-                // What is written from this replaces the table: a key that its index denied would be lost for good.
-                Mode::Compaction(_) => inner.bisect(Probe { key, behind: false }, &mut Reads::default())?.block,
+                CursorMode::Cached => inner.block_of(key)?,
+                // The output of a compaction replaces the table: a key missed by a wrong index would be lost.
+                CursorMode::Compaction(_) => {
+                    inner.bisect(KeyBound { key, behind: false }, &mut ReadContext::default())?.block
+                }
             };
-            cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.untagged.1))
+            cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.unversioned.1))
         })
     }
 
-    /// To the last record whose key is less than `key`.
+    /// Moves to the last record whose key is less than `key`.
     ///
     /// # Errors
     /// As [`Self::seek`].
@@ -146,7 +148,7 @@ impl TableCursor {
             }
             cursor.enter(block)?;
             let here = cursor.at.as_ref().map(|here| BlockView::with_head(here.head, &here.bytes));
-            let index = here.and_then(|view| view.lower_bound(&Probe { key, behind: false }));
+            let index = here.and_then(|view| view.lower_bound(&KeyBound { key, behind: false }));
             match index.ok_or_else(|| inner.malformed(block))?.checked_sub(1) {
                 Some(index) => cursor.show(index),
                 None => cursor.last_before(block),
@@ -154,7 +156,7 @@ impl TableCursor {
         })
     }
 
-    /// To the record at a position, counted from 0, without asking the index; nowhere behind the last.
+    /// Moves to the record at a position, counted from 0, without using the index; no position past the last.
     ///
     /// # Errors
     /// As [`Self::seek`].
@@ -166,15 +168,15 @@ impl TableCursor {
                 cursor.at = None;
                 return Ok(());
             }
-            let malformed = || inner.damaged(inner.tail_offset, "malformed counts");
-            let counts = inner.counts(&mut Reads::default())?;
+            let malformed = || inner.damaged(inner.tail_offset, "the record counts are malformed");
+            let counts = inner.counts(&mut ReadContext::default())?;
             let (block, before) = counts.locate(position).ok_or_else(malformed)?;
             cursor.enter(block)?;
             cursor.show((position - before) as usize)
         })
     }
 
-    /// To the first record.
+    /// Moves to the first record.
     ///
     /// # Errors
     /// As [`Self::seek`].
@@ -185,7 +187,7 @@ impl TableCursor {
         })
     }
 
-    /// To the last record.
+    /// Moves to the last record.
     ///
     /// # Errors
     /// As [`Self::seek`].
@@ -196,13 +198,13 @@ impl TableCursor {
         })
     }
 
-    /// To the next record; nowhere from the last one, and from nowhere.
+    /// Moves to the next record; no position after the last.
     ///
     /// # Errors
     /// As [`Self::seek`].
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        // The next record of a block, as stores have them, is shown without much ado.
+        // The next record of a columnar block is decoded on a fast path.
         if let Some(here) = &mut self.at
             && here.index + 1 < here.head.count()
             && here.show_column(&mut self.key)
@@ -220,7 +222,7 @@ impl TableCursor {
         })
     }
 
-    /// To the record before; nowhere from the first one, and from nowhere.
+    /// Moves to the previous record; no position before the first.
     ///
     /// # Errors
     /// As [`Self::seek`].
@@ -238,7 +240,7 @@ impl TableCursor {
         })
     }
 
-    /// Moves, unless it has failed before; stands nowhere after an error.
+    /// Moves, unless the cursor has failed before; an error leaves no position.
     fn moved(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if let Some(error) = &self.failed {
             return Err(again(error));
@@ -257,7 +259,7 @@ impl TableCursor {
         self.reach = 1;
     }
 
-    /// To what `find` gives in a block, or to the first record of the blocks behind it.
+    /// Moves to the record that `find` returns in a block, or to the first record of the following blocks.
     fn seek_from(&mut self, mut block: u64, find: impl Fn(&BlockView<'_>) -> Option<usize>) -> Result<()> {
         while block < self.table.inner.meta.blocks {
             self.enter(block)?;
@@ -273,7 +275,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// To the last record of the blocks in front of `block`.
+    /// Moves to the last record of the blocks before `block`.
     fn last_before(&mut self, mut block: u64) -> Result<()> {
         while let Some(before) = block.checked_sub(1) {
             self.enter(before)?;
@@ -287,17 +289,17 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Stands in a block, at none of its records yet.
+    /// Enters a block, at none of its records yet.
     fn enter(&mut self, block: u64) -> Result<()> {
         let bytes = self.fetch(block)?;
         let head = self.table.inner.view(block, &bytes)?.head();
         self.key.clear();
         let value = Value::Inline(0..0);
-        self.at = Some(Here { block, bytes, head, index: 0, tag: 0, sequence: 0, value });
+        self.at = Some(CursorPosition { block, bytes, head, index: 0, tag: 0, sequence: 0, value });
         Ok(())
     }
 
-    /// Shows a record of the block at hand.
+    /// Moves to a record of the current block.
     fn show(&mut self, index: usize) -> Result<()> {
         let Self { table, at: Some(here), key, .. } = self else { return Ok(()) };
         let inner = &*table.inner;
@@ -306,14 +308,14 @@ impl TableCursor {
         view.key(index).ok_or_else(malformed)?.copy_to(key);
         (here.tag, here.sequence) = inner.version_in(&view, index).ok_or_else(malformed)?;
         here.value = match view.place(index).ok_or_else(malformed)? {
-            Place::Inline(place) => Value::Inline(place),
-            Place::Long(pointer) => Value::Long(inner.long_value(pointer)?.into()),
+            ValueLocation::Inline(place) => Value::Inline(place),
+            ValueLocation::Long(pointer) => Value::Long(inner.long_value(pointer)?.into()),
         };
         here.index = index;
         Ok(())
     }
 
-    /// A block: of those read ahead, from the cache, or read with those behind it.
+    /// A block: prefetched, from the cache, or read together with those that follow.
     fn fetch(&mut self, block: u64) -> Result<Arc<[u8]>> {
         while self.ahead.front().is_some_and(|&(number, _)| number < block) {
             self.ahead.pop_front();
@@ -327,27 +329,27 @@ impl TableCursor {
         let inner = self.table.inner.clone();
         let each = inner.meta.block_bytes.max(1);
         match self.mode {
-            Mode::Compaction(ahead) => self.ahead = inner.read_past_cache(block, (ahead / each).max(1))?.into(),
-            Mode::Cached => {
+            CursorMode::Compaction(ahead) => self.ahead = inner.read_past_cache(block, (ahead / each).max(1))?.into(),
+            CursorMode::Cached => {
                 if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
                     return Ok(found);
                 }
                 let is_ahead = follows && inner.fast_paths.prefetch;
-                self.reach = if is_ahead { (self.reach * 2).min(AHEAD_BYTES / each).max(1) } else { 1 };
+                self.reach = if is_ahead { (self.reach * 2).min(READ_AHEAD_BYTES_MAX / each).max(1) } else { 1 };
                 let last = block.saturating_add(self.reach - 1).min(inner.meta.blocks - 1);
-                self.ahead = (block..).zip(inner.row(0, block, last, &mut Reads::default())?).collect();
+                self.ahead = (block..).zip(inner.row(0, block, last, &mut ReadContext::default())?).collect();
             }
         }
         self.ahead.front().map(|(_, bytes)| bytes.clone()).ok_or_else(|| inner.malformed(block))
     }
 }
 
-impl Here {
-    /// Shows the next record, where the block is of columns; `false`, and nothing shown, where it is not, or is damaged. `key` holds
-    /// the key of the record here.
+impl CursorPosition {
+    /// Moves to the next record of a columnar block; returns `false` without moving if the block is not columnar or is
+    /// damaged. `key` holds the key of the current record.
     #[inline]
     fn show_column(&mut self, key: &mut Vec<u8>) -> bool {
-        let Some(columns) = self.head.tagged_columns() else { return false };
+        let Some(columns) = self.head.versioned_columns() else { return false };
         let next = self.index + 1;
         let (Some(rest), Some(tag)) = (columns.key_rest(&self.bytes, next), columns.tag(&self.bytes, next)) else {
             return false;
@@ -355,13 +357,13 @@ impl Here {
         let Some(value) = columns.value(&self.bytes, next) else { return false };
         key.truncate(columns.prefix);
         key.extend_from_slice(rest);
-        (self.tag, self.sequence, self.value, self.index) = (tag.kind, tag.suffix, Value::Inline(value), next);
+        (self.tag, self.sequence, self.value, self.index) = (tag.kind, tag.sequence, Value::Inline(value), next);
         true
     }
 }
 
-impl Inner {
-    /// Up to `most` blocks that lie together from `first` on, at least one, read at once and not offered to the cache.
+impl TableInner {
+    /// Up to `most` consecutive blocks from `first` on, at least one, with one read and without caching.
     pub(super) fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
         let mut sections = vec![self.section(0, first)?];
         for block in first + 1..first.saturating_add(most).min(self.meta.blocks) {
@@ -383,7 +385,7 @@ impl Inner {
     }
 }
 
-/// The same error once more.
+/// A copy of an error.
 fn again(error: &Error) -> Error {
     match error {
         Error::Damaged { path, offset, detail } => Error::damaged(path, *offset, detail.clone()),

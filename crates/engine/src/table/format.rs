@@ -1,27 +1,27 @@
-//! The tail of a table file: root, locations, metadata, footer. Described in `docs/format/table.md`.
+//! The tail of a table file: root, block locations, metadata, footer. Specified in `docs/format/table.md`.
 //!
-//! The tail is what the one opening read brings. Its size follows from the length of the file: the writer fills the file
-//! up with zeros until `length mod 512` is the class of the tail's size, of which there are 16 for each doubling.
+//! The tail is what the opening read fetches. Its size follows from the length of the file: the writer pads the file
+//! with zeros until `length mod 512` is the class of the tail's size. There are 16 classes for each doubling.
 
 use super::filter::FilterLayout;
 use super::key::KeyType;
-use super::wire::{Decoder, Encoder};
+use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// Newest version of the format that this program reads, and the one it writes.
+/// Newest format version that this program reads, and the one it writes.
 pub const FORMAT_VERSION: u32 = 2;
 const MAGIC: [u8; 8] = *b"OgiveTbl";
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
-/// The length of a file modulo this names the class of its tail's size.
-const CLASSES: u64 = 512;
+/// Number of size classes: the length of the file modulo this is the class of its tail.
+const TAIL_CLASSES: u64 = 512;
 const CLASSES_PER_DOUBLING: u64 = 16;
-/// What a table of one layer needs in its tail beside root and locations, for prices before it is written.
+/// Typical metadata size of a table with one layer, for cost estimates before it is written.
 pub(super) const TYPICAL_METADATA_BYTES: u64 = 96;
 
-/// Bytes of the opening read of a class.
+/// Size of the opening read of a class in bytes.
 fn class_bytes(class: u64) -> u64 {
     let doubling = class / CLASSES_PER_DOUBLING;
     // 256 B for class 0; the largest classes saturate, which no file reaches.
@@ -31,7 +31,7 @@ fn class_bytes(class: u64) -> u64 {
 
 /// The smallest class whose opening read holds a tail of `tail_bytes`.
 fn class_of(tail_bytes: u64) -> u64 {
-    let (mut low, mut high) = (0, CLASSES - 1);
+    let (mut low, mut high) = (0, TAIL_CLASSES - 1);
     while low < high {
         let middle = low + (high - low) / 2;
         if class_bytes(middle) < tail_bytes {
@@ -43,25 +43,25 @@ fn class_of(tail_bytes: u64) -> u64 {
     low
 }
 
-/// Bytes of the opening read of a table whose tail has `tail_bytes`: at most a sixteenth more.
+/// Size of the opening read of a table whose tail has `tail_bytes`: larger by at most a sixteenth.
 #[must_use]
 pub fn opening_bytes(tail_bytes: u64) -> u64 {
     class_bytes(class_of(tail_bytes))
 }
 
-/// Bytes of the opening read of a file, from its length alone.
+/// Size of the opening read of a file, from its length alone.
 pub(super) fn opening_bytes_of_file(file_bytes: u64) -> u64 {
-    class_bytes(file_bytes % CLASSES).min(file_bytes)
+    class_bytes(file_bytes % TAIL_CLASSES).min(file_bytes)
 }
 
-/// Zeros to be put before a tail of `tail_bytes` in a file of `written` bytes, so that the file's length states the class.
+/// Padding before a tail of `tail_bytes` in a file of `written` bytes, so that the file's length encodes the class.
 pub(super) fn padding(written: u64, tail_bytes: u64) -> u64 {
     let class = class_of(tail_bytes);
     let least = (written + tail_bytes).max(class_bytes(class));
-    least + (class + CLASSES - least % CLASSES) % CLASSES - written - tail_bytes
+    least + (class + TAIL_CLASSES - least % TAIL_CLASSES) % TAIL_CLASSES - written - tail_bytes
 }
 
-/// A stretch of the file.
+/// A section of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) offset: u64,
@@ -69,34 +69,34 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Offset of the first byte behind it.
+    /// Offset of the first byte after it.
     pub(super) fn end(self) -> u64 {
         self.offset + self.bytes
     }
 }
 
-/// Where data blocks lie when the table does not hold them itself.
+/// The location of the data blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum DataSource {
     /// In this file.
     Own,
     /// In another Ogive table of the same folder.
     Table { name: String, file_id: u64 },
-    /// In a file of fixed-size records that is not ours.
+    /// In a foreign file of fixed-width records.
     Foreign {
         name: String,
         header_bytes: u64,
         file_bytes: u64,
-        /// Nanoseconds since 1970; 0 where the storage does not tell.
+        /// Nanoseconds since 1970; 0 if the storage does not provide it.
         modified_ns: u64,
         little_endian: bool,
-        /// The checksum of each block, u32 little-endian, made with the id of the index file and the block's offset in the data
-        /// file; and one over all of them, as for any section.
+        /// The checksum of each block, u32 little-endian, bound to the id of the index file and the block's offset in
+        /// the data file; followed by a checksum of the section.
         checksums: Section,
     },
 }
 
-/// What kind of nodes a layer has.
+/// The kind of a layer's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Step,
@@ -111,39 +111,39 @@ impl NodeKind {
     }
 }
 
-/// One layer as the file describes it.
+/// One layer as described by the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LayerMeta {
     pub(super) kind: NodeKind,
     /// Children for each separator of coded steps; 1 otherwise.
     pub(super) granule: u64,
     pub(super) nodes: u64,
-    /// Name of the builder, for people.
+    /// Name of the builder, for display.
     pub(super) builder: String,
-    /// Size of a unit and number of units; for the root its own size and 1.
-    pub(super) unit_bytes: u64,
-    pub(super) units: u64,
-    /// Where the units begin; for the root 0.
+    /// Size and number of pages; for the root its own size and 1.
+    pub(super) page_bytes: u64,
+    pub(super) pages: u64,
+    /// Offset of the first page; 0 for the root.
     pub(super) offset: u64,
-    /// Mean and largest size of a look-up's read from this layer, in bytes.
+    /// Mean and largest size of a lookup's read from this layer, in bytes.
     pub(super) mean_read_bytes: f64,
     pub(super) max_read_bytes: u64,
 }
 
-/// Filter for absent keys.
+/// The filter for absent keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FilterMeta {
     pub(super) section: Section,
     pub(super) layout: FilterLayout,
 }
 
-/// Everything that the tail says beside root and locations.
+/// The metadata in the tail: everything but root and locations.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Meta {
+pub(super) struct TableMeta {
     pub(super) key_type: KeyType,
     /// Width of the value of dense records; `None` for slotted blocks.
     pub(super) value_width: Option<u64>,
-    pub(super) tagged: bool,
+    pub(super) versioned: bool,
     pub(super) distinct: bool,
     pub(super) compression: String,
     pub(super) records: u64,
@@ -151,22 +151,22 @@ pub(super) struct Meta {
     pub(super) block_bytes: u64,
     /// Size of the largest block before compression, in bytes.
     pub(super) largest_block_bytes: u64,
-    /// Where the last block ends.
+    /// End of the last block.
     pub(super) data_bytes: u64,
-    pub(super) source: Source,
-    /// Bottom first; the last is the root, which lies in the tail.
+    pub(super) source: DataSource,
+    /// Bottom first; the last is the root, which is stored in the tail.
     pub(super) layers: Vec<LayerMeta>,
-    /// Stored bytes and groups of the location index in the tail; 0 where blocks have one size and follow each other.
+    /// Stored bytes and groups of the location index in the tail; 0 if blocks have one size and are consecutive.
     pub(super) location_bytes: u64,
     pub(super) location_groups: u64,
-    /// Cumulative counts; of 0 bytes where all blocks but the last have the same number of records, which is `per_block`.
+    /// Cumulative counts; empty if all blocks but the last have the same number of records, `per_block`.
     pub(super) counts: Section,
     pub(super) per_block: u64,
     pub(super) filter: Option<FilterMeta>,
-    /// Mean and largest size of a look-up's read of data, in bytes.
+    /// Mean and largest size of a lookup's data read, in bytes.
     pub(super) mean_read_bytes: f64,
     pub(super) max_read_bytes: u64,
-    /// For which storage the index was tuned.
+    /// Name of the storage profile that the index was tuned for.
     pub(super) tuned_for: String,
     pub(super) properties: Vec<(String, Vec<u8>)>,
 }
@@ -175,21 +175,21 @@ fn thousandths(value: f64) -> u64 {
     (value * 1000.0).round() as u64
 }
 
-/// A mean size as it can be stored.
+/// A mean size in its stored precision.
 pub(super) fn storable_mean(bytes: f64) -> f64 {
     thousandths(bytes) as f64 / 1000.0
 }
 
-fn put_section(encoder: &mut Encoder, section: Section) {
+fn put_section(encoder: &mut MetadataEncoder, section: Section) {
     encoder.int(section.offset).int(section.bytes);
 }
 
-fn take_section(decoder: &mut Decoder<'_>) -> Option<Section> {
+fn take_section(decoder: &mut MetadataDecoder<'_>) -> Option<Section> {
     Some(Section { offset: decoder.int()?, bytes: decoder.int()? })
 }
 
-impl Source {
-    fn encode(&self, encoder: &mut Encoder) {
+impl DataSource {
+    fn encode(&self, encoder: &mut MetadataEncoder) {
         match self {
             Self::Own => _ = encoder.int(0),
             Self::Table { name, file_id } => _ = encoder.int(1).bytes(name.as_bytes()).int(*file_id),
@@ -201,7 +201,7 @@ impl Source {
         }
     }
 
-    fn decode(decoder: &mut Decoder<'_>) -> Option<Self> {
+    fn decode(decoder: &mut MetadataDecoder<'_>) -> Option<Self> {
         match decoder.int()? {
             0 => Some(Self::Own),
             1 => Some(Self::Table { name: decoder.text()?, file_id: decoder.int()? }),
@@ -219,20 +219,20 @@ impl Source {
 }
 
 impl LayerMeta {
-    fn encode(&self, encoder: &mut Encoder) {
+    fn encode(&self, encoder: &mut MetadataEncoder) {
         encoder.int(self.kind as u64).int(self.granule).int(self.nodes).bytes(self.builder.as_bytes());
-        encoder.int(self.unit_bytes).int(self.units).int(self.offset);
+        encoder.int(self.page_bytes).int(self.pages).int(self.offset);
         encoder.int(thousandths(self.mean_read_bytes)).int(self.max_read_bytes);
     }
 
-    fn decode(decoder: &mut Decoder<'_>) -> Option<Self> {
+    fn decode(decoder: &mut MetadataDecoder<'_>) -> Option<Self> {
         Some(Self {
             kind: NodeKind::from_code(decoder.int()?)?,
             granule: decoder.int().filter(|&granule| granule > 0)?,
             nodes: decoder.int()?,
             builder: decoder.text()?,
-            unit_bytes: decoder.int()?,
-            units: decoder.int()?,
+            page_bytes: decoder.int()?,
+            pages: decoder.int()?,
             offset: decoder.int()?,
             mean_read_bytes: decoder.int()? as f64 / 1000.0,
             max_read_bytes: decoder.int()?,
@@ -240,10 +240,10 @@ impl LayerMeta {
     }
 }
 
-impl Meta {
+impl TableMeta {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        let flags = u64::from(self.tagged) | u64::from(self.distinct) << 1;
+        let mut encoder = MetadataEncoder::default();
+        let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1;
         encoder.int(self.key_type.code()).int(self.value_width.map_or(0, |width| width + 1)).int(flags);
         encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
         encoder.int(self.largest_block_bytes).int(self.data_bytes);
@@ -258,7 +258,7 @@ impl Meta {
             Some(filter) => {
                 encoder
                     .int(u64::from(filter.layout.blocks_per_group()))
-                    .int(u64::from(filter.layout.units_per_group()));
+                    .int(u64::from(filter.layout.pages_per_group()));
                 put_section(&mut encoder, filter.section);
             }
         }
@@ -270,16 +270,16 @@ impl Meta {
         encoder.0
     }
 
-    /// `None` for anything that [`Self::encode`] cannot have written.
+    /// Decodes metadata; `None` for anything that [`Self::encode`] cannot have written.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let decoder = &mut Decoder(bytes);
+        let decoder = &mut MetadataDecoder(bytes);
         let key_type = KeyType::from_code(decoder.int()?)?;
         let value_width = decoder.int()?.checked_sub(1);
         let flags = decoder.int()?;
         let mut meta = Self {
             key_type,
             value_width,
-            tagged: flags & 1 != 0,
+            versioned: flags & 1 != 0,
             distinct: flags & 2 != 0,
             compression: decoder.text()?,
             records: decoder.int()?,
@@ -287,7 +287,7 @@ impl Meta {
             block_bytes: decoder.int()?,
             largest_block_bytes: decoder.int()?,
             data_bytes: decoder.int()?,
-            source: Source::decode(decoder)?,
+            source: DataSource::decode(decoder)?,
             layers: Vec::new(),
             location_bytes: 0,
             location_groups: 0,
@@ -323,22 +323,22 @@ impl Meta {
 
 /// The tail of a file, read and checked.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct TableTail {
     pub(super) file_id: u64,
-    pub(super) meta: Meta,
+    pub(super) meta: TableMeta,
     pub(super) root: Vec<u8>,
     pub(super) locations: Vec<u8>,
-    /// Where the tail begins, in bytes from the start of the file.
+    /// Offset of the tail in the file.
     pub(super) offset: u64,
 }
 
-/// Bytes of the stored tail.
-pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &Meta) -> u64 {
+/// Size of the stored tail in bytes.
+pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &TableMeta) -> u64 {
     (root.len() + locations.len() + meta.encode().len() + FOOTER_BYTES) as u64
 }
 
 /// The stored tail, to be written at `offset`.
-pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &Meta) -> Vec<u8> {
+pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &TableMeta) -> Vec<u8> {
     let meta = meta.encode();
     let total = root.len() + locations.len() + meta.len() + FOOTER_BYTES;
     let mut tail = Vec::with_capacity(total);
@@ -355,7 +355,7 @@ pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u
     tail
 }
 
-/// The footer at the end of `read`, if it is one of a version that is known.
+/// The footer at the end of `read`, if its format version is known.
 pub(super) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> {
     let not_ours = |detail: &str| Error::NotATable { path: path.to_owned(), detail: detail.to_owned() };
     let Some(footer) = read.len().checked_sub(FOOTER_BYTES).map(|at| &read[at..]) else {
@@ -373,8 +373,8 @@ pub(super) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> 
     Ok(footer)
 }
 
-/// Takes the bytes of the opening read apart; they end at the end of a file of `file_bytes`.
-pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<Tail> {
+/// Decodes the bytes of the opening read, which end at the end of a file of `file_bytes`.
+pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<TableTail> {
     let footer = check_footer(path, read)?;
     let word = |at: usize| u32::from_le_bytes([footer[at], footer[at + 1], footer[at + 2], footer[at + 3]]);
     let damaged = |detail: &str| Error::damaged(path, file_bytes - FOOTER_BYTES as u64, detail);
@@ -389,13 +389,12 @@ pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<T
         return Err(damaged("the checksum of its tail does not match"));
     }
     let meta_at =
-        (total - FOOTER_BYTES).checked_sub(meta_bytes).ok_or_else(|| damaged("metadata of impossible length"))?;
-    let meta =
-        Meta::decode(&tail[meta_at..total - FOOTER_BYTES]).ok_or_else(|| damaged("metadata that makes no sense"))?;
+        (total - FOOTER_BYTES).checked_sub(meta_bytes).ok_or_else(|| damaged("the metadata length is invalid"))?;
+    let meta = TableMeta::decode(&tail[meta_at..total - FOOTER_BYTES]).ok_or_else(|| damaged("invalid metadata"))?;
     let root_bytes = (meta_at as u64).checked_sub(meta.location_bytes);
     let root_bytes = root_bytes.ok_or_else(|| damaged("a location index larger than its tail"))? as usize;
     let (root, locations) = (tail[..root_bytes].to_vec(), tail[root_bytes..meta_at].to_vec());
-    Ok(Tail { file_id, meta, root, locations, offset })
+    Ok(TableTail { file_id, meta, root, locations, offset })
 }
 
 #[cfg(test)]

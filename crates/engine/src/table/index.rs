@@ -1,44 +1,44 @@
-//! The index of a table: designed when all blocks are written, then stored layer by layer.
+//! The index of a table: designed after all blocks are written, then stored layer by layer.
 
 use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
+use super::index_check::{self, SeparatorDigest};
+use super::index_page::{INDEX_PAGE_TRAILER_BYTES, encode_index_page};
 use super::options::WriteOptions;
-use super::output::Output;
-use super::proof::{self, Digest};
-use super::unit::{UNIT_TRAILER_BYTES, encode_unit};
+use super::output::PublishedFile;
 use crate::error::{Error, Result};
 use crate::io::Profile;
-use crate::tune::{Builder, Design, DesignRequest, Layer, LayerNodes, Problem, ReadSizes, Row};
+use crate::tune::{Builder, Design, DesignRequest, Layer, LayerNodes, LevelInput, Problem, ReadSizes};
 use ogive_model::coded::{CodedLayer, StringLayer};
 use ogive_model::{Fence, line, step};
 use std::ops::Range;
 
-/// Size of a unit of byte-string separators in bytes: a front-coded group takes up to three quarters of it.
-const STRING_UNIT_BYTES: usize = 4096;
-/// Units of long separators grow up to about this size in bytes, until they hold so many groups on average.
-const LONG_STRING_UNIT_BYTES: usize = 256 << 10;
-const GROUPS_PER_UNIT: usize = 4;
-/// Byte-string layers are piled up to this height at most: 4 KiB units of 100 separators reach 10^8 blocks in four.
-const MOST_STRING_LAYERS: usize = 8;
+/// Page size for byte-string separators in bytes: a front-coded group takes up to three quarters of it.
+const STRING_PAGE_BYTES: usize = 4096;
+/// Approximate largest page size for long separators in bytes; pages grow until they hold enough groups on average.
+const LONG_STRING_PAGE_BYTES: usize = 256 << 10;
+const PAGE_GROUPS_MIN: usize = 4;
+/// Limit for the number of byte-string layers: with 4 KiB pages of 100 separators, four layers reach 10^8 blocks.
+const STRING_LAYERS_MAX: usize = 8;
 
-/// What is known of the data blocks when the index is built.
+/// The borders between data blocks, from which the index is built.
 #[derive(Debug)]
-pub(super) enum Bottom {
-    /// Numeric keys: the borders between blocks, and coded separators where the writer chose block ends by them.
+pub(super) enum BlockSeparators {
+    /// Numeric keys: the borders, and coded separators if the writer chose block ends by them.
     Numbers { first: u64, fences: Vec<Fence>, coded: CodedLayer },
     /// Byte strings: their separators.
     Strings(StringLayer),
 }
 
-/// Whether the index needs the borders of all blocks, rather than the coded separators that the writer made.
+/// Whether the index design needs the borders of all blocks rather than the writer's coded separators.
 pub(super) fn needs_fences(options: &WriteOptions) -> bool {
     !matches!(options.design, DesignRequest::Coded | DesignRequest::None)
 }
 
 #[derive(Debug)]
 pub(super) struct IndexInput {
-    pub(super) bottom: Bottom,
+    pub(super) bottom: BlockSeparators,
     pub(super) data_bytes: u64,
-    /// Bytes of all blocks, without what lies between them.
+    /// Size of all blocks in bytes, without gaps between them.
     pub(super) stored_block_bytes: u64,
     pub(super) blocks: u64,
     pub(super) records: u64,
@@ -53,18 +53,18 @@ pub(super) enum BuiltIndex {
         design: Box<Design>,
         /// The borders between blocks.
         fences: Vec<Fence>,
-        /// Most bytes of data that a look-up reads, where blocks differ in size.
+        /// Largest data read of a lookup in bytes, if blocks differ in size.
         block_max_bytes: u64,
     },
-    /// One layer over the blocks, made while they were written.
+    /// One layer over the blocks, coded while they were written.
     Coded { layer: CodedLayer, block_mean_bytes: u64, block_max_bytes: u64 },
     /// Bottom first.
     Strings { layers: Vec<StringLayer>, block_mean_bytes: f64, block_max_bytes: u64 },
-    /// A table without records, or one that is read whole.
+    /// A table without records, or one that is read as a whole.
     None { data_bytes: u64 },
 }
 
-/// What the tail needs of an index whose layers below the root are written.
+/// The parts of a written index that the tail contains.
 #[derive(Debug)]
 pub(super) struct WrittenIndex {
     pub(super) layers: Vec<LayerMeta>,
@@ -73,12 +73,12 @@ pub(super) struct WrittenIndex {
     pub(super) max_read_bytes: u64,
 }
 
-/// Bytes of the opening read of a table whose root takes `root_bytes` beside `beside_bytes` of locations.
+/// Size of the opening read of a table with these sizes of root and locations.
 pub(super) fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
     opening_bytes(root_bytes + beside_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 
-/// Refuses designs that tables of byte strings cannot have.
+/// Rejects designs that tables of byte strings cannot have.
 pub(super) fn check_design(options: &WriteOptions) -> Result<()> {
     let known = matches!(options.design, DesignRequest::Tuned | DesignRequest::Coded | DesignRequest::None);
     if options.key_type.is_numeric() || known {
@@ -90,7 +90,7 @@ pub(super) fn check_design(options: &WriteOptions) -> Result<()> {
     )))
 }
 
-/// Designs the index that the options ask for.
+/// Designs the index that the options request.
 pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     let none = BuiltIndex::None { data_bytes: input.data_bytes };
     if input.blocks == 0 || options.design == DesignRequest::None {
@@ -98,16 +98,16 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     }
     let mean_block = input.stored_block_bytes as f64 / input.blocks as f64;
     match input.bottom {
-        Bottom::Numbers { coded, .. } if options.design == DesignRequest::Coded && coded.groups() > 0 => {
+        BlockSeparators::Numbers { coded, .. } if options.design == DesignRequest::Coded && coded.groups() > 0 => {
             BuiltIndex::Coded {
                 layer: coded,
                 block_mean_bytes: mean_block.ceil() as u64,
                 block_max_bytes: input.largest_block_bytes.min(input.data_bytes),
             }
         }
-        Bottom::Numbers { first, fences, coded } => {
-            let mut row = Row { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
-            let looked_up: Vec<u64> = options.looked_up.iter().map(|key| super::key::coordinate(key)).collect();
+        BlockSeparators::Numbers { first, fences, coded } => {
+            let mut row = LevelInput { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
+            let looked_up: Vec<u64> = options.looked_up.iter().map(|key| super::key::key_as_u64(key)).collect();
             row.weigh_by(&looked_up);
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
             let problem = Problem {
@@ -124,55 +124,56 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
             if design.layers.is_empty() {
                 return none;
             }
-            // The design is made for blocks of one size. A window may hold the largest ones.
+            // The design assumes blocks of one size. A window may hold the largest ones.
             let most_blocks = most_read_bytes(&design, 0, row.child_bytes).div_ceil(row.child_bytes.max(1));
             let block_max_bytes = most_blocks.saturating_mul(input.largest_block_bytes).min(input.data_bytes);
             BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes }
         }
-        Bottom::Strings(bottom) => {
-            let layers = pile_strings(bottom, options, input.location_bytes);
+        BlockSeparators::Strings(bottom) => {
+            let layers = stack_string_layers(bottom, options, input.location_bytes);
             BuiltIndex::Strings { layers, block_mean_bytes: mean_block, block_max_bytes: input.largest_block_bytes }
         }
     }
 }
 
-/// Bytes of one unit of a layer of strings: enough for its largest group, and where separators are long, for several: else the layer above
-/// would have as many.
-fn string_unit_bytes(layer: &StringLayer) -> usize {
-    let least = (layer.largest_group_len() + UNIT_TRAILER_BYTES).next_multiple_of(512).max(STRING_UNIT_BYTES);
+/// Page size for a layer of strings in bytes: enough for its largest group and, if separators are long, for several
+/// groups; otherwise the layer above would be as large.
+fn string_page_bytes(layer: &StringLayer) -> usize {
+    let least = (layer.largest_group_len() + INDEX_PAGE_TRAILER_BYTES).next_multiple_of(512).max(STRING_PAGE_BYTES);
     let mut bytes = least;
-    while least > STRING_UNIT_BYTES
-        && bytes < LONG_STRING_UNIT_BYTES
-        && layer.pack(bytes - UNIT_TRAILER_BYTES).len() > layer.groups().div_ceil(GROUPS_PER_UNIT)
+    while least > STRING_PAGE_BYTES
+        && bytes < LONG_STRING_PAGE_BYTES
+        && layer.pack(bytes - INDEX_PAGE_TRAILER_BYTES).len() > layer.groups().div_ceil(PAGE_GROUPS_MIN)
     {
         bytes *= 2;
     }
     bytes
 }
 
-/// Piles layers over the bottom layer for as long as reading one more unit costs less than the larger root does, or the root exceeds its
-/// budget. A coded index has one layer, unless it must have more.
-fn pile_strings(bottom: StringLayer, options: &WriteOptions, location_bytes: u64) -> Vec<StringLayer> {
+/// Stacks layers on the bottom layer as long as reading one more page costs less than a larger root, or the root
+/// exceeds its budget. A coded index has one layer unless the budget requires more.
+fn stack_string_layers(bottom: StringLayer, options: &WriteOptions, location_bytes: u64) -> Vec<StringLayer> {
     let opening_us = |layer: &StringLayer, profile: &Profile| {
         profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
     };
     let over_budget =
         |layer: &StringLayer| options.resident_budget_bytes.is_some_and(|budget| layer.total_len() as u64 > budget);
     let mut layers = vec![bottom];
-    while let Some(top) = layers.last().filter(|_| layers.len() < MOST_STRING_LAYERS) {
+    while let Some(top) = layers.last().filter(|_| layers.len() < STRING_LAYERS_MAX) {
         if options.design == DesignRequest::Coded && !over_budget(top) {
             break;
         }
-        let unit_bytes = string_unit_bytes(top);
-        let units = top.pack(unit_bytes - UNIT_TRAILER_BYTES);
-        // Where memory is short, even a single unit is read when it is needed; but a layer over one unit over one unit is as large.
-        if units.len() < 2 && (!over_budget(top) || top.children() < 2) {
+        let page_bytes = string_page_bytes(top);
+        let pages = top.pack(page_bytes - INDEX_PAGE_TRAILER_BYTES);
+        // If memory is short, even a single page is read on demand; but a layer over one page over one page is as
+        // large.
+        if pages.len() < 2 && (!over_budget(top) || top.children() < 2) {
             break;
         }
-        let separators: Vec<Vec<u8>> = units.iter().map(|unit| top.start(unit.start).to_vec()).collect();
+        let separators: Vec<Vec<u8>> = pages.iter().map(|page| top.start(page.start).to_vec()).collect();
         let above = StringLayer::from_separators(&separators);
         let saved = opening_us(top, &options.profile) - opening_us(&above, &options.profile);
-        if saved <= options.profile.time_us(unit_bytes as u64) && !over_budget(top) {
+        if saved <= options.profile.time_us(page_bytes as u64) && !over_budget(top) {
             break;
         }
         layers.push(above);
@@ -181,27 +182,27 @@ fn pile_strings(bottom: StringLayer, options: &WriteOptions, location_bytes: u64
 }
 
 impl BuiltIndex {
-    /// What keeps the index from leading to so many blocks, whose separators have this digest; `None` where it does lead there.
-    pub(super) fn doubt(&self, blocks: u64, digest: Digest) -> Option<String> {
-        let doubt = |layer: usize| format!("layer {layer} of the index does not lead to what lies below it");
+    /// Describes why the index does not lead to `blocks` blocks whose separators have this digest; `None` if it does.
+    pub(super) fn defect(&self, blocks: u64, digest: SeparatorDigest) -> Option<String> {
+        let defect = |layer: usize| format!("layer {layer} of the index does not lead to the layer below it");
         match self {
             Self::None { .. } => None,
             Self::Numbers { design, fences, .. } => {
-                let mut units: Vec<Fence>;
+                let mut pages: Vec<Fence>;
                 let mut fences = fences;
                 for (i, layer) in design.layers.iter().enumerate() {
-                    if !leads(layer, fences) {
-                        return Some(doubt(i + 1));
+                    if !separates_children(layer, fences) {
+                        return Some(defect(i + 1));
                     }
-                    units = layer.fences_above();
-                    fences = &units;
+                    pages = layer.fences_above();
+                    fences = &pages;
                 }
                 None
             }
             Self::Coded { layer, .. } => {
                 let mut stored = Vec::new();
                 layer.encode(0..layer.groups(), &mut stored);
-                (proof::digest_numbers(&stored, layer.groups()) != Some(digest)).then(|| doubt(1))
+                (index_check::digest_numbers(&stored, layer.groups()) != Some(digest)).then(|| defect(1))
             }
             Self::Strings { layers, .. } => {
                 let stored = |layer: &StringLayer| {
@@ -210,22 +211,22 @@ impl BuiltIndex {
                     stored
                 };
                 let bottom = layers.first()?;
-                let found = proof::digest_strings(&stored(bottom), bottom.groups());
+                let found = index_check::digest_strings(&stored(bottom), bottom.groups());
                 if bottom.children() != blocks || found != Some(digest) {
-                    return Some(doubt(1));
+                    return Some(defect(1));
                 }
                 let is_wrong = |pair: &[StringLayer]| {
-                    let units = pair[0].pack(string_unit_bytes(&pair[0]) - UNIT_TRAILER_BYTES);
-                    let starts = units.iter().map(|unit| pair[0].start(unit.start));
-                    !proof::strings_are(&stored(&pair[1]), pair[1].groups(), starts)
+                    let pages = pair[0].pack(string_page_bytes(&pair[0]) - INDEX_PAGE_TRAILER_BYTES);
+                    let starts = pages.iter().map(|page| pair[0].start(page.start));
+                    !index_check::strings_are(&stored(&pair[1]), pair[1].groups(), starts)
                 };
-                layers.windows(2).position(is_wrong).map(|below| doubt(below + 2))
+                layers.windows(2).position(is_wrong).map(|below| defect(below + 2))
             }
         }
     }
 
     /// Writes the layers below the root.
-    pub(super) fn write(self, out: &mut Output) -> Result<WrittenIndex> {
+    pub(super) fn write(self, out: &mut PublishedFile) -> Result<WrittenIndex> {
         match self {
             Self::None { data_bytes } => Ok(WrittenIndex {
                 layers: Vec::new(),
@@ -246,8 +247,8 @@ impl BuiltIndex {
                     granule: 1,
                     nodes: layer.groups() as u64,
                     builder: Builder::Coded { lambda_bytes: block_mean_bytes }.to_string(),
-                    unit_bytes: bytes,
-                    units: 1,
+                    page_bytes: bytes,
+                    pages: 1,
                     offset: 0,
                     mean_read_bytes: storable_mean(bytes as f64),
                     max_read_bytes: bytes,
@@ -272,15 +273,16 @@ impl BuiltIndex {
     }
 }
 
-/// Whether a layer, as it is stored, leads to the children of a row with these fences. Lines are hints, which readers check.
-fn leads(layer: &Layer, fences: &[Fence]) -> bool {
+/// Whether a layer, as it is stored, leads to the children with these fences. Lines are approximate and checked by
+/// readers.
+fn separates_children(layer: &Layer, fences: &[Fence]) -> bool {
     layer.children == fences.len() as u64 + 1
         && match &layer.nodes {
-            LayerNodes::Step(pieces) => proof::steps_lead(pieces, fences),
+            LayerNodes::Step(pieces) => index_check::steps_lead(pieces, fences),
             LayerNodes::Coded { layer, granule } => {
                 let mut stored = Vec::new();
                 layer.encode(0..layer.groups(), &mut stored);
-                proof::coded_lead(&stored, layer.groups(), *granule, fences)
+                index_check::coded_lead(&stored, layer.groups(), *granule, fences)
             }
             LayerNodes::Line(_) => true,
         }
@@ -304,21 +306,21 @@ fn encode_nodes(nodes: &LayerNodes, range: Range<usize>) -> Vec<u8> {
     payload
 }
 
-fn write_numbers(design: &Design, out: &mut Output) -> Result<WrittenIndex> {
+fn write_numbers(design: &Design, out: &mut PublishedFile) -> Result<WrittenIndex> {
     let top = design.layers.len() - 1;
     let mut metas = Vec::new();
     for (i, layer) in design.layers[..top].iter().enumerate() {
         let offset = out.offset();
-        let units = layer.units();
-        for (j, unit) in units.iter().enumerate() {
-            let end = units.get(j + 1).map_or((layer.children, u64::MAX), |next| (next.first_child, next.separator));
-            let payload = encode_nodes(&layer.nodes, unit.nodes.clone());
+        let pages = layer.pages();
+        for (j, page) in pages.iter().enumerate() {
+            let end = pages.get(j + 1).map_or((layer.children, u64::MAX), |next| (next.first_child, next.separator));
+            let payload = encode_nodes(&layer.nodes, page.nodes.clone());
             let place = (out.file_id, out.offset());
-            out.put(&encode_unit(place, layer.unit_bytes as usize, payload, unit.nodes.len(), end))?;
+            out.put(&encode_index_page(place, layer.page_bytes as usize, payload, page.nodes.len(), end))?;
         }
-        let unit_bytes = u64::from(layer.unit_bytes);
-        let meta = layer_meta(layer, units.len() as u64, unit_bytes, offset, &design.reads[i + 1]);
-        metas.push(LayerMeta { max_read_bytes: most_read_bytes(design, i + 1, unit_bytes), ..meta });
+        let page_bytes = u64::from(layer.page_bytes);
+        let meta = layer_meta(layer, pages.len() as u64, page_bytes, offset, &design.reads[i + 1]);
+        metas.push(LayerMeta { max_read_bytes: most_read_bytes(design, i + 1, page_bytes), ..meta });
     }
     let root = &design.layers[top];
     let payload = encode_nodes(&root.nodes, 0..root.node_count() as usize);
@@ -332,8 +334,8 @@ fn write_numbers(design: &Design, out: &mut Output) -> Result<WrittenIndex> {
     })
 }
 
-/// Most bytes that a look-up reads of the children of `level`. The tuner's sizes are those for keys that lie within a child; an
-/// absent one in the gap between two is led to both by a hint.
+/// Largest read of the children of `level` in a lookup. The tuner's sizes are for keys within a child; an approximate
+/// node leads an absent key in a gap to both neighbours.
 fn most_read_bytes(design: &Design, level: usize, child_bytes: u64) -> u64 {
     let known = design.reads[level].max_bytes();
     let layer = &design.layers[level];
@@ -342,46 +344,46 @@ fn most_read_bytes(design: &Design, level: usize, child_bytes: u64) -> u64 {
     known.max(children.saturating_mul(child_bytes))
 }
 
-fn layer_meta(layer: &Layer, units: u64, unit_bytes: u64, offset: u64, reads: &ReadSizes) -> LayerMeta {
+fn layer_meta(layer: &Layer, pages: u64, page_bytes: u64, offset: u64, reads: &ReadSizes) -> LayerMeta {
     let (kind, granule) = kind_of(&layer.nodes);
     LayerMeta {
         kind,
         granule,
         nodes: layer.node_count(),
         builder: layer.builder.to_string(),
-        unit_bytes,
-        units,
+        page_bytes,
+        pages,
         offset,
         mean_read_bytes: storable_mean(reads.mean_bytes()),
         max_read_bytes: reads.max_bytes(),
     }
 }
 
-fn write_strings(layers: &[StringLayer], out: &mut Output) -> Result<(Vec<u8>, Vec<LayerMeta>)> {
+fn write_strings(layers: &[StringLayer], out: &mut PublishedFile) -> Result<(Vec<u8>, Vec<LayerMeta>)> {
     let top = layers.len() - 1;
-    let meta = |layer: &StringLayer, units: usize, unit_bytes: usize, offset: u64| LayerMeta {
+    let meta = |layer: &StringLayer, pages: usize, page_bytes: usize, offset: u64| LayerMeta {
         kind: NodeKind::CodedStrings,
         granule: 1,
         nodes: layer.groups() as u64,
         builder: "coded".to_owned(),
-        unit_bytes: unit_bytes as u64,
-        units: units as u64,
+        page_bytes: page_bytes as u64,
+        pages: pages as u64,
         offset,
-        mean_read_bytes: unit_bytes as f64,
-        max_read_bytes: unit_bytes as u64,
+        mean_read_bytes: page_bytes as f64,
+        max_read_bytes: page_bytes as u64,
     };
     let mut metas = Vec::new();
     for layer in &layers[..top] {
-        let (offset, unit_bytes) = (out.offset(), string_unit_bytes(layer));
-        let units = layer.pack(unit_bytes - UNIT_TRAILER_BYTES);
-        for unit in &units {
+        let (offset, page_bytes) = (out.offset(), string_page_bytes(layer));
+        let pages = layer.pack(page_bytes - INDEX_PAGE_TRAILER_BYTES);
+        for page in &pages {
             let mut payload = Vec::new();
-            layer.encode(unit.clone(), &mut payload);
-            let end_child = layer.first_child_behind(unit.end);
+            layer.encode(page.clone(), &mut payload);
+            let end_child = layer.first_child_behind(page.end);
             let place = (out.file_id, out.offset());
-            out.put(&encode_unit(place, unit_bytes, payload, unit.len(), (end_child, u64::MAX)))?;
+            out.put(&encode_index_page(place, page_bytes, payload, page.len(), (end_child, u64::MAX)))?;
         }
-        metas.push(meta(layer, units.len(), unit_bytes, offset));
+        metas.push(meta(layer, pages.len(), page_bytes, offset));
     }
     let mut root = Vec::new();
     layers[top].encode(0..layers[top].groups(), &mut root);

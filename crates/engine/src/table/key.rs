@@ -1,16 +1,17 @@
-//! Keys: order-preserving bytes, and the numeric coordinate that models work on.
+//! Key types: order-preserving encodings, and the key prefix as u64 that models work on.
 
 use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
 /// Longest key in bytes: 64 KiB.
-pub const MAX_KEY_BYTES: usize = 64 << 10;
+pub const KEY_BYTES_MAX: usize = 64 << 10;
 
-/// What the keys of a table are. It is stored in the table, so that keys print as they were given.
+/// The type of a table's keys. It is stored in the table, so that keys are printed in the form in which they were
+/// given.
 ///
-/// The engine compares keys bytewise whatever their type; [`KeyType::parse`] and [`KeyType::display`] turn text into
-/// order-preserving bytes and back.
+/// The engine always compares keys bytewise. [`KeyType::parse`] and [`KeyType::display`] convert between text and
+/// order-preserving bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyType {
@@ -20,11 +21,11 @@ pub enum KeyType {
     U128,
     /// Signed 64-bit integers: as `U64` with the sign bit flipped.
     I64,
-    /// 64-bit floats: IEEE bits, all flipped where negative, else the sign bit alone. NaN is refused.
+    /// 64-bit floats: IEEE bits, with all bits flipped if negative, else only the sign bit. NaN is rejected.
     F64,
     /// UTF-8 text.
     Text,
-    /// Any bytes.
+    /// Arbitrary bytes.
     #[default]
     Bytes,
 }
@@ -39,7 +40,7 @@ impl KeyType {
         (Self::Bytes, "bytes", 6),
     ];
 
-    /// Width in bytes of keys that all have the same.
+    /// The width in bytes of key types with a fixed width.
     #[must_use]
     pub fn width(self) -> Option<usize> {
         match self {
@@ -49,17 +50,17 @@ impl KeyType {
         }
     }
 
-    /// Whether a key is its own coordinate: fixed width of at most 8 bytes.
+    /// Whether a key is represented exactly by a u64: fixed width of at most 8 bytes.
     #[must_use]
     pub fn is_numeric(self) -> bool {
         self.width() == Some(8)
     }
 
-    /// The order-preserving bytes of a key written as text: a number in decimal; text as it is; bytes with `\xNN` and
-    /// `\\` as escapes.
+    /// Converts text to an order-preserving key: a number in decimal, text as it is, or bytes with the escapes `\xNN`
+    /// and `\\`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the text is no key of this type.
+    /// [`Error::InvalidArgument`] if the text is not a key of this type.
     pub fn parse(self, text: &str) -> Result<Vec<u8>> {
         let refuse = || Error::InvalidArgument(format!("{text:?} is not a key of type {self}"));
         match self {
@@ -72,8 +73,8 @@ impl KeyType {
         }
     }
 
-    /// The text that [`Self::parse`] reads as `key`. Only text with control characters, and what is no key of this type, is
-    /// shown with escapes that it does not read.
+    /// Converts a key to text that [`Self::parse`] accepts. Text with control characters and keys that are not of this
+    /// type are shown with escapes that it does not accept.
     #[must_use]
     pub fn display(self, key: &[u8]) -> String {
         let word = || key.try_into().ok().map(u64::from_be_bytes);
@@ -114,7 +115,7 @@ impl FromStr for KeyType {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().find(|&&(_, name, _)| name == text).map(|&(kind, ..)| kind).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|&(_, name, _)| name).collect();
-            Error::InvalidArgument(format!("{text:?} is no key type; there are {}", names.join(", ")))
+            Error::InvalidArgument(format!("unknown key type {text:?}; the key types are {}", names.join(", ")))
         })
     }
 }
@@ -166,7 +167,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
             bytes.push(b'\\');
             rest = tail;
         } else {
-            // `from_str_radix` would take a sign, too.
+            // `from_str_radix` would accept a sign.
             let digits = rest.strip_prefix(b"x")?.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
             bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
             rest = &rest[3..];
@@ -175,16 +176,16 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A place among the keys of a table: just before the records of `key`, or just behind them.
+/// A bound among the keys of a table: just before or just after the records of `key`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe<'a> {
+pub(super) struct KeyBound<'a> {
     pub(super) key: &'a [u8],
     pub(super) behind: bool,
 }
 
-impl Probe<'_> {
-    /// Whether a record with key `other` lies before this place.
-    pub(super) fn passes(&self, other: &super::block::Key<'_>) -> bool {
+impl KeyBound<'_> {
+    /// Whether a record with key `other` lies before this bound.
+    pub(super) fn passes(&self, other: &super::block::SplitKey<'_>) -> bool {
         match other.compare(self.key) {
             std::cmp::Ordering::Less => true,
             std::cmp::Ordering::Equal => self.behind,
@@ -192,9 +193,9 @@ impl Probe<'_> {
         }
     }
 
-    /// The coordinate of the place in a table of numeric keys: the first that a record at or behind it can have. `None` where
-    /// none can. A key of another width lies between two numbers, or on a longer one's prefix.
-    pub(super) fn coordinate(&self) -> Option<u64> {
+    /// The least u64 key at or after the bound, in a table of numeric keys; `None` if there is none. A key of another
+    /// width lies between two numbers, or on the prefix of a longer one.
+    pub(super) fn key_as_u64(&self) -> Option<u64> {
         let mut word = [0; 8];
         let length = self.key.len().min(8);
         word[..length].copy_from_slice(&self.key[..length]);
@@ -203,8 +204,8 @@ impl Probe<'_> {
     }
 }
 
-/// The coordinate of a key in a table of numeric keys.
-pub(super) fn coordinate(key: &[u8]) -> u64 {
+/// A key of a table of numeric keys as a u64.
+pub(super) fn key_as_u64(key: &[u8]) -> u64 {
     key.try_into().map_or(0, u64::from_be_bytes)
 }
 
@@ -240,9 +241,9 @@ mod tests {
     #[test]
     fn a_place_behind_the_largest_number_has_no_coordinate() {
         let top = u64::MAX.to_be_bytes();
-        assert_eq!(Probe { key: &top, behind: false }.coordinate(), Some(u64::MAX));
-        assert_eq!(Probe { key: &top, behind: true }.coordinate(), None);
-        assert_eq!(Probe { key: &[1], behind: true }.coordinate(), Some(1 << 56));
-        assert_eq!(Probe { key: &[0, 0, 0, 0, 0, 0, 0, 7, 9], behind: false }.coordinate(), Some(8));
+        assert_eq!(KeyBound { key: &top, behind: false }.key_as_u64(), Some(u64::MAX));
+        assert_eq!(KeyBound { key: &top, behind: true }.key_as_u64(), None);
+        assert_eq!(KeyBound { key: &[1], behind: true }.key_as_u64(), Some(1 << 56));
+        assert_eq!(KeyBound { key: &[0, 0, 0, 0, 0, 0, 0, 7, 9], behind: false }.key_as_u64(), Some(8));
     }
 }

@@ -1,20 +1,20 @@
-//! Where blocks lie, for tables whose blocks do not simply follow each other in one size.
+//! Block locations, for tables whose blocks differ in size or do not follow each other.
 //!
-//! Two coded layers, both with exact separators: the offsets of the blocks, and, where something lies between blocks
-//! (chunks of long values), the running sum of their lengths.
+//! Two coded layers with exact separators: the offsets of the blocks and, if there are gaps between blocks (chunks of
+//! long values), the running sum of their lengths.
 
 use super::format::Section;
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Effort, encode_row, separator_at};
 
-/// Collects where blocks were written.
+/// Collects the locations of written blocks.
 #[derive(Debug)]
 pub(super) struct LocationWriter {
     block_bytes: u64,
     blocks: u64,
     bytes: u64,
     end: u64,
-    /// Offset and length of each block, once one of them is out of line.
+    /// Offset and length of each block, once one of them is irregular.
     irregular: Option<Vec<(u64, u32)>>,
 }
 
@@ -23,7 +23,7 @@ impl LocationWriter {
         Self { block_bytes, blocks: 0, bytes: 0, end: 0, irregular: None }
     }
 
-    /// Takes another size of blocks, as long as none was written.
+    /// Changes the block size, before the first block.
     pub(super) fn set_block_bytes(&mut self, block_bytes: u64) {
         self.block_bytes = block_bytes;
     }
@@ -46,22 +46,22 @@ impl LocationWriter {
         self.blocks
     }
 
-    /// Bytes of memory that it takes, its stored form included, about.
+    /// Approximate memory use in bytes, including the stored form.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.irregular.as_ref().map_or(0, |blocks| 4 * (blocks.capacity() * size_of::<(u64, u32)>()) as u64)
     }
 
-    /// Bytes of all blocks, without what lies between them.
+    /// Size of all blocks in bytes, without gaps between them.
     pub(super) fn stored_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Where the last block ends.
+    /// End of the last block.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
 
-    /// The stored index and the number of groups of offsets in it; empty where blocks are in line.
+    /// The stored index and its number of offset groups; empty if all blocks are regular.
     pub(super) fn encode(&self) -> (Vec<u8>, u64) {
         let Some(blocks) = self.irregular.as_deref().filter(|blocks| !blocks.is_empty()) else {
             return (Vec::new(), 0);
@@ -88,19 +88,19 @@ fn code(values: impl Iterator<Item = u64>) -> CodedLayer {
     encode_row(first, &fences.collect::<Vec<_>>(), 1, Effort::Full)
 }
 
-/// Where the blocks of a table lie.
+/// The locations of a table's blocks.
 #[derive(Clone, Debug)]
-pub(super) enum Locations {
-    /// One behind the other from `begin`, all of one size.
+pub(super) enum BlockLocations {
+    /// Consecutive from `begin`, all of one size.
     Even { begin: u64, block_bytes: u64, end: u64 },
-    /// The same from the start of the file, but that the first block lacks the file's header.
+    /// Consecutive from the start of the file, where the first block lacks the file's header.
     Headed { header_bytes: u64, block_bytes: u64, end: u64 },
-    /// As the stored index says.
+    /// According to the stored index.
     Coded { stored: Vec<u8>, groups: usize, offsets_len: usize, length_groups: usize, blocks: u64, end: u64 },
 }
 
-impl Locations {
-    /// Reads a stored index of `groups` groups of offsets; `None` when it is malformed.
+impl BlockLocations {
+    /// Parses a stored index with `groups` groups of offsets; `None` if it is malformed.
     pub(super) fn parse(stored: Vec<u8>, groups: u64, blocks: u64, end: u64) -> Option<Self> {
         let groups = usize::try_from(groups).ok()?;
         let (offsets_len, covered) = coded_len(&stored, groups)?;
@@ -116,8 +116,8 @@ impl Locations {
         Some(Self::Coded { stored, groups, offsets_len, length_groups, blocks, end })
     }
 
-    /// Blocks of a file of records that is not ours: `block_bytes` each from the start of the file, so that blocks lie where a
-    /// device's do, if the header of `header_bytes` is a whole number of records; else from the end of the header.
+    /// Blocks of a foreign file: `block_bytes` each from the start of the file, so that they are aligned with the
+    /// device, if the header of `header_bytes` is a whole number of records; else from the end of the header.
     pub(super) fn foreign(header_bytes: u64, block_bytes: u64, end: u64, record_bytes: u64) -> Option<Self> {
         if record_bytes == 0 || !block_bytes.is_multiple_of(record_bytes) || block_bytes == 0 {
             return None;
@@ -137,7 +137,7 @@ impl Locations {
         }
     }
 
-    /// Offset and length of a block; `None` for a block that there is not.
+    /// Offset and length of a block; `None` if there is no such block.
     pub(super) fn of(&self, block: u64) -> Option<Section> {
         match self {
             Self::Even { begin, block_bytes, end } => {
@@ -169,7 +169,7 @@ impl Locations {
     }
 }
 
-/// Stored length of a coded layer of so many groups, and its children.
+/// Stored length of a coded layer with this number of groups, and its number of children.
 fn coded_len(stored: &[u8], groups: usize) -> Option<(usize, u64)> {
     ogive_model::coded::stored_len(stored, groups)
 }
@@ -183,7 +183,7 @@ mod tests {
         blocks.iter().for_each(|&(offset, bytes)| writer.push(offset, bytes as usize));
         let (stored, groups) = writer.encode();
         let stored_bytes = stored.len();
-        let locations = Locations::parse(stored, groups, writer.blocks(), writer.end()).unwrap();
+        let locations = BlockLocations::parse(stored, groups, writer.blocks(), writer.end()).unwrap();
         for (i, &(offset, bytes)) in blocks.iter().enumerate() {
             assert_eq!(locations.of(i as u64), Some(Section { offset, bytes: u64::from(bytes) }), "block {i}");
         }

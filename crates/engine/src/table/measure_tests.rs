@@ -1,5 +1,5 @@
-//! What a look-up of a store's tables costs, by path, with everything in the cache: for whoever works on it, in a release build. Prints
-//! and asserts nothing.
+//! Benchmarks of lookups in a store's tables, by search path, with every block cached. Run by hand in a release build;
+//! they print timings and assert nothing.
 //!
 //! `cargo test --release -p ogive --lib measure_look_ups -- --ignored --nocapture`
 
@@ -37,7 +37,7 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,
-        untagged: (1, 0),
+        unversioned: (1, 0),
         fast_paths: FastPaths::ALL,
     };
     let (mut file_bytes, timer) = (0, Timer::start());
@@ -47,13 +47,13 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
             block_bytes: Some(4096),
             design: DesignRequest::Coded,
             filter_bits_per_key: Some(10),
-            tagged: true,
+            versioned: true,
             replace: true,
             ..WriteOptions::default()
         };
         let mut writer = TableWriter::create(storage.clone(), &format!("{number}"), options).unwrap();
         for key in part {
-            writer.append_tagged(key, 1, 0, &[7; 64]).unwrap();
+            writer.append_version(key, 1, 0, &[7; 64]).unwrap();
         }
         file_bytes += writer.finish().unwrap().file_bytes;
     }

@@ -1,51 +1,51 @@
-//! Immutable sorted tables: blocks of records, an index that is tuned to the keys and to the storage, a reader that is exact.
+//! Immutable sorted tables: data blocks, an index tuned to the keys and to the storage, and an exact reader.
 //!
-//! [`TableWriter`] takes records in key order; it chooses where blocks end so that their separators code best
-//! (`pending`), writes them (`block`), designs the index when all are there (`index`, with [`crate::tune`]), proves that it leads to
-//! every block (`proof`), and ends the file
-//! with a tail (`format`) that one read brings. [`SortingWriter`] takes records in any order, and [`beside`] makes an index
-//! for data that stay where they are. [`Table`] opens it (`reader`), leads a key through the layers to its block
-//! (`unit`, `search`), and offers the operations (`operations`, `range`). `verify` walks everything. The layout of the
-//! file, byte by byte, is in `docs/format/table.md`.
+//! [`TableWriter`] takes records in key order. It chooses block ends where their separators compress best (`pending`),
+//! writes the blocks (`block`), designs the index after the last block (`index`, with [`crate::tune`]), checks that it
+//! leads to every block (`index_check`), and ends the file with a tail (`format`) that a single read brings.
+//! [`SortingWriter`] takes records in any order, and [`external`] builds indexes over existing data. [`Table`] opens
+//! the file (`reader`), routes a key through the layers to its block (`index_page`, `search`), and offers the
+//! operations (`operations`, `range`). `verify` checks every byte. The file layout is specified in
+//! `docs/format/table.md`.
 
-mod access;
-pub mod beside;
 mod block;
 mod borders;
+mod bottom_layer;
+mod column_search;
 mod columns;
 mod counts;
 mod cursor;
+pub mod external;
 pub mod filter;
 mod format;
+mod histogram;
 mod index;
+mod index_check;
+#[cfg(test)]
+mod index_check_tests;
+mod index_page;
 mod key;
+mod last_keys;
 mod locations;
 #[cfg(test)]
 mod measure_tests;
 mod operations;
 mod options;
-mod outline;
 mod output;
-mod pass;
 mod pending;
-mod plain;
 mod plan;
-mod proof;
-#[cfg(test)]
-mod proof_tests;
-mod quick;
 mod range;
+mod read_trace;
 mod reader;
-mod receipt;
 mod report;
 mod rewrite;
+mod scan;
+mod scan_index;
 mod search;
 mod sections;
 mod separators;
 pub mod sort;
 mod sorting;
-mod survey;
-mod unit;
 pub mod value;
 mod verify;
 #[cfg(test)]
@@ -54,23 +54,23 @@ mod versions;
 mod wire;
 mod writer;
 
-pub(crate) use access::NodeRun;
 pub use block::BLOCK_BYTES;
+pub(crate) use bottom_layer::NodeRun;
 pub(crate) use cursor::TableCursor;
 pub use format::{FORMAT_VERSION, opening_bytes};
-pub use key::{KeyType, MAX_KEY_BYTES, encode_f64, encode_i64};
-pub use operations::{Record, Traced, Version};
+pub(crate) use histogram::HistogramPoint;
+pub use key::{KEY_BYTES_MAX, KeyType, encode_f64, encode_i64};
+pub use operations::{Record, RecordVersion, Traced};
 pub use options::{OpenOptions, WriteOptions};
-pub(crate) use outline::OutlinePoint;
-pub(crate) use output::Output as PublishedFile;
-pub(crate) use pass::{PassedBlock, PassedRecords, PassedValue};
-pub use range::Range;
+pub(crate) use output::PublishedFile;
+pub use range::TableRange;
+pub use read_trace::{ReadTrace, TracedRead};
 pub use reader::Table;
-pub use receipt::{ReadRecord, Receipt};
 pub use report::{LayerSummary, ReadsPerGet, TableReport};
-pub(crate) use separators::number_at;
+pub(crate) use scan::{ScanBlock, ScanRecords, ScanValue};
+pub(crate) use separators::key_prefix_at;
 pub use sorting::SortingWriter;
-pub use verify::{Finding, VerifyReport};
+pub use verify::{Finding, TableVerifyReport};
 #[expect(unused_imports, reason = "the store that uses them follows")]
 pub(crate) use versions::{FoundVersion, SearchPath, SharedOptions, TableSteps};
 pub use writer::TableWriter;

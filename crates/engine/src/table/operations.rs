@@ -1,59 +1,59 @@
-//! The operations of a reader, with and without a receipt.
+//! The read operations of a table: point lookups, batches, ranks and ranges, with or without a read trace.
 
-use super::block::{Key, Stored};
-use super::key::Probe;
-use super::range::Range;
-use super::reader::{Inner, Reads, Table};
-use super::receipt::Receipt;
-use super::search::Position;
+use super::block::{SplitKey, StoredValue};
+use super::key::KeyBound;
+use super::range::TableRange;
+use super::read_trace::ReadTrace;
+use super::reader::{ReadContext, Table, TableInner};
+use super::search::RecordPosition;
 use super::value::{ValuePointer, ValueReader};
 use crate::error::{Error, Result};
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// Stretches merged by `multi_get` grow to this size at most, in bytes.
-const MERGED_BYTES: u64 = 1 << 20;
+/// Largest read that `multi_get` merges from smaller ones, in bytes.
+const MERGED_READ_BYTES_MAX: u64 = 1 << 20;
 
-/// A record: its key and its value.
+/// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
-/// A version of a record in a tagged table: tag, suffix, value.
-pub type Version = (u8, u64, Vec<u8>);
+/// A version of a record: kind, sequence number, value.
+pub type RecordVersion = (u8, u64, Vec<u8>);
 
 impl Table {
-    /// The same operations, with a receipt of what they read.
+    /// The same operations, with a trace of their reads.
     ///
     /// ```
     /// # use ogive::io::MemoryStorage;
-    /// # use ogive::table::{OpenOptions, Receipt, Table, TableWriter, WriteOptions};
+    /// # use ogive::table::{OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
     /// # let mut writer = TableWriter::create(storage.clone(), "t", WriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.finish()?;
     /// let table = Table::open(storage, "t", &OpenOptions::default())?;
-    /// let mut receipt = Receipt::new();
-    /// table.traced(&mut receipt).get(b"apple")?;
-    /// assert_eq!(receipt.reads.len(), 1);
+    /// let mut trace = ReadTrace::new();
+    /// table.traced(&mut trace).get(b"apple")?;
+    /// assert_eq!(trace.reads.len(), 1);
     /// # Ok::<(), ogive::Error>(())
     /// ```
-    pub fn traced<'a>(&'a self, receipt: &'a mut Receipt) -> Traced<'a> {
-        Traced { table: self, reads: Reads { receipt: Some(receipt), ..Reads::default() } }
+    pub fn traced<'a>(&'a self, trace: &'a mut ReadTrace) -> Traced<'a> {
+        Traced { table: self, reads: ReadContext { trace: Some(trace), ..ReadContext::default() } }
     }
 
     fn quiet(&self) -> Traced<'_> {
-        Traced { table: self, reads: Reads::default() }
+        Traced { table: self, reads: ReadContext::default() }
     }
 
-    /// The value of a key: of its first record, where it has several.
+    /// Returns the value of `key`, or of its first record if there are several.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] for a key of another width than [`Self::key_type`] has: no such key can be there, and to say that it is absent would
-    /// hide the mistake. [`Error::ValueTooLarge`] for a value larger than the budget: read it by [`Self::value_reader`]. What the storage
-    /// reports, and damage.
+    /// [`Error::KeyLength`] if the key does not have the fixed width of [`Self::key_type`]; reporting such a key as
+    /// absent would hide a mistake. [`Error::ValueTooLarge`] for a value larger than the memory budget; use
+    /// [`Self::value_reader`] instead. Storage errors, and [`Error::Damaged`].
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.quiet().get(key)
     }
 
-    /// Whether a key has a record.
+    /// Returns whether `key` has a record.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -61,7 +61,7 @@ impl Table {
         self.quiet().contains_key(key)
     }
 
-    /// The values of all records of a key, in order.
+    /// Returns the values of all records of `key`, in order.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -69,7 +69,8 @@ impl Table {
         self.quiet().get_all(key)
     }
 
-    /// The values of many keys, in the order of `keys`; blocks that lie together are read together where that is cheaper.
+    /// Returns the values of several keys, in the order of `keys`. Neighbouring blocks are read together where that is
+    /// cheaper.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -77,35 +78,36 @@ impl Table {
         self.quiet().multi_get(keys)
     }
 
-    /// In a tagged table, the newest version of a key whose suffix is at most `suffix`.
+    /// In a versioned table, returns the newest version of `key` with a sequence number of at most `sequence`.
     ///
     /// # Errors
-    /// As [`Self::get`]; [`Error::InvalidArgument`] for a table without tags.
-    pub fn get_tagged(&self, key: &[u8], suffix: u64) -> Result<Option<Version>> {
-        self.quiet().get_tagged(key, suffix)
+    /// As [`Self::get`]; [`Error::InvalidArgument`] for a table that is not versioned.
+    pub fn get_version(&self, key: &[u8], sequence: u64) -> Result<Option<RecordVersion>> {
+        self.quiet().get_version(key, sequence)
     }
 
-    /// The records whose keys lie within bounds, from either end. Bounds are keys: where one has another width than [`Self::key_type`], the
-    /// first step gives [`Error::KeyLength`], and the range ends.
-    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range {
+    /// Returns an iterator over the records whose keys lie within `bounds`, from either end. If a bound does not have
+    /// the fixed width of [`Self::key_type`], the first item is [`Error::KeyLength`], and the iterator ends.
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> TableRange {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        Range::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())))
+        TableRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())))
     }
 
-    /// All records.
-    pub fn iter(&self) -> Range {
+    /// Returns an iterator over all records.
+    pub fn iter(&self) -> TableRange {
         self.range::<&[u8]>(..)
     }
 
-    /// The number of records whose keys are below `key`, which need not be there.
+    /// Returns the number of records with keys less than `key`, whether or not `key` is present.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] for a key of another width than [`Self::key_type`] has; what the storage reports, and damage.
+    /// [`Error::KeyLength`] if the key does not have the fixed width of [`Self::key_type`]; storage errors, and
+    /// [`Error::Damaged`].
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
         self.quiet().rank(key)
     }
 
-    /// The record at a position, counted from 0.
+    /// Returns the record at a position, counted from 0.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -113,7 +115,7 @@ impl Table {
         self.quiet().nth(position)
     }
 
-    /// The number of records whose keys lie within bounds.
+    /// Returns the number of records whose keys lie within `bounds`.
     ///
     /// # Errors
     /// As [`Self::rank`], for either bound.
@@ -121,7 +123,7 @@ impl Table {
         self.quiet().count(bounds)
     }
 
-    /// The first record.
+    /// Returns the first record.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -129,7 +131,7 @@ impl Table {
         self.iter().next().transpose()
     }
 
-    /// The last record.
+    /// Returns the last record.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -137,26 +139,26 @@ impl Table {
         self.iter().next_back().transpose()
     }
 
-    /// The value of a key as a stream, whatever its length.
+    /// Returns the value of `key` as a stream, of any length.
     ///
     /// # Errors
     /// As [`Self::rank`].
     pub fn value_reader(&self, key: &[u8]) -> Result<Option<ValueReader>> {
         let inner = &self.inner;
         inner.check_key(key)?;
-        let Some(position) = inner.find(key, &mut Reads::default())? else { return Ok(None) };
+        let Some(position) = inner.find(key, &mut ReadContext::default())? else { return Ok(None) };
         match inner.stored(&position)?.1 {
-            Stored::Long(pointer) => ValueReader::new(inner.data.clone(), inner.data_file_id, pointer).map(Some),
-            Stored::Inline(_) => Ok(Some(ValueReader::of_bytes(inner.data.clone(), inner.value_at(&position)?))),
+            StoredValue::Long(pointer) => ValueReader::new(inner.data.clone(), inner.data_file_id, pointer).map(Some),
+            StoredValue::Inline(_) => Ok(Some(ValueReader::of_bytes(inner.data.clone(), inner.value_at(&position)?))),
         }
     }
 }
 
-/// A table with a receipt: see [`Table::traced`]. Each method is that of [`Table`].
+/// A table that traces its reads: see [`Table::traced`]. The methods are those of [`Table`].
 #[derive(Debug)]
 pub struct Traced<'a> {
     table: &'a Table,
-    reads: Reads<'a>,
+    reads: ReadContext<'a>,
 }
 
 #[expect(missing_docs, clippy::missing_errors_doc, reason = "each method is documented on Table")]
@@ -184,14 +186,14 @@ impl Traced<'_> {
         Ok(values)
     }
 
-    pub fn get_tagged(&mut self, key: &[u8], suffix: u64) -> Result<Option<Version>> {
-        if !self.table.inner.meta.tagged {
-            return Err(Error::InvalidArgument("this table has no tags".into()));
+    pub fn get_version(&mut self, key: &[u8], sequence: u64) -> Result<Option<RecordVersion>> {
+        if !self.table.inner.meta.versioned {
+            return Err(Error::InvalidArgument("this table is not versioned".into()));
         }
         let mut found = None;
         self.visit_versions(key, |inner, position| {
             let (tag, version) = inner.tag_at(position)?;
-            if version <= suffix {
+            if version <= sequence {
                 found = Some((tag, version, inner.value_at(position)?));
             }
             Ok(found.is_none())
@@ -199,8 +201,12 @@ impl Traced<'_> {
         Ok(found)
     }
 
-    /// Visits the records of a key in order, until told to stop.
-    fn visit_versions(&mut self, key: &[u8], mut visit: impl FnMut(&Inner, &Position) -> Result<bool>) -> Result<()> {
+    /// Visits the records of a key in order until `visit` returns `false`.
+    fn visit_versions(
+        &mut self,
+        key: &[u8],
+        mut visit: impl FnMut(&TableInner, &RecordPosition) -> Result<bool>,
+    ) -> Result<()> {
         let inner = &*self.table.inner;
         inner.check_key(key)?;
         let Some(mut position) = inner.find(key, &mut self.reads)? else { return Ok(()) };
@@ -222,7 +228,7 @@ impl Traced<'_> {
         order.sort_by_key(|&i| keys[i]);
         let sorted: Vec<&[u8]> = order.iter().map(|&i| keys[i]).collect();
         let mut values = vec![None; keys.len()];
-        // What is read ahead for a batch counts against the budget, so large sets of keys go in batches.
+        // Prefetched blocks count against the budget, so large key sets are split into batches.
         let per_key = self.table.inner.meta.max_read_bytes.max(self.table.inner.meta.block_bytes).max(1);
         let batch = (self.table.inner.working_bytes / 4 / per_key).clamp(1, 1 << 16) as usize;
         for (part, places) in sorted.chunks(batch).zip(order.chunks(batch)) {
@@ -244,16 +250,17 @@ impl Traced<'_> {
     }
 
     pub fn rank(&mut self, key: &[u8]) -> Result<u64> {
-        self.rank_of(Probe { key, behind: false })
+        self.rank_of(KeyBound { key, behind: false })
     }
 
-    fn rank_of(&mut self, probe: Probe<'_>) -> Result<u64> {
+    fn rank_of(&mut self, probe: KeyBound<'_>) -> Result<u64> {
         let inner = &*self.table.inner;
         inner.check_key(probe.key)?;
         let position = inner.lower_bound(probe, &mut self.reads)?;
         let counts = inner.counts(&mut self.reads)?;
-        let before =
-            counts.before(position.block).ok_or_else(|| inner.damaged(inner.tail_offset, "malformed counts"))?;
+        let before = counts
+            .before(position.block)
+            .ok_or_else(|| inner.damaged(inner.tail_offset, "the record counts are malformed"))?;
         Ok(before + position.index as u64)
     }
 
@@ -262,30 +269,30 @@ impl Traced<'_> {
         if position >= inner.meta.records {
             return Ok(None);
         }
-        let malformed = || inner.damaged(inner.tail_offset, "malformed counts");
+        let malformed = || inner.damaged(inner.tail_offset, "the record counts are malformed");
         let (block, before) = inner.counts(&mut self.reads)?.locate(position).ok_or_else(malformed)?;
         let bytes = inner.child(0, block, &mut self.reads)?;
-        let place = Position { block, index: (position - before) as usize, bytes: Some(bytes) };
+        let place = RecordPosition { block, index: (position - before) as usize, bytes: Some(bytes) };
         Ok(Some((inner.stored(&place)?.0.to_vec(), inner.value_at(&place)?)))
     }
 
     pub fn count<K: AsRef<[u8]>>(&mut self, bounds: impl RangeBounds<K>) -> Result<u64> {
         let end = match bounds.end_bound() {
             Bound::Unbounded => self.table.inner.meta.records,
-            Bound::Included(key) => self.rank_of(Probe { key: key.as_ref(), behind: true })?,
-            Bound::Excluded(key) => self.rank_of(Probe { key: key.as_ref(), behind: false })?,
+            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: true })?,
+            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: false })?,
         };
         let start = match bounds.start_bound() {
             Bound::Unbounded => 0,
-            Bound::Included(key) => self.rank_of(Probe { key: key.as_ref(), behind: false })?,
-            Bound::Excluded(key) => self.rank_of(Probe { key: key.as_ref(), behind: true })?,
+            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: false })?,
+            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: true })?,
         };
         Ok(end.saturating_sub(start))
     }
 }
 
-impl Inner {
-    /// Refuses a key that no record of the table can have, for its width.
+impl TableInner {
+    /// Rejects a key whose width no record of the table can have.
     #[inline]
     pub(super) fn check_key(&self, key: &[u8]) -> Result<()> {
         match self.meta.key_type.width() {
@@ -302,7 +309,7 @@ impl Inner {
     }
 
     /// The record at a position, as it is stored.
-    pub(super) fn stored<'p>(&self, position: &'p Position) -> Result<(Key<'p>, Stored<'p>)> {
+    pub(super) fn stored<'p>(&self, position: &'p RecordPosition) -> Result<(SplitKey<'p>, StoredValue<'p>)> {
         let malformed = || self.malformed(position.block);
         let bytes: &'p Arc<[u8]> = position.bytes.as_ref().ok_or_else(malformed)?;
         let view = self.view(position.block, bytes)?;
@@ -310,14 +317,14 @@ impl Inner {
     }
 
     /// The value at a position.
-    pub(super) fn value_at(&self, position: &Position) -> Result<Vec<u8>> {
+    pub(super) fn value_at(&self, position: &RecordPosition) -> Result<Vec<u8>> {
         match self.stored(position)?.1 {
-            Stored::Inline(value) => Ok(value.to_vec()),
-            Stored::Long(pointer) => self.long_value(pointer),
+            StoredValue::Inline(value) => Ok(value.to_vec()),
+            StoredValue::Long(pointer) => self.long_value(pointer),
         }
     }
 
-    /// A value that lies outside the blocks.
+    /// A value that is stored outside the blocks.
     pub(super) fn long_value(&self, pointer: ValuePointer) -> Result<Vec<u8>> {
         if pointer.length > self.budget_bytes {
             let path = self.data.path().to_owned();
@@ -326,15 +333,19 @@ impl Inner {
         ValueReader::new(self.data.clone(), self.data_file_id, pointer)?.read_to_vec(self.budget_bytes)
     }
 
-    fn tag_at(&self, position: &Position) -> Result<(u8, u64)> {
+    fn tag_at(&self, position: &RecordPosition) -> Result<(u8, u64)> {
         let malformed = || self.malformed(position.block);
         let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
         let tag = self.view(position.block, bytes)?.tag(position.index).ok_or_else(malformed)?;
-        Ok((tag.kind, tag.suffix))
+        Ok((tag.kind, tag.sequence))
     }
 
-    /// The record behind one that was seen.
-    pub(super) fn next_position(&self, mut position: Position, reads: &mut Reads<'_>) -> Result<Option<Position>> {
+    /// The record after a given one.
+    pub(super) fn next_position(
+        &self,
+        mut position: RecordPosition,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<Option<RecordPosition>> {
         position.index += 1;
         loop {
             if position.block >= self.meta.blocks {
@@ -345,21 +356,21 @@ impl Inner {
                 None => self.child(0, position.block, reads)?,
             };
             if position.index < self.view(position.block, &bytes)?.count() {
-                return Ok(Some(Position { bytes: Some(bytes), ..position }));
+                return Ok(Some(RecordPosition { bytes: Some(bytes), ..position }));
             }
-            position = Position { block: position.block + 1, index: 0, bytes: None };
+            position = RecordPosition { block: position.block + 1, index: 0, bytes: None };
         }
     }
 
-    /// Reads ahead, level by level, what look-ups of sorted keys will need.
-    fn prefetch(&self, keys: &[&[u8]], reads: &mut Reads<'_>) -> Result<()> {
+    /// Prefetches, level by level, what lookups of sorted keys will need.
+    fn prefetch(&self, keys: &[&[u8]], reads: &mut ReadContext<'_>) -> Result<()> {
         if self.meta.blocks == 0 {
             return Ok(());
         }
         for level in (0..self.meta.layers.len().max(1)).rev() {
             let mut ranges: Vec<(u64, u64)> = Vec::new();
             for &key in keys {
-                let Some(target) = self.target(Probe { key, behind: false }) else { continue };
+                let Some(target) = self.target(KeyBound { key, behind: false }) else { continue };
                 let window = self.route(&target, level, reads)?;
                 if self.exceeds_memory(level, window.first, window.last) {
                     continue;
@@ -371,7 +382,7 @@ impl Inner {
             }
             let merge = |a: super::format::Section, b: super::format::Section| {
                 let whole = b.offset + b.bytes - a.offset;
-                whole <= MERGED_BYTES
+                whole <= MERGED_READ_BYTES_MAX
                     && self.profile.time_us(whole) < self.profile.time_us(a.bytes) + self.profile.time_us(b.bytes)
             };
             self.read_ahead(level, &ranges, merge, reads)?;

@@ -1,48 +1,49 @@
-//! What a caller may choose when a table is written or opened.
+//! The options for writing a table and for opening one.
 
 use super::key::KeyType;
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
-use crate::tune::{Caching, DesignRequest, Objective, Options, Sample};
+use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
 
-/// How a table is to be written. `WriteOptions::default()` gives byte-string keys, a tuned index for NVMe, no compression.
+/// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// Type of the keys; with a fixed width, every key must have it.
+    /// Type of the keys. Keys of a type with a fixed width must all have that width.
     pub key_type: KeyType,
-    /// Width of all values in bytes, where they have one. With keys of fixed width, records then lie densely: a record of 16 bytes takes 16
-    /// bytes.
+    /// Width of every value in bytes, if all have the same. With fixed-width keys, records are then stored densely,
+    /// without per-record overhead: a record of 16 bytes takes 16 bytes.
     pub value_width: Option<u32>,
-    /// Size of a data block in bytes, a power of two from 512 to 1 MiB; `None` lets the tuner choose, from `sample` or from the
-    /// first records.
+    /// Size of a data block in bytes, a power of two from 512 to 1 MiB. `None` lets the tuner choose, from `sample` or
+    /// from the first records.
     pub block_bytes: Option<u32>,
-    /// The index that the table gets.
+    /// The index design.
     pub design: DesignRequest,
-    /// The storage that the table will be read from.
+    /// Profile of the storage that the table will be read from.
     pub profile: Profile,
-    /// What the index is to minimise.
+    /// The objective that the index design minimises.
     pub objective: Objective,
-    /// Expected hits of a cache.
+    /// Expected hit rates of a cache.
     pub caching: Caching,
-    /// Most bytes that the root may take.
+    /// Limit for the size of the index root, which stays in memory, in bytes.
     pub resident_budget_bytes: Option<u64>,
-    /// How the search goes about it.
-    pub search: Options,
-    /// Keys that will be looked up, when they are not equally likely; only numeric keys count.
+    /// Parameters of the design search.
+    pub search: SearchOptions,
+    /// A sample of the keys that will be looked up, if they are not equally likely. Used for numeric keys only.
     pub looked_up: Vec<Vec<u8>>,
-    /// How data blocks are compressed.
+    /// Compression of the data blocks.
     pub compression: Compression,
-    /// Bits a key of a filter for absent keys; `None` for no filter.
+    /// Bits per key of the filter for absent keys; `None` for no filter.
     pub filter_bits_per_key: Option<u32>,
-    /// Whether each value begins with a tag byte and an 8-byte suffix that orders records of one key, descending.
-    pub tagged: bool,
-    /// Whether an existing Ogive table of this name is replaced, atomically. Any other file is never replaced.
+    /// Whether records are versioned: each value begins with a kind byte and an 8-byte inverted sequence number, and
+    /// records of one key are ordered by sequence number, largest first.
+    pub versioned: bool,
+    /// Whether to replace an existing Ogive table of this name, atomically. A file of any other kind is never replaced.
     pub replace: bool,
-    /// About how many records will come, where that is known; it helps to choose the size of blocks.
+    /// Approximate number of records, if known; improves the choice of a block size.
     pub expected_records: Option<u64>,
-    /// A sample of the keys to choose the size of blocks by, taken from all of them; better than the first records alone.
+    /// A sample of all keys, for the choice of a block size; more accurate than the first records alone.
     pub sample: Option<Sample>,
-    /// Anything that the caller wants to find again in the table, such as the statistics of a store.
+    /// Named values to store in the table, such as the statistics of a store.
     pub properties: Vec<(String, Vec<u8>)>,
 }
 
@@ -57,11 +58,11 @@ impl Default for WriteOptions {
             objective: Objective::MeanLatency,
             caching: Caching::default(),
             resident_budget_bytes: None,
-            search: Options { threads: available_threads(), ..Options::default() },
+            search: SearchOptions { threads: available_threads(), ..SearchOptions::default() },
             looked_up: Vec::new(),
             compression: Compression::None,
             filter_bits_per_key: None,
-            tagged: false,
+            versioned: false,
             replace: false,
             expected_records: None,
             sample: None,
@@ -70,19 +71,20 @@ impl Default for WriteOptions {
     }
 }
 
-/// How a table is opened.
+/// Options for opening a table.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Most memory that the table may take: root, locations, counts and cached blocks together.
+    /// Memory limit for the open table: root, block locations, counts and cached blocks together.
     pub budget_bytes: u64,
-    /// The storage that it is read from: decides when two reads are merged into one.
+    /// Profile of the storage that the table is read from; decides when two reads are merged into one.
     pub profile: Profile,
-    /// For tests and for measuring: which fast paths it takes, of cache, filter, prefetch and batches. Answers are the same.
+    /// The fast paths that are used (cache, filter, prefetch and batches), for tests and benchmarks. Results are the
+    /// same with any setting.
     pub fast_paths: FastPaths,
 }
 
 impl Default for OpenOptions {
-    /// 64 MiB: the root of a billion records, and some thousand blocks.
+    /// A budget of 64 MiB: enough for the root of a billion records and some thousand blocks.
     fn default() -> Self {
         Self { budget_bytes: 64 << 20, profile: Profile::default(), fast_paths: FastPaths::ALL }
     }

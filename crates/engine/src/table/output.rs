@@ -1,4 +1,4 @@
-//! The growing file of a table or an index: under a temporary name until it is complete and durable.
+//! An output file under a temporary name that is published atomically when it is complete.
 
 use super::options::OpenOptions;
 use super::reader::read_tail;
@@ -8,55 +8,55 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Written at a time.
+/// Size of a write in bytes.
 const WRITE_BYTES: usize = 1 << 20;
-/// And at least.
-const LEAST_WRITE_BYTES: usize = 64 << 10;
-/// Zeros put at a time.
+/// Smallest size of a write in bytes.
+const WRITE_BYTES_MIN: usize = 64 << 10;
+/// Size of the padding appended at a time.
 const ZEROS_BYTES: u64 = 4 << 10;
-/// A buffer has so much room behind what it is written at: what is put at once is mostly a block.
+/// Spare capacity of a buffer: a single append is usually one block.
 const SPARE_BYTES: usize = 64 << 10;
-/// Ending of the names of files that are being written.
-const TEMPORARY: &str = ".ogive-tmp";
+/// Suffix of the names of unpublished files.
+const TEMPORARY_SUFFIX: &str = ".ogive-tmp";
 
-/// A file that gets its name by [`Self::publish`], and is removed when it is dropped before.
+/// A file that gets its name by [`Self::publish`] and is removed if it is dropped before.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct PublishedFile {
     storage: Arc<dyn Storage>,
     name: String,
     temporary: String,
-    /// `None` as long as a worker has it, or when that has failed.
+    /// `None` while a worker has the file, or after the worker failed.
     file: Option<Box<dyn WritableFile>>,
     behind: Option<WriteBehind>,
-    /// Tells other writers of the name that this file is no leftover.
+    /// Shows other writers of the name that this file is not a leftover.
     _lock: Box<dyn FileLock>,
     pub(super) file_id: u64,
-    /// Made when something is put in.
+    /// Allocated at the first append.
     buffer: Vec<u8>,
-    /// Written at a time.
+    /// Size of a write.
     buffer_bytes: usize,
-    /// Room behind that.
+    /// Spare capacity beyond that.
     spare_bytes: usize,
     written: u64,
     published: bool,
     poisoned: bool,
 }
 
-impl Output {
-    /// Begins a file that is to be named `name`; what killed writers of that name left is removed.
+impl PublishedFile {
+    /// Creates a file that will be named `name`; removes leftovers of killed writers of that name.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` when the name is taken and `replace` is off; [`Error::NotATable`] when it is
-    /// taken by a file that is no Ogive table; whatever the storage reports.
+    /// [`Error::Io`] of kind `AlreadyExists` if the name is taken and `replace` is off; [`Error::NotATable`] if it
+    /// belongs to a file that is not an Ogive table; storage errors.
     pub(crate) fn create(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
         check_replaced(&*storage, name, replace)?;
         Self::create_checked(storage, name)
     }
 
-    /// Begins a file of another kind than ours, which replaces any file where `replace` is set.
+    /// Creates a file of a foreign format, which replaces any file if `replace` is set.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` when the name is taken and `replace` is off; whatever the storage reports.
+    /// [`Error::Io`] of kind `AlreadyExists` if the name is taken and `replace` is off; storage errors.
     pub(crate) fn create_plain(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
         if !replace && storage.exists(name)? {
             return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
@@ -67,7 +67,7 @@ impl Output {
     fn create_checked(storage: Arc<dyn Storage>, name: &str) -> Result<Self> {
         remove_leftovers(&*storage, name)?;
         let file_id = random_u64();
-        let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
+        let temporary = format!("{name}.{file_id:016x}{TEMPORARY_SUFFIX}");
         let file = storage.create(&temporary)?;
         let lock = storage.lock(&temporary)?;
         Ok(Self {
@@ -87,7 +87,7 @@ impl Output {
         })
     }
 
-    /// The full path that the file will have, for messages.
+    /// The final path of the file, for messages.
     pub(crate) fn path(&self) -> PathBuf {
         self.storage.path(&self.name)
     }
@@ -97,20 +97,20 @@ impl Output {
         self.written + self.buffer.len() as u64
     }
 
-    /// Writes about so much at a time, if nothing was written yet.
+    /// Sets the approximate write size, before the first write.
     pub(crate) fn limit_buffer(&mut self, bytes: usize) {
-        self.buffer_bytes = bytes.clamp(LEAST_WRITE_BYTES, WRITE_BYTES);
+        self.buffer_bytes = bytes.clamp(WRITE_BYTES_MIN, WRITE_BYTES);
         if self.offset() == 0 {
             self.buffer = Vec::new();
         }
     }
 
-    /// Bytes of one buffer.
+    /// Capacity of a buffer in bytes.
     pub(crate) fn buffer_capacity(&self) -> usize {
         self.buffer_bytes + self.spare_bytes
     }
 
-    /// Writes exactly so much at a time or up to `spare_bytes` more, if nothing was written yet.
+    /// Sets the exact write size and the spare capacity, before the first write.
     pub(crate) fn set_buffer(&mut self, bytes: usize, spare_bytes: usize) {
         if self.offset() == 0 {
             (self.buffer_bytes, self.spare_bytes, self.buffer) = (bytes.max(1), spare_bytes, Vec::new());
@@ -123,8 +123,8 @@ impl Output {
         }
     }
 
-    /// Leaves writing to a worker, with at most so many buffers; it syncs every so many bytes. Where the system gives no further thread, this
-    /// one goes on to write.
+    /// Moves writing to a worker with at most this number of buffers, which syncs every `sync_every_bytes`. If the
+    /// system cannot start a thread, writes stay on this one.
     pub(crate) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) {
         let options = BehindOptions { buffer_bytes: self.buffer_capacity(), buffers, sync_every_bytes };
         if let Some(file) = self.file.take() {
@@ -135,12 +135,12 @@ impl Output {
         }
     }
 
-    /// How long writing has waited for the worker, in microseconds.
+    /// Time spent waiting for the worker, in microseconds.
     pub(crate) fn waited_us(&self) -> f64 {
         self.behind.as_ref().map_or(0.0, WriteBehind::waited_us)
     }
 
-    /// Refuses everything from now on: the file holds what does not belong there.
+    /// Rejects all further writes: the content of the file is invalid.
     pub(crate) fn poison(&mut self) {
         self.poisoned = true;
     }
@@ -164,7 +164,7 @@ impl Output {
         Ok(())
     }
 
-    /// Lets `fill` append to what is to be written; returns what it returns.
+    /// Lets `fill` append to the buffer, and returns its result.
     pub(crate) fn put_with<T>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T> {
         self.check_poison()?;
         self.make_buffer();
@@ -185,9 +185,9 @@ impl Output {
         Ok(())
     }
 
-    /// Zeros up to the next multiple of `unit` bytes.
-    pub(crate) fn align(&mut self, unit: u64) -> Result<()> {
-        self.zeros((unit - self.offset() % unit) % unit)
+    /// Pads with zeros to the next multiple of `unit` bytes.
+    pub(crate) fn align(&mut self, page: u64) -> Result<()> {
+        self.zeros((page - self.offset() % page) % page)
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -205,7 +205,7 @@ impl Output {
         Ok(())
     }
 
-    /// Makes everything durable that was written.
+    /// Syncs everything that was written.
     fn sync(&mut self) -> Result<()> {
         self.flush()?;
         if let Some(behind) = self.behind.take() {
@@ -217,24 +217,25 @@ impl Output {
         }
     }
 
-    /// Opens what was written so far under its temporary name; nothing may be put behind it then.
+    /// Opens the file as written so far under its temporary name; nothing may be appended after that.
     pub(super) fn reopen(&mut self) -> Result<super::Table> {
         self.sync()?;
         super::Table::open(self.storage.clone(), &self.temporary, &OpenOptions::default())
     }
 
-    /// Makes the file durable and gives it its name, durably.
+    /// Syncs the file, renames it to its final name, and syncs the directory.
     ///
     /// # Errors
-    /// Whatever the storage reports. Until the rename nothing stands under the name; after it the whole file does.
+    /// Storage errors. Before the rename there is no file under the name; after it, the complete file.
     pub(crate) fn publish(&mut self) -> Result<()> {
         self.sync()?;
-        // Another writer may have taken the file for a leftover before it was locked; the lock has then made an empty one.
+        // Another writer may have removed the file as a leftover before it was locked; the lock then created an empty
+        // one.
         match self.storage.open(&self.temporary) {
             Ok(found) if found.len() != self.written => {
                 return Err(Error::Locked { path: self.storage.path(&self.name) });
             }
-            // Storage may show a file only when it is complete.
+            // Some storages show a file only when it is complete.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
             found => _ = found?,
         }
@@ -244,18 +245,18 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for PublishedFile {
     fn drop(&mut self) {
-        // Nobody writes any more when the file is removed.
+        // Writing must have ended before the file is removed.
         (self.behind, self.file) = (None, None);
         if !self.published {
-            // There is nobody to report to; a leftover is removed by the next writer of the name.
+            // A destructor cannot report errors; a leftover is removed by the next writer of the name.
             _ = self.storage.remove(&self.temporary);
         }
     }
 }
 
-/// Refuses to overwrite: anything without `replace`, and what is no table in any case.
+/// Rejects overwriting: anything without `replace`, and in any case a file that is not a table.
 fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()> {
     if !storage.exists(name)? {
         return Ok(());
@@ -264,23 +265,23 @@ fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()
         return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
     }
     match read_tail(storage, name, OpenOptions::default().budget_bytes, "") {
-        // A damaged table, one of a newer version, or one of which much would have to be read, is a table all the same.
+        // A damaged table, one of a newer version, or one too large to open here is still a table.
         Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::MemoryShort { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Removes what writers of this table left behind when they were killed.
+/// Removes leftovers of killed writers of this table.
 fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
     for file in storage.list()? {
         let id = file
             .strip_prefix(name)
             .and_then(|rest| rest.strip_prefix('.'))
-            .and_then(|rest| rest.strip_suffix(TEMPORARY));
+            .and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
         if id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())) {
             match storage.lock(&file) {
                 Ok(_lock) => remove_if_present(storage, &file)?,
-                // Its writer is alive.
+                // Its writer is still running.
                 Err(Error::Locked { .. }) => {}
                 Err(error) => return Err(error),
             }

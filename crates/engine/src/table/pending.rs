@@ -1,60 +1,63 @@
-//! Records that are accepted but not yet written: the writer looks ahead over them to choose where blocks end.
+//! The look-ahead buffer of a table writer: accepted records from which the ends of blocks are chosen.
 
-use super::block::{COLUMNS_FLAG, Layout, Stored, TRAILER_BYTES, Tag, push_entry, push_trailer, start_bytes};
-use super::columns::{self, HEAD_BYTES, Rows, Shape};
-use super::key::coordinate;
+use super::block::{
+    COLUMNS_FLAG, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_entry, push_trailer, start_bytes,
+};
+use super::columns::{self, ColumnRows, ColumnShape, HEAD_BYTES};
+use super::key::key_as_u64;
 use super::value::ValuePointer;
 use ogive_model::Fence;
 use ogive_model::coded::{Cuts, StringCuts, common_prefix};
 use std::cell::Cell;
 use std::ops::Range;
 
-/// A block may end this share of its room early, if its separator then codes better (sixteenths: about what makes
-/// separators cheap and keeps blocks 97 % full).
-const SLACK: f64 = 1.0 / 16.0;
-/// The share while blocks have been emptier than [`FILL_LEAST`] on average.
-const SLACK_WHEN_EMPTY: f64 = 1.0 / 48.0;
-const FILL_LEAST: f64 = 0.966;
-/// Where the line expects a block to end, as a share of the slack: nearer the full end, so that blocks stay full.
-const EXPECTED: f64 = 7.0 / 16.0;
-/// A pending record counts for at least this many bytes: with the lists that go with it, a key of a byte takes several times as much.
-const LEAST_RECORD_BYTES: usize = 16;
-/// Most records of a block: the trailer counts them in 24 bits.
+/// A block may end early by up to this share of its capacity if its separator then compresses better; a sixteenth makes
+/// separators cheap and keeps blocks 97 % full.
+const BLOCK_SLACK_RATIO: f64 = 1.0 / 16.0;
+/// The same share while blocks have been emptier than [`FILL_RATIO_MIN`] on average.
+const UNDERFULL_SLACK_RATIO: f64 = 1.0 / 48.0;
+const FILL_RATIO_MIN: f64 = 0.966;
+/// Expected end of a block as a share of the slack: closer to the full end, so that blocks stay full.
+const EXPECTED_END_RATIO: f64 = 7.0 / 16.0;
+/// Smallest size charged for a pending record: with its bookkeeping, a key of one byte takes several times as much.
+const RECORD_BYTES_MIN: usize = 16;
+/// Largest number of records in a block: the trailer stores it in 24 bits.
 const BLOCK_RECORDS_MAX: usize = (1 << 24) - 1;
-/// In [`Pending::fits`], of a record from which none was looked for yet.
-const UNKNOWN: (u32, u32) = (0, 0);
+/// Marker in [`PendingRecord::fits`] for ends that were not computed yet.
+const UNKNOWN_FITS: (u32, u32) = (0, 0);
 
-/// What is known of a buffered record beside its bytes, where records have no one width.
+/// Bookkeeping for a pending record of varying length, apart from its bytes.
 #[derive(Debug)]
-struct Row {
-    tag: Tag,
-    /// The first record of those up to this one that have keys of one length, values of one length, and one tag.
+struct PendingRecord {
+    tag: VersionTag,
+    /// The first of the consecutive records up to this one with equal key lengths, equal value lengths, and equal
+    /// kinds.
     same_key_from: u32,
     same_value_from: u32,
     same_tag_from: u32,
-    /// Records up to this one whose value lies elsewhere.
+    /// Number of records up to this one with separately stored values.
     longs: u32,
-    /// The earliest and the latest end of a block that begins here, in records behind it; [`UNKNOWN`] until they are asked for.
+    /// The earliest and latest end of a block that begins here, relative to this record; [`UNKNOWN_FITS`] until they
+    /// are computed.
     fits: Cell<(u32, u32)>,
 }
 
-/// Buffered records, numbered from 0, in order.
+/// The pending records, numbered from 0, in order.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingRecords {
     layout: Layout,
-    tagged: bool,
+    versioned: bool,
     block_bytes: usize,
-    /// Empty for records of one width.
+    /// Empty for dense records.
     keys: Vec<u8>,
-    /// Values, without tags where records have no one width; of a long value the pointer. Of records of one width all bytes, as
-    /// blocks hold them.
+    /// Values without version tags, and pointers for long values; for dense records all bytes, as stored in blocks.
     values: Vec<u8>,
-    /// Where each key and each value ends; empty for records of one width.
+    /// The ends of each key and value; empty for dense records.
     ends: Vec<(u32, u32)>,
-    /// Empty for records of one width.
-    rows: Vec<Row>,
-    /// Coordinates of numeric keys; empty for byte strings, and for records of one width.
-    coordinates: Vec<u64>,
+    /// Empty for dense records.
+    rows: Vec<PendingRecord>,
+    /// Numeric keys as u64; empty for byte strings and for dense records.
+    keys_as_u64: Vec<u64>,
     numeric: bool,
     /// Bytes of records in blocks so far, and bytes of those blocks.
     filled: (u64, u64),
@@ -62,82 +65,82 @@ pub(super) struct Pending {
     complete: bool,
 }
 
-impl Pending {
-    pub(super) fn new(layout: Layout, tagged: bool, block_bytes: usize, numeric: bool) -> Self {
+impl PendingRecords {
+    pub(super) fn new(layout: Layout, versioned: bool, block_bytes: usize, numeric: bool) -> Self {
         Self {
             layout,
-            tagged,
+            versioned,
             block_bytes,
             keys: Vec::new(),
             values: Vec::new(),
             ends: Vec::new(),
             rows: Vec::new(),
-            coordinates: Vec::new(),
+            keys_as_u64: Vec::new(),
             numeric,
             filled: (0, 0),
             complete: false,
         }
     }
 
-    /// Says that no further record comes.
+    /// Marks the input as complete.
     pub(super) fn complete(&mut self) {
         self.complete = true;
     }
 
-    /// How far blocks may reach: to the end where no further record comes. Else the last record stays behind, so that the key
-    /// after a block is known, and with it the border, however many records one block takes.
+    /// The record up to which blocks may extend: the end if the input is complete. Otherwise the last record is held
+    /// back, so that the key after each block is known, and with it the border.
     pub(super) fn reach(&self) -> usize {
         self.len() - usize::from(!self.complete && self.len() > 0)
     }
 
-    /// Takes another size of blocks, as long as none was cut.
+    /// Changes the block size, before the first block.
     pub(super) fn set_block_bytes(&mut self, block_bytes: usize) {
         self.block_bytes = block_bytes;
     }
 
-    /// Makes room for so many bytes of records of one width, so that the buffer does not grow beyond.
+    /// Reserves space for `bytes` of dense records, so that the buffer does not grow beyond it.
     pub(super) fn reserve(&mut self, bytes: usize) {
         if self.width().is_some() {
             self.values.reserve_exact(bytes.saturating_sub(self.values.len()));
         }
     }
 
-    /// Mean bytes that a pending record takes of a block's room.
+    /// Mean size of a pending record in a block, in bytes.
     pub(super) fn mean_record_bytes(&self) -> f64 {
         let ends = if self.layout == Layout::Slotted { self.len() * start_bytes(self.block_bytes) } else { 0 };
         (self.byte_len() + ends) as f64 / self.len().max(1) as f64
     }
 
-    /// Appends a record; its tag is of use in a tagged table alone.
-    pub(super) fn push(&mut self, key: &[u8], tag: Tag, value: Stored<'_>) {
+    /// Appends a record; `tag` is used in a versioned table only.
+    pub(super) fn push(&mut self, key: &[u8], tag: VersionTag, value: StoredValue<'_>) {
         if self.width().is_some() {
             self.values.extend_from_slice(key);
-            if self.tagged {
+            if self.versioned {
                 self.values.extend_from_slice(&tag.to_bytes());
             }
         }
         let before = self.values.len();
         match value {
-            Stored::Inline(value) => self.values.extend_from_slice(value),
-            Stored::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
+            StoredValue::Inline(value) => self.values.extend_from_slice(value),
+            StoredValue::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
         }
         if self.width().is_some() {
             return;
         }
-        self.note(key.len(), tag, self.values.len() - before, matches!(value, Stored::Long(_)));
+        self.note(key.len(), tag, self.values.len() - before, matches!(value, StoredValue::Long(_)));
         self.keys.extend_from_slice(key);
         self.ends.push((self.keys.len() as u32, self.values.len() as u32));
         if self.numeric {
-            self.coordinates.push(coordinate(key));
+            self.keys_as_u64.push(key_as_u64(key));
         }
     }
 
-    /// Appends records of one width that follow each other as blocks hold them.
+    /// Appends consecutive dense records in their stored form.
     pub(super) fn push_dense(&mut self, records: &[u8]) {
         self.values.extend_from_slice(records);
     }
 
-    /// Bytes of a record, where all have as many.
+    /// Size of a dense record in bytes.
     #[inline]
     fn width(&self) -> Option<usize> {
         match self.layout {
@@ -146,16 +149,16 @@ impl Pending {
         }
     }
 
-    /// Notes what the next record has in common with those before it.
-    fn note(&mut self, key_bytes: usize, tag: Tag, value_bytes: usize, is_long: bool) {
+    /// Records the properties that the next record shares with those before it.
+    fn note(&mut self, key_bytes: usize, tag: VersionTag, value_bytes: usize, is_long: bool) {
         let record = self.rows.len() as u32;
-        let mut row = Row {
+        let mut row = PendingRecord {
             tag,
             same_key_from: record,
             same_value_from: record,
             same_tag_from: record,
             longs: u32::from(is_long),
-            fits: Cell::new(UNKNOWN),
+            fits: Cell::new(UNKNOWN_FITS),
         };
         if let Some(before) = self.rows.last() {
             let last = self.rows.len() - 1;
@@ -176,12 +179,12 @@ impl Pending {
         self.keys.len() + self.values.len()
     }
 
-    /// Where keys and values of the records in front of `record` end.
+    /// The ends of the keys and values before `record`.
     fn ends_before(&self, record: usize) -> (usize, usize) {
         record.checked_sub(1).map_or((0, 0), |before| (self.ends[before].0 as usize, self.ends[before].1 as usize))
     }
 
-    /// Bytes of keys and values in front of a record.
+    /// Size of the keys and values before a record, in bytes.
     pub(super) fn bytes_before(&self, record: usize) -> usize {
         if let Some(width) = self.width() {
             return record * width;
@@ -190,10 +193,10 @@ impl Pending {
         keys + values
     }
 
-    /// Bytes that pending records from `record` on stand for when they are held against a limit. Records without bytes count, too.
+    /// Size charged against limits for the pending records from `record` on; includes a minimum for each record.
     pub(super) fn load_from(&self, record: usize) -> usize {
         let bytes = self.byte_len() - self.bytes_before(record);
-        if self.width().is_some() { bytes } else { bytes.max((self.len() - record) * LEAST_RECORD_BYTES) }
+        if self.width().is_some() { bytes } else { bytes.max((self.len() - record) * RECORD_BYTES_MIN) }
     }
 
     fn key_range(&self, record: usize) -> Range<usize> {
@@ -208,17 +211,17 @@ impl Pending {
         self.longs(record, record + 1) > 0
     }
 
-    /// How many of the records `begin..end` have values that lie elsewhere.
+    /// Number of records in `begin..end` with separately stored values.
     fn longs(&self, begin: usize, end: usize) -> u32 {
         let up_to = |record: usize| record.checked_sub(1).map_or(0, |before| self.rows[before].longs);
         up_to(end) - up_to(begin)
     }
 
-    fn stored(&self, record: usize) -> Stored<'_> {
+    fn stored(&self, record: usize) -> StoredValue<'_> {
         let bytes = &self.values[self.value_range(record)];
         match self.is_long(record).then(|| ValuePointer::decode(bytes)).flatten() {
-            Some(pointer) => Stored::Long(pointer),
-            None => Stored::Inline(bytes),
+            Some(pointer) => StoredValue::Long(pointer),
+            None => StoredValue::Inline(bytes),
         }
     }
 
@@ -229,31 +232,31 @@ impl Pending {
         }
     }
 
-    /// Coordinate of a record with a numeric key.
+    /// The numeric key of a record.
     #[inline]
-    pub(super) fn coordinate_of(&self, record: usize) -> u64 {
+    pub(super) fn key_as_u64_of(&self, record: usize) -> u64 {
         match self.layout {
-            Layout::Dense { .. } => coordinate(self.record_key(record)),
-            Layout::Slotted => self.coordinates[record],
+            Layout::Dense { .. } => key_as_u64(self.record_key(record)),
+            Layout::Slotted => self.keys_as_u64[record],
         }
     }
 
-    /// Coordinates on both sides of the beginning of a record, which is not the first; keys are numeric.
+    /// The numeric keys on both sides of the border before a record, which is not the first.
     pub(super) fn border(&self, record: usize) -> Fence {
-        Fence { low: self.coordinate_of(record - 1), high: self.coordinate_of(record) }
+        Fence { low: self.key_as_u64_of(record - 1), high: self.key_as_u64_of(record) }
     }
 
-    /// Coordinates of all records, where keys are numeric.
-    pub(super) fn coordinates(&self) -> Vec<u64> {
+    /// The numeric keys of all records.
+    pub(super) fn keys_as_u64(&self) -> Vec<u64> {
         let numbers = if self.numeric { self.len() } else { 0 };
-        (0..numbers).map(|record| self.coordinate_of(record)).collect()
+        (0..numbers).map(|record| self.key_as_u64_of(record)).collect()
     }
 
-    /// The shape of a block of one record.
-    fn shape(&self, record: usize) -> Shape {
+    /// The column shape of a block of one record.
+    fn shape(&self, record: usize) -> ColumnShape {
         let (key_bytes, value_bytes) = (self.key_range(record).len(), self.value_range(record).len());
-        let suffix = self.rows[record].tag.suffix;
-        Shape {
+        let sequence = self.rows[record].tag.sequence;
+        ColumnShape {
             count: 1,
             key_bytes,
             value_bytes,
@@ -261,13 +264,13 @@ impl Pending {
             one_key_length: true,
             one_value_length: true,
             one_tag: true,
-            least_suffix: suffix,
-            largest_suffix: suffix,
+            least_sequence: sequence,
+            largest_sequence: sequence,
         }
     }
 
-    /// Takes the record `begin + shape.count` into the shape of a block that begins at `begin`.
-    fn grow(&self, shape: &mut Shape, begin: usize) {
+    /// Extends the shape of a block that begins at `begin` by the record `begin + shape.count`.
+    fn grow(&self, shape: &mut ColumnShape, begin: usize) {
         let record = begin + shape.count;
         let (row, key) = (&self.rows[record], self.key_range(record));
         shape.count += 1;
@@ -280,21 +283,21 @@ impl Pending {
         shape.one_key_length = row.same_key_from as usize <= begin;
         shape.one_value_length = row.same_value_from as usize <= begin;
         shape.one_tag = row.same_tag_from as usize <= begin;
-        shape.least_suffix = shape.least_suffix.min(row.tag.suffix);
-        shape.largest_suffix = shape.largest_suffix.max(row.tag.suffix);
+        shape.least_sequence = shape.least_sequence.min(row.tag.sequence);
+        shape.largest_sequence = shape.largest_sequence.max(row.tag.sequence);
     }
 
-    /// Bytes that a block of this shape without one width of records takes of its room.
-    fn cost(&self, shape: &Shape, begin: usize) -> usize {
+    /// Size of a block of varying-length records with this shape, without overhead.
+    fn cost(&self, shape: &ColumnShape, begin: usize) -> usize {
         let width = start_bytes(self.block_bytes);
         if self.longs(begin, begin + shape.count) == 0 {
             return shape.bytes(width);
         }
-        // The length of a key takes three bytes of a varint at most.
+        // A key length takes at most three bytes as a varint.
         shape.key_bytes + shape.value_bytes + (shape.count + 1) * width + shape.count * 3
     }
 
-    /// Bytes of a block that hold no record.
+    /// Size of a block without records.
     pub(super) fn overhead(&self) -> usize {
         TRAILER_BYTES + if self.layout == Layout::Slotted { HEAD_BYTES } else { 0 }
     }
@@ -305,18 +308,18 @@ impl Pending {
 
     fn slack(&self) -> f64 {
         let (used, blocks) = self.filled;
-        if used as f64 >= FILL_LEAST * blocks as f64 { SLACK } else { SLACK_WHEN_EMPTY }
+        if used as f64 >= FILL_RATIO_MIN * blocks as f64 { BLOCK_SLACK_RATIO } else { UNDERFULL_SLACK_RATIO }
     }
 
-    /// The earliest and the latest end of a block that begins at `begin`; at least one record. The latest is [`Self::reach`]
-    /// where all records up to there fit.
+    /// The earliest and latest end of a block that begins at `begin`, with at least one record. The latest end is
+    /// [`Self::reach`] if all records up to there fit.
     fn fits(&self, begin: usize) -> (usize, usize) {
         if begin >= self.reach() {
             return (begin, begin);
         }
-        let known = self.rows.get(begin).map_or(UNKNOWN, |row| row.fits.get());
-        let fits = if known == UNKNOWN { self.look_for_fits(begin) } else { known };
-        // Where all records fit, more may come.
+        let known = self.rows.get(begin).map_or(UNKNOWN_FITS, |row| row.fits.get());
+        let fits = if known == UNKNOWN_FITS { self.look_for_fits(begin) } else { known };
+        // If all records fit, more may come.
         if let Some(row) = self.rows.get(begin)
             && begin + (fits.1 as usize) < self.reach()
         {
@@ -347,7 +350,7 @@ impl Pending {
         (first as u32, last as u32)
     }
 
-    /// Where the block that begins at `begin` ends when it is filled.
+    /// The end of a full block that begins at `begin`.
     pub(super) fn full_end(&self, begin: usize) -> usize {
         self.fits(begin).1
     }
@@ -361,7 +364,7 @@ impl Pending {
     }
 
     fn expected_end(&self, begin: usize, children: usize) -> Option<usize> {
-        let kept = 1.0 - EXPECTED * self.slack();
+        let kept = 1.0 - EXPECTED_END_RATIO * self.slack();
         let end = match self.layout {
             Layout::Dense { key, value } => {
                 let room = self.room() as f64 * kept;
@@ -377,8 +380,8 @@ impl Pending {
         (end < self.len()).then_some(end)
     }
 
-    /// Appends the block of the records `begin..end` to `raw`, its checksum still missing. It has `block_bytes` bytes; that of a record
-    /// too large for that more, by a multiple of 512.
+    /// Appends the block of the records `begin..end` to `raw`, without its checksum. It has `block_bytes` bytes, or
+    /// more by a multiple of 512 if it holds one oversized record.
     pub(super) fn lay_out(&mut self, begin: usize, end: usize, raw: &mut Vec<u8>) {
         let start = raw.len();
         let (mut form, mut starts) = (0, Vec::new());
@@ -392,7 +395,7 @@ impl Pending {
                 (begin + 1..end).for_each(|_| self.grow(&mut shape, begin));
                 let body = shape.bytes(2);
                 let end_bytes = start_bytes(self.block_bytes_for(body));
-                columns::encode(&shape, &Part { pending: self, begin }, end_bytes, raw);
+                columns::encode(&shape, &PendingBlock { pending: self, begin }, end_bytes, raw);
             }
             Layout::Slotted => {
                 starts.push(0);
@@ -414,13 +417,13 @@ impl Pending {
         self.filled.1 += self.block_bytes as u64;
     }
 
-    /// Size of a block with `body_bytes` in front of zeros and trailer.
+    /// Size of a block whose body takes `body_bytes`, before padding and trailer.
     fn block_bytes_for(&self, body_bytes: usize) -> usize {
         let needed = body_bytes + TRAILER_BYTES;
         if needed <= self.block_bytes { self.block_bytes } else { needed.next_multiple_of(512) }
     }
 
-    /// Forgets the first `count` records.
+    /// Drops the first `count` records.
     pub(super) fn discard(&mut self, count: usize) {
         if let Some(width) = self.width() {
             self.values.drain(..count * width);
@@ -440,18 +443,18 @@ impl Pending {
             }
         }
         if self.numeric {
-            self.coordinates.drain(..count);
+            self.keys_as_u64.drain(..count);
         }
     }
 }
 
 /// The records from `begin` on.
-struct Part<'a> {
-    pending: &'a Pending,
+struct PendingBlock<'a> {
+    pending: &'a PendingRecords,
     begin: usize,
 }
 
-impl Rows for Part<'_> {
+impl ColumnRows for PendingBlock<'_> {
     fn key(&self, row: usize) -> &[u8] {
         self.pending.record_key(self.begin + row)
     }
@@ -460,18 +463,18 @@ impl Rows for Part<'_> {
         &self.pending.values[self.pending.value_range(self.begin + row)]
     }
 
-    fn tag(&self, row: usize) -> Tag {
+    fn tag(&self, row: usize) -> VersionTag {
         self.pending.rows[self.begin + row].tag
     }
 }
 
-impl Cuts for Pending {
+impl Cuts for PendingRecords {
     fn ends(&self, begin: usize) -> Option<(usize, usize)> {
         self.range_of_ends(begin)
     }
 
-    fn coordinate(&self, record: usize) -> u64 {
-        self.coordinate_of(record)
+    fn key_as_u64(&self, record: usize) -> u64 {
+        self.key_as_u64_of(record)
     }
 
     fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
@@ -479,7 +482,7 @@ impl Cuts for Pending {
     }
 }
 
-impl StringCuts for Pending {
+impl StringCuts for PendingRecords {
     fn ends(&self, begin: usize) -> Option<(usize, usize)> {
         self.range_of_ends(begin)
     }

@@ -1,24 +1,24 @@
-//! What is decided before the first block is written: its size, and whether block ends follow separators.
+//! The block plan of a new table: block size, and whether block ends follow separators.
 
 use super::index::opening_with;
 use super::options::WriteOptions;
 use crate::tune::{BlockSizeChoice, DesignRequest, Problem, Sample, choose_block_size};
 
-/// Size of a data block in bytes where there is nothing to choose by.
+/// Default block size in bytes, if there is no basis for a choice.
 pub(super) const DEFAULT_BLOCK_BYTES: u32 = 4096;
-/// A writer that does not know how many records will come takes what it has seen to be this share of them: block sizes depend on the
-/// number of records by its square root at most.
-const UNKNOWN_REST: u64 = 16;
+/// Assumed ratio of all records to those seen, if the number of records is unknown: the best block size depends on it
+/// by a square root at most.
+const UNKNOWN_INPUT_FACTOR: u64 = 16;
 
-/// How blocks are to be cut.
+/// The block plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct BlockPlan {
     pub(super) block_bytes: u32,
     pub(super) ends_by_separator: bool,
 }
 
-impl Plan {
-    /// What is asked for, where that leaves nothing to choose; `None` where records must be seen first.
+impl BlockPlan {
+    /// The plan that the options determine; `None` if records must be seen first.
     pub(super) fn given(options: &WriteOptions) -> Option<Self> {
         let strings = !options.key_type.is_numeric();
         let tuned = options.design == DesignRequest::Tuned;
@@ -49,31 +49,32 @@ impl Plan {
             Ok(BlockSizeChoice { block_size_bytes, ends_by_separator, .. }) => {
                 Self { block_bytes: block_size_bytes, ends_by_separator }
             }
-            // A sample without records: nothing will be written, or nothing was sampled.
+            // The sample is empty: nothing will be written, or nothing was sampled.
             Err(_) => Self { block_bytes: DEFAULT_BLOCK_BYTES, ends_by_separator: true },
         }
     }
 
-    /// Chooses by the first records of a stream; `all` says that there are no others.
+    /// Chooses a plan from the first records of a stream; `all` says that there are no others.
     pub(super) fn from_beginning(
-        coordinates: &[u64],
+        keys_as_u64: &[u64],
         record_bytes: f64,
         block_overhead_bytes: usize,
         all: bool,
         options: &WriteOptions,
     ) -> Self {
-        let seen = coordinates.len() as u64;
-        let whole = all && coordinates.len() <= Sample::STRETCHES * Sample::STRETCH_RECORDS;
-        let stretches = match whole {
-            true => vec![coordinates.to_vec()],
+        let seen = keys_as_u64.len() as u64;
+        let whole = all && keys_as_u64.len() <= Sample::RUNS * Sample::RUN_RECORDS;
+        let runs = match whole {
+            true => vec![keys_as_u64.to_vec()],
             false => {
-                let apart = coordinates.len() / Sample::STRETCHES;
-                let stretch = |i: usize| coordinates[i * apart..][..Sample::STRETCH_RECORDS.min(apart)].to_vec();
-                (0..Sample::STRETCHES).map(stretch).collect()
+                let apart = keys_as_u64.len() / Sample::RUNS;
+                let run = |i: usize| keys_as_u64[i * apart..][..Sample::RUN_RECORDS.min(apart)].to_vec();
+                (0..Sample::RUNS).map(run).collect()
             }
         };
-        let records = if all { seen } else { options.expected_records.unwrap_or(seen * UNKNOWN_REST).max(seen) };
-        let sample = Sample { stretches, records, record_bytes, block_overhead_bytes: block_overhead_bytes as u64 };
+        let records =
+            if all { seen } else { options.expected_records.unwrap_or(seen * UNKNOWN_INPUT_FACTOR).max(seen) };
+        let sample = Sample { runs, records, record_bytes, block_overhead_bytes: block_overhead_bytes as u64 };
         Self::from_sample(&sample, options)
     }
 }

@@ -1,63 +1,65 @@
-//! Records in order, from either end.
+//! A double-ended iterator over the records of a key range.
 
-use super::key::Probe;
+use super::key::KeyBound;
 use super::operations::Record;
-use super::reader::{Inner, Reads, Table};
-use super::receipt::Receipt;
-use super::search::Position;
+use super::read_trace::ReadTrace;
+use super::reader::{ReadContext, Table, TableInner};
+use super::search::RecordPosition;
 use crate::error::Result;
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// A scan reads twice as far ahead each time, up to this many bytes.
-const AHEAD_BYTES: u64 = 256 << 10;
+/// Limit of the read-ahead of a scan, which doubles with each read, in bytes.
+const READ_AHEAD_BYTES_MAX: u64 = 256 << 10;
 
-/// An iterator over the records of a range, in key order; `rev` turns it around, and both ends may be used.
+/// An iterator over the records of a key range, in key order, from both ends.
 ///
-/// It reads blocks as it goes, more at a time the longer it runs. After an error it stays failed: it ends.
+/// Blocks are read as the iterator proceeds, with a read-ahead that grows with the length of the scan. After an error
+/// the iterator ends.
 #[derive(Debug)]
-pub struct Range {
+pub struct TableRange {
     table: Table,
     bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
-    /// Next record from the front, and the one behind the next from the back; found at first use.
-    ends: Option<(Place, Place)>,
+    /// Next record from the front, and the one after the next from the back; resolved at first use.
+    ends: Option<(BlockPosition, BlockPosition)>,
     failed: bool,
-    forward: Ahead,
-    backward: Ahead,
-    receipt: Option<Receipt>,
+    forward: ReadAheadBuffer,
+    backward: ReadAheadBuffer,
+    trace: Option<ReadTrace>,
 }
 
-/// Block and index of a record.
+/// Block number and index of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct BlockPosition {
     block: u64,
     index: usize,
 }
 
-/// Blocks that were read and not yet passed.
+/// Prefetched blocks.
 #[derive(Debug, Default)]
-struct Ahead {
+struct ReadAheadBuffer {
     blocks: VecDeque<(u64, Arc<[u8]>)>,
-    /// Blocks to be read next time.
+    /// Number of blocks to read next time.
     reach: u64,
 }
 
-impl Ahead {
-    /// The block, read together with those that follow in this direction.
+impl ReadAheadBuffer {
+    /// Returns the block, read together with those that follow in this direction.
     fn block(
         &mut self,
-        inner: &Inner,
+        inner: &TableInner,
         block: u64,
         last: u64,
         forward: bool,
-        reads: &mut Reads<'_>,
+        reads: &mut ReadContext<'_>,
     ) -> Result<Arc<[u8]>> {
         while self.blocks.front().is_some_and(|&(number, _)| number != block) {
             self.blocks.pop_front();
         }
         if self.blocks.is_empty() {
-            let ahead_bytes = if inner.fast_paths.prefetch { AHEAD_BYTES.min(inner.working_bytes / 8) } else { 0 };
+            let ahead_bytes =
+                if inner.fast_paths.prefetch { READ_AHEAD_BYTES_MAX.min(inner.working_bytes / 8) } else { 0 };
             let most = (ahead_bytes / inner.meta.block_bytes.max(1)).max(1);
             self.reach = (self.reach * 2).clamp(1, most);
             let (first, last) = match forward {
@@ -77,20 +79,20 @@ impl Ahead {
     }
 }
 
-impl Range {
+impl TableRange {
     pub(super) fn new(table: Table, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Self {
-        let (forward, backward) = (Ahead::default(), Ahead::default());
-        Self { table, bounds, ends: None, failed: false, forward, backward, receipt: None }
+        let (forward, backward) = (ReadAheadBuffer::default(), ReadAheadBuffer::default());
+        Self { table, bounds, ends: None, failed: false, forward, backward, trace: None }
     }
 
-    /// The same range, noting what it reads from now on; see [`Self::receipt`].
+    /// Enables the trace of reads from now on; see [`Self::trace`].
     #[must_use]
     pub fn traced(mut self) -> Self {
-        self.receipt.get_or_insert_default();
+        self.trace.get_or_insert_default();
         self
     }
 
-    /// What was read so far, but for chunks of long values; `None` unless the range is [`traced`](Self::traced).
+    /// The reads so far, except for chunks of long values; `None` unless the range is [`traced`](Self::traced).
     ///
     /// ```
     /// # use ogive::io::MemoryStorage;
@@ -102,15 +104,15 @@ impl Range {
     /// # let table = Table::open(storage, "t", &OpenOptions::default())?;
     /// let mut fruit = table.iter().traced();
     /// fruit.by_ref().count();
-    /// assert_eq!(fruit.receipt().map(|receipt| receipt.reads.len()), Some(1));
+    /// assert_eq!(fruit.trace().map(|trace| trace.reads.len()), Some(1));
     /// # Ok::<(), ogive::Error>(())
     /// ```
     #[must_use]
-    pub fn receipt(&self) -> Option<&Receipt> {
-        self.receipt.as_ref()
+    pub fn trace(&self) -> Option<&ReadTrace> {
+        self.trace.as_ref()
     }
 
-    /// The keys alone: values are not even looked at.
+    /// Returns an iterator over the keys alone, which does not read values.
     pub fn keys(mut self) -> impl Iterator<Item = Result<Vec<u8>>> {
         std::iter::from_fn(move || {
             let position = self.step(true).transpose()?;
@@ -118,21 +120,21 @@ impl Range {
         })
     }
 
-    fn locate(&mut self) -> Result<(Place, Place)> {
+    fn locate(&mut self) -> Result<(BlockPosition, BlockPosition)> {
         let inner = &self.table.inner;
-        let mut reads = Reads { receipt: self.receipt.as_mut(), ..Reads::default() };
+        let mut reads = ReadContext { trace: self.trace.as_mut(), ..ReadContext::default() };
         let mut place = |key: &[u8], behind: bool| {
             inner.check_key(key)?;
-            let Position { block, index, .. } = inner.lower_bound(Probe { key, behind }, &mut reads)?;
-            Ok(Place { block, index })
+            let RecordPosition { block, index, .. } = inner.lower_bound(KeyBound { key, behind }, &mut reads)?;
+            Ok(BlockPosition { block, index })
         };
         let front = match &self.bounds.0 {
-            Bound::Unbounded => Ok(Place { block: 0, index: 0 }),
+            Bound::Unbounded => Ok(BlockPosition { block: 0, index: 0 }),
             Bound::Included(key) => place(key, false),
             Bound::Excluded(key) => place(key, true),
         }?;
         let back = match &self.bounds.1 {
-            Bound::Unbounded => Ok(Place { block: inner.meta.blocks, index: 0 }),
+            Bound::Unbounded => Ok(BlockPosition { block: inner.meta.blocks, index: 0 }),
             Bound::Included(key) => place(key, true),
             Bound::Excluded(key) => place(key, false),
         }?;
@@ -140,7 +142,7 @@ impl Range {
     }
 
     /// The next record from one end.
-    fn step(&mut self, forward: bool) -> Result<Option<Position>> {
+    fn step(&mut self, forward: bool) -> Result<Option<RecordPosition>> {
         if self.failed {
             return Ok(None);
         }
@@ -149,13 +151,13 @@ impl Range {
         step
     }
 
-    fn try_step(&mut self, forward: bool) -> Result<Option<Position>> {
+    fn try_step(&mut self, forward: bool) -> Result<Option<RecordPosition>> {
         let (mut front, mut back) = match self.ends {
             Some(ends) => ends,
             None => self.locate()?,
         };
         let inner = &self.table.inner;
-        let mut reads = Reads { receipt: self.receipt.as_mut(), ..Reads::default() };
+        let mut reads = ReadContext { trace: self.trace.as_mut(), ..ReadContext::default() };
         let step = loop {
             if front >= back {
                 break None;
@@ -165,19 +167,19 @@ impl Range {
                 let last = if back.index == 0 { back.block.saturating_sub(1) } else { back.block };
                 let bytes = self.forward.block(inner, front.block, last, true, &mut reads)?;
                 if front.index < inner.view(front.block, &bytes)?.count() {
-                    let found = Position { block: front.block, index: front.index, bytes: Some(bytes) };
+                    let found = RecordPosition { block: front.block, index: front.index, bytes: Some(bytes) };
                     front.index += 1;
                     break Some(found);
                 }
-                front = Place { block: front.block + 1, index: 0 };
+                front = BlockPosition { block: front.block + 1, index: 0 };
             } else if back.index > 0 {
                 let bytes = self.backward.block(inner, back.block, front.block, false, &mut reads)?;
                 back.index -= 1;
-                break Some(Position { block: back.block, index: back.index, bytes: Some(bytes) });
+                break Some(RecordPosition { block: back.block, index: back.index, bytes: Some(bytes) });
             } else {
                 let block = back.block - 1;
                 let bytes = self.backward.block(inner, block, front.block, false, &mut reads)?;
-                back = Place { block, index: inner.view(block, &bytes)?.count() };
+                back = BlockPosition { block, index: inner.view(block, &bytes)?.count() };
             }
         };
         self.ends = Some((front, back));
@@ -194,7 +196,7 @@ impl Range {
     }
 }
 
-impl Iterator for Range {
+impl Iterator for TableRange {
     type Item = Result<Record>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -202,7 +204,7 @@ impl Iterator for Range {
     }
 }
 
-impl DoubleEndedIterator for Range {
+impl DoubleEndedIterator for TableRange {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.record(false)
     }

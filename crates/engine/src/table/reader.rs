@@ -1,20 +1,20 @@
-//! The reader: opening a table, and fetching checked blocks and units within the budget.
+//! The table reader: opens a table and fetches checked blocks and index pages within the memory budget.
 
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
-use super::counts::{self, Counts};
-use super::filter::{ResidentFilter, UNIT_BYTES};
-use super::format::{self, FilterMeta, Meta, NodeKind, Section, Source, Tail};
+use super::column_search::note_of;
+use super::counts::{self, RecordCounts};
+use super::filter::{FILTER_PAGE_BYTES, ResidentFilter};
+use super::format::{self, DataSource, FilterMeta, NodeKind, Section, TableMeta, TableTail};
 use super::key::KeyType;
-use super::locations::Locations;
+use super::locations::BlockLocations;
 use super::options::OpenOptions;
-use super::quick::note_of;
-use super::receipt::{ReadRecord, Receipt};
+use super::read_trace::{ReadTrace, TracedRead};
 use super::report::TableReport;
 use super::search::keeps_filter;
-use super::value::MAX_VALUE_BYTES;
-use super::versions::{Resident, SharedOptions};
+use super::value::VALUE_BYTES_MAX;
+use super::versions::{ResidentParts, SharedOptions};
 use crate::block::cache::{BlockCache, BlockKey};
-use crate::block::frames::Directory;
+use crate::block::slots::SlotDirectory;
 use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
@@ -24,98 +24,99 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Of a large budget, this much is kept from the cache for the children that operations hold while they work, in bytes.
-const MOST_WORKING_BYTES: u64 = 32 << 20;
-/// What an open table takes beside its index: metadata, the file's handle and its path, in bytes.
+/// Upper limit of the budget share kept for blocks and pages that operations hold while they work, in bytes.
+const WORKING_BYTES_MAX: u64 = 32 << 20;
+/// Memory of an open table apart from its index: metadata, file handle and path, in bytes.
 const OPEN_TABLE_BYTES: u64 = 2 << 10;
-/// An opening read of this size is made whatever the budget, in bytes.
-const LEAST_OPENING_BYTES: u64 = 1 << 20;
-/// What gives a table its memory, by itself and in a store.
+/// An opening read of up to this size is made with any budget, in bytes.
+const OPENING_BYTES_MIN: u64 = 1 << 20;
+/// The option that sets a table's memory, alone and in a store.
 const TABLE_MEMORY: &str = "`OpenOptions::budget_bytes`";
 const STORE_MEMORY: &str = "`DbOptions::memory_bytes`";
-/// Largest unit of a layer in bytes: one group of separators of the longest keys takes less.
-const MOST_UNIT_BYTES: u64 = 1 << 20;
-/// Largest block in bytes, before compression: a value and a key of the greatest lengths.
-const MOST_BLOCK_BYTES: u64 = MAX_VALUE_BYTES + (1 << 20);
+/// Largest index page in bytes: one group of separators of the longest keys takes less.
+const INDEX_PAGE_BYTES_MAX: u64 = 1 << 20;
+/// Largest block in bytes, before compression: a key and a value of the greatest lengths.
+const BLOCK_BYTES_MAX: u64 = VALUE_BYTES_MAX + (1 << 20);
 
-/// No codec packs better than this; a block that claims to is forged, and not worth the memory.
-const MOST_PACKED_RATIO: u64 = 1 << 16;
+/// No codec compresses better; a block that claims to is corrupt and not worth the memory.
+const COMPRESSION_RATIO_MAX: u64 = 1 << 16;
 
-/// An immutable sorted table: cheap to clone, shared by threads without locks.
+/// An immutable sorted table. Clones are cheap, and threads share a table without locks.
 ///
-/// Opening is one read, whose size follows from the length of the file. A look-up then makes one read for each index
-/// layer below the root and one of data; what the cache holds is not read again. Every byte is checked before use.
+/// Opening takes one read, whose size follows from the length of the file. A lookup then takes one read for each index
+/// layer below the root and one for the data; blocks and index pages in the cache are not read again. All data is
+/// checked before use.
 ///
 /// See [`TableWriter`](super::TableWriter) for an example.
 #[derive(Clone, Debug)]
 pub struct Table {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<TableInner>,
 }
 
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct TableInner {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) file: Arc<dyn ReadableFile>,
-    /// The file that holds the blocks: `file`, unless this is an index beside other data.
+    /// The file that holds the blocks: `file` itself, unless this is an external index.
     pub(super) data: Arc<dyn ReadableFile>,
     pub(super) data_file_id: u64,
     pub(super) file_id: u64,
-    pub(super) meta: Meta,
+    pub(super) meta: TableMeta,
     pub(super) root: Vec<u8>,
     pub(super) tail_offset: u64,
-    pub(super) opening: ReadRecord,
-    pub(super) locations: Locations,
+    pub(super) opening: TracedRead,
+    pub(super) locations: BlockLocations,
     pub(super) layout: Layout,
     pub(super) cache: Arc<BlockCache>,
-    /// Where the blocks are in a cache for tables, and behind them the units of the filter.
-    pub(super) directory: Option<Directory>,
-    /// What the look-ups of a store need beside.
-    pub(super) resident: Resident,
-    /// Tag and sequence of all records, where they have none of their own.
-    pub(super) untagged: (u8, u64),
+    /// Positions of the blocks in the slot cache of a store, followed by those of the filter pages.
+    pub(super) directory: Option<SlotDirectory>,
+    /// Data for the fast path of a store's lookups.
+    pub(super) resident: ResidentParts,
+    /// Kind and sequence number of all records, if the table is not versioned.
+    pub(super) unversioned: (u8, u64),
     pub(super) profile: Profile,
     pub(super) budget_bytes: u64,
-    /// What of the budget is neither resident nor for the cache: the children that operations hold while they work.
+    /// The part of the budget for blocks and pages that operations hold while they work.
     pub(super) working_bytes: u64,
-    pub(super) counts: OnceLock<Counts>,
+    pub(super) counts: OnceLock<RecordCounts>,
     pub(super) filter: OnceLock<ResidentFilter>,
-    /// The filter that look-ups ask: `None` where there is none, memory has no room for it, or it is switched off.
+    /// The filter that lookups consult: `None` if there is none, it does not fit memory, or it is switched off.
     pub(super) asked_filter: Option<FilterMeta>,
     pub(super) fast_paths: FastPaths,
-    /// What it cannot do without of the shared cache's budget.
+    /// Bytes of the shared cache's budget that the table cannot do without.
     pub(super) needed_bytes: u64,
-    /// What of the shared cache's budget this table has for itself.
+    /// Bytes of the shared cache's budget that the table has reserved.
     pub(super) reserved_bytes: AtomicU64,
 }
 
-/// What one operation has at hand beside the table: its receipt, and children that were read ahead for it.
+/// The working state of one operation: its read trace, and blocks and pages that were prefetched for it.
 #[derive(Debug, Default)]
-pub(super) struct Reads<'r> {
-    pub(super) receipt: Option<&'r mut Receipt>,
+pub(super) struct ReadContext<'r> {
+    pub(super) trace: Option<&'r mut ReadTrace>,
     /// By level (0 is data) and number.
     pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>>,
 }
 
-impl Reads<'_> {
+impl ReadContext<'_> {
     pub(super) fn note(&mut self, purpose: Purpose, section: Section) {
-        if let Some(receipt) = &mut self.receipt {
-            receipt.reads.push(ReadRecord { purpose, offset: section.offset, bytes: section.bytes });
+        if let Some(trace) = &mut self.trace {
+            trace.reads.push(TracedRead { purpose, offset: section.offset, bytes: section.bytes });
         }
     }
 }
 
 impl Table {
-    /// Opens a table: one read at its end.
+    /// Opens a table with one read at its end.
     ///
     /// # Errors
-    /// [`Error::NotATable`], [`Error::UnknownVersion`], [`Error::Damaged`]; [`Error::Changed`] when the data that an index
-    /// beside them refers to are not what they were; whatever the storage reports.
+    /// [`Error::NotATable`], [`Error::UnknownVersion`] or [`Error::Damaged`] for the file; [`Error::Changed`] if the
+    /// data of an external index has changed; [`Error::MemoryShort`] if the budget is too small; storage errors.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
         Self::open_in(storage, name, options, None)
     }
 
-    /// Opens a table with a cache of its own, or with one that it shares; then tag and sequence of records without tags are given,
-    /// and the budget is for what is read beside blocks.
+    /// Opens a table with a cache of its own or with a shared one. With a shared cache, `kind` and `sequence` are given
+    /// for tables that are not versioned, and the budget is for reads other than blocks.
     pub(super) fn open_in(
         storage: Arc<dyn Storage>,
         name: &str,
@@ -125,33 +126,34 @@ impl Table {
         let (opening_bytes, option) =
             shared.map_or((options.budget_bytes, TABLE_MEMORY), |(_, shared)| (shared.opening_bytes, STORE_MEMORY));
         let (file, opening, tail) = read_tail(&*storage, name, opening_bytes, option)?;
-        let Tail { file_id, meta, root, locations, offset } = tail;
+        let TableTail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
         let locations = locations_of(&meta, locations);
-        let locations = locations.ok_or_else(|| damaged("a location index that makes no sense"))?;
+        let locations = locations.ok_or_else(|| damaged("an invalid location index"))?;
         let fast_paths = options.fast_paths;
         let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.budget_bytes);
         let asked_filter = meta.filter.filter(|filter| fast_paths.filter && keeps(filter));
         let filter_bytes = asked_filter.map_or(0, |filter| filter.section.bytes);
         let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
         let free_bytes = options.budget_bytes.saturating_sub(resident);
-        let working_bytes = (free_bytes / 2).min(MOST_WORKING_BYTES);
+        let working_bytes = (free_bytes / 2).min(WORKING_BYTES_MAX);
         let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
         let own_cache = || Arc::new(BlockCache::new(cache_bytes));
         let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
-        let frames = shared.and_then(|(cache, _)| cache.frames());
-        // Behind the blocks, units of the filter. A directory without places keeps nothing.
-        let units = asked_filter.map_or(0, |filter| filter.section.bytes / UNIT_BYTES as u64);
-        let numbered = if fast_paths.cache { meta.blocks.saturating_add(units) } else { 0 };
+        let slots = shared.and_then(|(cache, _)| cache.slots());
+        // After the blocks come the filter pages. A directory without entries caches nothing.
+        let pages = asked_filter.map_or(0, |filter| filter.section.bytes / FILTER_PAGE_BYTES as u64);
+        let numbered = if fast_paths.cache { meta.blocks.saturating_add(pages) } else { 0 };
         let numbered = usize::try_from(numbered).unwrap_or(0);
-        let directory = frames.map(|frames| frames.directory(numbered));
-        let mut resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
-        if frames.is_some_and(|frames| !fast_paths.separators || !frames.take_flat(resident.flat_bytes())) {
+        let directory = slots.map(|slots| slots.directory(numbered));
+        let mut resident =
+            if shared.is_some() { ResidentParts::decode(&meta, &root) } else { ResidentParts::default() };
+        if slots.is_some_and(|slots| !fast_paths.separators || !slots.try_reserve_flat(resident.flat_bytes())) {
             resident.forget_flat();
         }
-        let mut inner = Inner {
+        let mut inner = TableInner {
             data,
             directory,
             resident,
@@ -163,7 +165,7 @@ impl Table {
             locations,
             layout: Layout::of(&meta),
             cache,
-            untagged: shared.map_or((0, 0), |(_, shared)| shared.untagged),
+            unversioned: shared.map_or((0, 0), |(_, shared)| shared.unversioned),
             profile: options.profile.clone(),
             budget_bytes: options.budget_bytes,
             working_bytes,
@@ -178,7 +180,7 @@ impl Table {
             file,
         };
         if let Some((cache, _)) = shared {
-            // Nothing of it can be done without.
+            // All of it is indispensable.
             inner.needed_bytes = inner.resident_bytes() - inner.resident.flat_bytes() + OPEN_TABLE_BYTES;
             cache.reserve(inner.needed_bytes);
             inner.note_reserved(inner.needed_bytes);
@@ -186,10 +188,10 @@ impl Table {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Opens a table with as much memory as that takes: what a walk over a whole file needs, which has no other choice.
+    /// Opens a table with as much memory as it needs, for a walk over the whole file.
     ///
     /// # Errors
-    /// As [`Self::open`], but for a budget that is too small.
+    /// As [`Self::open`], except for a budget that is too small.
     pub(crate) fn open_for_walk(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
         match Self::open(Arc::clone(&storage), name, options) {
             Err(Error::MemoryShort { needed_bytes, .. }) => {
@@ -200,7 +202,7 @@ impl Table {
         }
     }
 
-    /// Opens the table at a path of the local file system, by buffered reads.
+    /// Opens the table at a path of the local file system, with buffered reads.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -209,25 +211,25 @@ impl Table {
         Self::open(Arc::new(LocalStorage::new(folder)), &name, options)
     }
 
-    /// Type of the keys.
+    /// The type of the keys.
     #[must_use]
     pub fn key_type(&self) -> KeyType {
         self.inner.meta.key_type
     }
 
-    /// Bytes of every value, where the table was written for values of one width.
+    /// The width of every value in bytes, for tables with fixed-width values.
     #[must_use]
     pub fn value_width(&self) -> Option<u64> {
         self.inner.meta.value_width
     }
 
-    /// Whether records have tags and suffixes.
+    /// Whether records are versioned, with a kind and a sequence number each.
     #[must_use]
-    pub fn is_tagged(&self) -> bool {
-        self.inner.meta.tagged
+    pub fn is_versioned(&self) -> bool {
+        self.inner.meta.versioned
     }
 
-    /// Number of records.
+    /// The number of records.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.inner.meta.records
@@ -239,68 +241,69 @@ impl Table {
         self.len() == 0
     }
 
-    /// Whether no two records have the same key.
+    /// Whether all keys are distinct.
     #[must_use]
     pub fn is_distinct(&self) -> bool {
         self.inner.meta.distinct
     }
 
-    /// The file, for messages.
+    /// The path of the file, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.inner.file.path()
     }
 
-    /// The file that holds the records: the table itself, or, where this is an index beside its data, the file that it was made for.
+    /// The path of the file that holds the records: the table itself or, for an external index, the file that it
+    /// indexes.
     #[must_use]
     pub fn data_path(&self) -> &Path {
         self.inner.data.path()
     }
 
-    /// A property that the writer stored.
+    /// A property that was stored by the writer.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&[u8]> {
         self.inner.meta.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
     }
 
-    /// The random bits that the file was given when it was written.
+    /// The random identity that the file was given when it was written.
     pub(crate) fn file_id(&self) -> u64 {
         self.inner.file_id
     }
 
     /// The read that opened the table.
     #[must_use]
-    pub fn opening(&self) -> ReadRecord {
+    pub fn opening(&self) -> TracedRead {
         self.inner.opening
     }
 
-    /// Whether reads reach the device rather than a cache of the operating system.
+    /// Whether reads bypass the page cache of the operating system.
     #[must_use]
     pub fn is_direct(&self) -> bool {
         self.inner.data.is_direct()
     }
 
-    /// Sizes, layers, and what look-ups cost.
+    /// A report of sizes, layers and the cost of lookups.
     #[must_use]
     pub fn explain(&self) -> TableReport {
         TableReport::new(&self.inner.meta, self.inner.file.len())
     }
 }
 
-/// The one read that opens a file, and what it brings. `option` is what gives the budget.
+/// Makes the opening read and decodes the tail. `option` names the option that sets the budget.
 ///
 /// # Errors
-/// [`Error::MemoryShort`] when that read is larger than the budget.
+/// [`Error::MemoryShort`] if the read is larger than the budget.
 pub(super) fn read_tail(
     storage: &dyn Storage,
     name: &str,
     budget_bytes: u64,
     option: &'static str,
-) -> Result<(Arc<dyn ReadableFile>, ReadRecord, Tail)> {
+) -> Result<(Arc<dyn ReadableFile>, TracedRead, TableTail)> {
     let file = storage.open(name)?;
     let bytes = format::opening_bytes_of_file(file.len());
-    let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
-    if bytes > budget_bytes.max(LEAST_OPENING_BYTES) {
+    let opening = TracedRead { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
+    if bytes > budget_bytes.max(OPENING_BYTES_MIN) {
         return Err(too_large_to_open(&*file, bytes, budget_bytes, option));
     }
     let mut read = vec![0; bytes as usize];
@@ -309,23 +312,26 @@ pub(super) fn read_tail(
     Ok((file, opening, tail))
 }
 
-/// Where the blocks lie; `None` where `stored` makes no sense.
-fn locations_of(meta: &Meta, stored: Vec<u8>) -> Option<Locations> {
+/// The locations of the blocks; `None` if `stored` is invalid.
+fn locations_of(meta: &TableMeta, stored: Vec<u8>) -> Option<BlockLocations> {
     match &meta.source {
-        Source::Foreign { header_bytes, file_bytes, .. } => {
-            Locations::foreign(*header_bytes, meta.block_bytes, *file_bytes, record_bytes(meta))
+        DataSource::Foreign { header_bytes, file_bytes, .. } => {
+            BlockLocations::foreign(*header_bytes, meta.block_bytes, *file_bytes, record_bytes(meta))
         }
-        _ if meta.location_bytes > 0 => Locations::parse(stored, meta.location_groups, meta.blocks, meta.data_bytes),
-        _ => Some(Locations::Even { begin: 0, block_bytes: meta.block_bytes, end: meta.data_bytes }),
+        _ if meta.location_bytes > 0 => {
+            BlockLocations::parse(stored, meta.location_groups, meta.blocks, meta.data_bytes)
+        }
+        _ => Some(BlockLocations::Even { begin: 0, block_bytes: meta.block_bytes, end: meta.data_bytes }),
     }
 }
 
-/// Bytes of a dense record.
-pub(super) fn record_bytes(meta: &Meta) -> u64 {
+/// Size of a dense record in bytes.
+pub(super) fn record_bytes(meta: &TableMeta) -> u64 {
     meta.key_type.width().unwrap_or(0) as u64 + meta.value_width.unwrap_or(0)
 }
 
-/// Why a file is not opened whose opening read would not fit the budget: it is a large file of another kind, or its root is large.
+/// The error for a file whose opening read exceeds the budget: either a large file of another kind, or a table with a
+/// large root.
 fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, budget_bytes: u64, option: &'static str) -> Error {
     let mut footer = vec![0; format::FOOTER_BYTES];
     let offset = file.len().saturating_sub(format::FOOTER_BYTES as u64);
@@ -340,21 +346,21 @@ fn open_source(
     storage: &dyn Storage,
     file: &Arc<dyn ReadableFile>,
     file_id: u64,
-    meta: &Meta,
+    meta: &TableMeta,
 ) -> Result<(Arc<dyn ReadableFile>, u64)> {
     let changed = |path: PathBuf, detail: String| Error::Changed { path, detail };
     match &meta.source {
-        Source::Own => Ok((file.clone(), file_id)),
-        Source::Table { name, file_id } => {
+        DataSource::Own => Ok((file.clone(), file_id)),
+        DataSource::Table { name, file_id } => {
             let data = storage.open(name)?;
             if data.len() < meta.data_bytes {
                 return Err(changed(data.path().to_owned(), format!("it has {} bytes only", data.len())));
             }
             Ok((data, *file_id))
         }
-        Source::Foreign { name, file_bytes, modified_ns, .. } => {
+        DataSource::Foreign { name, file_bytes, modified_ns, .. } => {
             let data = storage.open(name)?;
-            match super::beside::difference(&*data, *file_bytes, *modified_ns) {
+            match super::external::difference(&*data, *file_bytes, *modified_ns) {
                 Some(detail) => Err(changed(data.path().to_owned(), detail)),
                 None => Ok((data, file_id)),
             }
@@ -362,19 +368,19 @@ fn open_source(
     }
 }
 
-/// Holds the metadata against the lengths of the files, so that nothing is allocated on its word alone.
-fn check_meta(meta: &Meta, file_bytes: u64, data_file_bytes: u64) -> std::result::Result<(), String> {
+/// Checks the metadata against the lengths of the files, before anything is allocated by it.
+fn check_meta(meta: &TableMeta, file_bytes: u64, data_file_bytes: u64) -> std::result::Result<(), String> {
     let within = |section: Section, of: u64| section.offset.checked_add(section.bytes).is_some_and(|end| end <= of);
     if meta.data_bytes > data_file_bytes || meta.blocks > data_file_bytes {
         return Err("it states more data than its file holds".into());
     }
-    let has_sizes = meta.largest_block_bytes.max(meta.block_bytes) <= MOST_BLOCK_BYTES
-        && meta.value_width.is_none_or(|width| width <= MOST_BLOCK_BYTES);
+    let has_sizes = meta.largest_block_bytes.max(meta.block_bytes) <= BLOCK_BYTES_MAX
+        && meta.value_width.is_none_or(|width| width <= BLOCK_BYTES_MAX);
     if !has_sizes || (meta.blocks == 0) != (meta.records == 0) || meta.records >> 40 > 0 {
-        return Err("it states records or blocks of impossible size or number".into());
+        return Err("it states an invalid size or number of records or blocks".into());
     }
     if !within(meta.counts, file_bytes) || meta.filter.is_some_and(|filter| !within(filter.section, file_bytes)) {
-        return Err("a section lies behind the end of the file".into());
+        return Err("a section lies past the end of the file".into());
     }
     if meta.counts.bytes > counts::most_bytes(meta.blocks) {
         return Err("more counts than blocks".into());
@@ -383,51 +389,51 @@ fn check_meta(meta: &Meta, file_bytes: u64, data_file_bytes: u64) -> std::result
         return Err("blocks without bytes".into());
     }
     if meta.layers.iter().any(|layer| layer.granule != 1 && layer.kind != NodeKind::Coded) {
-        return Err("nodes with a granule that is not theirs".into());
+        return Err("nodes with an invalid granule".into());
     }
     for layer in meta.layers.split_last().map_or(&[][..], |(_, below)| below) {
-        let bytes = layer.unit_bytes.checked_mul(layer.units).ok_or("a layer of impossible size")?;
+        let bytes = layer.page_bytes.checked_mul(layer.pages).ok_or("a layer of invalid size")?;
         if !within(Section { offset: layer.offset, bytes }, file_bytes)
-            || layer.units == 0
-            || layer.unit_bytes < 32
-            || layer.unit_bytes > MOST_UNIT_BYTES
+            || layer.pages == 0
+            || layer.page_bytes < 32
+            || layer.page_bytes > INDEX_PAGE_BYTES_MAX
         {
-            return Err("a layer lies behind the end of the file".into());
+            return Err("a layer lies past the end of the file".into());
         }
     }
     Ok(())
 }
 
-impl Drop for Inner {
+impl Drop for TableInner {
     fn drop(&mut self) {
-        if let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) {
-            frames.forget(directory);
-            frames.give(*self.reserved_bytes.get_mut());
-            frames.give_flat(self.resident.flat_bytes());
+        if let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) {
+            slots.forget(directory);
+            slots.release(*self.reserved_bytes.get_mut());
+            slots.release_flat(self.resident.flat_bytes());
         }
     }
 }
 
-impl Inner {
+impl TableInner {
     pub(super) fn damaged(&self, offset: u64, detail: impl Into<String>) -> Error {
         Error::damaged(self.file.path(), offset, detail)
     }
 
-    /// Counts bytes that were kept of the shared cache's budget as this table's.
+    /// Adds to the bytes that this table has reserved in the shared cache's budget.
     pub(super) fn note_reserved(&self, bytes: u64) {
         self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Number of children of a level: blocks at level 0, else units of that layer.
+    /// Number of children of a level: blocks at level 0, else pages of that layer.
     pub(super) fn children(&self, level: usize) -> u64 {
-        if level == 0 { self.meta.blocks } else { self.meta.layers[level - 1].units }
+        if level == 0 { self.meta.blocks } else { self.meta.layers[level - 1].pages }
     }
 
     fn purpose(level: usize) -> Purpose {
         if level == 0 { Purpose::Data } else { Purpose::Layer(level as u8) }
     }
 
-    /// Where a child lies.
+    /// The location of a child.
     pub(super) fn section(&self, level: usize, child: u64) -> Result<Section> {
         if level == 0 {
             let section = self.locations.of(child).filter(|section| {
@@ -435,20 +441,20 @@ impl Inner {
                     && section.bytes <= self.meta.largest_block_bytes.max(self.meta.block_bytes)
             });
             return section
-                .ok_or_else(|| self.damaged(self.tail_offset, format!("no place is known for block {child}")));
+                .ok_or_else(|| self.damaged(self.tail_offset, format!("the location of block {child} is unknown")));
         }
         let layer = &self.meta.layers[level - 1];
-        Ok(Section { offset: layer.offset + child * layer.unit_bytes, bytes: layer.unit_bytes })
+        Ok(Section { offset: layer.offset + child * layer.page_bytes, bytes: layer.page_bytes })
     }
 
     fn cache_key(&self, level: usize, section: Section) -> BlockKey {
-        // Two files may be behind one table; data of another file is told apart by a bit that no offset has.
-        let beside = level == 0 && self.meta.source != Source::Own;
+        // A table may span two files; data in the other file is marked by a bit that no offset has.
+        let beside = level == 0 && self.meta.source != DataSource::Own;
         BlockKey { file_id: self.file_id, offset: section.offset | u64::from(beside) << 63 }
     }
 
-    /// One child, checked and unpacked.
-    pub(super) fn child(&self, level: usize, child: u64, reads: &mut Reads<'_>) -> Result<Arc<[u8]>> {
+    /// One child, checked and decompressed.
+    pub(super) fn child(&self, level: usize, child: u64, reads: &mut ReadContext<'_>) -> Result<Arc<[u8]>> {
         if let Some(found) = reads.ahead.get(&(level, child)) {
             return Ok(found.clone());
         }
@@ -460,13 +466,19 @@ impl Inner {
         self.keep(level, child, section, &bytes)
     }
 
-    /// The children `first..=last`; those that no cache has are read in as few requests as lie together.
-    pub(super) fn row(&self, level: usize, first: u64, last: u64, reads: &mut Reads<'_>) -> Result<Vec<Arc<[u8]>>> {
+    /// The children `first..=last`; those not in the cache are read with one request for each contiguous run.
+    pub(super) fn row(
+        &self,
+        level: usize,
+        first: u64,
+        last: u64,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<Vec<Arc<[u8]>>> {
         if first == last {
             return Ok(vec![self.child(level, first, reads)?]);
         }
         let mut row = Vec::with_capacity((last - first + 1) as usize);
-        // Stretches of children that are to be read: where they lie, and their places in the row.
+        // Runs of children to read: their locations, and their positions in the result.
         let mut missing: Vec<(Section, Range<u64>)> = Vec::new();
         for child in first..=last {
             let section = self.section(level, child)?;
@@ -495,8 +507,8 @@ impl Inner {
         Ok(row.into_iter().flatten().collect())
     }
 
-    /// Reads a stretch of children.
-    fn read(&self, level: usize, section: Section, reads: &mut Reads<'_>) -> Result<Vec<u8>> {
+    /// Reads a contiguous run of children.
+    fn read(&self, level: usize, section: Section, reads: &mut ReadContext<'_>) -> Result<Vec<u8>> {
         let mut buffer = vec![0; section.bytes as usize];
         let file = if level == 0 { &self.data } else { &self.file };
         file.read(ReadRequest { offset: section.offset, buffer: &mut buffer, purpose: Self::purpose(level) })?;
@@ -504,35 +516,35 @@ impl Inner {
         Ok(buffer)
     }
 
-    /// Checks and unpacks the bytes of a child, and offers it to the cache.
+    /// Checks and decompresses a child, and offers it to the cache.
     fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         let checked = self.check(level, child, section, bytes)?;
-        match (&self.directory, self.cache.frames()) {
-            (Some(directory), Some(frames)) if level == 0 => {
+        match (&self.directory, self.cache.slots()) {
+            (Some(directory), Some(slots)) if level == 0 => {
                 let note = note_of(&self.view(child, &checked)?);
-                frames.insert(directory, child, checked.clone(), note);
+                slots.insert(directory, child, checked.clone(), note);
             }
             _ => self.cache.insert(self.cache_key(level, section), checked.clone()),
         }
         Ok(checked)
     }
 
-    /// A child that the cache has.
+    /// A child from the cache.
     pub(super) fn cached(&self, level: usize, child: u64, section: Section) -> Option<Arc<[u8]>> {
-        match (&self.directory, self.cache.frames()) {
-            (Some(directory), Some(frames)) if level == 0 => frames.visit(directory, child, |bytes, _| bytes.clone()),
+        match (&self.directory, self.cache.slots()) {
+            (Some(directory), Some(slots)) if level == 0 => slots.visit(directory, child, |bytes, _| bytes.clone()),
             _ => self.cache.get(self.cache_key(level, section)),
         }
     }
 
-    /// Reads the children of sorted `ranges` that no cache has into `reads.ahead`; `merge` says whether two stretches that are
-    /// apart are read as one.
+    /// Prefetches the children of sorted `ranges` that are not in the cache into `reads.ahead`; `merge` decides whether
+    /// two separate runs are read as one.
     pub(super) fn read_ahead(
         &self,
         level: usize,
         ranges: &[(u64, u64)],
         merge: impl Fn(Section, Section) -> bool,
-        reads: &mut Reads<'_>,
+        reads: &mut ReadContext<'_>,
     ) -> Result<()> {
         let mut stretches: Vec<(Section, Vec<(u64, Section)>)> = Vec::new();
         for child in ranges.iter().flat_map(|&(first, last)| first..=last) {
@@ -572,15 +584,17 @@ impl Inner {
         Ok(())
     }
 
-    /// Checks what was read, and unpacks it.
+    /// Checks and decompresses a child that was read.
     pub(super) fn check(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         if level > 0 {
             return match checksum::check(self.file_id, section.offset, bytes) {
                 true => Ok(bytes.into()),
-                false => Err(self.damaged(section.offset, format!("the checksum of unit {child} does not match"))),
+                false => {
+                    Err(self.damaged(section.offset, format!("the checksum of index page {child} does not match")))
+                }
             };
         }
-        if let Source::Foreign { little_endian, .. } = self.meta.source {
+        if let DataSource::Foreign { little_endian, .. } = self.meta.source {
             return Ok(self.adopt(bytes.to_vec(), little_endian).into());
         }
         let damaged = |detail: String| Error::damaged(self.data.path(), section.offset, detail);
@@ -592,15 +606,17 @@ impl Inner {
         if codec == compress::CODEC_STORED {
             return Ok(bytes.into());
         }
-        self.unpack(bytes, codec).map(Into::into).ok_or_else(|| damaged(format!("block {child} does not unpack")))
+        self.unpack(bytes, codec)
+            .map(Into::into)
+            .ok_or_else(|| damaged(format!("block {child} cannot be decompressed")))
     }
 
-    /// Tells a table that took the place of the one that this index was made for from a damaged one.
+    /// Distinguishes a data table that was replaced after indexing from a damaged one.
     pub(super) fn check_identity(&self) -> Result<()> {
-        let Source::Table { name, file_id } = &self.meta.source else { return Ok(()) };
+        let DataSource::Table { name, file_id } = &self.meta.source else { return Ok(()) };
         match read_tail(&*self.storage, name, self.budget_bytes, TABLE_MEMORY) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
-                let detail = "another table has taken its place".to_owned();
+                let detail = "another table has replaced it".to_owned();
                 Err(Error::Changed { path: data.path().to_owned(), detail })
             }
             _ => Ok(()),
@@ -611,7 +627,7 @@ impl Inner {
         let (packed, trailer) = bytes.split_at_checked(bytes.len().checked_sub(TRAILER_BYTES)?)?;
         let (packed, length) = packed.split_last_chunk::<4>()?;
         let length = u32::from_le_bytes(*length) as usize;
-        let most = (packed.len() as u64).saturating_mul(MOST_PACKED_RATIO).min(self.meta.largest_block_bytes);
+        let most = (packed.len() as u64).saturating_mul(COMPRESSION_RATIO_MAX).min(self.meta.largest_block_bytes);
         if length as u64 > most {
             return None;
         }
@@ -621,7 +637,7 @@ impl Inner {
         Some(raw)
     }
 
-    /// Brings records of a foreign file into the form of a dense block.
+    /// Converts records of a foreign file to the form of a dense block.
     fn adopt(&self, mut bytes: Vec<u8>, little_endian: bool) -> Vec<u8> {
         let Layout::Dense { key, value } = self.layout else { return bytes };
         let count = bytes.len() / (key + value);
@@ -633,26 +649,26 @@ impl Inner {
         bytes
     }
 
-    /// The cumulative counts, read at their first use.
-    pub(super) fn counts(&self, reads: &mut Reads<'_>) -> Result<&Counts> {
+    /// The cumulative counts, read at first use.
+    pub(super) fn counts(&self, reads: &mut ReadContext<'_>) -> Result<&RecordCounts> {
         if let Some(counts) = self.counts.get() {
             return Ok(counts);
         }
-        let Meta { blocks, records, per_block, counts: section, .. } = self.meta;
+        let TableMeta { blocks, records, per_block, counts: section, .. } = self.meta;
         let counts = if section.bytes == 0 {
-            Counts::Even { per_block, blocks, records }
+            RecordCounts::Even { per_block, blocks, records }
         } else {
             let bytes = self.whole(section, Purpose::Counts, reads)?;
             if !checksum::check(self.file_id, section.offset, &bytes) {
                 return Err(self.damaged(section.offset, "the checksum of the counts does not match"));
             }
-            Counts::Packed { bytes, blocks, records }
+            RecordCounts::Packed { bytes, blocks, records }
         };
         Ok(self.counts.get_or_init(|| counts))
     }
 
-    /// A whole section of the index file.
-    pub(super) fn whole(&self, section: Section, purpose: Purpose, reads: &mut Reads<'_>) -> Result<Vec<u8>> {
+    /// Reads a whole section of the index file.
+    pub(super) fn whole(&self, section: Section, purpose: Purpose, reads: &mut ReadContext<'_>) -> Result<Vec<u8>> {
         let mut bytes = vec![0; section.bytes as usize];
         self.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose })?;
         reads.note(purpose, section);

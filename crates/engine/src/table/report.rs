@@ -1,83 +1,84 @@
-//! What a table says of itself: sizes, layers, and the price of look-ups.
+//! Table reports: sizes, index layers, and the modelled cost of lookups.
 
-use super::format::{LayerMeta, Meta, Source, opening_bytes_of_file};
+use super::format::{DataSource, LayerMeta, TableMeta, opening_bytes_of_file};
 use crate::io::Profile;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Sizes, layers, and what look-ups cost; the figures of `ogive explain --json`.
+/// The structure of a table and the cost of its lookups: the figures of `ogive explain --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableReport {
     /// Number of records.
     pub records: u64,
     /// Type of the keys.
     pub key_type: String,
-    /// Blocks of data.
+    /// Number of data blocks.
     pub blocks: u64,
     /// Size of a block before compression, in bytes.
     pub block_size_bytes: u64,
-    /// Bytes of the data, long values included.
+    /// Size of the data in bytes, long values included.
     pub data_bytes: u64,
-    /// Bytes of the index: layers with their headers, directories and checksums.
+    /// Size of the index in bytes: layers with their headers, directories and checksums.
     pub index_bytes: u64,
-    /// Bytes of metadata and footer.
+    /// Size of metadata and footer in bytes.
     pub metadata_bytes: u64,
-    /// Bytes of the filter for absent keys.
+    /// Size of the filter for absent keys in bytes.
     pub filter_bytes: u64,
-    /// Bytes that tell where blocks lie; 0 when they have one size.
+    /// Size of the block locations in bytes; 0 if all blocks have the same size.
     pub location_bytes: u64,
-    /// Bytes that tell how many records lie before a block; 0 when blocks have one count.
+    /// Size of the cumulative record counts in bytes; 0 if all blocks have the same number of records.
     pub count_bytes: u64,
-    /// Bytes that stay in memory while the table is open, without cached blocks.
+    /// Memory of the open table in bytes, without cached blocks.
     pub resident_bytes: u64,
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub file_bytes: u64,
     /// Name of the compression.
     pub compression: String,
-    /// For which storage the index was made.
+    /// Name of the storage profile that the index was tuned for.
     pub tuned_for: String,
-    /// The layers, bottom first; the last is the root.
+    /// The index layers, bottom first; the last is the root.
     pub layers: Vec<LayerSummary>,
-    /// Mean bytes of data that a look-up reads.
+    /// Mean size of a lookup's data read in bytes.
     pub data_mean_read_bytes: f64,
-    /// Most bytes of data that a look-up reads.
+    /// Largest size of a lookup's data read in bytes.
     pub data_max_read_bytes: u64,
-    /// Requests that a look-up makes.
+    /// Number of read requests of a lookup.
     pub reads_per_get: ReadsPerGet,
-    /// Expected time of a cold look-up, opening included, for each named profile, in microseconds (AirIndex, Equation 6).
+    /// Expected time of a cold lookup, opening included, for each named profile, in microseconds (AirIndex, Equation
+    /// 6).
     pub modelled_us: BTreeMap<String, f64>,
 }
 
-/// One layer of the index.
+/// One index layer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerSummary {
-    /// Kind of the nodes and how they were chosen.
+    /// Kind of the nodes, and the builder that chose them.
     pub kind: String,
-    /// Nodes: step pieces, lines, or coded groups.
+    /// Number of nodes: step pieces, lines, or coded groups.
     pub nodes: u64,
-    /// Stored bytes.
+    /// Stored size in bytes.
     pub size_bytes: u64,
-    /// Mean bytes that a look-up reads from the layer.
+    /// Mean size of a lookup's read from this layer in bytes.
     pub mean_read_bytes: f64,
-    /// Most bytes that a look-up reads from the layer.
+    /// Largest size of a lookup's read from this layer in bytes.
     pub max_read_bytes: u64,
 }
 
-/// Requests that a look-up makes.
+/// Number of read requests of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ReadsPerGet {
-    /// Opening included.
+    /// With the opening read.
     pub cold: u64,
     /// With the table open.
     pub open: u64,
 }
 
 fn layer_bytes(layer: &LayerMeta) -> u64 {
-    layer.unit_bytes * layer.units
+    layer.page_bytes * layer.pages
 }
 
 impl TableReport {
-    pub(super) fn new(meta: &Meta, file_bytes: u64) -> Self {
+    pub(super) fn new(meta: &TableMeta, file_bytes: u64) -> Self {
         let root = meta.layers.last().map_or(0, layer_bytes);
         let data_reads = u64::from(meta.blocks > 0);
         let open = meta.layers.len().saturating_sub(1) as u64 + data_reads;
@@ -102,7 +103,7 @@ impl TableReport {
             reads_per_get: ReadsPerGet { cold: open + 1, open },
             modelled_us: BTreeMap::new(),
         };
-        if let Source::Foreign { checksums, .. } = &meta.source {
+        if let DataSource::Foreign { checksums, .. } = &meta.source {
             report.metadata_bytes += checksums.bytes;
         }
         for profile in Profile::names().filter_map(|name| Profile::named(name).ok()) {
@@ -111,14 +112,14 @@ impl TableReport {
         report
     }
 
-    /// Bytes of the read that opens the table.
+    /// Size of the opening read in bytes.
     #[must_use]
     pub fn opening_bytes(&self) -> u64 {
         opening_bytes_of_file(self.file_bytes)
     }
 
-    /// Expected time of a cold look-up on storage of this profile, opening included, in microseconds (AirIndex, Equation 6). Where
-    /// the size of a layer's reads varies, they are priced at their mean, which is exact for affine profiles.
+    /// Expected time of a cold lookup on storage of this profile, opening included, in microseconds (AirIndex, Equation
+    /// 6). Reads of varying size are priced at their mean, which is exact for affine profiles.
     #[must_use]
     pub fn modelled_us(&self, profile: &Profile) -> f64 {
         let below = self.layers.split_last().map_or(&[][..], |(_, below)| below);

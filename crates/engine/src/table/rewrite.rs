@@ -1,19 +1,19 @@
-//! Writing a table anew from a scan of another, which asks the other's index nothing.
+//! The rewrite of a table from a sequential scan of another table, without use of the other's index.
 
-use super::block::Stored;
-use super::reader::{Reads, Table};
+use super::block::StoredValue;
+use super::reader::{ReadContext, Table};
 use super::value::ValueReader;
 use super::writer::TableWriter;
 use crate::error::Result;
 
 impl TableWriter {
-    /// Appends all records of a table, as its blocks hold them. Values that lie outside the blocks are streamed.
+    /// Appends all records of a table in block order. Separately stored values are streamed.
     ///
     /// # Errors
-    /// As [`Self::append`]; damage of the table, and whatever its storage reports.
+    /// As [`Self::append`]; damage of the table, and errors of its storage.
     pub(super) fn append_scanned(&mut self, table: &Table) -> Result<()> {
         let inner = &*table.inner;
-        let mut reads = Reads::default();
+        let mut reads = ReadContext::default();
         for block in 0..inner.meta.blocks {
             let bytes = inner.child(0, block, &mut reads)?;
             let view = inner.view(block, &bytes)?;
@@ -21,14 +21,14 @@ impl TableWriter {
                 let malformed = || inner.malformed(block);
                 let key = view.key(record).ok_or_else(malformed)?.to_vec();
                 match view.value(record).ok_or_else(malformed)? {
-                    Stored::Long(pointer) => {
+                    StoredValue::Long(pointer) => {
                         let mut value = ValueReader::new(inner.data.clone(), inner.data_file_id, pointer)?;
                         self.append_stream(&key, &mut value)?;
                     }
-                    Stored::Inline(value) if inner.meta.tagged => {
+                    StoredValue::Inline(value) if inner.meta.versioned => {
                         self.append_with(&key, view.tag(record).ok_or_else(malformed)?, value)?;
                     }
-                    Stored::Inline(value) => self.append(&key, value)?,
+                    StoredValue::Inline(value) => self.append(&key, value)?,
                 }
             }
         }

@@ -1,33 +1,34 @@
-//! From a place among the keys to a block and a record: routing through the layers, and the check of what hints said.
+//! The general lookup: routes a search position through the index layers to a block and a record, and verifies what
+//! approximate nodes predicted.
 
 use super::block::BlockView;
 use super::filter;
 use super::format::{FilterMeta, Section};
-use super::key::Probe;
-use super::reader::{Inner, Reads};
-use super::unit::{Nodes, Target, Unit, Window};
+use super::index_page::{ChildWindow, IndexPageView, RouteTarget, StoredNodes};
+use super::key::KeyBound;
+use super::reader::{ReadContext, TableInner};
 use crate::block::checksum;
 use crate::error::Result;
 use crate::io::Purpose;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A window that the index was designed to read is read whatever the budget, up to this size in bytes.
-const MOST_DESIGNED_BYTES: u64 = 32 << 20;
+/// Largest read that the index was designed for and that is made regardless of the budget, in bytes.
+const DESIGNED_READ_BYTES_MAX: u64 = 32 << 20;
 
-/// A place in the data: the record at `index` of `block`, or the end of the data where `block` is the number of blocks.
+/// A position in the data: the record at `index` of `block`, or the end of the data if `block` is the number of blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Position {
+pub(super) struct RecordPosition {
     pub(super) block: u64,
     pub(super) index: usize,
-    /// The block, where it was seen.
+    /// The block, if it was read.
     pub(super) bytes: Option<Arc<[u8]>>,
 }
 
-impl Inner {
+impl TableInner {
     pub(super) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
-        BlockView::new(self.layout, self.meta.tagged, bytes).ok_or_else(|| {
-            self.damaged(self.offset_of(block), format!("block {block} has an impossible number of records"))
+        BlockView::new(self.layout, self.meta.versioned, bytes).ok_or_else(|| {
+            self.damaged(self.offset_of(block), format!("block {block} has an invalid number of records"))
         })
     }
 
@@ -39,19 +40,24 @@ impl Inner {
         self.damaged(self.offset_of(block), format!("a record of block {block} is malformed"))
     }
 
-    /// The target of a probe; `None` where it lies behind all keys that there can be.
-    pub(super) fn target<'a>(&self, probe: Probe<'a>) -> Option<Target<'a>> {
-        let x = if self.meta.key_type.is_numeric() { probe.coordinate()? } else { 0 };
-        Some(Target { probe, x })
+    /// The routing target of a bound; `None` if it lies after all possible keys.
+    pub(super) fn target<'a>(&self, probe: KeyBound<'a>) -> Option<RouteTarget<'a>> {
+        let x = if self.meta.key_type.is_numeric() { probe.key_as_u64()? } else { 0 };
+        Some(RouteTarget { probe, x })
     }
 
-    /// The children of `level` that the layers above name for a target.
-    pub(super) fn route(&self, target: &Target<'_>, level: usize, reads: &mut Reads<'_>) -> Result<Window> {
+    /// The children of `level` to which the layers above route a target.
+    pub(super) fn route(
+        &self,
+        target: &RouteTarget<'_>,
+        level: usize,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<ChildWindow> {
         let Some(top) = self.meta.layers.len().checked_sub(1) else {
-            return Ok(Window { first: 0, last: self.meta.blocks.saturating_sub(1), proof: true });
+            return Ok(ChildWindow { first: 0, last: self.meta.blocks.saturating_sub(1), is_exact: true });
         };
         let (kind, granule) = self.nodes_over(top);
-        let root = Nodes {
+        let root = StoredNodes {
             kind,
             granule,
             payload: &self.root,
@@ -66,28 +72,35 @@ impl Inner {
         Ok(window)
     }
 
-    /// Through the units of layer `layer` (1 is the bottom one) that `window` names, to the children of the level below.
-    fn descend(&self, target: &Target<'_>, layer: usize, window: Window, reads: &mut Reads<'_>) -> Result<Window> {
-        let Window { mut first, mut last, proof } = window;
+    /// Routes a target through the pages of layer `layer` (1 is the bottom layer) in `window`, to the children of the
+    /// level below.
+    fn descend(
+        &self,
+        target: &RouteTarget<'_>,
+        layer: usize,
+        window: ChildWindow,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<ChildWindow> {
+        let ChildWindow { mut first, mut last, is_exact } = window;
         let (kind, granule) = self.nodes_over(layer - 1);
         let end = self.children(layer) - 1;
         loop {
             if self.exceeds_memory(layer, first, last) {
-                return self.bisect_units(target, layer, reads);
+                return self.bisect_pages(target, layer, reads);
             }
             let row = self.row(layer, first, last, reads)?;
             let mut chosen = None;
             for (number, bytes) in (first..).zip(&row) {
                 let offset = self.section(layer, number)?.offset;
-                let damaged = || self.damaged(offset, format!("unit {number} is malformed"));
-                let unit = Unit::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
-                let side = unit.side(target).ok_or_else(damaged)?;
+                let damaged = || self.damaged(offset, format!("index page {number} is malformed"));
+                let page = IndexPageView::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
+                let side = page.side(target).ok_or_else(damaged)?;
                 match side {
-                    Ordering::Less if number == first && number > 0 && !proof => break,
-                    Ordering::Greater if number == last && number < end && !proof => break,
+                    Ordering::Less if number == first && number > 0 && !is_exact => break,
+                    Ordering::Greater if number == last && number < end && !is_exact => break,
                     Ordering::Greater if number < last => {}
                     _ => {
-                        chosen = Some((unit.nodes.search(target), offset));
+                        chosen = Some((page.nodes.search(target), offset));
                         break;
                     }
                 }
@@ -95,73 +108,78 @@ impl Inner {
             if let Some((window, offset)) = chosen {
                 return self.clamp(window, layer - 1, offset);
             }
-            // The hint was wrong: look on either side, twice as far each time.
+            // The approximate window was wrong: widen it on both sides, doubling each time.
             (first, last) = widen(first, last, end);
         }
     }
 
-    /// The same over all units, one at a time: for hints that lie, and forged nodes.
-    fn bisect_units(&self, target: &Target<'_>, layer: usize, reads: &mut Reads<'_>) -> Result<Window> {
+    /// Searches all pages by bisection, one at a time: for wrong approximate windows and corrupt nodes.
+    fn bisect_pages(&self, target: &RouteTarget<'_>, layer: usize, reads: &mut ReadContext<'_>) -> Result<ChildWindow> {
         let (kind, granule) = self.nodes_over(layer - 1);
         let (mut low, mut high) = (0, self.children(layer) - 1);
         loop {
-            // The last unit that does not lie behind the target.
+            // The last page that does not lie after the target.
             let middle = low + (high - low).div_ceil(2);
             let offset = self.section(layer, middle)?.offset;
-            let damaged = || self.damaged(offset, format!("unit {middle} is malformed"));
+            let damaged = || self.damaged(offset, format!("index page {middle} is malformed"));
             let bytes = self.child(layer, middle, reads)?;
-            let unit = Unit::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
-            let behind = unit.side(target).ok_or_else(damaged)? == Ordering::Less;
+            let page = IndexPageView::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
+            let behind = page.side(target).ok_or_else(damaged)? == Ordering::Less;
             if low == high {
-                return self.clamp(unit.nodes.search(target), layer - 1, offset);
+                return self.clamp(page.nodes.search(target), layer - 1, offset);
             }
             if behind { high = middle - 1 } else { low = middle }
         }
     }
 
-    /// Whether the children `first..=last` are more than is read at once: than the index was designed to read, and than there is
-    /// memory for.
+    /// Whether the children `first..=last` are too many to read at once: more than the index was designed for, and more
+    /// than fit the memory.
     pub(super) fn exceeds_memory(&self, level: usize, first: u64, last: u64) -> bool {
         let (child_bytes, designed) = match level.checked_sub(1) {
             None if self.meta.layers.is_empty() => (self.meta.block_bytes, 0),
             None => (self.meta.block_bytes, self.meta.max_read_bytes),
-            Some(below) => (self.meta.layers[below].unit_bytes, self.meta.layers[below].max_read_bytes),
+            Some(below) => (self.meta.layers[below].page_bytes, self.meta.layers[below].max_read_bytes),
         };
-        let most = designed.min(MOST_DESIGNED_BYTES).max(self.working_bytes / 2);
+        let most = designed.min(DESIGNED_READ_BYTES_MAX).max(self.working_bytes / 2);
         last > first && (last - first + 1).saturating_mul(child_bytes) > most
     }
 
-    fn clamp(&self, window: Option<Window>, level: usize, offset: u64) -> Result<Window> {
+    fn clamp(&self, window: Option<ChildWindow>, level: usize, offset: u64) -> Result<ChildWindow> {
         let last = self.children(level).saturating_sub(1);
         match window {
-            Some(window) => Ok(Window { first: window.first.min(last), last: window.last.min(last), ..window }),
-            None => Err(self.damaged(offset, "index nodes that make no sense")),
+            Some(window) => Ok(ChildWindow { first: window.first.min(last), last: window.last.min(last), ..window }),
+            None => Err(self.damaged(offset, "invalid index nodes")),
         }
     }
 
-    /// The first record at or behind a place.
-    pub(super) fn lower_bound(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
-        let end = Position { block: self.meta.blocks, index: 0, bytes: None };
+    /// The first record at or after a bound.
+    pub(super) fn lower_bound(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<RecordPosition> {
+        let end = RecordPosition { block: self.meta.blocks, index: 0, bytes: None };
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(end) };
-        if self.resident.is_misleading {
+        if self.resident.has_unordered_separators {
             return self.bisect(probe, reads);
         }
         let window = self.route(&target, 0, reads)?;
-        self.settle(probe, window, reads)
+        self.resolve_record(probe, window, reads)
     }
 
-    /// The first record at or behind a place, given the blocks that the index names for it.
-    fn settle(&self, probe: Probe<'_>, window: Window, reads: &mut Reads<'_>) -> Result<Position> {
-        let Window { mut first, mut last, proof } = window;
+    /// The first record at or after a bound, given the blocks to which the index routes it.
+    fn resolve_record(
+        &self,
+        probe: KeyBound<'_>,
+        window: ChildWindow,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<RecordPosition> {
+        let ChildWindow { mut first, mut last, is_exact } = window;
         let end = self.meta.blocks - 1;
         loop {
-            // What the index was designed to read is read; a table without index, or one whose hints are wrong, may have to be
-            // searched one block at a time to keep to the budget.
+            // Reads that the index was designed for are always made. A table without an index, or with wrong
+            // approximate nodes, may have to be searched one block at a time to keep within the budget.
             if self.exceeds_memory(0, first, last) {
                 return self.bisect(probe, reads);
             }
             let row = self.row(0, first, last, reads)?;
-            // The first block whose last key is not before the place.
+            // The first block whose last key is not before the bound.
             let (mut low, mut high) = (0, row.len());
             while low < high {
                 let middle = low + (high - low) / 2;
@@ -173,27 +191,32 @@ impl Inner {
             }
             let block = first + low as u64;
             if low == row.len() {
-                if proof || last == end {
-                    return Ok(Position { block, index: 0, bytes: None });
+                if is_exact || last == end {
+                    return Ok(RecordPosition { block, index: 0, bytes: None });
                 }
             } else {
                 let index = self.view(block, &row[low])?.lower_bound(&probe).ok_or_else(|| self.malformed(block))?;
-                if index > 0 || low > 0 || block == 0 || proof || self.is_first_of_its_key(&probe, block, &row[low])? {
-                    return Ok(Position { block, index, bytes: Some(row[low].clone()) });
+                if index > 0
+                    || low > 0
+                    || block == 0
+                    || is_exact
+                    || self.is_first_of_its_key(&probe, block, &row[low])?
+                {
+                    return Ok(RecordPosition { block, index, bytes: Some(row[low].clone()) });
                 }
             }
             (first, last) = widen(first, last, end);
         }
     }
 
-    /// Whether the first record of a block, which lies at or behind the place, is certainly the first of its key: where keys
-    /// are distinct and it has the very key that is looked for.
-    fn is_first_of_its_key(&self, probe: &Probe<'_>, block: u64, bytes: &[u8]) -> Result<bool> {
+    /// Whether the first record of a block, which lies at or after the bound, is certainly the first record of its key:
+    /// if keys are distinct and it has the key that is searched for.
+    fn is_first_of_its_key(&self, probe: &KeyBound<'_>, block: u64, bytes: &[u8]) -> Result<bool> {
         let key = self.view(block, bytes)?.key(0).ok_or_else(|| self.malformed(block))?;
         Ok(self.meta.distinct && !probe.behind && key.is(probe.key))
     }
 
-    fn ends_before(&self, block: u64, bytes: &[u8], probe: &Probe<'_>) -> Result<bool> {
+    fn ends_before(&self, block: u64, bytes: &[u8], probe: &KeyBound<'_>) -> Result<bool> {
         let view = self.view(block, bytes)?;
         match view.count().checked_sub(1) {
             Some(last) => Ok(probe.passes(&view.key(last).ok_or_else(|| self.malformed(block))?)),
@@ -201,8 +224,8 @@ impl Inner {
         }
     }
 
-    /// The same over all blocks, one block at a time.
-    pub(super) fn bisect(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
+    /// Searches all blocks by bisection, one at a time.
+    pub(super) fn bisect(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<RecordPosition> {
         let (mut low, mut high) = (0, self.meta.blocks);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -210,112 +233,119 @@ impl Inner {
             if self.ends_before(middle, &bytes, &probe)? { low = middle + 1 } else { high = middle }
         }
         if low == self.meta.blocks {
-            return Ok(Position { block: low, index: 0, bytes: None });
+            return Ok(RecordPosition { block: low, index: 0, bytes: None });
         }
         let bytes = self.child(0, low, reads)?;
         let index = self.view(low, &bytes)?.lower_bound(&probe).ok_or_else(|| self.malformed(low))?;
-        Ok(Position { block: low, index, bytes: Some(bytes) })
+        Ok(RecordPosition { block: low, index, bytes: Some(bytes) })
     }
 
     /// The first record of a key, if there is one.
-    pub(super) fn find(&self, key: &[u8], reads: &mut Reads<'_>) -> Result<Option<Position>> {
-        let probe = Probe { key, behind: false };
+    pub(super) fn find(&self, key: &[u8], reads: &mut ReadContext<'_>) -> Result<Option<RecordPosition>> {
+        let probe = KeyBound { key, behind: false };
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(None) };
         if self.meta.key_type.width().is_some_and(|width| width != key.len()) {
             return Ok(None);
         }
-        let position = if self.resident.is_misleading {
+        let position = if self.resident.has_unordered_separators {
             self.bisect(probe, reads)?
         } else {
             let window = self.route(&target, 0, reads)?;
             if !self.filter_allows(key, window, reads)? {
                 return Ok(None);
             }
-            self.settle(probe, window, reads)?
+            self.resolve_record(probe, window, reads)?
         };
         let Some(bytes) = &position.bytes else { return Ok(None) };
         let found = self.view(position.block, bytes)?.key(position.index);
         Ok(found.is_some_and(|found| found.is(key)).then_some(position))
     }
 
-    /// What the filter says of a key in the blocks of a window; the filter is read at its first use, if the budget has room.
+    /// Whether the filter admits a key in the blocks of a window; the filter is read at first use if it fits the
+    /// budget.
     ///
-    /// A hint may lead to blocks whose part of the filter never saw the key, so it is not taken at its word: only a filter
-    /// that does not tell blocks apart is asked then.
-    fn filter_allows(&self, key: &[u8], window: Window, reads: &mut Reads<'_>) -> Result<bool> {
+    /// An approximate window may contain only blocks whose filter groups never saw the key, so the result of a filter
+    /// with several groups is ignored for such windows.
+    fn filter_allows(&self, key: &[u8], window: ChildWindow, reads: &mut ReadContext<'_>) -> Result<bool> {
         let Some(meta) = self.asked_filter else { return Ok(true) };
-        if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
+        if !window.is_exact && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
             return Ok(true);
         }
         let hash = filter::hash_key(key);
         for group in meta.layout.groups_of_blocks(window.first..=window.last) {
-            if self.unit_may_contain(&meta, meta.layout.unit_in_group(group, hash), hash, reads)? {
+            if self.filter_page_may_contain(&meta, meta.layout.page_in_group(group, hash), hash, reads)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// What a unit of the filter says.
+    /// Whether a page of the filter admits a hash.
     #[inline]
-    pub(super) fn unit_may_contain(
+    pub(super) fn filter_page_may_contain(
         &self,
         meta: &FilterMeta,
-        unit: u64,
+        page: u64,
         hash: u64,
-        reads: &mut Reads<'_>,
+        reads: &mut ReadContext<'_>,
     ) -> Result<bool> {
         let resident = match self.filter.get() {
             Some(filter) => Some(filter),
             None => self.resident_filter(meta, reads)?,
         };
         match resident {
-            Some(filter) => Ok(filter.may_contain(unit, hash)),
-            None => self.cached_unit_may_contain(meta, unit, hash, reads),
+            Some(filter) => Ok(filter.may_contain(page, hash)),
+            None => self.cached_filter_page_may_contain(meta, page, hash, reads),
         }
     }
 
-    /// The same of a filter that memory has no room for: its units go through the cache.
-    fn cached_unit_may_contain(&self, meta: &FilterMeta, unit: u64, hash: u64, reads: &mut Reads<'_>) -> Result<bool> {
-        let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) else { return Ok(true) };
-        let number = self.meta.blocks.saturating_add(unit);
-        if let Some(found) = frames.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
+    /// As [`Self::filter_page_may_contain`], for a filter that does not fit memory: its pages go through the cache.
+    fn cached_filter_page_may_contain(
+        &self,
+        meta: &FilterMeta,
+        page: u64,
+        hash: u64,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<bool> {
+        let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(true) };
+        let number = self.meta.blocks.saturating_add(page);
+        if let Some(found) = slots.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
             return Ok(found);
         }
-        let unit_bytes = filter::UNIT_BYTES as u64;
-        let Some(at) = unit.checked_mul(unit_bytes).filter(|at| at + unit_bytes <= meta.section.bytes) else {
+        let page_bytes = filter::FILTER_PAGE_BYTES as u64;
+        let Some(at) = page.checked_mul(page_bytes).filter(|at| at + page_bytes <= meta.section.bytes) else {
             return Ok(true);
         };
-        let section = Section { offset: meta.section.offset + at, bytes: unit_bytes };
+        let section = Section { offset: meta.section.offset + at, bytes: page_bytes };
         let bytes = self.whole(section, Purpose::Filter, reads)?;
-        self.check_filter_unit(section.offset, &bytes)?;
+        self.check_filter_page(section.offset, &bytes)?;
         let found = filter::may_contain(&bytes, hash);
-        frames.insert(directory, number, bytes.into(), [0; 5]);
+        slots.insert(directory, number, bytes.into(), [0; 5]);
         Ok(found)
     }
 
-    fn check_filter_unit(&self, offset: u64, unit: &[u8]) -> Result<()> {
-        match checksum::check(self.file_id, offset, unit) {
+    fn check_filter_page(&self, offset: u64, page: &[u8]) -> Result<()> {
+        match checksum::check(self.file_id, offset, page) {
             true => Ok(()),
-            false => Err(self.damaged(offset, "the checksum of a filter unit does not match")),
+            false => Err(self.damaged(offset, "the checksum of a filter page does not match")),
         }
     }
 
-    /// The filter, read at its first use; `None` where memory has no room for it now.
+    /// The filter, read at first use; `None` if it does not fit memory now.
     pub(super) fn resident_filter(
         &self,
         meta: &FilterMeta,
-        reads: &mut Reads<'_>,
+        reads: &mut ReadContext<'_>,
     ) -> Result<Option<&filter::ResidentFilter>> {
         if self.filter.get().is_none() {
-            if self.directory.is_some() && !self.cache.take(meta.section.bytes) {
+            if self.directory.is_some() && !self.cache.try_reserve(meta.section.bytes) {
                 return Ok(None);
             }
             let is_ours = self.read_filter(meta, reads);
             if self.directory.is_some() {
                 match is_ours {
                     Ok(true) => self.note_reserved(meta.section.bytes),
-                    _ => self.cache.give(meta.section.bytes),
+                    _ => self.cache.release(meta.section.bytes),
                 }
             }
             is_ours?;
@@ -323,12 +353,13 @@ impl Inner {
         Ok(self.filter.get())
     }
 
-    /// Reads the filter; whether no other thread was first.
-    fn read_filter(&self, meta: &FilterMeta, reads: &mut Reads<'_>) -> Result<bool> {
+    /// Reads the filter; returns whether no other thread did so first.
+    fn read_filter(&self, meta: &FilterMeta, reads: &mut ReadContext<'_>) -> Result<bool> {
         let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-        for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
+        for (page, offset) in
+            bytes.chunks(filter::FILTER_PAGE_BYTES).zip((meta.section.offset..).step_by(filter::FILTER_PAGE_BYTES))
         {
-            self.check_filter_unit(offset, unit)?;
+            self.check_filter_page(offset, page)?;
         }
         Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
     }

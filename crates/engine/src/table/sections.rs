@@ -1,32 +1,32 @@
-//! What every table and index file holds behind its blocks and layers: counts, filter, tail.
+//! The sections that table and index files have in common behind blocks and layers: counts, filter, tail.
 
 use super::counts;
 use super::filter::{FilterBuilder, hash_key};
-use super::format::{self, FilterMeta, Meta, Section};
-use super::output::Output;
+use super::format::{self, FilterMeta, Section, TableMeta};
+use super::output::PublishedFile;
 use crate::block::checksum;
 use crate::error::Result;
 
-/// A filter that grows block by block, if there is to be one.
+/// Builds the filter block by block, if there is to be one.
 #[derive(Debug)]
-pub(super) struct FilterUnits {
+pub(super) struct FilterWriter {
     builder: Option<FilterBuilder>,
-    units: Vec<Vec<u8>>,
+    pages: Vec<Vec<u8>>,
 }
 
-impl FilterUnits {
+impl FilterWriter {
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for an impossible number of bits.
+    /// [`crate::Error::InvalidArgument`] for an invalid number of bits.
     pub(super) fn new(bits_per_key: Option<u32>) -> Result<Self> {
-        Ok(Self { builder: bits_per_key.map(FilterBuilder::new).transpose()?, units: Vec::new() })
+        Ok(Self { builder: bits_per_key.map(FilterBuilder::new).transpose()?, pages: Vec::new() })
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory use in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.units.iter().map(|unit| unit.capacity() as u64).sum()
+        self.pages.iter().map(|page| page.capacity() as u64).sum()
     }
 
-    /// Takes a key of the present block.
+    /// Adds a key of the current block.
     pub(super) fn add(&mut self, key: &[u8]) {
         if let Some(builder) = &mut self.builder {
             builder.add(hash_key(key));
@@ -34,30 +34,30 @@ impl FilterUnits {
     }
 
     pub(super) fn end_block(&mut self) -> Result<()> {
-        let Self { builder: Some(builder), units } = self else { return Ok(()) };
-        builder.end_block(&mut |unit| keep(units, unit))
+        let Self { builder: Some(builder), pages } = self else { return Ok(()) };
+        builder.end_block(&mut |page| keep(pages, page))
     }
 
-    pub(super) fn write(&mut self, out: &mut Output) -> Result<Option<FilterMeta>> {
-        let (Some(builder), units) = (self.builder.take(), &mut self.units) else { return Ok(None) };
-        let Some(layout) = builder.finish(&mut |unit| keep(units, unit))? else { return Ok(None) };
+    pub(super) fn write(&mut self, out: &mut PublishedFile) -> Result<Option<FilterMeta>> {
+        let (Some(builder), pages) = (self.builder.take(), &mut self.pages) else { return Ok(None) };
+        let Some(layout) = builder.finish(&mut |page| keep(pages, page))? else { return Ok(None) };
         let offset = out.offset();
-        for mut unit in std::mem::take(units) {
-            checksum::seal(out.file_id, out.offset(), &mut unit);
-            out.put(&unit)?;
+        for mut page in std::mem::take(pages) {
+            checksum::seal(out.file_id, out.offset(), &mut page);
+            out.put(&page)?;
         }
         let section = Section { offset, bytes: out.offset() - offset };
         Ok(Some(FilterMeta { section, layout }))
     }
 }
 
-fn keep(units: &mut Vec<Vec<u8>>, unit: &[u8]) -> Result<()> {
-    units.push(unit.to_vec());
+fn keep(pages: &mut Vec<Vec<u8>>, page: &[u8]) -> Result<()> {
+    pages.push(page.to_vec());
     Ok(())
 }
 
-/// Writes the records of each block; nothing where one number says it all.
-pub(super) fn write_counts(out: &mut Output, counts: &[u32]) -> Result<Section> {
+/// Writes the record counts of the blocks; nothing if all blocks have the same count.
+pub(super) fn write_counts(out: &mut PublishedFile, counts: &[u32]) -> Result<Section> {
     let offset = out.offset();
     if counts.is_empty() || counts::even_count(counts).is_some() {
         return Ok(Section { offset, bytes: 0 });
@@ -67,8 +67,8 @@ pub(super) fn write_counts(out: &mut Output, counts: &[u32]) -> Result<Section> 
     Ok(Section { offset, bytes: bytes.len() as u64 })
 }
 
-/// Writes the tail so that the file's length tells its size.
-pub(super) fn write_tail(out: &mut Output, root: &[u8], locations: &[u8], meta: &Meta) -> Result<()> {
+/// Writes the tail, with padding so that the file's length encodes its size.
+pub(super) fn write_tail(out: &mut PublishedFile, root: &[u8], locations: &[u8], meta: &TableMeta) -> Result<()> {
     let tail_bytes = format::tail_bytes(root, locations, meta);
     out.zeros(format::padding(out.offset(), tail_bytes))?;
     let tail = format::encode_tail(out.file_id, out.offset(), root, locations, meta);

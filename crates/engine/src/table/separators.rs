@@ -1,40 +1,42 @@
-//! The exact separators of a table, decoded into a flat array: from a key to its block within a few cache lines.
+//! Resident separators: the exact separators of a table, decoded into a flat array that leads from a key to its block
+//! within a few cache lines.
 //!
 //! ```text
 //! separator of a block:  | prefix of all | eight bytes, as a number | rest |
 //! buckets:               equal stretches of numbers; for each, how many separators lie before it
 //! ```
 //!
-//! Only the numbers are kept. A key's own number chooses a bucket by a shift, and the few separators of the bucket are bisected. The
-//! stored index stays the proof: where a number ties with a separator that it does not represent whole, the stored form is asked.
+//! Only the numbers are kept. A shift of a key's number chooses a bucket, and the few separators in the bucket are
+//! bisected. If a number ties with a separator that it does not represent completely, the stored index is searched
+//! instead.
 
 use ogive_model::coded::{Separator, common_prefix, visit_separators};
 
-/// Where a key is to be looked for.
+/// The predicted place of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spot {
+pub(super) struct PredictedRecord {
     pub(super) block: u64,
-    /// How far into the block, from 0 to 1, if keys are spread evenly between its separators.
+    /// Position in the block, from 0 to 1, if keys are spread evenly between its separators.
     pub(super) share: f32,
 }
 
 /// The separators of blocks 1, 2, ...
 #[derive(Debug)]
-pub(super) struct Separators {
+pub(super) struct ResidentSeparators {
     prefix: Vec<u8>,
     numbers: Vec<u64>,
-    /// `buckets[i]`: separators whose bucket is less than `i`.
+    /// `buckets[i]`: number of separators whose bucket is less than `i`.
     buckets: Vec<u32>,
     shift: u32,
-    /// Whether a number is all that a separator has behind the prefix.
+    /// Whether every separator consists of the prefix and one number.
     whole: bool,
-    /// Length of the longest separator that is compared whole.
+    /// Length of the longest separator that is compared in full.
     longest: usize,
 }
 
-/// The eight bytes of a key from `from` on, filled up with zeros, as a number.
+/// The eight bytes of a key from `from` on, padded with zeros, as a number.
 #[inline]
-pub(crate) fn number_at(key: &[u8], from: usize) -> u64 {
+pub(crate) fn key_prefix_at(key: &[u8], from: usize) -> u64 {
     let rest = key.get(from..).unwrap_or_default();
     match rest.first_chunk() {
         Some(word) => u64::from_be_bytes(*word),
@@ -46,7 +48,7 @@ pub(crate) fn number_at(key: &[u8], from: usize) -> u64 {
     }
 }
 
-/// The bytes of a separator: prefix, and number.
+/// The bytes of a separator: prefix and number.
 fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a [u8]) {
     match *separator {
         Separator::Whole(bytes) => (bytes, &[]),
@@ -58,8 +60,8 @@ fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a
     }
 }
 
-/// Whether the separators of a root of coded strings ascend: a repeat of one key may have the same one again, and nothing but the first
-/// child begins with the empty string. A root that cannot be read is another matter.
+/// Whether the separators of a root of coded strings ascend. A repeated key may repeat its separator, and only the
+/// first child begins with the empty string. A root that cannot be decoded is handled elsewhere.
 pub(super) fn ascend(root: &[u8], groups: usize) -> bool {
     let (mut before, mut ascends) = (Vec::new(), true);
     visit_separators(root, groups, |child, separator| {
@@ -74,8 +76,8 @@ pub(super) fn ascend(root: &[u8], groups: usize) -> bool {
     ascends
 }
 
-impl Separators {
-    /// Decodes a root of coded strings over `blocks` blocks; `None` where it is malformed or of no use.
+impl ResidentSeparators {
+    /// Decodes a root of coded strings over `blocks` blocks; `None` if it is malformed or not suited.
     pub(super) fn decode(root: &[u8], groups: usize, blocks: u64) -> Option<Self> {
         let count = usize::try_from(blocks.checked_sub(1)?).ok()?;
         let mut prefix: Option<Vec<u8>> = None;
@@ -143,24 +145,24 @@ impl Separators {
         self
     }
 
-    /// Bytes in memory.
+    /// Memory use in bytes.
     pub(super) fn bytes(&self) -> u64 {
         (self.numbers.len() * 8 + self.buckets.len() * 4 + self.prefix.len()) as u64
     }
 
-    /// The block that holds a key if it is present; `None` where the stored separators must be asked.
+    /// The block that holds a key if it is present; `None` if the stored separators must be searched.
     #[inline]
-    pub(super) fn find(&self, key: &[u8]) -> Option<Spot> {
+    pub(super) fn find(&self, key: &[u8]) -> Option<PredictedRecord> {
         let last = self.numbers.len() as u64;
         match key.get(..self.prefix.len()).unwrap_or(key).cmp(&self.prefix) {
-            std::cmp::Ordering::Less => return Some(Spot { block: 0, share: 1.0 }),
-            std::cmp::Ordering::Greater => return Some(Spot { block: last, share: 1.0 }),
+            std::cmp::Ordering::Less => return Some(PredictedRecord { block: 0, share: 1.0 }),
+            std::cmp::Ordering::Greater => return Some(PredictedRecord { block: last, share: 1.0 }),
             std::cmp::Ordering::Equal => {}
         }
-        let x = number_at(key, self.prefix.len());
-        let Some(&first) = self.numbers.first() else { return Some(Spot { block: 0, share: 0.5 }) };
+        let x = key_prefix_at(key, self.prefix.len());
+        let Some(&first) = self.numbers.first() else { return Some(PredictedRecord { block: 0, share: 0.5 }) };
         if x < first {
-            return Some(Spot { block: 0, share: 0.5 });
+            return Some(PredictedRecord { block: 0, share: 0.5 });
         }
         let bucket = (((x - first) >> self.shift) as usize).min(self.buckets.len() - 2);
         let (begin, end) = (self.buckets[bucket] as usize, self.buckets[bucket + 1] as usize);
@@ -173,7 +175,7 @@ impl Separators {
             Some(&high) => (x - low) as f32 / (high - low) as f32,
             None => 0.5,
         };
-        Some(Spot { block: block as u64, share })
+        Some(PredictedRecord { block: block as u64, share })
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
         let layer = StringLayer::from_separators(separators);
         let mut root = Vec::new();
         layer.encode(0..layer.groups(), &mut root);
-        let flat = Separators::decode(&root, layer.groups(), separators.len() as u64).unwrap();
+        let flat = ResidentSeparators::decode(&root, layer.groups(), separators.len() as u64).unwrap();
         for key in keys {
             if let Some(spot) = flat.find(key) {
                 assert_eq!(Some(spot.block), search_strings(&root, layer.groups(), key), "{key:?} in {separators:?}");
@@ -213,7 +215,7 @@ mod tests {
 
         #[test]
         fn a_forged_root_is_refused_or_answers(root: Vec<u8>, groups in 0_usize..5, blocks in 0_u64..9, key: Vec<u8>) {
-            if let Some(flat) = Separators::decode(&root, groups, blocks) {
+            if let Some(flat) = ResidentSeparators::decode(&root, groups, blocks) {
                 prop_assert!(flat.find(&key).is_none_or(|spot| spot.block < blocks));
             }
         }

@@ -1,6 +1,6 @@
-//! The writer for records that come in any order: an external sort in front of the sorted writer.
+//! The table writer for unsorted input: an external sort in front of the sorted writer.
 
-use super::block::{TAG_BYTES, Tag};
+use super::block::{VERSION_TAG_BYTES, VersionTag};
 use super::options::WriteOptions;
 use super::report::TableReport;
 use super::sort::{Sorter, remove_leftovers};
@@ -11,17 +11,17 @@ use crate::io::Storage;
 use std::io::Read;
 use std::sync::Arc;
 
-/// In front of a sorted value that is the value itself.
-const INLINE: u8 = 0;
-/// In front of a sorted value that is the place of one.
-const APART: u8 = 1;
+/// Prefix of a sorted value that is stored inline.
+const VALUE_INLINE: u8 = 0;
+/// Prefix of a sorted value that is a pointer to a separately stored one.
+const VALUE_SEPARATE: u8 = 1;
 
-/// Writes a table from records in any order; those of equal keys keep the order in which they came.
+/// Writes a table from records in any order. Records with equal keys keep the order in which they were appended.
 ///
-/// Records collect in a buffer, and in temporary files beside the table when it is full ([`super::sort`]). Values too long
-/// for a block go to the table's file at once, so that they are neither held nor sorted, only their places are.
+/// Records are collected in a buffer, and in temporary files next to the table when it is full ([`super::sort`]).
+/// Values too long for a block are written to the table's file at once; only their locations are sorted.
 ///
-/// Memory: the budget for the sort, about 16 MiB for the writer, and a few bytes for each block.
+/// Memory use: the sort budget, about 16 MiB for the writer, and a few bytes for each block.
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
@@ -43,65 +43,66 @@ const APART: u8 = 1;
 pub struct SortingWriter {
     writer: TableWriter,
     sorter: Sorter,
-    order: Order,
+    order: SortLayout,
     records: u64,
-    /// Sort key and sorted value of the record at hand.
+    /// Sort key and sorted value of the current record.
     scratch: (Vec<u8>, Vec<u8>),
 }
 
-/// How records are put before the sorter.
+/// The form in which records are passed to the sorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// As they are: their values have one width, and lie in blocks.
+enum SortLayout {
+    /// As they are: values have a fixed width and are stored in blocks.
     Plain,
-    /// With a byte before the value that says where it lies.
+    /// With a byte before the value that says where the value is stored.
     Placed,
-    /// By key and then by suffix: the sort key is both of them.
+    /// By key, then by sequence number: the sort key consists of both.
     Tagged,
 }
 
 impl SortingWriter {
-    /// Begins a table named `name`; temporary files of the sort stand beside it under names that begin with `name`. What
-    /// killed writers of that name left is removed, so that one writer of a name may work at a time.
+    /// Creates a table named `name`. Temporary files of the sort are stored next to it, under names that begin with
+    /// `name`. Leftovers of killed writers of that name are removed, so only one writer of a name may be active at a
+    /// time.
     ///
-    /// `budget_bytes` bounds the memory of the sort; it is at least
+    /// `budget_bytes` limits the memory of the sort, and is at least
     /// [`SORT_BUDGET_BYTES_MIN`](super::sort::SORT_BUDGET_BYTES_MIN).
     ///
     /// # Errors
     /// As [`TableWriter::create`]; [`Error::InvalidArgument`] for a budget that is too small.
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions, budget_bytes: u64) -> Result<Self> {
         let sorter = Sorter::new(storage.clone(), budget_bytes, name)?;
-        let tagged = options.tagged;
+        let versioned = options.versioned;
         let writer = TableWriter::create(storage.clone(), name, options)?;
-        // Only now is it known that the name may be written.
+        // Only now is it certain that the name may be written.
         remove_leftovers(&*storage, name)?;
         let order = match () {
-            () if tagged => Order::Tagged,
-            () if writer.takes_streams() => Order::Placed,
-            () => Order::Plain,
+            () if versioned => SortLayout::Tagged,
+            () if writer.takes_streams() => SortLayout::Placed,
+            () => SortLayout::Plain,
         };
         Ok(Self { writer, sorter, order, records: 0, scratch: Default::default() })
     }
 
-    /// Takes a record.
+    /// Appends a record.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; [`Error::ValueTooLarge`] for a record that lies in a block and takes more than a quarter of the budget,
-    /// which changes nothing; and whatever the storage reports, which ends the sort.
+    /// [`Error::KeyLength`]; [`Error::ValueTooLarge`] for a record that must be stored in a block and takes more than a
+    /// quarter of the budget, which leaves the writer usable; storage errors, which end the sort.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.writer.check_shape(self.records, key, value.len() as u64)?;
-        if self.writer.keeps_apart(value.len()) {
-            return self.append_apart(key, &mut &value[..]);
+        if self.writer.stores_separately(value.len()) {
+            return self.append_separate_value(key, &mut &value[..]);
         }
         match self.order {
-            Order::Plain => self.sorter.push(key, value)?,
-            Order::Placed => self.push_placed(key, INLINE, value)?,
-            Order::Tagged => {
+            SortLayout::Plain => self.sorter.push(key, value)?,
+            SortLayout::Placed => self.push_placed(key, VALUE_INLINE, value)?,
+            SortLayout::Tagged => {
                 let (sort_key, _) = &mut self.scratch;
                 sort_key.clear();
                 push_escaped(sort_key, key);
-                let Some(tag) = value.first_chunk::<TAG_BYTES>() else {
-                    let refused = "values of a table with tags begin with a tag and a suffix";
+                let Some(tag) = value.first_chunk::<VERSION_TAG_BYTES>() else {
+                    let refused = "values of a versioned table begin with a kind byte and a sequence number";
                     return Err(Error::InvalidArgument(refused.into()));
                 };
                 sort_key.extend_from_slice(&tag[1..]);
@@ -112,52 +113,52 @@ impl SortingWriter {
         Ok(())
     }
 
-    /// Takes a record whose value is read from a stream to its end, up to 1 GiB.
+    /// Appends a record whose value is read from a stream to its end, up to 1 GiB.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or tagged records.
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or versioned records.
     pub fn append_stream(&mut self, key: &[u8], value: &mut dyn Read) -> Result<()> {
         if !self.writer.takes_streams() {
             return Err(Error::InvalidArgument(
-                "values of fixed width, or with tags, are not streamed; use append".into(),
+                "values of fixed width or with versions cannot be streamed; use `append`".into(),
             ));
         }
         self.writer.check_shape(self.records, key, 0)?;
-        self.append_apart(key, value)
+        self.append_separate_value(key, value)
     }
 
-    /// Takes a record with a tag byte and a suffix; records of one key are ordered by suffix, largest first.
+    /// Appends a version of a record; the versions of one key are ordered by sequence number, largest first.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that was not created with `tagged`.
-    pub fn append_tagged(&mut self, key: &[u8], tag: u8, suffix: u64, value: &[u8]) -> Result<()> {
-        if self.order != Order::Tagged {
-            return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that is not versioned.
+    pub fn append_version(&mut self, key: &[u8], tag: u8, sequence: u64, value: &[u8]) -> Result<()> {
+        if self.order != SortLayout::Tagged {
+            return Err(Error::InvalidArgument("this table is not versioned; create it with `versioned`".into()));
         }
-        self.append(key, &[&Tag { kind: tag, suffix }.to_bytes()[..], value].concat())
+        self.append(key, &[&VersionTag { kind: tag, sequence }.to_bytes()[..], value].concat())
     }
 
-    /// Records taken so far.
+    /// Number of records appended so far.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.records
     }
 
-    /// Whether no record was taken.
+    /// Whether no record was appended.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records == 0
     }
 
-    /// Key and value of a record that lies in a block together may have about so many bytes: a quarter of the budget.
+    /// Approximate limit for key and value together of a record stored in a block: a quarter of the budget.
     #[must_use]
     pub fn record_bytes_max(&self) -> u64 {
         self.sorter.record_bytes_max()
     }
 
-    fn append_apart(&mut self, key: &[u8], value: &mut dyn Read) -> Result<()> {
-        let pointer = self.writer.write_apart(value)?;
-        self.push_placed(key, APART, &pointer.encode())?;
+    fn append_separate_value(&mut self, key: &[u8], value: &mut dyn Read) -> Result<()> {
+        let pointer = self.writer.write_separate_value(value)?;
+        self.push_placed(key, VALUE_SEPARATE, &pointer.encode())?;
         self.records += 1;
         Ok(())
     }
@@ -170,27 +171,28 @@ impl SortingWriter {
         self.sorter.push(key, placed)
     }
 
-    /// Sorts what came, and writes the table.
+    /// Sorts the records and writes the table.
     ///
     /// # Errors
-    /// Whatever the storage reports; then nothing is left under the name, and no temporary file.
+    /// Storage errors; in that case neither a file under the name nor a temporary file is left.
     pub fn finish(self) -> Result<TableReport> {
         let Self { mut writer, sorter, order, records, scratch: (mut key, _) } = self;
         writer.expect(records);
         writer.align_behind_value()?;
         let mut sorted = sorter.finish()?;
         while let Some((sort_key, sorted_value)) = sorted.next_record()? {
-            let malformed = || Error::damaged(writer.path(), 0, "a sorted record is not what was given to the sort");
+            let malformed =
+                || Error::damaged(writer.path(), 0, "a sorted record differs from the record given to the sort");
             match order {
-                Order::Plain => writer.append(sort_key, sorted_value)?,
-                Order::Tagged => {
+                SortLayout::Plain => writer.append(sort_key, sorted_value)?,
+                SortLayout::Tagged => {
                     unescape(sort_key, &mut key).ok_or_else(malformed)?;
                     writer.append(&key, sorted_value)?;
                 }
-                Order::Placed => match sorted_value.split_first().ok_or_else(malformed)? {
-                    (&APART, pointer) => {
+                SortLayout::Placed => match sorted_value.split_first().ok_or_else(malformed)? {
+                    (&VALUE_SEPARATE, pointer) => {
                         let pointer = ValuePointer::decode(pointer).ok_or_else(malformed)?;
-                        writer.append_apart(sort_key, pointer)?;
+                        writer.append_separate_value(sort_key, pointer)?;
                     }
                     (_, value) => writer.append(sort_key, value)?,
                 },
@@ -201,7 +203,8 @@ impl SortingWriter {
     }
 }
 
-/// Appends a key so that what follows it does not disturb the order: zero bytes become 0 1, and 0 0 ends the key.
+/// Appends a key in an escaped form that keeps the order when more data follows: a zero byte becomes 0 1, and 0 0 ends
+/// the key.
 fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
     for &byte in key {
         out.push(byte);
@@ -212,7 +215,7 @@ fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// The key that [`push_escaped`] put before a suffix.
+/// Decodes the key that [`push_escaped`] wrote.
 fn unescape(sort_key: &[u8], key: &mut Vec<u8>) -> Option<()> {
     key.clear();
     let mut rest = sort_key;

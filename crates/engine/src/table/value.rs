@@ -1,16 +1,16 @@
 //! Long values: runs of checksummed chunks, written and read as streams.
 //!
-//! A value that does not fit a data block lies elsewhere in the file, as consecutive *chunks* of 64 KiB, the last one
-//! shorter. The record in the data block holds a [`ValuePointer`] in its place.
+//! A value that does not fit a data block is stored elsewhere in the file, as consecutive *chunks* of 64 KiB, the last
+//! one shorter. The record in the data block holds a [`ValuePointer`] instead.
 //!
 //! ```text
 //! offset                 + 64 KiB               + 128 KiB
 //! | 65,532 bytes | CRC   | 65,532 bytes | CRC   | rest | CRC |
 //! ```
 //!
-//! Each CRC is that of [`checksum`](crate::block::checksum): it covers the chunk's bytes, the file, and the chunk's
-//! offset. A reader holds one chunk at a time, whatever the length of the value. That the value has the length that the
-//! pointer states is held by the checksum of the data block with the pointer in it.
+//! Each CRC is that of [`checksum`](crate::block::checksum): it covers the chunk's bytes, the file identity, and the
+//! chunk's offset. A reader holds one chunk at a time, however long the value is. The value's length is protected by
+//! the checksum of the data block that holds the pointer.
 
 use crate::block::checksum::{CHECKSUM_BYTES, check, seal};
 use crate::block::stream::{self, ChunkReader, ChunkSource, fill_chunk};
@@ -20,14 +20,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Stored size of a full chunk in bytes, its checksum included.
+/// Stored size of a full chunk in bytes, checksum included.
 pub const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of the value in a full chunk.
 pub const CHUNK_PAYLOAD_BYTES: usize = CHUNK_BYTES - CHECKSUM_BYTES;
-/// The longest value that the format takes, in bytes: 1 GiB.
-pub const MAX_VALUE_BYTES: u64 = stream::MAX_VALUE_BYTES;
+/// Longest value that the format allows, in bytes: 1 GiB.
+pub const VALUE_BYTES_MAX: u64 = stream::VALUE_BYTES_MAX;
 
-/// Where a long value lies.
+/// The location of a long value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValuePointer {
     /// Offset of its first chunk in the file, in bytes.
@@ -49,7 +49,7 @@ impl ValuePointer {
         bytes
     }
 
-    /// Takes a stored pointer apart. `None` when `bytes` are not 16; the values are checked by [`ValueReader::new`].
+    /// Decodes a stored pointer. `None` if `bytes` are not 16; the values are checked by [`ValueReader::new`].
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (offset, length) = bytes.split_first_chunk::<8>()?;
@@ -57,7 +57,7 @@ impl ValuePointer {
         Some(Self { offset: u64::from_le_bytes(*offset), length: u64::from_le_bytes(*length) })
     }
 
-    /// Bytes that the value takes in the file, checksums included.
+    /// Stored size of the value in bytes, checksums included.
     #[must_use]
     pub fn stored_bytes(self) -> u64 {
         let checksums = self.length.div_ceil(CHUNK_PAYLOAD_BYTES as u64).saturating_mul(CHECKSUM_BYTES as u64);
@@ -65,10 +65,10 @@ impl ValuePointer {
     }
 }
 
-/// Where a [`ValueWriter`] puts its chunks: it appends the bytes to the file.
-pub type Sink<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
+/// The output of a [`ValueWriter`]: appends bytes to the file.
+pub type ValueSink<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
 
-/// Writes values as chunks; it holds one chunk and serves any number of values.
+/// Writes values as chunks; holds one chunk, and serves any number of values.
 #[derive(Debug)]
 pub struct ValueWriter {
     file_id: u64,
@@ -77,37 +77,42 @@ pub struct ValueWriter {
 }
 
 impl ValueWriter {
-    /// A writer for the file `file_id`; `path` is for messages.
+    /// Creates a writer for the file `file_id`; `path` is for messages.
     #[must_use]
     pub fn new(file_id: u64, path: impl Into<PathBuf>) -> Self {
         Self { file_id, path: path.into(), chunk: Vec::new() }
     }
 
-    /// Writes `value` to `sink`, whose next byte lies at `offset` of the file. It takes
+    /// Writes `value` to `sink`, whose next byte is at `offset` of the file. The value takes
     /// [`ValuePointer::stored_bytes`] there.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] before anything is written; and those of the sink.
-    pub fn write(&mut self, offset: u64, value: &[u8], sink: &mut Sink<'_>) -> Result<ValuePointer> {
-        if value.len() as u64 > MAX_VALUE_BYTES {
+    /// [`Error::ValueTooLarge`] before anything is written; errors of the sink.
+    pub fn write(&mut self, offset: u64, value: &[u8], sink: &mut ValueSink<'_>) -> Result<ValuePointer> {
+        if value.len() as u64 > VALUE_BYTES_MAX {
             return Err(self.too_large(value.len() as u64));
         }
         self.write_stream(offset, &mut &value[..], sink)
     }
 
-    /// Writes all of `source` to `sink`, whose next byte lies at `offset` of the file.
+    /// Writes all of `source` to `sink`, whose next byte is at `offset` of the file.
     ///
     /// # Errors
-    /// [`Error::Io`] when the source fails, [`Error::ValueTooLarge`] when it gives more than [`MAX_VALUE_BYTES`], and
-    /// those of the sink. Chunks may have been written then: the file holds bytes that no pointer leads to.
-    pub fn write_stream(&mut self, offset: u64, source: &mut dyn Read, sink: &mut Sink<'_>) -> Result<ValuePointer> {
+    /// [`Error::Io`] if the source fails, [`Error::ValueTooLarge`] if it yields more than [`VALUE_BYTES_MAX`], and
+    /// errors of the sink. Chunks may have been written by then: bytes of the file to which no pointer leads.
+    pub fn write_stream(
+        &mut self,
+        offset: u64,
+        source: &mut dyn Read,
+        sink: &mut ValueSink<'_>,
+    ) -> Result<ValuePointer> {
         let mut pointer = ValuePointer { offset, length: 0 };
         loop {
             let payload_bytes = self.fill(source)?;
             if payload_bytes == 0 {
                 return Ok(pointer);
             }
-            if pointer.length + payload_bytes as u64 > MAX_VALUE_BYTES {
+            if pointer.length + payload_bytes as u64 > VALUE_BYTES_MAX {
                 return Err(self.too_large(pointer.length + payload_bytes as u64));
             }
             seal(self.file_id, offset + pointer.stored_bytes(), &mut self.chunk);
@@ -119,7 +124,7 @@ impl ValueWriter {
         }
     }
 
-    /// Fills the chunk from the source and leaves room for its checksum; returns how many bytes came.
+    /// Fills the chunk from the source, leaving room for its checksum; returns the number of bytes read.
     fn fill(&mut self, source: &mut dyn Read) -> Result<usize> {
         fill_chunk(source, &mut self.chunk, CHUNK_PAYLOAD_BYTES, &self.path)?;
         let payload_bytes = self.chunk.len();
@@ -128,27 +133,27 @@ impl ValueWriter {
     }
 
     fn too_large(&self, length: u64) -> Error {
-        Error::ValueTooLarge { path: self.path.clone(), length, limit: MAX_VALUE_BYTES }
+        Error::ValueTooLarge { path: self.path.clone(), length, limit: VALUE_BYTES_MAX }
     }
 }
 
 /// Reads one long value as a stream, one checked chunk at a time.
 ///
-/// Through [`Read`] its errors come as [`io::Error`]s that hold the engine's own; [`ValueReader::next_chunk`] gives
-/// these directly. After an error every further call is an error: a damaged value never looks like a short one.
+/// Errors returned by [`Read`] are [`io::Error`]s that contain the engine's own; [`ValueReader::next_chunk`] returns
+/// these directly. After an error every further call fails, so a damaged value never looks like a short one.
 #[derive(Debug)]
 pub struct ValueReader {
-    chunks: ChunkReader<Chunks>,
+    chunks: ChunkReader<TableChunks>,
 }
 
 impl ValueReader {
-    /// A reader of the value at `pointer`; it reads nothing yet.
+    /// Creates a reader of the value at `pointer`, without reading yet.
     ///
     /// # Errors
-    /// [`Error::Damaged`] when the pointer leads past the end of the file, or states a length that no value has.
+    /// [`Error::Damaged`] if the pointer leads past the end of the file, or states a length that no value has.
     pub fn new(file: Arc<dyn ReadableFile>, file_id: u64, pointer: ValuePointer) -> Result<Self> {
         let end = pointer.offset.checked_add(pointer.stored_bytes());
-        if pointer.length > MAX_VALUE_BYTES || end.is_none_or(|end| end > file.len()) {
+        if pointer.length > VALUE_BYTES_MAX || end.is_none_or(|end| end > file.len()) {
             let detail = format!(
                 "a value of {} bytes is said to lie here, and the file ends at byte {}",
                 pointer.length,
@@ -156,13 +161,13 @@ impl ValueReader {
             );
             return Err(Error::damaged(file.path(), pointer.offset, detail));
         }
-        Ok(Self { chunks: ChunkReader::new(Chunks { file, file_id, pointer }) })
+        Ok(Self { chunks: ChunkReader::new(TableChunks { file, file_id, pointer }) })
     }
 
-    /// A reader of a value that is in memory already.
+    /// A reader of a value that is already in memory.
     pub(super) fn of_bytes(file: Arc<dyn ReadableFile>, value: Vec<u8>) -> Self {
         let pointer = ValuePointer { offset: 0, length: value.len() as u64 };
-        Self { chunks: ChunkReader::of_bytes(Chunks { file, file_id: 0, pointer }, value) }
+        Self { chunks: ChunkReader::of_bytes(TableChunks { file, file_id: 0, pointer }, value) }
     }
 
     /// Length of the whole value in bytes.
@@ -177,18 +182,18 @@ impl ValueReader {
         self.len() == 0
     }
 
-    /// The bytes that come next, at most one chunk of them; `None` at the end of the value.
+    /// The next bytes, at most one chunk; `None` at the end of the value.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a chunk whose checksum does not hold, and those of the file.
+    /// [`Error::Damaged`] for a chunk with a wrong checksum; errors of the file.
     pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         self.chunks.next_chunk()
     }
 
-    /// What has not been read yet, as one piece of memory.
+    /// Reads the rest of the value into one buffer.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] when that is more than `limit_bytes`, before anything is allocated or read; and those of
+    /// [`Error::ValueTooLarge`] if that is more than `limit_bytes`, before anything is allocated or read; errors of
     /// [`ValueReader::next_chunk`].
     pub fn read_to_vec(self, limit_bytes: u64) -> Result<Vec<u8>> {
         self.chunks.read_to_vec(limit_bytes)
@@ -203,20 +208,20 @@ impl Read for ValueReader {
 
 /// The chunks of one value of a table.
 #[derive(Debug)]
-struct Chunks {
+struct TableChunks {
     file: Arc<dyn ReadableFile>,
     file_id: u64,
     pointer: ValuePointer,
 }
 
-impl Chunks {
-    /// Where the chunk after the `read_bytes` lies. All chunks before it are full ones.
+impl TableChunks {
+    /// The offset of the chunk after the first `read_bytes`. All chunks before it are full.
     fn chunk_offset(&self, read_bytes: u64) -> u64 {
         self.pointer.offset + read_bytes / CHUNK_PAYLOAD_BYTES as u64 * CHUNK_BYTES as u64
     }
 }
 
-impl ChunkSource for Chunks {
+impl ChunkSource for TableChunks {
     fn length(&self) -> u64 {
         self.pointer.length
     }
@@ -227,7 +232,7 @@ impl ChunkSource for Chunks {
         chunk.resize(payload_bytes + CHECKSUM_BYTES, 0);
         self.file.read(ReadRequest { offset, buffer: chunk, purpose: Purpose::Value })?;
         if !check(self.file_id, offset, chunk) {
-            let detail = "the checksum of a chunk of a long value does not hold";
+            let detail = "the checksum of a chunk of a long value does not match";
             return Err(Error::damaged(self.file.path(), offset, detail));
         }
         chunk.truncate(payload_bytes);
@@ -248,7 +253,7 @@ mod tests {
 
     const FILE_ID: u64 = 99;
 
-    /// A file in memory that notes the longest read.
+    /// A file in memory that records the longest read.
     #[derive(Debug, Default)]
     struct Bytes {
         content: Vec<u8>,
@@ -300,7 +305,7 @@ mod tests {
     }
 
     fn read(content: Vec<u8>, pointer: ValuePointer) -> Result<Vec<u8>> {
-        ValueReader::new(file(content), FILE_ID, pointer)?.read_to_vec(MAX_VALUE_BYTES)
+        ValueReader::new(file(content), FILE_ID, pointer)?.read_to_vec(VALUE_BYTES_MAX)
     }
 
     #[test]
@@ -369,9 +374,9 @@ mod tests {
             written += bytes.len() as u64;
             Ok(())
         };
-        let refused = writer.write_stream(0, &mut io::repeat(1).take(MAX_VALUE_BYTES + 1), &mut sink);
-        assert!(matches!(refused, Err(Error::ValueTooLarge { limit: MAX_VALUE_BYTES, .. })));
-        assert!(written <= MAX_VALUE_BYTES + (1 << 20));
+        let refused = writer.write_stream(0, &mut io::repeat(1).take(VALUE_BYTES_MAX + 1), &mut sink);
+        assert!(matches!(refused, Err(Error::ValueTooLarge { limit: VALUE_BYTES_MAX, .. })));
+        assert!(written <= VALUE_BYTES_MAX + (1 << 20));
         assert!(writer.chunk.capacity() <= 2 * CHUNK_BYTES, "the writer holds {} bytes", writer.chunk.capacity());
     }
 
@@ -431,8 +436,8 @@ mod tests {
             ValuePointer { offset: u64::MAX, length: 0 },
             ValuePointer { offset: 0, length: u64::MAX },
             ValuePointer { offset: u64::MAX, length: u64::MAX },
-            ValuePointer { offset: 0, length: MAX_VALUE_BYTES + 1 },
-            ValuePointer { offset: 0, length: MAX_VALUE_BYTES },
+            ValuePointer { offset: 0, length: VALUE_BYTES_MAX + 1 },
+            ValuePointer { offset: 0, length: VALUE_BYTES_MAX },
         ];
         for pointer in bad {
             let refused = ValueReader::new(file(content.clone()), FILE_ID, pointer);
@@ -456,8 +461,8 @@ mod tests {
             }
         }
         let at = |length| ValueReader::new(Arc::new(Huge), FILE_ID, ValuePointer { offset: 0, length });
-        assert!(at(MAX_VALUE_BYTES).is_ok());
-        assert!(matches!(at(MAX_VALUE_BYTES + 1), Err(Error::Damaged { .. })));
+        assert!(at(VALUE_BYTES_MAX).is_ok());
+        assert!(matches!(at(VALUE_BYTES_MAX + 1), Err(Error::Damaged { .. })));
     }
 
     #[test]

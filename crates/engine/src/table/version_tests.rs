@@ -1,6 +1,7 @@
-//! Look-ups of versions, and cursors, against a map. Goal: whatever the keys, the lengths, the versions and the layout of blocks, every
-//! path finds what a sorted map finds, and a cursor stands where a position in that map stands. Method: tables of generated records in
-//! several shapes; every key, its neighbours and absent ones, at every sequence of interest; random walks of a cursor.
+//! Tests of version lookups and cursors against a sorted map. Goal: every search path finds what the map finds, and a
+//! cursor stands where a position in the map stands, for all keys, lengths, versions and block layouts. Method:
+//! generated tables of several shapes; every key, its neighbours and absent keys, at every sequence number of interest;
+//! random walks of a cursor.
 
 use super::*;
 use crate::block::Compression;
@@ -28,30 +29,30 @@ fn options() -> WriteOptions {
         block_bytes: Some(512),
         design: DesignRequest::Coded,
         filter_bits_per_key: Some(10),
-        tagged: true,
+        versioned: true,
         ..WriteOptions::default()
     }
 }
 
 fn write(storage: &Arc<MemoryStorage>, model: &Model, options: WriteOptions) {
-    let tagged = options.tagged;
+    let versioned = options.versioned;
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for ((key, Reverse(sequence)), (tag, value)) in model {
-        match tagged {
-            true => writer.append_tagged(key, *tag, *sequence, value).unwrap(),
+        match versioned {
+            true => writer.append_version(key, *tag, *sequence, value).unwrap(),
             false => writer.append(key, value).unwrap(),
         }
     }
     writer.finish().unwrap();
 }
 
-fn open(storage: &Arc<MemoryStorage>, cache: BlockCache, untagged: (u8, u64)) -> Table {
+fn open(storage: &Arc<MemoryStorage>, cache: BlockCache, unversioned: (u8, u64)) -> Table {
     let cache = Arc::new(cache);
     let options = SharedOptions {
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,
-        untagged,
+        unversioned,
         fast_paths: FastPaths::ALL,
     };
     Table::open_with(storage.clone(), "t", &cache, &options).unwrap()
@@ -94,7 +95,7 @@ fn check_look_ups(table: &Table, model: &Model, sequences: &[u64]) {
     }
 }
 
-/// Walks a cursor at random beside a position in the model.
+/// Moves a cursor at random, in parallel with a position in the model.
 fn check_cursor(mut cursor: TableCursor, model: &Model, steps: u64, random: &mut Random) {
     let entries: Vec<_> = model.iter().collect();
     let probes = probes(model);
@@ -151,7 +152,7 @@ fn check(model: &Model, options: WriteOptions, random: &mut Random) {
     }
 }
 
-/// Records of every shape: fixed and varying lengths, one tag or several, few or many versions of a key.
+/// Records of every shape: fixed and varying lengths, one kind or several, few or many versions of a key.
 fn records(seed: u64, random: &mut Random) -> Model {
     let mut model = Model::new();
     let fixed = seed.is_multiple_of(2);
@@ -208,7 +209,11 @@ fn tables_without_tags_have_the_sequence_they_were_opened_with() {
                         continue;
                     }
                     let storage = Arc::new(MemoryStorage::new());
-                    write(&storage, &model, WriteOptions { tagged: false, key_type, value_width, design, ..options() });
+                    write(
+                        &storage,
+                        &model,
+                        WriteOptions { versioned: false, key_type, value_width, design, ..options() },
+                    );
                     let table = open(&storage, BlockCache::for_tables(1 << 20), (1, 7));
                     check_look_ups(&table, &model, &[0, 6, 7, 8, u64::MAX]);
                     check_cursor(table.cursor(), &model, 500, &mut random);
@@ -230,7 +235,7 @@ fn tables_share_a_cache_within_its_budget() {
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,
-        untagged: (0, 0),
+        unversioned: (0, 0),
         fast_paths: FastPaths::ALL,
     };
     let tables: Vec<(Model, Table)> = (0..3)
@@ -296,9 +301,12 @@ fn a_block_of_one_shape_takes_little_beside_its_records() {
 proptest! {
     #[test]
     fn any_bytes_as_columns_are_read_or_refused(
-        mut raw in proptest::collection::vec(any::<u8>(), 32..700), count in 0_usize..40, lengths in any::<[u8; 3]>(), key: Vec<u8>,
+        mut raw in proptest::collection::vec(any::<u8>(), 32..700),
+        count in 0_usize..40,
+        lengths in any::<[u8; 3]>(),
+        key: Vec<u8>,
     ) {
-        // Small lengths now and then, so that some heads make sense.
+        // Small lengths now and then, so that some heads are valid.
         raw[0] &= 7;
         raw[1] %= 10;
         raw[3] = 0;
@@ -309,7 +317,7 @@ proptest! {
         block::push_trailer(&mut raw, block::COLUMNS_FLAG, count);
         if let Some(view) = block::BlockView::new(block::Layout::Slotted, true, &raw) {
             for i in 0..count + 2 {
-                _ = (view.key(i).map(block::Key::to_vec), view.value(i), view.tag(i));
+                _ = (view.key(i).map(block::SplitKey::to_vec), view.value(i), view.tag(i));
             }
             _ = (view.is_canonical(), view.lower_bound_of_version(&key, 3, 0));
         }

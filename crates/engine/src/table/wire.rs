@@ -1,10 +1,10 @@
-//! Reading and writing the metadata: varints and byte strings, bounded by what is there.
+//! The encoding of table metadata: varints and byte strings, bounded by the input.
 
 /// Appends values to a buffer.
 #[derive(Debug, Default)]
-pub(super) struct Encoder(pub(super) Vec<u8>);
+pub(super) struct MetadataEncoder(pub(super) Vec<u8>);
 
-impl Encoder {
+impl MetadataEncoder {
     /// An unsigned integer, seven bits a byte, low bits first.
     pub(super) fn int(&mut self, mut value: u64) -> &mut Self {
         while value >= 0x80 {
@@ -15,7 +15,7 @@ impl Encoder {
         self
     }
 
-    /// A byte string behind its length.
+    /// A byte string after its length.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.int(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
@@ -23,11 +23,11 @@ impl Encoder {
     }
 }
 
-/// Takes values off a buffer; `None` where it ends early or a value is out of range.
+/// Decodes values from a buffer; `None` if it ends early or a value is out of range.
 #[derive(Debug)]
-pub(super) struct Decoder<'a>(pub(super) &'a [u8]);
+pub(super) struct MetadataDecoder<'a>(pub(super) &'a [u8]);
 
-impl<'a> Decoder<'a> {
+impl<'a> MetadataDecoder<'a> {
     pub(super) fn int(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -45,7 +45,7 @@ impl<'a> Decoder<'a> {
         None
     }
 
-    /// An integer that fits the type it is wanted in.
+    /// An integer that fits the target type.
     pub(super) fn small<T: TryFrom<u64>>(&mut self) -> Option<T> {
         T::try_from(self.int()?).ok()
     }
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn what_was_encoded_is_decoded_and_every_cut_is_noticed() {
-        let mut encoder = Encoder::default();
+        let mut encoder = MetadataEncoder::default();
         encoder.int(0).int(127).int(128).int(u64::MAX).bytes(b"").bytes(b"ogive");
         let bytes = encoder.0;
         let decode = |bytes: &[u8]| {
-            let mut decoder = Decoder(bytes);
+            let mut decoder = MetadataDecoder(bytes);
             let ints = [decoder.int()?, decoder.int()?, decoder.int()?, decoder.int()?];
             Some((ints, decoder.bytes()?.to_vec(), decoder.text()?))
         };
@@ -80,7 +80,7 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(decode(&bytes[..cut]), None, "cut at {cut}");
         }
-        assert_eq!(Decoder(&[0xFF; 10]).int(), None);
-        assert_eq!(Decoder(&[0x80, 2]).small::<u8>(), None);
+        assert_eq!(MetadataDecoder(&[0xFF; 10]).int(), None);
+        assert_eq!(MetadataDecoder(&[0x80, 2]).small::<u8>(), None);
     }
 }

@@ -1,23 +1,23 @@
-//! The writer of sorted tables: records in, blocks out, the index at the end.
+//! The sorted table writer: records in key order become blocks, and the index is written at the end.
 //!
-//! Memory does not grow with the table but for a few bytes a block: records pass through a look-ahead of at most
-//! [`LOOKAHEAD_BYTES`] (or four blocks), in which block ends are chosen where separators code best. The file grows under
-//! a temporary name, and gets its own when it is complete and durable.
+//! Memory use grows by only a few bytes a block: records pass through a look-ahead buffer of at most
+//! [`LOOKAHEAD_BYTES_MAX`] (or four blocks), in which block ends are chosen where separators compress best. The file is
+//! written under a temporary name and renamed when it is complete and durable.
 
-use super::block::{BLOCK_BYTES, Layout, Stored, TAG_BYTES, Tag};
+use super::block::{BLOCK_BYTES, Layout, StoredValue, VERSION_TAG_BYTES, VersionTag};
 use super::counts;
-use super::format::{Meta, Source};
-use super::index::{self, Bottom, BuiltIndex, IndexInput};
-use super::key::MAX_KEY_BYTES;
+use super::format::{DataSource, TableMeta};
+use super::index::{self, BlockSeparators, BuiltIndex, IndexInput};
+use super::index_check::IndexCheck;
+use super::key::KEY_BYTES_MAX;
 use super::locations::LocationWriter;
 use super::options::WriteOptions;
-use super::output::Output;
-use super::pending::Pending;
-use super::plan::{DEFAULT_BLOCK_BYTES, Plan};
-use super::proof::Proof;
+use super::output::PublishedFile;
+use super::pending::PendingRecords;
+use super::plan::{BlockPlan, DEFAULT_BLOCK_BYTES};
 use super::report::TableReport;
-use super::sections::{FilterUnits, write_counts, write_tail};
-use super::value::{MAX_VALUE_BYTES, ValuePointer, ValueWriter};
+use super::sections::{FilterWriter, write_counts, write_tail};
+use super::value::{VALUE_BYTES_MAX, ValuePointer, ValueWriter};
 use crate::block::checksum;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
@@ -25,24 +25,24 @@ use crate::io::Storage;
 use crate::tune::DesignRequest;
 use ogive_model::Fence;
 use ogive_model::coded::{
-    CodedLayer, Effort, MAX_GROUP, StringLayer, cheapest_border, fit_flexible, fit_strings, shortest_separator,
+    CodedLayer, Effort, GROUP_CHILDREN_MAX, StringLayer, cheapest_border, fit_flexible, fit_strings, shortest_separator,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Records looked ahead over, in bytes: a thousand blocks of 4 KiB, four times what one group of separators takes.
-const LOOKAHEAD_BYTES: usize = 4 << 20;
-/// It is at least so many: blocks for a small group of separators.
-const LEAST_LOOKAHEAD_BYTES: usize = 256 << 10;
-/// Blocks beyond a group that are looked at when it is fitted.
+/// Size of the look-ahead buffer: a thousand blocks of 4 KiB, four times the largest group of separators.
+const LOOKAHEAD_BYTES_MAX: usize = 4 << 20;
+/// Its smallest size: the blocks of a small group of separators.
+const LOOKAHEAD_BYTES_MIN: usize = 256 << 10;
+/// Blocks beyond a group that are considered when it is fitted.
 const SPARE_BLOCKS: usize = 4;
-/// Looked ahead over where memory is limited and records come in great numbers, in bytes: the longest group of separators, and no more than
-/// the cache of a core holds.
+/// Size of the look-ahead buffer when memory is limited and records arrive in batches: the largest group of separators,
+/// which fits the cache of a core.
 const GROUP_LOOKAHEAD_BYTES: usize = 1 << 20;
-/// Least and greatest size of a buffer that a worker writes, in bytes.
-const BEHIND_BUFFER_BYTES: (usize, usize) = (16 << 10, 1 << 20);
-/// Of records that come many at once, at most about so many bytes are taken at a time.
-const PIECE_BYTES: usize = 64 << 10;
+/// Smallest and largest buffer of the write-behind worker, in bytes.
+const WRITE_BEHIND_BUFFER_BYTES: (usize, usize) = (16 << 10, 1 << 20);
+/// Approximate number of bytes accepted at a time from a batch of records.
+const BATCH_BYTES: usize = 64 << 10;
 
 /// Writes a table from records in key order.
 ///
@@ -67,47 +67,47 @@ pub struct TableWriter {
     storage: Arc<dyn Storage>,
     name: String,
     options: WriteOptions,
-    out: Output,
+    out: PublishedFile,
     values: ValueWriter,
     layout: Layout,
-    /// How blocks are cut; `None` as long as records must be seen first.
-    plan: Option<Plan>,
+    /// The block plan; `None` until enough records have been seen to choose one.
+    plan: Option<BlockPlan>,
     block_bytes: usize,
     lookahead_bytes: usize,
-    /// Of records that come many at once, about so many bytes are taken at a time.
-    piece_bytes: usize,
-    pending: Pending,
-    /// Key of the last record, and its suffix where there is one.
+    /// Approximate number of bytes accepted at a time from a batch of records.
+    batch_bytes: usize,
+    pending: PendingRecords,
+    /// Key and sequence number of the last record.
     last: Option<(Vec<u8>, u64)>,
     records: u64,
     distinct: bool,
     locations: LocationWriter,
     counts: Vec<u32>,
     fences: Vec<Fence>,
-    first_coordinate: u64,
+    first_key_as_u64: u64,
     coded: CodedLayer,
     strings: StringLayer,
-    /// Separator of the block that comes next, in tables of byte strings.
+    /// Separator at the start of the next block, in tables of byte strings.
     next_string: Vec<u8>,
-    proof: Proof,
-    /// Whether each separator stands for itself: the second try of a table whose index could not be proved.
-    is_plain: bool,
+    check: IndexCheck,
+    /// Whether each separator is stored on its own: the second attempt for a table whose index failed its check.
+    has_plain_separators: bool,
     largest_block_bytes: usize,
-    filter: FilterUnits,
+    filter: FilterWriter,
 }
 
 impl TableWriter {
-    /// Begins a table named `name`.
+    /// Creates a table named `name`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for impossible options; [`Error::Io`] of kind `AlreadyExists` when the name is taken and
-    /// `replace` is off; [`Error::NotATable`] when it is taken by a file that is no Ogive table.
+    /// [`Error::InvalidArgument`] for invalid options; [`Error::Io`] of kind `AlreadyExists` if the name is taken and
+    /// `replace` is off; [`Error::NotATable`] if the name belongs to a file that is not an Ogive table.
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Result<Self> {
         check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
-        let plan = Plan::given(&options);
+        let plan = BlockPlan::given(&options);
         let block_bytes = plan.map_or(DEFAULT_BLOCK_BYTES, |plan| plan.block_bytes);
-        let out = Output::create(storage.clone(), name, options.replace)?;
+        let out = PublishedFile::create(storage.clone(), name, options.replace)?;
         let layout = match (options.key_type.width(), options.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Slotted,
@@ -115,14 +115,19 @@ impl TableWriter {
         let path = storage.path(name);
         Ok(Self {
             values: ValueWriter::new(out.file_id, path),
-            pending: Pending::new(layout, options.tagged, block_bytes as usize, options.key_type.is_numeric()),
-            filter: FilterUnits::new(options.filter_bits_per_key)?,
+            pending: PendingRecords::new(
+                layout,
+                options.versioned,
+                block_bytes as usize,
+                options.key_type.is_numeric(),
+            ),
+            filter: FilterWriter::new(options.filter_bits_per_key)?,
             name: name.to_owned(),
             out,
             locations: LocationWriter::new(u64::from(block_bytes)),
             block_bytes: block_bytes as usize,
-            lookahead_bytes: LOOKAHEAD_BYTES,
-            piece_bytes: PIECE_BYTES,
+            lookahead_bytes: LOOKAHEAD_BYTES_MAX,
+            batch_bytes: BATCH_BYTES,
             storage,
             options,
             plan,
@@ -132,49 +137,52 @@ impl TableWriter {
             distinct: true,
             counts: Vec::new(),
             fences: Vec::new(),
-            first_coordinate: 0,
+            first_key_as_u64: 0,
             coded: CodedLayer::new(),
             strings: StringLayer::new(),
             next_string: Vec::new(),
-            proof: Proof::default(),
-            is_plain: false,
+            check: IndexCheck::default(),
+            has_plain_separators: false,
             largest_block_bytes: 0,
         })
     }
 
-    /// Appends a record; keys must not fall. In a table with tags, tag and suffix are the first nine bytes of the value, the suffix
-    /// big-endian with all bits flipped; [`Self::append_tagged`] takes them apart.
+    /// Appends a record; keys must not decrease. In a versioned table, `value` begins with the kind byte and the
+    /// sequence number, big-endian with all bits flipped; [`Self::append_version`] takes them as arguments.
     ///
     /// # Errors
-    /// [`Error::Unsorted`], [`Error::KeyLength`], [`Error::ValueTooLarge`], [`Error::InvalidArgument`] for a value without tag in a
-    /// table with tags, and whatever the storage reports.
+    /// [`Error::Unsorted`], [`Error::KeyLength`] or [`Error::ValueTooLarge`] for the record; [`Error::InvalidArgument`]
+    /// if a value of a versioned table is too short to hold kind and sequence number; storage errors.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.options.tagged {
-            let Some((tag, value)) = Tag::split(value) else {
-                return Err(Error::InvalidArgument("values of a table with tags begin with a tag and a suffix".into()));
+        if self.options.versioned {
+            let Some((tag, value)) = VersionTag::split(value) else {
+                return Err(Error::InvalidArgument(
+                    "values of a versioned table begin with a kind byte and a sequence number".into(),
+                ));
             };
             return self.append_with(key, tag, value);
         }
         self.check(key, value.len() as u64, 0)?;
-        if self.keeps_apart(value.len()) {
-            let pointer = self.write_apart(&mut &value[..])?;
+        if self.stores_separately(value.len()) {
+            let pointer = self.write_separate_value(&mut &value[..])?;
             self.align_behind_value()?;
-            return self.accept(key, Tag::default(), Stored::Long(pointer));
+            return self.accept(key, VersionTag::default(), StoredValue::Long(pointer));
         }
-        self.accept(key, Tag::default(), Stored::Inline(value))
+        self.accept(key, VersionTag::default(), StoredValue::Inline(value))
     }
 
-    /// Appends records of one width and no tag that lie one behind the other, each a key and its value, in the order of their keys.
+    /// Appends a batch of consecutive dense records, each a key and its value, in key order.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] where records have no one width, or have tags, or where the last is cut off.
+    /// As [`Self::append`]; [`Error::InvalidArgument`] if records are not of fixed width, are versioned, or the last
+    /// one is truncated.
     pub(crate) fn append_dense(&mut self, records: &[u8]) -> Result<()> {
         let Layout::Dense { key, value } = self.layout else { return Err(self.not_dense()) };
         let width = key + value;
-        if self.options.tagged || !records.len().is_multiple_of(width) {
+        if self.options.versioned || !records.len().is_multiple_of(width) {
             return Err(self.not_dense());
         }
-        for piece in records.chunks((self.piece_bytes / width).max(1) * width) {
+        for piece in records.chunks((self.batch_bytes / width).max(1) * width) {
             self.check_dense(piece, key, width)?;
             self.pending.push_dense(piece);
             self.note_accepted((piece.len() / width) as u64);
@@ -185,10 +193,10 @@ impl TableWriter {
 
     fn not_dense(&self) -> Error {
         let path = self.path();
-        Error::InvalidArgument(format!("whole records of one width, without tags, are needed for {}", path.display()))
+        Error::InvalidArgument(format!("{} takes complete records of fixed width, without versions", path.display()))
     }
 
-    /// Refuses records whose keys fall; `key` bytes of each `width` are its key.
+    /// Rejects records whose keys decrease; the key is the first `key` bytes of each `width`.
     fn check_dense(&mut self, records: &[u8], key: usize, width: usize) -> Result<()> {
         let (last, _) = self.last.get_or_insert_with(|| (records[..key].to_vec(), 0));
         let first_ever = self.records == 0;
@@ -205,71 +213,71 @@ impl TableWriter {
         Ok(())
     }
 
-    pub(super) fn append_with(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
-        self.check(key, (TAG_BYTES + value.len()) as u64, tag.suffix)?;
-        self.accept(key, tag, Stored::Inline(value))
+    pub(super) fn append_with(&mut self, key: &[u8], tag: VersionTag, value: &[u8]) -> Result<()> {
+        self.check(key, (VERSION_TAG_BYTES + value.len()) as u64, tag.sequence)?;
+        self.accept(key, tag, StoredValue::Inline(value))
     }
 
     /// Appends a record whose value is read from a stream to its end, up to 1 GiB.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or tagged records.
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or versioned records.
     pub fn append_stream(&mut self, key: &[u8], value: &mut dyn std::io::Read) -> Result<()> {
         if !self.takes_streams() {
             return Err(Error::InvalidArgument(
-                "values of fixed width, or with tags, are not streamed; use append".into(),
+                "values of fixed width or with versions cannot be streamed; use `append`".into(),
             ));
         }
         self.check(key, 0, 0)?;
-        let pointer = self.write_apart(value)?;
+        let pointer = self.write_separate_value(value)?;
         self.align_behind_value()?;
-        self.accept(key, Tag::default(), Stored::Long(pointer))
+        self.accept(key, VersionTag::default(), StoredValue::Long(pointer))
     }
 
-    /// Learns how many records will come, unless the caller has said so; it helps to choose the size of blocks.
+    /// Sets the number of records to expect, unless the caller has set it; improves the choice of a block size.
     pub(super) fn expect(&mut self, records: u64) {
         self.options.expected_records.get_or_insert(records);
     }
 
-    /// Whether a value of this length lies outside the blocks.
-    pub(super) fn keeps_apart(&self, value_bytes: usize) -> bool {
+    /// Whether a value of this length is stored outside the blocks.
+    pub(super) fn stores_separately(&self, value_bytes: usize) -> bool {
         self.takes_streams() && value_bytes > (self.block_bytes / 2).max(64)
     }
 
-    /// Whether values may lie outside the blocks at all.
+    /// Whether values can be stored outside the blocks at all.
     pub(super) fn takes_streams(&self) -> bool {
-        self.layout == Layout::Slotted && !self.options.tagged
+        self.layout == Layout::Slotted && !self.options.versioned
     }
 
-    /// Writes a value where the file ends now; a record that points to it may follow at any time.
-    pub(super) fn write_apart(&mut self, value: &mut dyn std::io::Read) -> Result<ValuePointer> {
+    /// Writes a value at the end of the file; a record that points to it may follow at any time.
+    pub(super) fn write_separate_value(&mut self, value: &mut dyn std::io::Read) -> Result<ValuePointer> {
         let (values, out) = (&mut self.values, &mut self.out);
         let written = values.write_stream(out.offset(), value, &mut |bytes| out.put(bytes));
         if written.is_err() {
-            // There may be chunks in the file that nothing leads to.
+            // Part of the value may be in the file, with no record that points to it.
             self.out.poison();
         }
         written
     }
 
-    /// Appends a record whose value was written by [`Self::write_apart`].
-    pub(super) fn append_apart(&mut self, key: &[u8], pointer: ValuePointer) -> Result<()> {
+    /// Appends a record whose value was written by [`Self::write_separate_value`].
+    pub(super) fn append_separate_value(&mut self, key: &[u8], pointer: ValuePointer) -> Result<()> {
         self.check(key, pointer.length, 0)?;
-        self.accept(key, Tag::default(), Stored::Long(pointer))
+        self.accept(key, VersionTag::default(), StoredValue::Long(pointer))
     }
 
-    /// Appends a record with a tag byte and a suffix; records of one key are ordered by suffix, largest first.
+    /// Appends a version of a record; the versions of one key are ordered by sequence number, largest first.
     ///
     /// # Errors
-    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that was not created with `tagged`.
-    pub fn append_tagged(&mut self, key: &[u8], tag: u8, suffix: u64, value: &[u8]) -> Result<()> {
-        if !self.options.tagged {
-            return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that is not versioned.
+    pub fn append_version(&mut self, key: &[u8], tag: u8, sequence: u64, value: &[u8]) -> Result<()> {
+        if !self.options.versioned {
+            return Err(Error::InvalidArgument("this table is not versioned; create it with `versioned`".into()));
         }
-        self.append_with(key, Tag { kind: tag, suffix }, value)
+        self.append_with(key, VersionTag { kind: tag, sequence }, value)
     }
 
-    /// Refuses a record that the table cannot take wherever it stood; `record` is its number, for messages.
+    /// Rejects a record that no position in the table can hold; `record` is its number, for messages.
     pub(super) fn check_shape(&self, record: u64, key: &[u8], value_bytes: u64) -> Result<()> {
         let path = || self.storage.path(&self.name);
         let wrong = |detail: String| Error::KeyLength { path: path(), length: key.len() as u64, detail };
@@ -277,27 +285,27 @@ impl TableWriter {
             Some(width) if key.len() != width => {
                 return Err(wrong(format!("keys of type {} have {width} bytes", self.options.key_type)));
             }
-            _ if key.len() > MAX_KEY_BYTES => return Err(wrong(format!("keys have at most {MAX_KEY_BYTES} bytes"))),
+            _ if key.len() > KEY_BYTES_MAX => return Err(wrong(format!("keys have at most {KEY_BYTES_MAX} bytes"))),
             _ => {}
         }
-        if value_bytes > MAX_VALUE_BYTES {
-            return Err(Error::ValueTooLarge { path: path(), length: value_bytes, limit: MAX_VALUE_BYTES });
+        if value_bytes > VALUE_BYTES_MAX {
+            return Err(Error::ValueTooLarge { path: path(), length: value_bytes, limit: VALUE_BYTES_MAX });
         }
         if let Some(width) = self.options.value_width.filter(|&width| u64::from(width) != value_bytes) {
             return Err(Error::InvalidArgument(format!(
-                "record {record} of {} has a value of {value_bytes} bytes; this table was created for values of {width}",
+                "record {record} of {} has a value of {value_bytes} bytes, but the table's values have {width} bytes",
                 path().display()
             )));
         }
         Ok(())
     }
 
-    fn check(&mut self, key: &[u8], value_bytes: u64, suffix: u64) -> Result<()> {
+    fn check(&mut self, key: &[u8], value_bytes: u64, sequence: u64) -> Result<()> {
         self.check_shape(self.records, key, value_bytes)?;
-        if let Some((last, last_suffix)) = &mut self.last {
+        if let Some((last, last_sequence)) = &mut self.last {
             let keys = key.cmp(last);
-            // The largest suffix comes first; the tag does not take part.
-            match keys.then((*last_suffix).cmp(&suffix)) {
+            // The largest sequence number comes first; the kind does not affect the order.
+            match keys.then((*last_sequence).cmp(&sequence)) {
                 std::cmp::Ordering::Less => {
                     let path = self.storage.path(&self.name);
                     return Err(Error::Unsorted { path, record: self.records });
@@ -306,50 +314,50 @@ impl TableWriter {
             }
             last.clear();
             last.extend_from_slice(key);
-            *last_suffix = suffix;
+            *last_sequence = sequence;
         } else {
-            self.last = Some((key.to_vec(), suffix));
+            self.last = Some((key.to_vec(), sequence));
         }
         Ok(())
     }
 
-    fn accept(&mut self, key: &[u8], tag: Tag, value: Stored<'_>) -> Result<()> {
+    fn accept(&mut self, key: &[u8], tag: VersionTag, value: StoredValue<'_>) -> Result<()> {
         self.pending.push(key, tag, value);
         self.note_accepted(1);
         self.drain_some()
     }
 
-    /// Counts records that have just become pending.
+    /// Counts records that were just added to the look-ahead buffer.
     fn note_accepted(&mut self, records: u64) {
         if self.records == 0 && records > 0 && self.options.key_type.is_numeric() {
-            self.first_coordinate = self.pending.coordinate_of(0);
+            self.first_key_as_u64 = self.pending.key_as_u64_of(0);
         }
         self.records += records;
     }
 
-    /// Writes blocks where more records wait than need be.
+    /// Writes blocks while the look-ahead buffer is over its limit.
     fn drain_some(&mut self) -> Result<()> {
         let lookahead = self.lookahead_bytes.max(4 * self.block_bytes);
         if self.pending.load_from(0) < 2 * lookahead {
             return Ok(());
         }
-        // Records of one width are kept only for the group that comes next: moving them costs more than what is gained.
-        let group = (MAX_GROUP + SPARE_BLOCKS) * self.block_bytes;
+        // Dense records are kept for the next group only: moving them costs more than a longer look-ahead gains.
+        let group = (GROUP_CHILDREN_MAX + SPARE_BLOCKS) * self.block_bytes;
         self.drain(if self.layout == Layout::Slotted { lookahead } else { lookahead.min(group) })
     }
 
-    /// Blocks that lie between values begin where a direct read may begin.
+    /// Aligns a block that follows a long value, so that it can be read directly.
     pub(super) fn align_behind_value(&mut self) -> Result<()> {
-        let unit = (self.block_bytes as u64).min(4096);
-        self.out.align(unit)
+        let page = (self.block_bytes as u64).min(4096);
+        self.out.align(page)
     }
 
-    /// Decides how blocks are cut, if that is still open.
+    /// Chooses the block plan, if that is still open.
     fn decide(&mut self, all_seen: bool) {
         if self.plan.is_none() {
             let pending = &self.pending;
             let (mean, overhead) = (pending.mean_record_bytes(), pending.overhead());
-            let plan = Plan::from_beginning(&pending.coordinates(), mean, overhead, all_seen, &self.options);
+            let plan = BlockPlan::from_beginning(&pending.keys_as_u64(), mean, overhead, all_seen, &self.options);
             self.block_bytes = plan.block_bytes as usize;
             self.pending.set_block_bytes(self.block_bytes);
             self.locations.set_block_bytes(u64::from(plan.block_bytes));
@@ -357,7 +365,7 @@ impl TableWriter {
         }
     }
 
-    /// Writes blocks until at most `keep` bytes of records are pending; with 0, all of them.
+    /// Writes blocks until at most `keep` bytes of records are pending; 0 writes all.
     fn drain(&mut self, keep: usize) -> Result<()> {
         self.decide(keep == 0);
         if keep == 0 {
@@ -371,23 +379,23 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Writes the blocks of one group of separators from record `begin` on; returns the record behind the last.
+    /// Writes the blocks of one separator group from record `begin` on; returns the first record after it.
     fn write_group(&mut self, begin: usize) -> Result<usize> {
         let most = self.most_in_group(begin);
         let begins = if !self.options.key_type.is_numeric() {
             let group = fit_strings(std::mem::take(&mut self.next_string), begin, &self.pending, most);
             let begins = group.begins.clone();
             self.strings.push(group);
-            self.proof.strings(&self.strings, &begins, &self.pending);
+            self.check.strings(&self.strings, &begins, &self.pending);
             begins
         } else if self.plan.is_some_and(|plan| plan.ends_by_separator)
-            // Behind the greatest number are only its repeats, which no separator tells apart.
+            // After the greatest number there are only its repeats, which no separator tells apart.
             && let Some(start) = self.fences.last().map_or(Some(0), |fence| fence.start())
         {
             let group = fit_flexible(start, begin, &self.pending, most, Effort::Full);
             self.coded.push(group.header, group.residuals);
             let pending = &self.pending;
-            self.proof.numbers(&self.coded, start, &group.begins, |record| pending.border(record));
+            self.check.numbers(&self.coded, start, &group.begins, |record| pending.border(record));
             group.begins
         } else {
             Vec::new()
@@ -402,13 +410,13 @@ impl TableWriter {
         Ok(end)
     }
 
-    /// Most blocks of the group that begins at record `begin`: about as many as there are records for, whatever they shrink to, so that
-    /// its last block does not end for want of records.
+    /// Largest number of blocks in the group that begins at record `begin`: as many as the pending records may fill,
+    /// however small they are stored, so that the last block does not end early for lack of records.
     fn most_in_group(&self, begin: usize) -> usize {
-        if self.is_plain {
+        if self.has_plain_separators {
             return 1;
         }
-        let most = (self.lookahead_bytes / self.block_bytes).clamp(2, MAX_GROUP);
+        let most = (self.lookahead_bytes / self.block_bytes).clamp(2, GROUP_CHILDREN_MAX);
         match self.layout {
             Layout::Dense { .. } => most,
             Layout::Slotted => {
@@ -418,7 +426,8 @@ impl TableWriter {
         }
     }
 
-    /// Where the last block of a group ends: for byte strings where the next separator is shortest, else where it is full.
+    /// End of the last block of a group: for byte strings the position with the shortest separator, else where the
+    /// block is full.
     fn end_of_group(&mut self, at: usize) -> usize {
         if self.options.key_type.is_numeric() {
             return self.pending.full_end(at);
@@ -430,7 +439,7 @@ impl TableWriter {
         if end < self.pending.len() {
             let (low, high) = (self.pending.record_key(end - 1), self.pending.record_key(end));
             self.next_string = shortest_separator(low, high);
-            self.proof.next_string(&self.next_string, low, high);
+            self.check.next_string(&self.next_string, low, high);
         }
         end
     }
@@ -454,7 +463,7 @@ impl TableWriter {
         self.counts.push((end - begin) as u32);
         if self.options.key_type.is_numeric() && end < self.pending.len() {
             if !index::needs_fences(&self.options) {
-                // The last one tells where the next group starts.
+                // The last fence is the start of the next group.
                 self.fences.clear();
             }
             self.fences.push(self.pending.border(end));
@@ -465,21 +474,21 @@ impl TableWriter {
         self.filter.end_block()
     }
 
-    /// Writes what is pending, tunes and writes the index, proves that it leads to every block, makes the file durable, and gives it its
-    /// name. A table whose index cannot be proved is written once more with plain separators.
+    /// Writes all pending records, tunes and writes the index, checks that it leads to every block, syncs the file, and
+    /// gives it its name. A table whose index fails its check is rewritten once with plain separators.
     ///
     /// # Errors
-    /// Whatever the storage reports; [`Error::Internal`] where the plain index cannot be proved either. Nothing is left under the name
-    /// then.
+    /// Storage errors; [`Error::Internal`] if the plain index fails its check too. In either case no file is left under
+    /// the name.
     pub fn finish(mut self) -> Result<TableReport> {
         self.drain(0)?;
         let numeric = self.options.key_type.is_numeric();
-        self.pending = Pending::new(self.layout, self.options.tagged, self.block_bytes, numeric);
+        self.pending = PendingRecords::new(self.layout, self.options.versioned, self.block_bytes, numeric);
         let (locations, location_groups) = self.locations.encode();
         let built = self.design(locations.len() as u64);
-        let doubt = self.proof.doubt().map(str::to_owned);
-        if let Some(doubt) = doubt.or_else(|| built.doubt(self.locations.blocks(), self.proof.digest())) {
-            return self.write_plainly(doubt, (&locations, location_groups));
+        let defect = self.check.defect().map(str::to_owned);
+        if let Some(defect) = defect.or_else(|| built.defect(self.locations.blocks(), self.check.digest())) {
+            return self.rewrite_with_plain_separators(defect, (&locations, location_groups));
         }
         let meta = self.write_rest(built, (&locations, location_groups))?;
         self.out.publish()?;
@@ -488,12 +497,12 @@ impl TableWriter {
 
     fn design(&mut self, location_bytes: u64) -> BuiltIndex {
         let bottom = match self.options.key_type.is_numeric() {
-            true => Bottom::Numbers {
+            true => BlockSeparators::Numbers {
                 fences: std::mem::take(&mut self.fences),
-                first: self.first_coordinate,
+                first: self.first_key_as_u64,
                 coded: std::mem::take(&mut self.coded),
             },
-            false => Bottom::Strings(std::mem::take(&mut self.strings)),
+            false => BlockSeparators::Strings(std::mem::take(&mut self.strings)),
         };
         let input = IndexInput {
             bottom,
@@ -507,19 +516,19 @@ impl TableWriter {
         index::build(input, &self.options)
     }
 
-    /// Writes all that lies behind the blocks: index, counts, filter and tail.
-    fn write_rest(&mut self, built: BuiltIndex, (locations, location_groups): (&[u8], u64)) -> Result<Meta> {
+    /// Writes everything after the blocks: index, counts, filter and tail.
+    fn write_rest(&mut self, built: BuiltIndex, (locations, location_groups): (&[u8], u64)) -> Result<TableMeta> {
         self.out.align(4096)?;
         let index = built.write(&mut self.out)?;
         let counts = write_counts(&mut self.out, &self.counts)?;
         let filter = self.filter.write(&mut self.out)?;
-        let meta = Meta {
+        let meta = TableMeta {
             key_type: self.options.key_type,
             value_width: match self.layout {
                 Layout::Dense { value, .. } => Some(value as u64),
                 Layout::Slotted => None,
             },
-            tagged: self.options.tagged,
+            versioned: self.options.versioned,
             distinct: self.distinct,
             compression: self.options.compression.name().to_owned(),
             records: self.records,
@@ -527,7 +536,7 @@ impl TableWriter {
             block_bytes: self.block_bytes as u64,
             largest_block_bytes: self.largest_block_bytes as u64,
             data_bytes: self.locations.end(),
-            source: Source::Own,
+            source: DataSource::Own,
             layers: index.layers,
             location_bytes: locations.len() as u64,
             location_groups,
@@ -543,14 +552,14 @@ impl TableWriter {
         Ok(meta)
     }
 
-    /// Ends the file without an index, and writes the table anew from a scan of it, with plain separators: `doubt` tells what is wrong
-    /// with the index.
-    fn write_plainly(mut self, doubt: String, locations: (&[u8], u64)) -> Result<TableReport> {
+    /// Ends the file without an index and rewrites the table from a scan of it, with plain separators; `defect` says
+    /// what is wrong with the index.
+    fn rewrite_with_plain_separators(mut self, defect: String, locations: (&[u8], u64)) -> Result<TableReport> {
         let internal = |detail| Error::Internal { path: self.storage.path(&self.name), detail };
-        if self.is_plain {
-            return Err(internal(format!("{doubt}, with plain separators, too")));
+        if self.has_plain_separators {
+            return Err(internal(format!("{defect}, even with plain separators")));
         }
-        let failed = internal(doubt.clone());
+        let failed = internal(defect.clone());
         let mut options = self.options.clone();
         if options.key_type.is_numeric() {
             options.design = DesignRequest::Btree;
@@ -559,7 +568,7 @@ impl TableWriter {
         self.write_rest(BuiltIndex::None { data_bytes: self.locations.end() }, locations)?;
         let scanned = self.out.reopen()?;
         let mut plain = Self::create(self.storage.clone(), &self.name, options)?;
-        (plain.is_plain, plain.lookahead_bytes) = (true, self.lookahead_bytes);
+        (plain.has_plain_separators, plain.lookahead_bytes) = (true, self.lookahead_bytes);
         plain.append_scanned(&scanned)?;
         if plain.records != self.records {
             return Err(failed);
@@ -568,16 +577,16 @@ impl TableWriter {
     }
 }
 
-/// How the keys of records follow each other.
+/// The key order of a batch of records.
 #[derive(Debug, Default)]
 struct KeyOrder {
-    /// The first record whose key is less than the one before.
+    /// The first record whose key is less than the previous one.
     falls_at: Option<usize>,
-    /// Records with the key of the one before.
+    /// Number of records with the same key as the previous one.
     repeats: u64,
 }
 
-/// The order of keys of 8 bytes behind `last`.
+/// The order of 8-byte keys that follow `last`.
 fn order_of_numbers(last: &[u8], records: &[u8], width: usize) -> KeyOrder {
     let number = |key: &[u8]| key.first_chunk::<8>().map_or(0, |key| u64::from_be_bytes(*key));
     let (mut before, mut falls, mut repeats) = (number(last), false, 0);
@@ -607,7 +616,7 @@ fn order_of_any(last: &[u8], records: &[u8], key: usize, width: usize) -> KeyOrd
     order
 }
 
-/// The packed form of a block, if it is smaller: the body packed, its length before packing, and the trailer.
+/// The compressed form of a block, if it is smaller: compressed body, original body length, trailer.
 fn pack(compression: &Compression, raw: &[u8]) -> Option<Vec<u8>> {
     let (body, trailer) = raw.split_at(raw.len() - super::block::TRAILER_BYTES);
     let mut packed = Vec::new();
@@ -619,7 +628,7 @@ fn pack(compression: &Compression, raw: &[u8]) -> Option<Vec<u8>> {
     Some(packed)
 }
 
-/// Refuses sizes of blocks that the format does not take.
+/// Rejects block sizes that the format does not allow.
 pub(super) fn check_block_bytes(block_bytes: u32) -> Result<()> {
     if !BLOCK_BYTES.contains(&block_bytes) || !block_bytes.is_power_of_two() {
         return Err(Error::InvalidArgument(format!(
@@ -639,16 +648,16 @@ fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
         && options.value_width.is_some()
     {
         return Err(Error::InvalidArgument(format!(
-            "a record of {record} bytes does not fit a block of {block_bytes}; take larger blocks, or leave the value's width open"
+            "a record of {record} bytes does not fit a block of {block_bytes}; use larger blocks, or unset `value_width`"
         )));
     }
-    if options.tagged && options.value_width.is_some_and(|width| (width as usize) < TAG_BYTES) {
-        return Err(Error::InvalidArgument(format!("tagged values have at least {TAG_BYTES} bytes")));
+    if options.versioned && options.value_width.is_some_and(|width| (width as usize) < VERSION_TAG_BYTES) {
+        return Err(Error::InvalidArgument(format!("versioned values have at least {VERSION_TAG_BYTES} bytes")));
     }
     Ok(())
 }
 
-/// Path of the table that a writer works on, for messages.
+/// Accessors for messages.
 impl TableWriter {
     /// The full path of the table that is being written.
     #[must_use]
@@ -657,76 +666,77 @@ impl TableWriter {
     }
 }
 
-/// What a store needs to know while it writes.
+/// Accounting and memory limits, for stores.
 impl TableWriter {
-    /// About how long the file will be, its index aside: bytes written, and those of records that wait.
+    /// Approximate length of the file without its index: bytes written, and bytes of pending records.
     pub(crate) fn bytes_so_far(&self) -> u64 {
         self.out.offset() + self.pending.byte_len() as u64
     }
 
-    /// Makes do with about so much memory, if nothing was written yet.
+    /// Limits the writer to about `bytes` of memory. Must be called before the first write.
     pub(crate) fn limit_memory(&mut self, bytes: u64) {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        // Up to twice as much waits, in records and in lists of them.
-        self.lookahead_bytes = (bytes / 4).clamp(LEAST_LOOKAHEAD_BYTES, LOOKAHEAD_BYTES);
+        // Pending records and their bookkeeping take up to twice as much.
+        self.lookahead_bytes = (bytes / 4).clamp(LOOKAHEAD_BYTES_MIN, LOOKAHEAD_BYTES_MAX);
         self.out.limit_buffer(bytes / 8);
     }
 
-    /// Makes do with about so much memory beside what grows with the number of blocks, and leaves writing to a worker that syncs every so
-    /// many bytes; if nothing was written yet.
+    /// Limits the writer to about `bytes` of memory, apart from what grows with the number of blocks, and moves writing
+    /// to a worker thread that syncs every `sync_every_bytes`. Must be called before the first write.
     ///
     /// # Errors
-    /// [`Error::Io`] when the system gives no further thread.
+    /// [`Error::Io`] if the system cannot start a thread.
     pub(crate) fn write_behind(&mut self, bytes: u64, sync_every_bytes: u64) -> Result<()> {
-        let bytes = self.make_do_with(bytes);
+        let bytes = self.limit_working_memory(bytes);
         self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes);
         Ok(())
     }
 
-    /// The same without the worker; returns the memory again.
-    pub(crate) fn make_do_with(&mut self, bytes: u64) -> usize {
+    /// As [`Self::write_behind`], but without the worker; returns the memory that it would use.
+    pub(crate) fn limit_working_memory(&mut self, bytes: u64) -> usize {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        // Records of any length come with lists that may take several times as much as they do.
+        // Bookkeeping for records of varying length may take several times as much as the records.
         let part = if self.layout == Layout::Slotted { 64 } else { 8 };
         let least = 4 * self.block_bytes;
         self.lookahead_bytes = (bytes / part).clamp(least.min(GROUP_LOOKAHEAD_BYTES), GROUP_LOOKAHEAD_BYTES);
         let lookahead = self.lookahead_bytes.max(least);
-        self.piece_bytes = (lookahead / 4).min(PIECE_BYTES);
-        self.pending.reserve(2 * lookahead + self.piece_bytes);
-        let buffer = (bytes / 16).clamp(BEHIND_BUFFER_BYTES.0, BEHIND_BUFFER_BYTES.1);
+        self.batch_bytes = (lookahead / 4).min(BATCH_BYTES);
+        self.pending.reserve(2 * lookahead + self.batch_bytes);
+        let buffer = (bytes / 16).clamp(WRITE_BEHIND_BUFFER_BYTES.0, WRITE_BEHIND_BUFFER_BYTES.1);
         self.out.set_buffer(buffer, (buffer / 4).max(self.block_bytes));
         bytes
     }
 
-    /// How long writing has waited for the worker, in microseconds.
+    /// Time spent waiting for the worker, in microseconds.
     pub(crate) fn waited_us(&self) -> f64 {
         self.out.waited_us()
     }
 
-    /// Bytes of memory that grow with the number of blocks, about: what the index is made from, and its stored form when the table ends.
+    /// Approximate memory that grows with the number of blocks: the input of the index builder, and the stored index at
+    /// the end.
     pub(crate) fn growing_bytes(&self) -> u64 {
         let lists = self.counts.capacity() * 4 + self.fences.capacity() * size_of::<Fence>();
         let separators = self.coded.memory_bytes() + self.strings.memory_bytes();
         (2 * (lists + separators)) as u64 + self.locations.memory_bytes() + self.filter.memory_bytes()
     }
 
-    /// Adds a property that was not known when the table was begun.
+    /// Adds a property after the table was created.
     pub(crate) fn set_property(&mut self, name: &str, value: Vec<u8>) {
         self.options.properties.push((name.to_owned(), value));
     }
 }
 
-/// What tests do to a writer whose own checks they check.
+/// Fault injection for tests of the writer's own checks.
 #[cfg(test)]
 impl TableWriter {
-    /// Writes what is pending, and lets `change` spoil the separators.
-    pub(super) fn spoil(&mut self, change: impl FnOnce(&mut StringLayer, &mut CodedLayer)) {
+    /// Writes all pending records, then lets `change` modify the separators.
+    pub(super) fn corrupt_separators(&mut self, change: impl FnOnce(&mut StringLayer, &mut CodedLayer)) {
         self.drain(0).unwrap();
         change(&mut self.strings, &mut self.coded);
     }
 
-    /// Takes the table for one that is written for the second time.
+    /// Marks the table as one that is written for the second time.
     pub(super) fn take_for_second_try(&mut self) {
-        self.is_plain = true;
+        self.has_plain_separators = true;
     }
 }

@@ -1,105 +1,106 @@
-//! The size of data blocks as part of the design.
+//! The choice of a data block size as part of the index design.
 
-use super::candidate::Glasses;
-use super::layer::UNIT_HEADER_BYTES;
+use super::candidate::CoarseViews;
+use super::layer::INDEX_PAGE_HEADER_BYTES;
+use super::level_input::LevelInput;
 use super::problem::{BuilderKind, Problem};
-use super::row::Row;
-use super::search::{Scale, Vertex, rank, tune};
+use super::search::{CandidateSource, SearchNode, rank, tune};
 use crate::error::{Error, Result};
 use ogive_model::Fence;
-use ogive_model::coded::{CodedLayer, Effort, EvenCuts, MAX_GROUP, fit_flexible};
+use ogive_model::coded::{CodedLayer, Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};
 use std::ops::RangeInclusive;
 
 /// Smallest and largest block size, as powers of two: 512 B to 1 MiB.
 const BLOCK_SIZE_LOG2: RangeInclusive<u32> = 9..=20;
-/// Most data blocks, so that their fences take at most 32 MiB: of a larger table, small blocks are not considered.
-const MOST_CHILDREN: f64 = (1 << 21) as f64;
-/// The largest block size is taken whose cost, above that of an opening and a read that are as short as can be, is at
-/// most this many times the least: fewer blocks have fewer headers and checksums.
-const INDIFFERENCE: f64 = 1.002;
-/// Where the sample is everything, so many sizes are tuned in earnest.
-const FINALISTS: usize = 3;
-/// Where the sample is a part, so many blocks of it are cut and coded for trial, from so many stretches.
-const CODED_TRIAL: usize = 1024;
-const CODED_STRETCHES: usize = 4;
+/// Largest number of data blocks, so that their fences take at most 32 MiB: for larger tables, small blocks are not
+/// considered.
+const CHILDREN_MAX: f64 = (1 << 21) as f64;
+/// The largest block size is chosen whose cost, above that of the shortest possible opening and read, is at most this
+/// ratio of the least: fewer blocks have fewer headers and checksums.
+const COST_TOLERANCE_RATIO: f64 = 1.002;
+/// Number of sizes that are tuned in full if the sample is complete.
+const REFINED_SIZES_MAX: usize = 3;
+/// Number of blocks that are cut and coded on trial if the sample is partial, and number of runs they are taken from.
+const TRIAL_BLOCKS_MAX: usize = 1024;
+const TRIAL_RUNS_MAX: usize = 4;
 
-/// What is known of the data before blocks are cut: stretches of neighbouring records, evenly taken from the whole.
+/// A sample of the data before blocks are cut: runs of neighbouring records, evenly spaced.
 ///
-/// A sample that holds all records in one stretch is the exact case.
+/// A sample that holds all records in one run is exact.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Coordinates of neighbouring records, sorted, for each stretch.
-    pub stretches: Vec<Vec<u64>>,
-    /// Records of the whole input.
+    /// Sorted u64 keys of neighbouring records, for each run.
+    pub runs: Vec<Vec<u64>>,
+    /// Number of records in the whole input.
     pub records: u64,
-    /// Mean stored bytes of a record.
+    /// Mean stored size of a record in bytes.
     pub record_bytes: f64,
-    /// Bytes of a block that hold no record.
+    /// Size of a block without records in bytes.
     pub block_overhead_bytes: u64,
 }
 
 impl Sample {
-    /// Stretches that a sample of a large input is made of.
-    pub const STRETCHES: usize = 8;
-    /// Records of a stretch: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded separators. An
-    /// input of so many records in so many stretches is better taken whole.
-    pub const STRETCH_RECORDS: usize = 1 << 18;
+    /// Number of runs in the sample of a large input.
+    pub const RUNS: usize = 8;
+    /// Number of records in a run: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded
+    /// separators. An input of no more records than all runs together is better sampled completely.
+    pub const RUN_RECORDS: usize = 1 << 18;
 
-    /// Whether the sample holds all records, in one stretch.
+    /// Whether the sample holds all records, in one run.
     fn is_whole(&self) -> bool {
-        matches!(self.stretches.as_slice(), [all] if all.len() as u64 == self.records)
+        matches!(self.runs.as_slice(), [all] if all.len() as u64 == self.records)
     }
 
-    /// A few stretches that stand for the sample.
+    /// A few runs that represent the sample.
     fn trial(&self) -> Vec<&[u64]> {
-        match self.stretches.as_slice() {
+        match self.runs.as_slice() {
             [all] => {
-                let apart = (all.len() / CODED_STRETCHES).max(1);
-                all.chunks(apart).map(|part| &part[..part.len().min(Self::STRETCH_RECORDS)]).collect()
+                let apart = (all.len() / TRIAL_RUNS_MAX).max(1);
+                all.chunks(apart).map(|part| &part[..part.len().min(Self::RUN_RECORDS)]).collect()
             }
-            many => many.iter().step_by(many.len().div_ceil(CODED_STRETCHES).max(1)).map(Vec::as_slice).collect(),
+            many => many.iter().step_by(many.len().div_ceil(TRIAL_RUNS_MAX).max(1)).map(Vec::as_slice).collect(),
         }
     }
 }
 
-/// The chosen block size, and what each size considered would cost.
+/// The chosen block size, and the cost of each size considered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockSizeChoice {
     /// Size of a data block in bytes, a power of two.
     pub block_size_bytes: u32,
-    /// Whether the best design for this size codes a separator for every block, so that it pays to end blocks where separators
-    /// code best.
+    /// Whether the best design for this size codes a separator for every block, so that blocks should end where
+    /// separators compress best.
     pub ends_by_separator: bool,
-    /// Size in bytes and expected cost of a look-up in microseconds, for each size that was considered.
+    /// Size in bytes and expected lookup cost in microseconds of each size considered.
     pub considered: Vec<(u32, f64)>,
 }
 
-/// A size under trial.
+/// A size being evaluated.
 #[derive(Clone, Copy, Debug)]
-struct Trial {
+struct SizeTrial {
     size: u32,
     cost_us: f64,
     ends_by_separator: bool,
 }
 
-/// Chooses the block size under which the best design found is fastest.
+/// Chooses the block size with the fastest design.
 ///
-/// Each size is judged as a candidate layer is: builders run over the sampled stretches, node counts are extrapolated
-/// by the share sampled, and the step index complexity stands for the layers above (AirIndex, Equation 9). Where the sample is
-/// everything, the best few sizes are then tuned in earnest.
+/// Each size is evaluated like a candidate layer: builders run over the sampled runs, node counts are extrapolated by
+/// the share sampled, and the step index complexity represents the layers above (AirIndex, Equation 9). If the sample
+/// is complete, the best few sizes are then tuned in full.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] when the sample makes no sense: no records, unsorted stretches, a record size that is not
+/// [`Error::InvalidArgument`] if the sample is invalid: no records, unsorted runs, or a record size that is not
 /// positive and finite.
 pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<BlockSizeChoice> {
     check(sample)?;
-    let mut trials: Vec<Trial> = Vec::new();
+    let mut trials: Vec<SizeTrial> = Vec::new();
     for size in BLOCK_SIZE_LOG2.map(|log2| 1_u32 << log2) {
         let best_us = trials.iter().map(|trial| trial.cost_us).fold(f64::INFINITY, f64::min);
         trials.extend(estimate(sample, size, problem, best_us));
     }
     let Some(largest) = trials.last().map(|trial| trial.size) else {
-        // Records larger than any block, or more of them than small blocks are allowed for: the largest there is.
+        // Records larger than any block, or too many records for small blocks: the largest size.
         let largest = 1 << BLOCK_SIZE_LOG2.end();
         let considered = vec![(largest, f64::INFINITY)];
         return Ok(BlockSizeChoice { block_size_bytes: largest, ends_by_separator: true, considered });
@@ -109,7 +110,7 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
     }
     let best_us = trials.iter().map(|trial| trial.cost_us).fold(f64::INFINITY, f64::min);
     let floor_us = problem.least_opening_us() + problem.single_read_us(0, 1 << BLOCK_SIZE_LOG2.start());
-    let limit_us = best_us + (best_us - floor_us).max(0.0) * (INDIFFERENCE - 1.0);
+    let limit_us = best_us + (best_us - floor_us).max(0.0) * (COST_TOLERANCE_RATIO - 1.0);
     let near = trials.iter().rev().find(|trial| trial.cost_us <= limit_us);
     Ok(BlockSizeChoice {
         block_size_bytes: near.map_or(largest, |trial| trial.size),
@@ -119,7 +120,7 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
 }
 
 fn check(sample: &Sample) -> Result<()> {
-    let sampled: u64 = sample.stretches.iter().map(|stretch| stretch.len() as u64).sum();
+    let sampled: u64 = sample.runs.iter().map(|run| run.len() as u64).sum();
     if sampled == 0 || sampled > sample.records {
         let records = sample.records;
         return Err(Error::InvalidArgument(format!(
@@ -128,119 +129,119 @@ fn check(sample: &Sample) -> Result<()> {
     }
     if !(sample.record_bytes > 0.0 && sample.record_bytes.is_finite()) {
         let bytes = sample.record_bytes;
-        return Err(Error::InvalidArgument(format!("a record of {bytes} bytes makes no sense; give a positive size")));
+        return Err(Error::InvalidArgument(format!(
+            "{bytes} is not a valid record size; give a positive number of bytes"
+        )));
     }
-    if sample.stretches.iter().any(|stretch| !stretch.is_sorted()) {
-        return Err(Error::InvalidArgument("a stretch of the sample is not sorted; sort each".to_owned()));
+    if sample.runs.iter().any(|run| !run.is_sorted()) {
+        return Err(Error::InvalidArgument("a run of the sample is not sorted; sort each".to_owned()));
     }
     Ok(())
 }
 
 /// Keeps the best sizes, with the cost of the design that a search finds.
-fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<Trial>) {
+fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<SizeTrial>) {
     trials.sort_by(|a, b| a.cost_us.total_cmp(&b.cost_us));
-    trials.truncate(FINALISTS);
+    trials.truncate(REFINED_SIZES_MAX);
     trials.sort_by_key(|trial| trial.size);
     for trial in trials {
         let row = rows(sample, trial.size).and_then(|(mut rows, _)| rows.pop());
         let filled_us = row.map_or(f64::INFINITY, |row| tune(&row, problem).cost.total_us);
-        let all: Vec<&[u64]> = sample.stretches.iter().map(Vec::as_slice).collect();
+        let all: Vec<&[u64]> = sample.runs.iter().map(Vec::as_slice).collect();
         let coded_us = coded_us(sample, &all, trial.size, problem).unwrap_or(f64::INFINITY);
-        *trial = Trial { cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us, ..*trial };
+        *trial = SizeTrial { cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us, ..*trial };
     }
 }
 
-/// The stretches as rows of blocks of `size` bytes, and the number of such blocks in the whole; `None` where a block
-/// holds no record or there would be too many of them.
-fn rows(sample: &Sample, size: u32) -> Option<(Vec<Row>, f64)> {
+/// The runs as level inputs of blocks of `size` bytes, and the number of such blocks in the whole; `None` if a block
+/// holds no record or there would be too many blocks.
+fn rows(sample: &Sample, size: u32) -> Option<(Vec<LevelInput>, f64)> {
     let room = u64::from(size).checked_sub(sample.block_overhead_bytes)? as f64;
     let records = (room / sample.record_bytes) as usize;
     let children = (sample.records as f64 / records as f64).ceil();
-    if records == 0 || children > MOST_CHILDREN {
+    if records == 0 || children > CHILDREN_MAX {
         return None;
     }
-    let row = |stretch: &Vec<u64>| {
-        let border = |at: usize| Fence { low: stretch[at - 1], high: stretch[at] };
-        let fences = (1..stretch.len().div_ceil(records)).map(|block| border(block * records)).collect();
-        Some(Row { first: *stretch.first()?, fences, child_bytes: u64::from(size), weights: None })
+    let row = |run: &Vec<u64>| {
+        let border = |at: usize| Fence { low: run[at - 1], high: run[at] };
+        let fences = (1..run.len().div_ceil(records)).map(|block| border(block * records)).collect();
+        Some(LevelInput { first: *run.first()?, fences, child_bytes: u64::from(size), weights: None })
     };
-    Some((sample.stretches.iter().filter_map(row).collect(), children))
+    Some((sample.runs.iter().filter_map(row).collect(), children))
 }
 
-/// The best design over blocks of this size, as far as the sample tells; `None` where the size is out of the question.
-fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> Option<Trial> {
+/// The best design over blocks of this size, estimated from the sample; `None` if the size cannot win.
+fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> Option<SizeTrial> {
     let (rows, children) = rows(sample, size)?;
     let child_bytes = u64::from(size);
     let one_block_us = problem.least_opening_us() + problem.single_read_us(0, child_bytes);
-    // Larger blocks can be read in parts by no design.
+    // No design can read a part of a block.
     if one_block_us > best_us {
         return None;
     }
-    let vertex = Vertex { depth: 0, children: children as u64, child_bytes, weighted: false, spent_us: 0.0 };
+    let vertex = SearchNode { depth: 0, children: children as u64, child_bytes, weighted: false, spent_us: 0.0 };
     let data_bytes = (children * f64::from(size)) as u64;
     let whole_us = if problem.opening_holds_data {
         problem.opening_us(data_bytes, problem.profile)
     } else {
         problem.least_opening_us() + problem.single_read_us(0, data_bytes)
     };
-    let glasses = Glasses::over_runs(&rows, children, problem.options.lambda_high_bytes / child_bytes);
+    let views = CoarseViews::over_runs(&rows, children, problem.options.lambda_high_bytes / child_bytes);
     let bound = Some(problem.score(whole_us, 0));
-    let ranked = rank(&vertex, &Scale::Judged(&glasses), problem, bound, problem.options.threads);
+    let ranked = rank(&vertex, &CandidateSource::Judged(&views), problem, bound, problem.options.threads);
     let filled_us = ranked.first().map_or(whole_us, |best| best.promised_us.min(whole_us));
     let coded_us = coded_us(sample, &sample.trial(), size, problem).unwrap_or(f64::INFINITY);
-    Some(Trial { size, cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us })
+    Some(SizeTrial { size, cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us })
 }
 
-/// Cost of a look-up when blocks end where their separators code best, and the separators are the bottom layer: by trial on
-/// some `stretches` that stand for the whole, or on all of it.
-fn coded_us(sample: &Sample, stretches: &[&[u64]], size: u32, problem: &Problem<'_>) -> Option<f64> {
+/// Lookup cost if blocks end where their separators compress best, and the separators are the bottom layer: by trial on
+/// some representative `runs`, or on all of the sample.
+fn coded_us(sample: &Sample, runs: &[&[u64]], size: u32, problem: &Problem<'_>) -> Option<f64> {
     if !problem.options.builders.contains(&BuilderKind::Coded) {
         return None;
     }
     let room = u64::from(size).checked_sub(sample.block_overhead_bytes)? as f64;
     let capacity = (room / sample.record_bytes) as usize;
-    let most =
-        if sample.is_whole() && stretches.len() == 1 { usize::MAX } else { CODED_TRIAL / stretches.len().max(1) };
-    let mut coded = Coded::default();
-    for coordinates in stretches {
-        coded.cut(&EvenCuts { coordinates, capacity }, most);
+    let most = if sample.is_whole() && runs.len() == 1 { usize::MAX } else { TRIAL_BLOCKS_MAX / runs.len().max(1) };
+    let mut coded = CodedTrial::default();
+    for keys in runs {
+        coded.cut(&EvenCuts { keys, capacity }, most);
     }
     let children = (sample.records as f64 * coded.blocks as f64 / coded.records.max(1) as f64).ceil();
-    if capacity < 2 || children > MOST_CHILDREN {
+    if capacity < 2 || children > CHILDREN_MAX {
         return None;
     }
-    let root_bytes = UNIT_HEADER_BYTES + (coded.bytes as f64 * children / coded.blocks.max(1) as f64) as u64;
+    let root_bytes = INDEX_PAGE_HEADER_BYTES + (coded.bytes as f64 * children / coded.blocks.max(1) as f64) as u64;
     let read_us = problem.single_read_us(0, u64::from(size));
     let as_root_us = problem.opening_us(root_bytes, problem.profile);
     let best_us = if problem.fits_budget(root_bytes) { as_root_us } else { f64::INFINITY };
     Some(read_us + best_us.min(problem.remaining_us(1, root_bytes)))
 }
 
-/// What cutting and coding some stretches came to.
+/// The result of cutting and coding some runs.
 #[derive(Debug, Default)]
-struct Coded {
+struct CodedTrial {
     blocks: u64,
     records: usize,
     bytes: usize,
 }
 
-impl Coded {
+impl CodedTrial {
     /// Cuts up to about `most` blocks and codes their separators.
     fn cut(&mut self, cuts: &EvenCuts<'_>, most: usize) {
         let mut layer = CodedLayer::new();
         let (mut begin, mut last_begin) = (0, 0);
-        let mut start = cuts.coordinates.first().copied().unwrap_or(0);
-        while begin < cuts.coordinates.len() && layer.children() < most as u64 {
-            let group = fit_flexible(start, begin, cuts, MAX_GROUP, Effort::Full);
+        let mut start = cuts.keys.first().copied().unwrap_or(0);
+        while begin < cuts.keys.len() && layer.children() < most as u64 {
+            let group = fit_flexible(start, begin, cuts, GROUP_CHILDREN_MAX, Effort::Full);
             let last = group.begins.last().copied().unwrap_or(begin);
             layer.push(group.header, group.residuals);
             last_begin = begin;
-            begin = (last + cuts.capacity).min(cuts.coordinates.len());
-            start = cuts.coordinates.get(begin).copied().unwrap_or(u64::MAX);
+            begin = (last + cuts.capacity).min(cuts.keys.len());
+            start = cuts.keys.get(begin).copied().unwrap_or(u64::MAX);
         }
-        // A group that the stretch cut short is dearer a block than those of the whole will be.
-        let whole =
-            if begin < cuts.coordinates.len() || layer.groups() < 2 { layer.groups() } else { layer.groups() - 1 };
+        // A group truncated by the end of the run costs more per block than those of the whole will.
+        let whole = if begin < cuts.keys.len() || layer.groups() < 2 { layer.groups() } else { layer.groups() - 1 };
         self.bytes += layer.encoded_len(0..whole);
         self.blocks += if whole < layer.groups() { layer.first_child(whole) } else { layer.children() };
         self.records += if whole < layer.groups() { last_begin } else { begin };
@@ -252,17 +253,17 @@ mod tests {
     use super::*;
     use crate::io::Profile;
 
-    /// Keys whose steps vary by a factor of a thousand, in no order that a line could follow.
+    /// Keys whose steps vary by a factor of a thousand, in an order that no line fits.
     fn keys(count: u64) -> Vec<u64> {
         let step = |i: u64| 1 + (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54);
         (0..count).scan(0, |at, i| Some(std::mem::replace(at, *at + step(i)))).collect()
     }
 
-    fn sample(keys: &[u64], stretches: usize, share: usize) -> Sample {
-        let length = keys.len() / stretches;
-        let stretch = |i: usize| keys[i * length..][..length / share].to_vec();
+    fn sample(keys: &[u64], runs: usize, share: usize) -> Sample {
+        let length = keys.len() / runs;
+        let run = |i: usize| keys[i * length..][..length / share].to_vec();
         Sample {
-            stretches: (0..stretches).map(stretch).collect(),
+            runs: (0..runs).map(run).collect(),
             records: keys.len() as u64,
             record_bytes: 16.0,
             block_overhead_bytes: 8,
@@ -322,7 +323,7 @@ mod tests {
             Sample { records: 99, ..good.clone() },
             Sample { record_bytes: f64::NAN, ..good.clone() },
             Sample { record_bytes: 0.0, ..good.clone() },
-            Sample { stretches: vec![vec![3, 2]], ..good },
+            Sample { runs: vec![vec![3, 2]], ..good },
         ];
         for case in cases {
             let refused = choose_block_size(&case, &Problem::new(&profile));

@@ -1,63 +1,64 @@
-//! The layer builders F: each turns a row into a layer.
+//! The layer builders F: each turns a level input into an index layer.
 
 use super::layer::{Layer, LayerNodes};
+use super::level_input::LevelInput;
 use super::parallel;
-use super::problem::{BuilderKind, Options};
-use super::row::Row;
+use super::problem::{BuilderKind, SearchOptions};
 use ogive_model::coded::{self, CodedLayer, Effort};
 use ogive_model::rmi::RootKind;
 use ogive_model::{FenceRun, band, pla, plr, radix_spline, rmi, step};
 use std::fmt;
 
-/// A builder with its parameters. A granularity (lambda) in bytes means so many whole children, at least one.
+/// A builder with its parameters. A granularity (lambda) in bytes is rounded to whole children, at least one.
 ///
-/// Source: AirIndex, Section 5.2 and Appendix A.1; [`Builder::Coded`] is our own, [`Builder::Pla`] that of the
-/// PGM-index, [`Builder::Plr`] that of Bourbon, [`Builder::Rmi`] and [`Builder::Spline`] those of the structures of these names.
+/// Source: AirIndex, Section 5.2 and Appendix A.1. [`Builder::Coded`] is our own, [`Builder::Pla`] is from the
+/// PGM-index, [`Builder::Plr`] from Bourbon, and [`Builder::Rmi`] and [`Builder::Spline`] from the structures of these
+/// names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Builder {
-    /// Greedy step: as many children to a piece as lambda holds.
+    /// Greedy step: each piece covers as many children as lambda holds.
     GStep {
-        /// Most pieces in one unit.
+        /// Largest number of pieces in one index page.
         pieces: u32,
-        /// Longest window.
+        /// Largest window.
         lambda_bytes: u64,
     },
-    /// Greedy band: as many children to a node as keep its window within lambda.
+    /// Greedy band: each node covers as many children as keep its window within lambda.
     GBand {
-        /// Longest window.
+        /// Largest window.
         lambda_bytes: u64,
     },
     /// Equal band: children grouped by lambda, a line through each group.
     EBand {
-        /// Length of a group.
+        /// Size of a group.
         lambda_bytes: u64,
     },
     /// Coded separators, one for as many children as lambda holds.
     Coded {
-        /// Length of a window.
+        /// Size of a window.
         lambda_bytes: u64,
     },
     /// Optimal piecewise linear approximation.
     Pla {
-        /// How far the right child may lie from its prediction.
+        /// Largest distance of the right child from its prediction.
         error_children: u64,
     },
     /// Greedy piecewise linear regression.
     Plr {
-        /// How far the right child may lie from its prediction.
+        /// Largest distance of the right child from its prediction.
         error_children: u64,
     },
-    /// Regression lines, one for each stretch of coordinates that a trained root model sends to one of its leaves.
+    /// Regression lines, one for each range of keys that a trained root model assigns to one of its leaves.
     Rmi {
-        /// The root model. It is not stored: what it decides are the borders between nodes.
+        /// The root model. It is not stored: it only determines the borders between nodes.
         root: RootKind,
-        /// Leaf models; those without children of their own are left out.
+        /// Number of leaf models; those without children are omitted.
         leaves: u64,
     },
     /// The segments of a greedy spline.
     Spline {
-        /// How far the right child may lie from its prediction.
+        /// Largest distance of the right child from its prediction.
         error_children: u64,
     },
 }
@@ -79,7 +80,7 @@ impl fmt::Display for Builder {
 
 impl Builder {
     /// A builder of this kind and granularity.
-    pub(super) fn of_kind(kind: BuilderKind, lambda_bytes: u64, options: &Options) -> Self {
+    pub(super) fn of_kind(kind: BuilderKind, lambda_bytes: u64, options: &SearchOptions) -> Self {
         match kind {
             BuilderKind::GStep => Self::GStep { pieces: options.step_pieces.unwrap_or(u32::MAX), lambda_bytes },
             BuilderKind::GBand => Self::GBand { lambda_bytes },
@@ -88,13 +89,13 @@ impl Builder {
         }
     }
 
-    /// Builds the layer over a row, on up to `options.threads` threads, each partition on its own.
-    pub fn build(&self, row: &Row, options: &Options) -> Layer {
+    /// Builds the layer on up to `options.threads` threads, one partition at a time.
+    pub fn build(&self, row: &LevelInput, options: &SearchOptions) -> Layer {
         self.build_with(row, options, Effort::Full)
     }
 
-    /// Builds the layer with a stated effort for coded separators.
-    pub(super) fn build_with(&self, row: &Row, options: &Options, effort: Effort) -> Layer {
+    /// Builds the layer with a given effort for coded separators.
+    pub(super) fn build_with(&self, row: &LevelInput, options: &SearchOptions, effort: Effort) -> Layer {
         let parts = row.children().div_ceil(options.partition_children.max(1) as u64) as usize;
         let nodes = match *self {
             Self::GStep { lambda_bytes, .. } => {
@@ -130,17 +131,17 @@ impl Builder {
                 LayerNodes::Coded { layer: code(row, granule, parts, options.threads, effort), granule }
             }
         };
-        Layer { builder: *self, nodes, unit_bytes: options.unit_bytes, children: row.children() }
+        Layer { builder: *self, nodes, page_bytes: options.page_bytes, children: row.children() }
     }
 }
 
-/// Whole children in a granularity of `lambda_bytes`, at least one.
-pub(super) fn granule(lambda_bytes: u64, row: &Row) -> u64 {
+/// Number of whole children in a granularity of `lambda_bytes`, at least one.
+pub(super) fn granule(lambda_bytes: u64, row: &LevelInput) -> u64 {
     (lambda_bytes / row.child_bytes.max(1)).max(1)
 }
 
 fn over_parts<T: Send>(
-    row: &Row,
+    row: &LevelInput,
     parts: usize,
     threads: usize,
     build: impl Fn(&FenceRun<'_>) -> Vec<T> + Sync,
@@ -155,11 +156,11 @@ fn over_parts<T: Send>(
     parallel::map(threads, runs.len(), |i| build(&runs[i])).into_iter().flatten().collect()
 }
 
-/// Codes the row in parts that end at whole granules.
-fn code(row: &Row, granule: u64, parts: usize, threads: usize, effort: Effort) -> CodedLayer {
+/// Codes the separators in parts that end at whole granules.
+fn code(row: &LevelInput, granule: u64, parts: usize, threads: usize, effort: Effort) -> CodedLayer {
     let granule = usize::try_from(granule).unwrap_or(usize::MAX);
     let each = (row.fences.len() / parts.max(1) / granule).saturating_mul(granule);
-    // A fence that no coordinate crosses (a tie at u64::MAX) ends the separators; only the sequential way stops there.
+    // A fence that no key crosses (a tie at u64::MAX) ends the separators; only the sequential build stops there.
     let last_fence_crossed = row.fences.last().is_none_or(|fence| fence.start().is_some());
     if parts <= 1 || each == 0 || !last_fence_crossed {
         return coded::encode_row(row.first, &row.fences, granule, effort);
@@ -175,10 +176,10 @@ fn code(row: &Row, granule: u64, parts: usize, threads: usize, effort: Effort) -
     whole
 }
 
-/// The granularities of the search, in whole children: `low * growth^i` up to `high`, each count of children once.
+/// The granularities of the search in whole children: `low * growth^i` up to `high`, without duplicates.
 ///
 /// Source: AirIndex, Section 5.2 (exponential granularities).
-pub(super) fn granularities(child_bytes: u64, options: &Options) -> Vec<u64> {
+pub(super) fn granularities(child_bytes: u64, options: &SearchOptions) -> Vec<u64> {
     let child_bytes = child_bytes.max(1);
     let growth = if options.growth.is_finite() { options.growth.max(1.001) } else { 2.0 };
     let mut lambda = options.lambda_low_bytes.max(child_bytes) as f64;
@@ -199,16 +200,16 @@ mod tests {
 
     #[test]
     fn the_papers_set_has_thirteen_granularities_a_kind() {
-        let grid = granularities(256, &Options::default());
+        let grid = granularities(256, &SearchOptions::default());
         assert_eq!(grid, (0..13).map(|i| 1 << i).collect::<Vec<u64>>());
     }
 
     #[test]
     fn granularities_are_whole_children_and_none_comes_twice() {
-        let options = Options { growth: 1.3, lambda_high_bytes: 20_000, ..Options::default() };
+        let options = SearchOptions { growth: 1.3, lambda_high_bytes: 20_000, ..SearchOptions::default() };
         assert_eq!(granularities(4096, &options), [1, 2, 3, 4]);
-        assert_eq!(granularities(1 << 21, &Options::default()), [1]);
-        let broken = Options { growth: f64::NAN, ..Options::default() };
+        assert_eq!(granularities(1 << 21, &SearchOptions::default()), [1]);
+        let broken = SearchOptions { growth: f64::NAN, ..SearchOptions::default() };
         assert_eq!(granularities(1 << 19, &broken), [1, 2]);
     }
 }

@@ -1,142 +1,148 @@
-//! Candidates for the next layer: built whole, or judged by stretches of a long row.
+//! Candidates for the next layer: built in full, or estimated on samples of a long level input.
 
 use super::builder::Builder;
 use super::design::LINE_NODE_BYTES;
-use super::layer::{Layer, UNIT_HEADER_BYTES};
-use super::problem::{Options, Problem};
-use super::reads::{ReadSizes, Windows};
-use super::row::{Row, Shares};
+use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer};
+use super::level_input::{LevelInput, LookupShares};
+use super::problem::{Problem, SearchOptions};
+use super::reads::{ReadSizes, WindowCounts};
 use ogive_model::coded::Effort;
 
-/// Stretches of a long row that builders are judged by.
-const STRETCHES: usize = 8;
-/// Children, coarse ones, that all stretches of a row hold together.
-const STRETCH_CHILDREN: usize = 1 << 13;
-/// A window is seen through a glass that leaves it at least this many coarse children.
-const COARSE_WINDOW: u64 = 16;
-/// Size of separators coded with full effort, as a share of those coded quickly.
-const FULL_EFFORT: f64 = 0.93;
+/// Number of samples on which builders are evaluated for a long input.
+const SAMPLE_RUNS: usize = 8;
+/// Total number of coarse children in all samples.
+const SAMPLE_CHILDREN: usize = 1 << 13;
+/// A coarse view leaves a window at least this many children.
+const COARSE_WINDOW_CHILDREN_MIN: u64 = 16;
+/// Size of separators coded with full effort, relative to those coded quickly.
+const FULL_EFFORT_SIZE_RATIO: f64 = 0.93;
 
-/// A layer that may come next.
+/// A candidate for the next layer.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) builder: Builder,
-    /// Stored bytes as a root.
+    /// Stored size as a root, in bytes.
     pub(super) root_bytes: u64,
-    /// Reads from the row below.
+    /// Reads from the level below.
     pub(super) reads: ReadSizes,
-    /// The layer itself, where it was built whole.
+    /// The layer itself, if it was built in full.
     pub(super) layer: Option<Layer>,
 }
 
 impl Candidate {
-    /// Builds the layer over the whole row.
-    pub(super) fn whole(builder: Builder, row: &Row, shares: &Shares, depth: usize, problem: &Problem<'_>) -> Self {
+    /// Builds the layer over the whole input.
+    pub(super) fn whole(
+        builder: Builder,
+        row: &LevelInput,
+        shares: &LookupShares,
+        depth: usize,
+        problem: &Problem<'_>,
+    ) -> Self {
         let layer = problem.build(builder, row, depth, &problem.options);
         let reads = layer.windows(row, shares).sizes(row.child_bytes);
         Self { builder, root_bytes: layer.root_bytes(), reads, layer: Some(layer) }
     }
 }
 
-/// Stretches of a row, seen through glasses of several coarseness, that stand for the whole of it.
+/// Coarse views at several scales of samples that represent a level input.
 ///
-/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged
-/// on a coarse row, at a cost that does not grow with the row.
+/// A window of m children is about one of m/c children over every c-th border, so a wide window is evaluated on a
+/// coarse view, at a cost independent of the size of the input.
 #[derive(Debug)]
-pub(super) struct Glasses {
-    by_factor: Vec<Glass>,
+pub(super) struct CoarseViews {
+    by_factor: Vec<CoarseView>,
 }
 
-impl Glasses {
-    /// Glasses for windows of up to `widest` children, over one row.
-    pub(super) fn over(row: &Row, widest: u64) -> Self {
+impl CoarseViews {
+    /// Coarse views of one level input, for windows of up to `widest` children.
+    pub(super) fn over(row: &LevelInput, widest: u64) -> Self {
         Self::over_runs(std::slice::from_ref(row), row.children() as f64, widest)
     }
 
-    /// The same over separate runs that stand for a row of `children` children.
-    pub(super) fn over_runs(runs: &[Row], children: f64, widest: u64) -> Self {
+    /// Coarse views of separate runs that represent an input of `children` children.
+    pub(super) fn over_runs(runs: &[LevelInput], children: f64, widest: u64) -> Self {
         let factors = std::iter::successors(Some(1_u64), |factor| Some(factor * 2));
-        let needed = factors.take_while(|&factor| factor == 1 || factor * COARSE_WINDOW <= widest);
-        Self { by_factor: needed.map(|factor| Glass::new(runs, children, factor)).collect() }
+        let needed = factors.take_while(|&factor| factor == 1 || factor * COARSE_WINDOW_CHILDREN_MIN <= widest);
+        Self { by_factor: needed.map(|factor| CoarseView::new(runs, children, factor)).collect() }
     }
 
-    /// Judges a builder whose windows have `children` children of the row.
-    pub(super) fn judge(&self, builder: Builder, children: u64, options: &Options) -> Option<Candidate> {
-        let fits = |glass: &&Glass| glass.factor == 1 || glass.factor * COARSE_WINDOW <= children;
-        let glass = self.by_factor.iter().rev().find(fits)?;
-        glass.judge(builder, options)
+    /// Evaluates a builder whose windows have `children` children.
+    pub(super) fn judge(&self, builder: Builder, children: u64, options: &SearchOptions) -> Option<Candidate> {
+        let fits = |view: &&CoarseView| view.factor == 1 || view.factor * COARSE_WINDOW_CHILDREN_MIN <= children;
+        let view = self.by_factor.iter().rev().find(fits)?;
+        view.judge(builder, options)
     }
 }
 
 #[derive(Debug)]
-struct Glass {
+struct CoarseView {
     factor: u64,
-    stretches: Vec<Stretch>,
-    /// Children of the whole row for each child of the stretches, both coarse.
+    samples: Vec<Stretch>,
+    /// Number of children in the whole input for each child of the samples, both coarse.
     scale: f64,
 }
 
 #[derive(Debug)]
 struct Stretch {
-    row: Row,
-    shares: Shares,
-    /// Look-ups that end in the stretch, in the unit of all stretches.
+    row: LevelInput,
+    shares: LookupShares,
+    /// Number of lookups that end in the sample, relative to all samples.
     mass: f64,
 }
 
 impl Stretch {
-    fn new(row: Row) -> Self {
+    fn new(row: LevelInput) -> Self {
         let mass = row.weights.as_ref().map_or(row.children() as f64, |weights| weights.iter().sum());
         Self { shares: row.shares(), row, mass }
     }
 }
 
-impl Glass {
-    fn new(runs: &[Row], children: f64, factor: u64) -> Self {
-        // Stretches are cut before they are made coarse, so that no copy of a long row is ever held.
+impl CoarseView {
+    fn new(runs: &[LevelInput], children: f64, factor: u64) -> Self {
+        // Samples are cut before they are made coarse, so that a long input is never copied.
         let factor = factor as usize;
         let total: usize = runs.iter().map(|run| (run.fences.len() + 1) / factor).sum();
-        let cuts: Vec<Row> = if total <= STRETCH_CHILDREN {
+        let cuts: Vec<LevelInput> = if total <= SAMPLE_CHILDREN {
             runs.iter().map(|run| run.coarse(factor)).collect()
         } else {
-            let pieces = STRETCHES.div_ceil(runs.len());
-            let each = |run: &Row| STRETCH_CHILDREN * (run.fences.len() + 1) / total / pieces;
+            let pieces = SAMPLE_RUNS.div_ceil(runs.len());
+            let each = |run: &LevelInput| SAMPLE_CHILDREN * (run.fences.len() + 1) / total / pieces;
             runs.iter().flat_map(|run| cut(run, pieces, each(run))).map(|cut| cut.into_coarse(factor)).collect()
         };
-        let stretches: Vec<Stretch> = cuts.into_iter().map(Stretch::new).collect();
-        let seen: u64 = stretches.iter().map(|stretch| stretch.row.children()).sum();
-        Self { factor: factor as u64, stretches, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
+        let samples: Vec<Stretch> = cuts.into_iter().map(Stretch::new).collect();
+        let seen: u64 = samples.iter().map(|sample| sample.row.children()).sum();
+        Self { factor: factor as u64, samples, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
     }
 
-    fn judge(&self, builder: Builder, options: &Options) -> Option<Candidate> {
-        let mut windows = Windows::default();
+    fn judge(&self, builder: Builder, options: &SearchOptions) -> Option<Candidate> {
+        let mut windows = WindowCounts::default();
         let mut payload_bytes = 0.0;
-        for stretch in &self.stretches {
-            let layer = builder.build_with(&stretch.row, options, Effort::Quick);
-            windows.merge(&layer.windows(&stretch.row, &stretch.shares), stretch.mass);
-            payload_bytes += (layer.root_bytes() - UNIT_HEADER_BYTES) as f64;
+        for sample in &self.samples {
+            let layer = builder.build_with(&sample.row, options, Effort::Quick);
+            windows.merge(&layer.windows(&sample.row, &sample.shares), sample.mass);
+            payload_bytes += (layer.root_bytes() - INDEX_PAGE_HEADER_BYTES) as f64;
         }
-        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where
-        // they would anyway.
-        if self.stretches.len() > 1 && matches!(builder, Builder::GBand { .. }) {
-            payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.stretches.len() as f64;
+        // The border at the end of a sample costs a greedy band half a node on average; other builders would end nodes
+        // there anyway.
+        if self.samples.len() > 1 && matches!(builder, Builder::GBand { .. }) {
+            payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.samples.len() as f64;
         }
         if matches!(builder, Builder::Coded { .. }) {
-            payload_bytes *= FULL_EFFORT;
+            payload_bytes *= FULL_EFFORT_SIZE_RATIO;
         }
-        let child_bytes = self.stretches.first()?.row.child_bytes;
-        let root_bytes = UNIT_HEADER_BYTES + (payload_bytes * self.scale) as u64;
+        let child_bytes = self.samples.first()?.row.child_bytes;
+        let root_bytes = INDEX_PAGE_HEADER_BYTES + (payload_bytes * self.scale) as u64;
         Some(Candidate { builder, root_bytes, reads: windows.sizes(child_bytes), layer: None })
     }
 }
 
-/// `pieces` evenly spaced stretches of `children` children each.
-fn cut(run: &Row, pieces: usize, children: usize) -> Vec<Row> {
+/// `pieces` evenly spaced samples of `children` children each.
+fn cut(run: &LevelInput, pieces: usize, children: usize) -> Vec<LevelInput> {
     let children = children.clamp(1, run.fences.len() + 1);
     let room = run.fences.len() + 1 - children;
-    let stretch = |i: usize| {
+    let sample = |i: usize| {
         let from = if pieces > 1 { room * i / (pieces - 1) } else { room / 2 };
-        run.stretch(from, from + children - 1)
+        run.sample(from, from + children - 1)
     };
-    (0..pieces).map(stretch).collect()
+    (0..pieces).map(sample).collect()
 }

@@ -1,21 +1,21 @@
-//! Step index complexity: what the best index of ideal step layers would cost on storage of this profile.
+//! Step index complexity: the cost of the best index of ideal step layers on storage of a given profile.
 
 use crate::io::Profile;
 
 /// Step index complexity of `size_bytes` of data in microseconds: the cost of the best index of L perfectly balanced
-/// step layers, over all L including none.
+/// step layers, over all L including zero.
 ///
 /// `min over L of (L + 1) * T((size * step^L)^(1 / (L + 1)))`, where `step_bytes` is the stored size of one step piece.
-/// It depends on nothing but the size and the profile, so it is the cheap estimate of the work that remains above a
-/// candidate layer, and an upper bound on what an ideal index needs.
+/// It depends only on the size and the profile, so it is a cheap estimate of the cost above a candidate layer, and an
+/// upper bound on the cost of an ideal index.
 ///
 /// Source: AirIndex, Appendix A.3, Equation 12.
 pub fn step_complexity_us(size_bytes: u64, step_bytes: f64, profile: &Profile) -> f64 {
     step_complexity_by(size_bytes, step_bytes, |_, bytes| profile.time_us(bytes))
 }
 
-/// Equation 12 where the time of a read may depend on the layer: `time_us(level, bytes)`, level 0 being the root and
-/// level L the layer whose size is given (Section 6, cache-aware optimisation).
+/// Equation 12 with a read time that may depend on the layer: `time_us(level, bytes)`, where level 0 is the root and
+/// level L the layer of the given size (Section 6, cache-aware optimisation).
 pub(super) fn step_complexity_by(size_bytes: u64, step_bytes: f64, time_us: impl Fn(usize, u64) -> f64) -> f64 {
     let size = size_bytes as f64;
     let mut best_us = f64::INFINITY;
@@ -23,7 +23,7 @@ pub(super) fn step_complexity_by(size_bytes: u64, step_bytes: f64, time_us: impl
         let read = balanced_read_bytes(size, step_bytes, layers);
         let cost_us: f64 = (0..=layers).map(|level| time_us(level, read)).sum();
         best_us = best_us.min(cost_us);
-        // Layers above 1 + log2(size / step) would hold less than two pieces each: they only add reads.
+        // Layers above 1 + log2(size / step) would hold less than two pieces each and only add reads.
         if size <= step_bytes * 2_f64.powi(layers as i32 + 1) || layers >= 64 {
             break;
         }
@@ -31,24 +31,25 @@ pub(super) fn step_complexity_by(size_bytes: u64, step_bytes: f64, time_us: impl
     best_us
 }
 
-/// Bytes of the root and of each read below it with `layers` balanced step layers, rounded up to whole bytes.
+/// Size of the root and of each read below it with `layers` balanced step layers, rounded up to whole bytes.
 fn balanced_read_bytes(size: f64, step_bytes: f64, layers: usize) -> u64 {
     if layers == 0 {
         return size as u64;
     }
     let share = 1.0 / (layers as f64 + 1.0);
-    // In logarithms: size * step^L overflows nothing that way.
+    // In logarithms, to prevent size * step^L from overflowing.
     let read = (share * (size.max(1.0).ln() + layers as f64 * step_bytes.max(1.0).ln())).exp();
-    // A hair is taken off so that an exact root such as sqrt(65,536 * 16) = 1024 is not rounded up to 1025.
+    // Reduced slightly so that an exact root such as sqrt(65,536 * 16) = 1024 is not rounded up to 1025.
     (read * (1.0 - 1e-12)).ceil() as u64
 }
 
-/// What a new search could gain at most, for a table of `size_bytes` whose index now costs `current_us` a look-up.
+/// The largest possible gain of a new search, for a table of `size_bytes` whose index now costs `current_us` per
+/// lookup.
 ///
 /// Source: AirIndex, Section 6, pre-search assessment. The gain is a loose upper bound: no index is built for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Assessment {
-    /// Modelled cost of one look-up with the present index, in microseconds.
+    /// Modelled cost of a lookup with the present index, in microseconds.
     pub current_us: f64,
     /// Step index complexity of the data, in microseconds.
     pub step_complexity_us: f64,
@@ -61,7 +62,7 @@ impl Assessment {
     }
 }
 
-/// Assesses, without looking at any key, whether tuning again could pay: after the data or the storage have changed.
+/// Estimates, without access to the keys, whether tuning again could pay off after the data or the storage has changed.
 pub fn assess(size_bytes: u64, step_bytes: f64, profile: &Profile, current_us: f64) -> Assessment {
     Assessment { current_us, step_complexity_us: step_complexity_us(size_bytes, step_bytes, profile) }
 }

@@ -1,19 +1,19 @@
-//! One layer of an index: its nodes, how they are packed into units, and the row that those units are.
+//! One index layer: its nodes, their packing into index pages, and the level input that those pages form.
 
 use super::builder::Builder;
 use super::design::{LINE_NODE_BYTES, STEP_PIECE_BYTES, root_blob_bytes};
-use super::reads::Windows;
-use super::row::{Row, Shares};
+use super::level_input::{LevelInput, LookupShares};
+use super::reads::WindowCounts;
 use ogive_model::Fence;
 use ogive_model::coded::CodedLayer;
 use ogive_model::line::LineNode;
 use ogive_model::step::StepPiece;
 use std::ops::Range;
 
-/// Bytes of the header of a unit, and of the root.
-pub const UNIT_HEADER_BYTES: u64 = 24;
+/// Size of the header of an index page, and of the root.
+pub const INDEX_PAGE_HEADER_BYTES: u64 = 24;
 
-/// The nodes of one layer, in order.
+/// The nodes of a layer, in order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayerNodes {
@@ -25,7 +25,7 @@ pub enum LayerNodes {
     Coded {
         /// The groups.
         layer: CodedLayer,
-        /// Children for each separator.
+        /// Number of children per separator.
         granule: u64,
     },
 }
@@ -33,29 +33,29 @@ pub enum LayerNodes {
 /// One layer of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// How it was built.
+    /// The builder of the layer.
     pub builder: Builder,
     /// Its nodes.
     pub nodes: LayerNodes,
-    /// Bytes of one unit, should the layer not be the root.
-    pub unit_bytes: u32,
+    /// Size of an index page in bytes, unless the layer is the root.
+    pub page_bytes: u32,
     /// Number of children that the layer leads to.
     pub children: u64,
 }
 
-/// One unit of a layer: a run of whole nodes.
+/// One index page of a layer: a run of whole nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct IndexPage {
     /// The nodes in it: step pieces, line nodes or coded groups.
     pub nodes: Range<usize>,
-    /// Smallest coordinate that the unit answers for (the first unit answers for smaller ones, too).
+    /// Smallest key that the page covers (the first page also covers smaller ones).
     pub separator: u64,
-    /// First child that the unit leads to.
+    /// First child that the page leads to.
     pub first_child: u64,
 }
 
 impl Layer {
-    /// Step pieces, line nodes or coded groups.
+    /// Number of step pieces, line nodes or coded groups.
     pub fn node_count(&self) -> u64 {
         match &self.nodes {
             LayerNodes::Step(pieces) => pieces.len() as u64,
@@ -64,27 +64,27 @@ impl Layer {
         }
     }
 
-    /// Stored bytes as a root.
+    /// Stored size as a root, in bytes.
     pub fn root_bytes(&self) -> u64 {
         match &self.nodes {
             LayerNodes::Step(pieces) => root_blob_bytes(pieces.len() as u64, STEP_PIECE_BYTES),
             LayerNodes::Line(nodes) => root_blob_bytes(nodes.len() as u64, LINE_NODE_BYTES),
-            LayerNodes::Coded { layer, .. } => UNIT_HEADER_BYTES + layer.total_len() as u64,
+            LayerNodes::Coded { layer, .. } => INDEX_PAGE_HEADER_BYTES + layer.total_len() as u64,
         }
     }
 
-    /// Stored bytes in units.
-    pub fn size_in_units_bytes(&self) -> u64 {
-        let units = match &self.nodes {
-            LayerNodes::Coded { .. } => self.units().len() as u64,
-            _ => self.node_count().div_ceil(self.nodes_per_unit()),
+    /// Stored size in pages, in bytes.
+    pub fn size_in_pages_bytes(&self) -> u64 {
+        let pages = match &self.nodes {
+            LayerNodes::Coded { .. } => self.pages().len() as u64,
+            _ => self.node_count().div_ceil(self.nodes_per_page()),
         };
-        units * u64::from(self.unit_bytes)
+        pages * u64::from(self.page_bytes)
     }
 
-    /// Most step pieces or line nodes in one unit.
-    fn nodes_per_unit(&self) -> u64 {
-        let room = self.unit_room() as u64;
+    /// Largest number of step pieces or line nodes in one page.
+    fn nodes_per_page(&self) -> u64 {
+        let room = self.page_room() as u64;
         match (&self.nodes, &self.builder) {
             (LayerNodes::Step(_), Builder::GStep { pieces, .. }) => {
                 (room / STEP_PIECE_BYTES).min(u64::from(*pieces)).max(1)
@@ -94,65 +94,65 @@ impl Layer {
         }
     }
 
-    /// The layer with no node larger than a unit, for one that is not to be the root.
-    pub(super) fn fit_into_units(mut self) -> Self {
-        let room = self.unit_room();
+    /// The layer with no node larger than a page, for a layer that is not the root.
+    pub(super) fn fit_into_pages(mut self) -> Self {
+        let room = self.page_room();
         if let LayerNodes::Coded { layer, .. } = &mut self.nodes {
             *layer = std::mem::take(layer).limit_groups(room);
         }
         self
     }
 
-    fn unit_room(&self) -> usize {
-        u64::from(self.unit_bytes).saturating_sub(UNIT_HEADER_BYTES) as usize
+    fn page_room(&self) -> usize {
+        u64::from(self.page_bytes).saturating_sub(INDEX_PAGE_HEADER_BYTES) as usize
     }
 
-    /// The layer cut into units; nodes are never cut.
-    pub fn units(&self) -> Vec<Unit> {
-        let each = self.nodes_per_unit() as usize;
+    /// Splits the layer into pages, without splitting nodes.
+    pub fn pages(&self) -> Vec<IndexPage> {
+        let each = self.nodes_per_page() as usize;
         let even = |count: usize| (0..count.div_ceil(each)).map(move |i| i * each..((i + 1) * each).min(count));
-        let unit = |nodes, separator, first_child| Unit { nodes, separator, first_child };
+        let page = |nodes, separator, first_child| IndexPage { nodes, separator, first_child };
         match &self.nodes {
             LayerNodes::Step(all) => even(all.len())
-                .map(|nodes| unit(nodes.clone(), all[nodes.start].separator, all[nodes.start].first_child))
+                .map(|nodes| page(nodes.clone(), all[nodes.start].separator, all[nodes.start].first_child))
                 .collect(),
             LayerNodes::Line(all) => even(all.len())
-                .map(|nodes| unit(nodes.clone(), all[nodes.start].start, all[nodes.start].first_child))
+                .map(|nodes| page(nodes.clone(), all[nodes.start].start, all[nodes.start].first_child))
                 .collect(),
             LayerNodes::Coded { layer, granule } => {
                 let place = |nodes: Range<usize>| {
                     let first = nodes.start;
-                    unit(nodes, layer.start(first), layer.first_child(first) * granule)
+                    page(nodes, layer.start(first), layer.first_child(first) * granule)
                 };
-                layer.pack(self.unit_room()).into_iter().map(place).collect()
+                layer.pack(self.page_room()).into_iter().map(place).collect()
             }
         }
     }
 
-    /// The units of this layer as the row that the next layer leads to; `shares` are those of the row below.
+    /// The pages of this layer as the input of the next; `shares` are those of the level below.
     ///
-    /// Fences between units are exact: the right unit answers for its separator and for nothing below it.
-    pub(super) fn row_above(&self, shares: &Shares) -> Row {
-        let units = self.units();
-        let fences = fences_between(&units);
-        let ends = units.iter().skip(1).map(|unit| unit.first_child).chain([self.children]);
-        let weights = units.iter().zip(ends).map(|(unit, end)| shares.between(unit.first_child, end)).collect();
-        Row {
-            first: units.first().map_or(0, |unit| unit.separator),
+    /// Fences between pages are exact: the right page covers its separator and nothing below it.
+    pub(super) fn row_above(&self, shares: &LookupShares) -> LevelInput {
+        let pages = self.pages();
+        let fences = fences_between(&pages);
+        let ends = pages.iter().skip(1).map(|page| page.first_child).chain([self.children]);
+        let weights = pages.iter().zip(ends).map(|(page, end)| shares.between(page.first_child, end)).collect();
+        LevelInput {
+            first: pages.first().map_or(0, |page| page.separator),
             fences,
-            child_bytes: u64::from(self.unit_bytes),
+            child_bytes: u64::from(self.page_bytes),
             weights: Some(weights),
         }
     }
 
-    /// The borders between the units of this layer, which the next layer leads to.
+    /// The borders between the pages of this layer, as input of the next.
     pub fn fences_above(&self) -> Vec<Fence> {
-        fences_between(&self.units())
+        fences_between(&self.pages())
     }
 
-    /// How many children of `row` look-ups read through this layer.
-    pub(super) fn windows(&self, row: &Row, shares: &Shares) -> Windows {
-        let mut windows = Windows::default();
+    /// Number of children of `row` that lookups read through this layer.
+    pub(super) fn windows(&self, row: &LevelInput, shares: &LookupShares) -> WindowCounts {
+        let mut windows = WindowCounts::default();
         let children = row.children();
         match &self.nodes {
             LayerNodes::Step(pieces) => {
@@ -177,17 +177,17 @@ impl Layer {
     }
 }
 
-fn fences_between(units: &[Unit]) -> Vec<Fence> {
-    units.iter().skip(1).map(|unit| Fence { low: unit.separator.saturating_sub(1), high: unit.separator }).collect()
+fn fences_between(pages: &[IndexPage]) -> Vec<Fence> {
+    pages.iter().skip(1).map(|page| Fence { low: page.separator.saturating_sub(1), high: page.separator }).collect()
 }
 
-/// Counts the windows of line nodes over `children` children at coordinates given in rising order with their shares.
+/// Counts the windows of line nodes over `children` children at ascending keys with their shares.
 pub(super) fn line_windows_at(
     nodes: &[LineNode],
     children: u64,
     coordinates: impl Iterator<Item = (u64, f64)>,
-) -> Windows {
-    let mut windows = Windows::default();
+) -> WindowCounts {
+    let mut windows = WindowCounts::default();
     let mut at = 0;
     for (x, share) in coordinates {
         while nodes.get(at + 1).is_some_and(|next| next.start <= x) {
@@ -200,13 +200,18 @@ pub(super) fn line_windows_at(
     windows
 }
 
-/// Counts the windows of one line node over its own children, each child by the windows of its first and its last
-/// coordinate. All are equal but those that the ends of the node cut short, so only the children near the ends are
-/// looked at one by one.
-fn line_windows(node: &LineNode, next: Option<u64>, row: &Row, shares: &Shares, windows: &mut Windows) {
+/// Counts the windows of one line node over its own children, each child by the windows of its first and its last key.
+/// All are equal except those clipped at the ends of the node, so only children near the ends are examined one by one.
+fn line_windows(
+    node: &LineNode,
+    next: Option<u64>,
+    row: &LevelInput,
+    shares: &LookupShares,
+    windows: &mut WindowCounts,
+) {
     let end = next.unwrap_or(row.children());
     let last_child = next.unwrap_or(row.children() - 1);
-    // A window holds the right child, so it begins and ends less than its length away: further in, none is cut.
+    // A window holds the right child, so it begins and ends less than its length away: further inside, none is clipped.
     let reach = u64::from(node.window).saturating_sub(1);
     let inner = (node.first_child + reach).min(end)..end.min((last_child + 1).saturating_sub(reach));
     let mut weigh = |from: u64, to: u64| {

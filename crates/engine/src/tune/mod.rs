@@ -1,18 +1,18 @@
 //! AirTune: finds the index design that is fastest for its data on its storage.
 //!
-//! The input is a [`Row`] of children (data blocks) with the fences between them, and a [`Problem`]: the storage's
-//! profile T(n), the objective, a memory budget, expected cache hits. The output is a [`Design`]: layers of nodes,
-//! bottom first, with the exact expected cost of a look-up (AirIndex, Equation 6):
+//! The input is a [`LevelInput`], children (data blocks) with the fences between them, and a [`Problem`]: the storage's
+//! profile T(n), the objective, a memory budget, and expected cache hits. The output is a [`Design`]: layers of nodes,
+//! bottom first, with the exact expected cost of a lookup (AirIndex, Equation 6):
 //!
 //! ```text
 //!   cost = T(opening read, root included) + sum over layers below the root E[T(read)] + E[T(read of data)]
 //! ```
 //!
-//! * [`tune`] searches (Algorithm 2); [`DesignRequest`] also builds designs by name, for comparison;
-//! * [`choose_block_size`] decides how long data blocks are, from a sample of the keys;
-//! * [`step_complexity_us`] and [`assess`] say without looking at keys what can be gained (Equation 12, Section 6).
+//! * [`tune`] runs the search (Algorithm 2); [`DesignRequest`] also builds named designs, for comparison;
+//! * [`choose_block_size`] chooses the size of data blocks from a sample of the keys;
+//! * [`step_complexity_us`] and [`assess`] estimate possible gains without access to the keys (Equation 12, Section 6).
 //!
-//! This module knows rows of children and profiles, and no file format.
+//! This module knows level inputs and profiles, but no file format.
 //!
 //! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
 
@@ -23,21 +23,21 @@ mod complexity;
 mod design;
 mod families;
 mod layer;
+mod level_input;
 mod parallel;
 mod problem;
 mod reads;
 mod request;
-mod row;
 mod search;
 
 pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
 pub use builder::Builder;
 pub use complexity::{Assessment, assess, step_complexity_us};
 pub use design::{Cost, Design, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
-pub use layer::{Layer, LayerNodes, UNIT_HEADER_BYTES, Unit};
+pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};
+pub use level_input::LevelInput;
 pub use ogive_model::rmi::RootKind;
-pub use problem::{BuilderKind, Caching, Objective, Options, Problem};
+pub use problem::{BuilderKind, Caching, Objective, Problem, SearchOptions};
 pub use reads::ReadSizes;
 pub use request::DesignRequest;
-pub use row::Row;
 pub use search::tune;

@@ -1,11 +1,10 @@
-//! Work spread over a stated number of threads.
+//! A parallel map over a given number of threads.
 
 use crate::io::spawn_helper;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Runs `work` for 0 to `count` - 1 on up to `threads` threads and returns the results in order.
-///
-/// A panic of `work` is passed on.
+/// Runs `work` for 0 to `count` - 1 on up to `threads` threads and returns the results in order. Panics of `work` are
+/// propagated.
 pub(super) fn map<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let threads = threads.min(count);
     if threads <= 1 {
@@ -23,7 +22,7 @@ pub(super) fn map<T: Send>(threads: usize, count: usize, work: impl Fn(usize) ->
         }
     };
     let mut results = std::thread::scope(|scope| {
-        // Where the system gives no thread, the others do its part.
+        // If the system cannot start a thread, the others do its part.
         let others: Vec<_> = (1..threads).map_while(|_| spawn_helper(scope, "ogive-tune", take).ok()).collect();
         let mut results = take();
         for other in others {

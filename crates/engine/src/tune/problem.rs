@@ -1,40 +1,41 @@
-//! What a search is to find: storage, workload, limits, and how hard to look.
+//! The tuning problem: storage, workload, limits, and search effort.
 
 use super::builder::Builder;
 use super::candidate::Candidate;
 use super::complexity::step_complexity_by;
 use super::design::STEP_PIECE_BYTES;
-use super::layer::{Layer, LayerNodes, UNIT_HEADER_BYTES};
+use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer, LayerNodes};
+use super::level_input::LevelInput;
 use super::reads::ReadSizes;
-use super::row::Row;
 use crate::io::Profile;
 use ogive_model::coded::CodedLayer;
 
-/// What the best design minimises.
+/// The objective of a design.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Objective {
-    /// Expected time of one look-up (AirIndex, Equation 7).
+    /// Expected time of a lookup (AirIndex, Equation 7).
     MeanLatency,
-    /// The sum over all reads of a look-up of this quantile of their time: an upper bound on the quantile of the whole,
-    /// and equal to it where the length of at most one read varies. Between 0 and 1.
+    /// The sum over all reads of a lookup of this quantile of their time: an upper bound on the quantile of the whole,
+    /// exact if the length of at most one read varies. Between 0 and 1.
     Quantile(f64),
-    /// The bytes that stay resident, among designs whose expected time is within the limit; the fastest where none is.
+    /// The number of resident bytes, among designs with an expected time within the limit; the fastest design if there
+    /// is none.
     ResidentBytes {
-        /// Longest expected time of a look-up, in microseconds.
+        /// Limit for the expected time of a lookup, in microseconds.
         limit_us: f64,
     },
 }
 
-/// Which reads a cache is expected to answer (AirIndex, Section 6, cache-aware optimisation).
+/// Expected cache hits (AirIndex, Section 6, cache-aware optimisation).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Caching {
-    /// Share of the reads that the cache answers, by layer: first the data, then the layers, bottom first. What is not
-    /// listed is never answered.
+    /// Share of the reads that the cache answers, by level: first the data, then the layers, bottom first. Levels not
+    /// listed are never cached.
     pub hit_rates: Vec<f64>,
-    /// Share of the look-ups that find the table open; 1 where opening costs nothing because it happens once.
+    /// Share of the lookups that find the table open; 1 if opening is free because it happens only once.
     pub opening_hit_rate: f64,
-    /// Time of a read that the cache answers, in microseconds.
+    /// Time of a read answered by the cache, in microseconds.
     pub cache_us: f64,
 }
 
@@ -53,38 +54,38 @@ pub enum BuilderKind {
 }
 
 impl BuilderKind {
-    /// All kinds that the search uses unless told otherwise.
+    /// The builder kinds of the default search.
     pub const ALL: [Self; 4] = [Self::Coded, Self::GStep, Self::GBand, Self::EBand];
 }
 
-/// How the search goes about it. The defaults are the paper's (AirIndex, Sections 5.2 and 7) but for the coded step as
-/// a fourth builder, and for as many step pieces to a unit as fit.
+/// Parameters of the search. The defaults are the paper's (AirIndex, Sections 5.2 and 7), except for the coded step as
+/// a fourth builder, and for as many step pieces in a page as fit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct SearchOptions {
     /// The builder set F.
     pub builders: Vec<BuilderKind>,
-    /// k: candidates followed from each layer.
+    /// k: number of candidates followed from each layer.
     pub top_k: usize,
-    /// p: most step pieces in one unit; `None` for as many as fit.
+    /// p: largest number of step pieces in a page; `None` for as many as fit.
     pub step_pieces: Option<u32>,
-    /// Finest granularity in bytes; never finer than one child.
+    /// Finest granularity in bytes; at least one child.
     pub lambda_low_bytes: u64,
     /// Coarsest granularity in bytes.
     pub lambda_high_bytes: u64,
-    /// 1 + epsilon: ratio of one granularity to the next, above 1.
+    /// 1 + epsilon: ratio of consecutive granularities, greater than 1.
     pub growth: f64,
-    /// Bytes of one unit of an index layer, header included.
-    pub unit_bytes: u32,
-    /// Threads to use, the caller's included.
+    /// Size of an index page in bytes, header included.
+    pub page_bytes: u32,
+    /// Number of threads, the caller's included.
     pub threads: usize,
-    /// Children that one thread builds at a time; layers begin a new node at the borders of partitions.
+    /// Number of children in a partition, built by one thread; layers begin a new node at each partition.
     pub partition_children: usize,
-    /// Rows of up to this many children are built whole by every builder. For longer ones, builders are compared on
-    /// stretches of the row, and only the best are built whole.
+    /// Inputs of up to this many children are built in full by every builder. For longer ones, builders are compared on
+    /// samples, and only the best are built in full.
     pub exact_children: usize,
 }
 
-impl Default for Options {
+impl Default for SearchOptions {
     fn default() -> Self {
         Self {
             builders: BuilderKind::ALL.to_vec(),
@@ -93,7 +94,7 @@ impl Default for Options {
             lambda_low_bytes: 1 << 8,
             lambda_high_bytes: 1 << 20,
             growth: 2.0,
-            unit_bytes: 512,
+            page_bytes: 512,
             threads: 1,
             partition_children: 1_000_000,
             exact_children: 1 << 14,
@@ -101,28 +102,27 @@ impl Default for Options {
     }
 }
 
-/// Everything that decides which design is best, but for the keys.
+/// All inputs of the search except the keys.
 #[derive(Clone)]
 pub struct Problem<'a> {
     /// T(n) of the storage.
     pub profile: &'a Profile,
-    /// What to minimise.
+    /// The objective.
     pub objective: Objective,
-    /// Most bytes that the root may keep in memory.
+    /// Limit for the size of the root in memory, in bytes.
     pub resident_budget_bytes: Option<u64>,
-    /// Expected hits of a cache.
+    /// Expected cache hits.
     pub caching: Caching,
-    /// Length of the one read that opens a table whose root takes so many bytes.
+    /// Size of the opening read of a table as a function of its root size, in bytes.
     pub open_bytes: &'a (dyn Fn(u64) -> u64 + Sync),
-    /// Whether the opening read of a table without index takes the data along, so that a look-up is this one read.
+    /// Whether the opening read of a table without an index includes the data, so that a lookup is this one read.
     pub opening_holds_data: bool,
-    /// Mean number of keys in a data block, which turns an error in keys into one in blocks.
+    /// Mean number of keys in a data block, which converts an error in keys to one in blocks.
     pub keys_per_child: f64,
-    /// Coded separators of every data block, where the writer chose the ends of blocks by them: better than any that
-    /// could be coded afterwards.
+    /// Coded separators of every data block, if the writer chose block ends by them: more compact than any coded later.
     pub prepared: Option<&'a CodedLayer>,
-    /// How to search.
-    pub options: Options,
+    /// Parameters of the search.
+    pub options: SearchOptions,
 }
 
 impl std::fmt::Debug for Problem<'_> {
@@ -142,7 +142,7 @@ fn just_the_root(root_bytes: u64) -> u64 {
 }
 
 impl<'a> Problem<'a> {
-    /// The least mean latency on this storage: nothing cached, no budget, opening reads the root alone.
+    /// The problem of least mean latency on this storage: nothing cached, no budget, opening reads the root only.
     pub fn new(profile: &'a Profile) -> Self {
         Self {
             profile,
@@ -153,7 +153,7 @@ impl<'a> Problem<'a> {
             opening_holds_data: false,
             keys_per_child: 1.0,
             prepared: None,
-            options: Options::default(),
+            options: SearchOptions::default(),
         }
     }
 
@@ -164,18 +164,18 @@ impl<'a> Problem<'a> {
 
     /// The prepared layer as a candidate that is still to be built.
     pub(super) fn prepared_candidate(&self, builder: Builder, child_bytes: u64) -> Option<Candidate> {
-        let root_bytes = UNIT_HEADER_BYTES + self.prepared?.total_len() as u64;
+        let root_bytes = INDEX_PAGE_HEADER_BYTES + self.prepared?.total_len() as u64;
         Some(Candidate { builder, root_bytes, reads: ReadSizes::constant(child_bytes), layer: None })
     }
 
-    /// The layer at `depth` (0 lies over the data) that a builder makes of a row: the prepared one, where it is that.
-    pub(super) fn build(&self, builder: Builder, row: &Row, depth: usize, options: &Options) -> Layer {
+    /// The layer at `depth` (0 is directly over the data) that a builder produces; the prepared one if applicable.
+    pub(super) fn build(&self, builder: Builder, row: &LevelInput, depth: usize, options: &SearchOptions) -> Layer {
         let finest = matches!(builder, Builder::Coded { lambda_bytes } if lambda_bytes < 2 * row.child_bytes);
         match self.prepared.filter(|_| finest && depth == 0) {
             None => builder.build(row, options),
             Some(prepared) => {
                 let nodes = LayerNodes::Coded { layer: prepared.clone(), granule: 1 };
-                Layer { builder, nodes, unit_bytes: options.unit_bytes, children: row.children() }
+                Layer { builder, nodes, page_bytes: options.page_bytes, children: row.children() }
             }
         }
     }
@@ -185,13 +185,13 @@ impl<'a> Problem<'a> {
         self.with_hits(depth, reads.expected_us(profile))
     }
 
-    /// Time in microseconds of the read that opens a table whose root takes `root_bytes`, under `profile`.
+    /// Time in microseconds of the opening read of a table whose root takes `root_bytes`, under `profile`.
     pub fn opening_us(&self, root_bytes: u64, profile: &Profile) -> f64 {
         let hit_rate = self.caching.opening_hit_rate;
         mix(hit_rate, self.caching.cache_us, profile.time_us((self.open_bytes)(root_bytes)))
     }
 
-    /// What the objective counts for the reads from layer `depth`, in microseconds.
+    /// The objective's cost of the reads from layer `depth`, in microseconds.
     pub(super) fn read_us(&self, depth: usize, reads: &ReadSizes) -> f64 {
         match self.objective {
             Objective::Quantile(q) => self.with_hits(depth, self.profile.time_us(reads.quantile_bytes(q))),
@@ -199,14 +199,14 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// What the objective counts for one read of `bytes` from layer `depth`, in microseconds.
+    /// The objective's cost of one read of `bytes` from layer `depth`, in microseconds.
     pub(super) fn single_read_us(&self, depth: usize, bytes: u64) -> f64 {
         self.with_hits(depth, self.profile.time_us(bytes))
     }
 
-    /// Estimate of what remains to be paid above and for a layer of `size_bytes` at `depth` (1 is the bottom layer).
+    /// Estimated remaining cost of a layer of `size_bytes` at `depth` (1 is the bottom layer) and everything above it.
     pub(super) fn remaining_us(&self, depth: usize, size_bytes: u64) -> f64 {
-        // Levels of equal reads: one of them is the root's; the others fall to `depth` and the layers above it.
+        // Levels of equal reads: one of them is the root's; the others are `depth` and the layers above it.
         step_complexity_by(size_bytes, STEP_PIECE_BYTES as f64, |level, bytes| {
             if level == 0 {
                 self.opening_us(bytes, self.profile)
@@ -216,23 +216,23 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// Least that any look-up must pay for opening.
+    /// The least possible cost of opening.
     pub(super) fn least_opening_us(&self) -> f64 {
         self.opening_us(0, self.profile)
     }
 
-    /// Whether a root of so many bytes may stay in memory.
+    /// Whether a root of this size fits the memory budget.
     pub(super) fn fits_budget(&self, root_bytes: u64) -> bool {
         self.resident_budget_bytes.is_none_or(|budget| root_bytes <= budget)
     }
 
-    /// How good a design is: the smaller, the better; compared field by field.
-    pub(super) fn score(&self, latency_us: f64, root_bytes: u64) -> Score {
+    /// The score of a design: smaller is better; compared field by field.
+    pub(super) fn score(&self, latency_us: f64, root_bytes: u64) -> DesignScore {
         match self.objective {
             Objective::ResidentBytes { limit_us } => {
-                Score((latency_us - limit_us).max(0.0), root_bytes as f64, latency_us)
+                DesignScore((latency_us - limit_us).max(0.0), root_bytes as f64, latency_us)
             }
-            _ => Score(latency_us, root_bytes as f64, 0.0),
+            _ => DesignScore(latency_us, root_bytes as f64, 0.0),
         }
     }
 
@@ -241,7 +241,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// `(1 - h) T + h c`: what a read costs when a share h of the reads is answered by a cache.
+/// `(1 - h) T + h c`: cost of a read of which a share h is answered by a cache.
 fn mix(hit_rate: f64, cache_us: f64, storage_us: f64) -> f64 {
     let hit_rate = hit_rate.clamp(0.0, 1.0);
     hit_rate * cache_us + (1.0 - hit_rate) * storage_us
@@ -249,15 +249,15 @@ fn mix(hit_rate: f64, cache_us: f64, storage_us: f64) -> f64 {
 
 /// The objective's value of a design, in order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) struct Score(pub(super) f64, pub(super) f64, pub(super) f64);
+pub(super) struct DesignScore(pub(super) f64, pub(super) f64, pub(super) f64);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::reads::Windows;
+    use crate::tune::reads::WindowCounts;
 
     fn uneven() -> ReadSizes {
-        let mut windows = Windows::default();
+        let mut windows = WindowCounts::default();
         windows.add(1, 0.99);
         windows.add(1000, 0.01);
         windows.sizes(1000)

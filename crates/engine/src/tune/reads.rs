@@ -3,18 +3,18 @@
 use crate::io::Profile;
 use std::collections::BTreeMap;
 
-/// Windows up to this many children are counted in an array, longer ones in a tree: line nodes reach no further.
+/// Windows up to this many children are counted in an array, longer ones in a tree; windows of line nodes are shorter.
 const DENSE_WINDOWS: usize = 8192;
 
-/// How many children look-ups read, as weights by window length.
+/// Number of children that lookups read, as weights by window length.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Windows {
+pub(super) struct WindowCounts {
     dense: Vec<f64>,
     far: BTreeMap<u64, f64>,
 }
 
-impl Windows {
-    /// Counts `weight` of the look-ups as reading `children` neighbouring children.
+impl WindowCounts {
+    /// Counts `weight` of the lookups as reading `children` neighbouring children.
     pub(super) fn add(&mut self, children: u64, weight: f64) {
         if weight <= 0.0 {
             return;
@@ -30,7 +30,7 @@ impl Windows {
         }
     }
 
-    /// Adds what another part of the row counted, as `mass` times the share that it had there.
+    /// Adds the counts of another part of the input, scaled by `mass`.
     pub(super) fn merge(&mut self, other: &Self, mass: f64) {
         for (children, weight) in other.iter() {
             self.add(children, weight * mass);
@@ -42,7 +42,7 @@ impl Windows {
         dense.map(|(children, &weight)| (children as u64, weight)).chain(self.far.iter().map(|(&c, &w)| (c, w)))
     }
 
-    /// The sizes of the reads, when a child takes `child_bytes`.
+    /// The sizes of the reads, with `child_bytes` per child.
     pub(super) fn sizes(&self, child_bytes: u64) -> ReadSizes {
         let total: f64 = self.iter().map(|(_, weight)| weight).sum();
         let shares = self.iter().map(|(children, weight)| (children.saturating_mul(child_bytes), weight / total));
@@ -50,22 +50,22 @@ impl Windows {
     }
 }
 
-/// How long the reads from one layer are: sizes in bytes, ascending, each with its share of the look-ups.
+/// The read sizes of one layer in bytes, ascending, each with its share of the lookups.
 ///
-/// The shares are exact, not rounded into buckets, because T need not be affine: E\[T(n)\] is not T(E\[n\]).
-/// Source: AirIndex, Equation 6.
+/// The shares are exact, not rounded into buckets, because T need not be affine: E\[T(n)\] is not T(E\[n\]). Source:
+/// AirIndex, Equation 6.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadSizes {
     shares: Vec<(u64, f64)>,
 }
 
 impl ReadSizes {
-    /// Reads that are all of one size.
+    /// Reads of a single size.
     pub fn constant(bytes: u64) -> Self {
         Self { shares: vec![(bytes, 1.0)] }
     }
 
-    /// Each size in bytes with its share of the look-ups; the shares add up to 1.
+    /// Each size in bytes with its share of the lookups; the shares add up to 1.
     pub fn shares(&self) -> &[(u64, f64)] {
         &self.shares
     }
@@ -90,7 +90,7 @@ impl ReadSizes {
         let mut sum = 0.0;
         for &(bytes, share) in &self.shares {
             sum += share;
-            // A little slack: shares are sums of floats, and 0.5 + 0.5 may fall short of a quantile of 1.
+            // With some tolerance: shares are sums of floats, and 0.5 + 0.5 may fall short of a quantile of 1.
             if sum >= quantile - 1e-9 {
                 return bytes;
             }
@@ -105,10 +105,10 @@ mod tests {
     use crate::io::ProfilePoint;
 
     fn sizes() -> ReadSizes {
-        let mut windows = Windows::default();
+        let mut windows = WindowCounts::default();
         windows.add(1, 3.0);
         windows.add(20_000, 0.5);
-        let mut more = Windows::default();
+        let mut more = WindowCounts::default();
         more.add(20_000, 0.5);
         more.add(2, 0.0);
         windows.merge(&more, 1.0);
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_expected_time_is_not_the_time_of_the_expected_size() -> crate::Result<()> {
-        // A cliff at 100,000 bytes: only exact shares see that three reads in four stay below it.
+        // A step at 100,000 bytes: only exact shares show that three reads in four stay below it.
         let point = |size_bytes, time_us| ProfilePoint { size_bytes, time_us };
         let cliff = Profile::from_points(
             "cliff",

@@ -1,13 +1,13 @@
-//! Designs by name: what a user may ask for instead of a search.
+//! Design requests: the named index designs that a user may choose instead of the search.
 
 use super::builder::Builder;
 use super::design::Design;
 use super::design::LINE_NODE_BYTES;
 use super::families;
-use super::layer::{Layer, UNIT_HEADER_BYTES};
-use super::problem::{Options, Problem};
+use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer};
+use super::level_input::LevelInput;
+use super::problem::{Problem, SearchOptions};
 use super::reads::ReadSizes;
-use super::row::Row;
 use super::search::tune;
 use crate::error::{Error, Result};
 use ogive_model::rmi::RootKind;
@@ -15,56 +15,55 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Page of the B-tree of the paper's comparison, in bytes.
+/// Page size of the B-tree in the paper's comparison, in bytes.
 const BTREE_PAGE_BYTES: u32 = 4096;
 /// Its fanout.
 const BTREE_FANOUT: u32 = 255;
 /// More layers than any named design needs: 2^64 children shrink to one in 63 halvings.
-const MOST_LAYERS: usize = 64;
+const LAYERS_MAX: usize = 64;
 
-/// The index that a table is to have.
+/// A requested index design.
 ///
-/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `rmi`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`.
-/// In a forced design each field takes one value for all layers, or one for each, bottom first, as in
-/// `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and `coded`, which take
-/// `lambda` (a granularity in bytes), `pla`, `plr` and `spline`, which take `error` (in children), and `rmi-linear`,
-/// `rmi-cubic` and `rmi-radix`, which take `leaves`; `-` stands where a builder takes no such value.
-///
-/// Designs such as PLEX or the Data Calculator's would be further variants.
+/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `rmi`, `coded`, `none`, or a forced design
+/// such as `layers=2,builder=gband,lambda=4096`. In a forced design each field has one value for all layers, or one for
+/// each, bottom first, as in `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and
+/// `coded`, which take `lambda` (a granularity in bytes), `pla`, `plr` and `spline`, which take `error` (in children),
+/// and `rmi-linear`, `rmi-cubic` and `rmi-radix`, which take `leaves`; `-` stands for a value that a builder does not
+/// take.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum DesignRequest {
-    /// The fastest that the search finds.
+    /// The fastest design that the search finds.
     #[default]
     Tuned,
     /// A B-tree: 4 KiB pages of up to 255 separators over data read 4 KiB at a time, up to a root of one page.
     Btree,
-    /// A PGM-index: optimal piecewise linear layers of this error up to a root of one node, or of the nodes of one
-    /// unit. The error is rounded up to whole children of each layer.
+    /// A PGM-index: optimal piecewise linear layers with this error, up to a root of one node or of the nodes of one
+    /// page. The error is rounded up to whole children of each layer.
     Pgm {
         /// Error of each layer, in keys.
         error_keys: u64,
     },
-    /// A RadixSpline: layers of greedy splines up to a root of one node, or of the nodes of one unit. Where the structure
-    /// in memory has a radix table over its knots, a table of the file has further splines.
+    /// A RadixSpline: layers of greedy splines, up to a root of one node or of the nodes of one page. Further splines
+    /// replace the radix table of the in-memory structure.
     RadixSpline {
-        /// Error of each layer, in keys, as of [`DesignRequest::Pgm`]; the one that costs least, if none is given.
+        /// Error of each layer, in keys, as in [`DesignRequest::Pgm`]; if `None`, the error of least cost.
         error_keys: Option<u64>,
     },
-    /// An RMI: regression lines between borders that a root model decides, and a line over those where they are better read
-    /// in part; of a grid of roots and numbers of leaves, the one that costs least.
+    /// An RMI: regression lines between borders determined by a root model, with a line over them if reading them in
+    /// parts is faster; the best of a grid of root models and numbers of leaves.
     Rmi,
-    /// One layer of coded separators, one a block, all of it resident.
+    /// One layer of coded separators, one per block, all of it resident.
     Coded,
-    /// No index: the data are read whole.
+    /// No index: the data is read as a whole.
     None,
-    /// These builders, bottom first. Layers that have nothing left to lead to are left out.
+    /// These builders, bottom first. Layers with nothing left to lead to are omitted.
     Forced(Vec<Builder>),
 }
 
 impl DesignRequest {
-    /// Builds the design over a row of data blocks.
-    pub fn build(&self, row: &Row, problem: &Problem<'_>) -> Design {
+    /// Builds the design over a level input of data blocks.
+    pub fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design {
         match self {
             Self::Tuned => tune(row, problem),
             Self::None => Design::without_index(row, problem),
@@ -75,7 +74,7 @@ impl DesignRequest {
             Self::Btree => {
                 let lambda_bytes = u64::from(BTREE_PAGE_BYTES);
                 let builder = Builder::GStep { pieces: BTREE_FANOUT, lambda_bytes };
-                let options = Options { unit_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
+                let options = SearchOptions { page_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
                 let fits = |root: &Layer| root.node_count() <= u64::from(BTREE_FANOUT);
                 pile(row, problem, &options, |layers| (!layers.last().is_some_and(fits)).then_some(builder))
             }
@@ -94,10 +93,15 @@ impl DesignRequest {
     }
 }
 
-/// Piles layers of an error in keys up to a root of one node, or of the nodes of one unit.
-pub(super) fn recursive(row: &Row, problem: &Problem<'_>, error_keys: u64, builder: impl Fn(u64) -> Builder) -> Design {
+/// Stacks layers with an error in keys, up to a root of one node or of the nodes of one page.
+pub(super) fn recursive(
+    row: &LevelInput,
+    problem: &Problem<'_>,
+    error_keys: u64,
+    builder: impl Fn(u64) -> Builder,
+) -> Design {
     pile(row, problem, &problem.options, |layers| {
-        let room = u64::from(problem.options.unit_bytes).saturating_sub(UNIT_HEADER_BYTES);
+        let room = u64::from(problem.options.page_bytes).saturating_sub(INDEX_PAGE_HEADER_BYTES);
         let keys = match layers {
             [] => problem.keys_per_child.max(1.0),
             _ => (room / LINE_NODE_BYTES).max(1) as f64,
@@ -108,29 +112,29 @@ pub(super) fn recursive(row: &Row, problem: &Problem<'_>, error_keys: u64, build
     })
 }
 
-/// Piles layers on a row for as long as `next` names a builder and there is something to lead to.
+/// Stacks layers while `next` returns a builder and there is more than one child.
 pub(super) fn pile(
-    row: &Row,
+    row: &LevelInput,
     problem: &Problem<'_>,
-    options: &Options,
+    options: &SearchOptions,
     next: impl Fn(&[Layer]) -> Option<Builder>,
 ) -> Design {
     let mut layers: Vec<Layer> = Vec::new();
     let mut reads: Vec<ReadSizes> = Vec::new();
     let mut top = Cow::Borrowed(row);
-    while let Some(builder) = next(&layers).filter(|_| layers.len() < MOST_LAYERS) {
+    while let Some(builder) = next(&layers).filter(|_| layers.len() < LAYERS_MAX) {
         let shares = match layers.len() {
             0 => row.shares(),
             _ => {
-                let below = layers.pop().map(Layer::fit_into_units);
+                let below = layers.pop().map(Layer::fit_into_pages);
                 let Some(below) = below else { break };
-                let units = below.row_above(&top.shares());
+                let pages = below.row_above(&top.shares());
                 layers.push(below);
-                // A layer that takes no fewer units than it leads to children would be piled up for ever.
-                if units.children() < 2 || units.children() >= top.children() {
+                // A layer with no fewer pages than children would be stacked without end.
+                if pages.children() < 2 || pages.children() >= top.children() {
                     break;
                 }
-                top = Cow::Owned(units);
+                top = Cow::Owned(pages);
                 top.shares()
             }
         };
@@ -163,7 +167,7 @@ impl fmt::Display for DesignRequest {
                     all if all.iter().all(|value| value == &all[0]) => write!(f, ",{name}={}", all[0]),
                     all => write!(f, ",{name}={}", all.join("/")),
                 };
-                let parts: Vec<Spelling> = builders.iter().map(Spelling::of).collect();
+                let parts: Vec<BuilderSyntax> = builders.iter().map(BuilderSyntax::of).collect();
                 field("builder", parts.iter().map(|part| part.name.to_owned()).collect())?;
                 let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
                 field("lambda", parts.iter().map(|part| number(part.lambda_bytes)).collect())?;
@@ -174,15 +178,15 @@ impl fmt::Display for DesignRequest {
     }
 }
 
-/// A builder as text spells it.
-struct Spelling {
+/// The text form of a builder.
+struct BuilderSyntax {
     name: &'static str,
     lambda_bytes: Option<u64>,
     error_children: Option<u64>,
     leaves: Option<u64>,
 }
 
-impl Spelling {
+impl BuilderSyntax {
     fn of(builder: &Builder) -> Self {
         let named = |name| Self { name, lambda_bytes: None, error_children: None, leaves: None };
         let lambda = |name, lambda_bytes| Self { lambda_bytes: Some(lambda_bytes), ..named(name) };
@@ -231,7 +235,7 @@ impl FromStr for DesignRequest {
 }
 
 fn invalid(text: &str, detail: impl fmt::Display) -> Error {
-    Error::InvalidArgument(format!("cannot understand the design {text:?}: {detail}"))
+    Error::InvalidArgument(format!("cannot parse the design {text:?}: {detail}"))
 }
 
 fn positive(text: &str, what: &str, number: &str) -> Result<u64> {
@@ -242,40 +246,40 @@ fn positive(text: &str, what: &str, number: &str) -> Result<u64> {
 }
 
 fn forced(text: &str) -> Result<DesignRequest> {
-    let mut fields = Fields { text, layers: 0, values: [const { Vec::new() }; FIELDS.len()] };
+    let mut fields = DesignFields { text, layers: 0, values: [const { Vec::new() }; DESIGN_FIELDS.len()] };
     for field in text.split(',') {
         let Some((name, value)) = field.split_once('=') else {
             return Err(invalid(text, format_args!("{field:?} has no value; write NAME=VALUE")));
         };
-        match FIELDS.iter().position(|&field| field == name) {
+        match DESIGN_FIELDS.iter().position(|&field| field == name) {
             Some(field) => fields.values[field] = value.split('/').collect(),
             None if name == "layers" => fields.layers = positive(text, "the number of layers", value)? as usize,
             None => {
                 return Err(invalid(
                     text,
-                    format_args!("there is no field {name:?}; use layers, {}", FIELDS.join(", ")),
+                    format_args!("there is no field {name:?}; use layers, {}", DESIGN_FIELDS.join(", ")),
                 ));
             }
         }
     }
     let layers = fields.layers;
-    if layers > MOST_LAYERS {
-        return Err(invalid(text, format_args!("{layers} layers are too many; give at most {MOST_LAYERS}")));
+    if layers > LAYERS_MAX {
+        return Err(invalid(text, format_args!("{layers} layers are too many; give at most {LAYERS_MAX}")));
     }
     Ok(DesignRequest::Forced((0..layers).map(|layer| fields.builder(layer)).collect::<Result<_>>()?))
 }
 
-/// Fields of a forced design that have one value for all layers, or one for each.
-const FIELDS: [&str; 4] = ["builder", "lambda", "error", "leaves"];
+/// Fields of a forced design with one value for all layers, or one for each.
+const DESIGN_FIELDS: [&str; 4] = ["builder", "lambda", "error", "leaves"];
 
-/// A forced design as it is read.
-struct Fields<'t> {
+/// A parsed forced design.
+struct DesignFields<'t> {
     text: &'t str,
     layers: usize,
-    values: [Vec<&'t str>; FIELDS.len()],
+    values: [Vec<&'t str>; DESIGN_FIELDS.len()],
 }
 
-impl Fields<'_> {
+impl DesignFields<'_> {
     fn builder(&self, layer: usize) -> Result<Builder> {
         let name = self.nth(0, layer)?.unwrap_or("");
         let lambda = || self.number(1, layer, name);
@@ -295,14 +299,14 @@ impl Fields<'_> {
             _ => Err(invalid(
                 self.text,
                 format_args!(
-                    "{name:?} is no builder; use gstep, gband, eband, coded, pla, plr, spline, rmi-linear, rmi-cubic or \
-                     rmi-radix"
+                    "unknown builder {name:?}; use gstep, gband, eband, coded, pla, plr, spline, rmi-linear, rmi-cubic \
+                     or rmi-radix"
                 ),
             )),
         }
     }
 
-    /// The value of a field for one layer: the only one, or the one in its place.
+    /// The value of a field for one layer: the common one, or the one at its position.
     fn nth(&self, field: usize, layer: usize) -> Result<Option<&str>> {
         match self.values[field].as_slice() {
             [] => Ok(None),
@@ -312,7 +316,7 @@ impl Fields<'_> {
                 self.text,
                 format_args!(
                     "{} has {} values for {} layers; give one, or one for each",
-                    FIELDS[field],
+                    DESIGN_FIELDS[field],
                     each.len(),
                     self.layers
                 ),
@@ -322,8 +326,8 @@ impl Fields<'_> {
 
     fn number(&self, field: usize, layer: usize, builder: &str) -> Result<u64> {
         match self.nth(field, layer)? {
-            Some(value) if value != "-" => positive(self.text, FIELDS[field], value),
-            _ => Err(invalid(self.text, format_args!("the builder {builder} needs {}=NUMBER", FIELDS[field]))),
+            Some(value) if value != "-" => positive(self.text, DESIGN_FIELDS[field], value),
+            _ => Err(invalid(self.text, format_args!("the builder {builder} needs {}=NUMBER", DESIGN_FIELDS[field]))),
         }
     }
 }

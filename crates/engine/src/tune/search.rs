@@ -1,37 +1,37 @@
 //! AirTune: the guided search for the fastest design.
 
 use super::builder::{Builder, granularities};
-use super::candidate::{Candidate, Glasses};
+use super::candidate::{Candidate, CoarseViews};
 use super::design::Design;
 use super::layer::{Layer, LayerNodes};
+use super::level_input::{LevelInput, LookupShares};
 use super::parallel;
-use super::problem::{BuilderKind, Problem, Score};
+use super::problem::{BuilderKind, DesignScore, Problem};
 use super::reads::ReadSizes;
-use super::row::{Row, Shares};
 use std::borrow::Cow;
 
-/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper
-/// does not say so. It bounds the depth of the search by log2 of the size.
-const LEAST_SHRINKING: u64 = 2;
+/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code, not in the
+/// paper. Bounds the depth of the search by log2 of the size.
+const SHRINK_FACTOR_MIN: u64 = 2;
 
-/// Where builders were judged by stretches, only those are built whole that promise to cost, above what an ideal index
-/// costs, at most this many times as much as the most promising.
-const ESTIMATE_SLACK: f64 = 1.25;
+/// After evaluation on samples, only candidates are built in full whose promised cost, above that of an ideal index, is
+/// at most this ratio of the best.
+const ESTIMATE_SLACK_RATIO: f64 = 1.25;
 
-/// A band may read less than a finer one did, by luck; so many in a row that cannot win end a ladder of granularities.
-const MISSES: usize = 2;
+/// A band may happen to read less than a finer one; this many consecutive losing granularities end a series.
+const MISSES_MAX: usize = 2;
 
-/// Finds the design with the best value of the problem's objective over a row of data blocks.
+/// Finds the design with the best value of the problem's objective for a level input of data blocks.
 ///
-/// The search builds layers from the bottom up. On each row it compares all builders, follows the `top_k` whose
-/// expected read plus the step index complexity of what remains is least, and stops where an ideal layer on top would
-/// gain nothing. Beyond the paper it leaves out what provably cannot win: no layer is followed when the reads paid so
-/// far and the least possible opening and reads above already cost more than the best design known.
+/// The search builds layers from the bottom up. At each level it compares all builders, follows the `top_k` candidates
+/// with the least expected read plus step index complexity of the rest, and stops where an ideal layer on top would
+/// gain nothing. In addition to the paper's rules it prunes candidates that provably cannot win: those for which the
+/// reads so far and the least possible opening and reads above already cost more than the best known design.
 ///
-/// Where no index fits the memory budget, the data are read without one.
+/// If no index fits the memory budget, the data is read without one.
 ///
 /// Source: AirIndex, Section 5, Algorithm 2, Equations 6, 7 and 9.
-pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
+pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
     let without = Design::without_index(row, problem);
     let latency_us = if without.reads.is_empty() {
         problem.opening_us(row.size_bytes(), problem.profile)
@@ -39,9 +39,9 @@ pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
         problem.opening_us(0, problem.profile) + problem.read_us(0, &without.reads[0])
     };
     let kept_bytes = if problem.opening_holds_data { row.size_bytes() } else { 0 };
-    // A design that the budget rules out is no rival to beat.
+    // A design that exceeds the budget is no bound.
     let bound = problem.fits_budget(kept_bytes).then(|| problem.score(latency_us, kept_bytes));
-    match above(&Vertex::data(row), row, problem, bound, problem.options.threads) {
+    match above(&SearchNode::data(row), row, problem, bound, problem.options.threads) {
         Some(found) if bound.is_none_or(|bound| found.score < bound) => {
             Design::assemble(row, found.layers, found.reads, problem)
         }
@@ -49,26 +49,26 @@ pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
     }
 }
 
-/// A layer on which the next one may stand, apart from its keys.
-pub(super) struct Vertex {
+/// A layer on which the next one may be stacked, without its keys.
+pub(super) struct SearchNode {
     /// 0 for the data.
     pub(super) depth: usize,
-    /// Blocks of the data, or units of the layer.
+    /// Number of data blocks, or of pages of the layer.
     pub(super) children: u64,
-    /// Stored bytes of one of them.
+    /// Stored size of one of them.
     pub(super) child_bytes: u64,
     /// Whether some children are looked up more often than others.
     pub(super) weighted: bool,
-    /// Cost of the reads from all rows below this one, in microseconds.
+    /// Cost of the reads from all levels below this one, in microseconds.
     pub(super) spent_us: f64,
 }
 
-impl Vertex {
-    fn data(row: &Row) -> Self {
+impl SearchNode {
+    fn data(row: &LevelInput) -> Self {
         Self::layer(0, row, 0.0)
     }
 
-    fn layer(depth: usize, row: &Row, spent_us: f64) -> Self {
+    fn layer(depth: usize, row: &LevelInput, spent_us: f64) -> Self {
         let weighted = row.weights.is_some();
         Self { depth, children: row.children(), child_bytes: row.child_bytes, weighted, spent_us }
     }
@@ -78,35 +78,41 @@ impl Vertex {
     }
 }
 
-/// The best stack of layers found above a vertex.
-struct Found {
+/// The best layers found above a search node.
+struct LayerStack {
     layers: Vec<Layer>,
     reads: Vec<ReadSizes>,
-    score: Score,
+    score: DesignScore,
 }
 
-/// A candidate with what it promises.
-pub(super) struct Ranked {
+/// A candidate with its promised cost.
+pub(super) struct RankedCandidate {
     pub(super) candidate: Candidate,
     /// Cost of all reads below the candidate, in microseconds.
     spent_us: f64,
-    /// With the step index complexity of the candidate: Equation 9.
+    /// Including the step index complexity of the candidate: Equation 9.
     pub(super) promised_us: f64,
 }
 
-/// The best stack of at least one layer above a vertex, if any may beat `bound`.
-fn above(vertex: &Vertex, row: &Row, problem: &Problem<'_>, bound: Option<Score>, threads: usize) -> Option<Found> {
-    // The stop rule: an ideal layer on top would still pay for opening and for one child of this row.
+/// The best stack of at least one layer above a search node, if any can beat `bound`.
+fn above(
+    vertex: &SearchNode,
+    row: &LevelInput,
+    problem: &Problem<'_>,
+    bound: Option<DesignScore>,
+    threads: usize,
+) -> Option<LayerStack> {
+    // The stop rule: an ideal layer on top would still pay for opening and for one child of this level.
     let ideal_us = vertex.spent_us + problem.single_read_us(vertex.depth, vertex.child_bytes);
     if vertex.children < 2 || hopeless(ideal_us, problem, bound) {
         return None;
     }
     let shares = row.shares();
     let mut ranked = if row.fences.len() < problem.options.exact_children {
-        rank(vertex, &Scale::Whole(row, &shares), problem, bound, threads)
+        rank(vertex, &CandidateSource::Whole(row, &shares), problem, bound, threads)
     } else {
-        let glasses = Glasses::over(row, problem.options.lambda_high_bytes / row.child_bytes);
-        let mut judged = rank(vertex, &Scale::Judged(&glasses), problem, bound, threads);
+        let views = CoarseViews::over(row, problem.options.lambda_high_bytes / row.child_bytes);
+        let mut judged = rank(vertex, &CandidateSource::Judged(&views), problem, bound, threads);
         keep_promising(&mut judged, ideal_us + problem.least_opening_us(), problem);
         build_whole(vertex, row, judged, &shares, problem, threads)
     };
@@ -118,80 +124,80 @@ fn above(vertex: &Vertex, row: &Row, problem: &Problem<'_>, bound: Option<Score>
     match root {
         Some((index, score)) if stacked.as_ref().is_none_or(|stacked| score <= stacked.score) => {
             let Candidate { layer, reads, .. } = ranked.swap_remove(index).candidate;
-            layer.map(|layer| Found { layers: vec![layer], reads: vec![reads], score })
+            layer.map(|layer| LayerStack { layers: vec![layer], reads: vec![reads], score })
         }
         _ => stacked,
     }
 }
 
-fn hopeless(spent_us: f64, problem: &Problem<'_>, bound: Option<Score>) -> bool {
-    // A hair of slack: a sum of floats must not reject what it equals.
+fn hopeless(spent_us: f64, problem: &Problem<'_>, bound: Option<DesignScore>) -> bool {
+    // With some tolerance: a sum of floats must not reject an equal value.
     bound.is_some_and(|bound| problem.score((spent_us + problem.least_opening_us()) * (1.0 - 1e-12), 0) > bound)
 }
 
-fn shrinks(candidate: &Candidate, vertex: &Vertex) -> bool {
-    candidate.root_bytes.saturating_mul(LEAST_SHRINKING) < vertex.size_bytes()
+fn shrinks(candidate: &Candidate, vertex: &SearchNode) -> bool {
+    candidate.root_bytes.saturating_mul(SHRINK_FACTOR_MIN) < vertex.size_bytes()
 }
 
-/// How candidates are made: whole, or judged by stretches.
-pub(super) enum Scale<'a> {
-    Whole(&'a Row, &'a Shares),
-    Judged(&'a Glasses),
+/// The source of candidates: built in full, or estimated on samples.
+pub(super) enum CandidateSource<'a> {
+    Whole(&'a LevelInput, &'a LookupShares),
+    Judged(&'a CoarseViews),
 }
 
-/// All candidates that may win, by rising promise; each kind climbs its ladder of granularities until its reads alone
-/// cost too much.
+/// All candidates that may win, by ascending promised cost; each kind tries increasing granularities until its reads
+/// alone cost too much.
 pub(super) fn rank(
-    vertex: &Vertex,
-    scale: &Scale<'_>,
+    vertex: &SearchNode,
+    scale: &CandidateSource<'_>,
     problem: &Problem<'_>,
-    bound: Option<Score>,
+    bound: Option<DesignScore>,
     threads: usize,
-) -> Vec<Ranked> {
+) -> Vec<RankedCandidate> {
     let kinds = &problem.options.builders;
     let ladders = parallel::map(threads, kinds.len(), |i| climb(vertex, scale, problem, bound, kinds[i]));
-    let mut ranked: Vec<Ranked> = ladders.into_iter().flatten().collect();
+    let mut ranked: Vec<RankedCandidate> = ladders.into_iter().flatten().collect();
     sort(&mut ranked);
     ranked
 }
 
-fn sort(ranked: &mut [Ranked]) {
+fn sort(ranked: &mut [RankedCandidate]) {
     ranked.sort_by(|a, b| a.promised_us.total_cmp(&b.promised_us));
 }
 
 fn climb(
-    vertex: &Vertex,
-    scale: &Scale<'_>,
+    vertex: &SearchNode,
+    scale: &CandidateSource<'_>,
     problem: &Problem<'_>,
-    mut bound: Option<Score>,
+    mut bound: Option<DesignScore>,
     kind: BuilderKind,
-) -> Vec<Ranked> {
+) -> Vec<RankedCandidate> {
     let children = vertex.children;
     let mut ladder = Vec::new();
     let mut misses = 0;
     for window in granularities(vertex.child_bytes, &problem.options) {
-        if window >= children || misses >= MISSES {
+        if window >= children || misses >= MISSES_MAX {
             break;
         }
         let is_step = matches!(kind, BuilderKind::GStep | BuilderKind::Coded);
         if is_step {
-            // The windows of steps are known beforehand, all but the last.
+            // The windows of steps are known in advance, all but the last.
             let full = (children - children % window - window) as f64 / children as f64;
             let read_us = full * problem.single_read_us(vertex.depth, window * vertex.child_bytes);
             if !vertex.weighted && hopeless(vertex.spent_us + read_us, problem, bound) {
                 break;
             }
         } else if window < 2 {
-            // Any coordinate in the gap between two children needs both: one child is no window for a line.
+            // Any key in the gap between two children needs both: one child is not a valid window for a line.
             continue;
         }
         let builder = Builder::of_kind(kind, window * vertex.child_bytes, &problem.options);
         let candidate = match scale {
-            Scale::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, vertex.depth, problem)),
-            Scale::Judged(_) if window == 1 && problem.is_prepared(kind, vertex.depth) => {
+            CandidateSource::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, vertex.depth, problem)),
+            CandidateSource::Judged(_) if window == 1 && problem.is_prepared(kind, vertex.depth) => {
                 problem.prepared_candidate(builder, vertex.child_bytes)
             }
-            Scale::Judged(glasses) => glasses.judge(builder, window, &problem.options),
+            CandidateSource::Judged(views) => views.judge(builder, window, &problem.options),
         };
         let Some(candidate) = candidate else { continue };
         let ranked = weigh(vertex, candidate, problem);
@@ -211,38 +217,38 @@ fn climb(
     ladder
 }
 
-fn weigh(vertex: &Vertex, candidate: Candidate, problem: &Problem<'_>) -> Ranked {
+fn weigh(vertex: &SearchNode, candidate: Candidate, problem: &Problem<'_>) -> RankedCandidate {
     let spent_us = vertex.spent_us + problem.read_us(vertex.depth, &candidate.reads);
     let promised_us = spent_us + problem.remaining_us(vertex.depth + 1, candidate.root_bytes);
-    Ranked { candidate, spent_us, promised_us }
+    RankedCandidate { candidate, spent_us, promised_us }
 }
 
-fn as_root(ranked: &Ranked, problem: &Problem<'_>) -> Score {
+fn as_root(ranked: &RankedCandidate, problem: &Problem<'_>) -> DesignScore {
     let root_bytes = ranked.candidate.root_bytes;
     problem.score(ranked.spent_us + problem.opening_us(root_bytes, problem.profile), root_bytes)
 }
 
-fn tighter(bound: Option<Score>, score: Score) -> Option<Score> {
+fn tighter(bound: Option<DesignScore>, score: DesignScore) -> Option<DesignScore> {
     Some(bound.map_or(score, |bound| if score < bound { score } else { bound }))
 }
 
-/// Of candidates that were judged, in order of promise, keeps the `top_k` best that come near the best of all.
-fn keep_promising(judged: &mut Vec<Ranked>, ideal_us: f64, problem: &Problem<'_>) {
+/// Of evaluated candidates, in order of promise, keeps the `top_k` best that come close to the best of all.
+fn keep_promising(judged: &mut Vec<RankedCandidate>, ideal_us: f64, problem: &Problem<'_>) {
     let best_us = judged.first().map_or(0.0, |first| first.promised_us);
-    // On storage where short reads cost the same, the best may cost no more than the ideal, or a rounding less.
-    let limit_us = best_us + (best_us - ideal_us).max(0.0) * (ESTIMATE_SLACK - 1.0);
+    // On storage where short reads cost the same, the best may cost no more than the ideal, or a rounding error less.
+    let limit_us = best_us + (best_us - ideal_us).max(0.0) * (ESTIMATE_SLACK_RATIO - 1.0);
     judged.retain(|ranked| ranked.promised_us <= limit_us);
     judged.truncate(problem.options.top_k.max(1));
 }
 
 fn build_whole(
-    vertex: &Vertex,
-    row: &Row,
-    judged: Vec<Ranked>,
-    shares: &Shares,
+    vertex: &SearchNode,
+    row: &LevelInput,
+    judged: Vec<RankedCandidate>,
+    shares: &LookupShares,
     problem: &Problem<'_>,
     threads: usize,
-) -> Vec<Ranked> {
+) -> Vec<RankedCandidate> {
     let build = |i: usize| {
         let candidate = Candidate::whole(judged[i].candidate.builder, row, shares, vertex.depth, problem);
         weigh(vertex, candidate, problem)
@@ -252,33 +258,33 @@ fn build_whole(
     ranked
 }
 
-/// The best candidate as a root, whether among the first `top_k` or not: its place among the candidates, and its score.
-fn best_root(ranked: &[Ranked], problem: &Problem<'_>) -> Option<(usize, Score)> {
+/// The best candidate as a root, among all candidates: its position, and its score.
+fn best_root(ranked: &[RankedCandidate], problem: &Problem<'_>) -> Option<(usize, DesignScore)> {
     let fitting = ranked.iter().enumerate().filter(|(_, ranked)| problem.fits_budget(ranked.candidate.root_bytes));
     let scored = fitting.map(|(index, ranked)| (index, as_root(ranked, problem)));
     scored.reduce(|best, next| if next.1 < best.1 { next } else { best })
 }
 
-/// The best design that has at least one more layer above a candidate.
+/// The best design with at least one more layer above a candidate.
 fn stack(
-    vertex: &Vertex,
-    ranked: &Ranked,
-    shares: &Shares,
+    vertex: &SearchNode,
+    ranked: &RankedCandidate,
+    shares: &LookupShares,
     problem: &Problem<'_>,
-    bound: Option<Score>,
-) -> Option<Found> {
+    bound: Option<DesignScore>,
+) -> Option<LayerStack> {
     let layer = ranked.candidate.layer.as_ref()?;
-    let ideal_us = ranked.spent_us + problem.single_read_us(vertex.depth + 1, u64::from(layer.unit_bytes));
+    let ideal_us = ranked.spent_us + problem.single_read_us(vertex.depth + 1, u64::from(layer.page_bytes));
     if hopeless(ideal_us, problem, bound) {
         return None;
     }
-    // Only coded groups may have to change to fit; other layers are copied no sooner than they are needed.
+    // Only coded groups may have to change to fit; other layers are copied only when necessary.
     let layer = match &layer.nodes {
-        LayerNodes::Coded { .. } => Cow::Owned(layer.clone().fit_into_units()),
+        LayerNodes::Coded { .. } => Cow::Owned(layer.clone().fit_into_pages()),
         _ => Cow::Borrowed(layer),
     };
     let row = layer.row_above(shares);
-    let next = Vertex::layer(vertex.depth + 1, &row, ranked.spent_us);
+    let next = SearchNode::layer(vertex.depth + 1, &row, ranked.spent_us);
     let mut found = above(&next, &row, problem, bound, 1)?;
     found.layers.insert(0, layer.into_owned());
     found.reads.insert(0, ranked.candidate.reads.clone());

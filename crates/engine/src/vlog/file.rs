@@ -6,8 +6,8 @@ use super::stream::ValueStream;
 use crate::block::Slice;
 use crate::block::checksum;
 use crate::block::compress::CODEC_STORED;
-use crate::block::header::{Bond, HeaderKind};
-use crate::block::stream::MAX_VALUE_BYTES;
+use crate::block::header::{HeaderKind, StoreBinding};
+use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Footer {
 pub(crate) struct ValueFile {
     pub(super) file: Arc<dyn ReadableFile>,
     pub(super) identity: u64,
-    bond: Bond,
+    bond: StoreBinding,
     number: u64,
     /// Where the first record begins.
     pub(super) start: u64,
@@ -65,7 +65,7 @@ impl ValueFile {
     ///
     /// # Errors
     /// [`Error::Damaged`] where it does not begin as file `number` of `bond`; [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn open(storage: &dyn Storage, bond: Bond, number: u64) -> Result<Self> {
+    pub(crate) fn open(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<Self> {
         Self::open_checked(storage, number, |found| found == bond)
     }
 
@@ -81,7 +81,7 @@ impl ValueFile {
     ///
     /// # Errors
     /// [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn bond_of(storage: &dyn Storage, number: u64) -> Result<Option<Bond>> {
+    pub(crate) fn bond_of(storage: &dyn Storage, number: u64) -> Result<Option<StoreBinding>> {
         let header = HEADER.read(&*storage.open(&values_name(number))?)?;
         Ok(header.map(|header| header.bond))
     }
@@ -90,7 +90,7 @@ impl ValueFile {
     ///
     /// # Errors
     /// [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn is_anothers(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
+    pub(crate) fn is_anothers(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<bool> {
         let name = values_name(number);
         if !storage.exists(&name)? {
             return Ok(false);
@@ -99,7 +99,7 @@ impl ValueFile {
         Ok(header.is_some_and(|header| header.bond != bond || header.number != number))
     }
 
-    fn open_checked(storage: &dyn Storage, number: u64, is_ours: impl FnOnce(Bond) -> bool) -> Result<Self> {
+    fn open_checked(storage: &dyn Storage, number: u64, is_ours: impl FnOnce(StoreBinding) -> bool) -> Result<Self> {
         let file = storage.open(&values_name(number))?;
         match HEADER.read(&*file)? {
             Some(header) if header.number == number && is_ours(header.bond) => {
@@ -109,12 +109,12 @@ impl ValueFile {
         }
     }
 
-    pub(super) fn of(file: Arc<dyn ReadableFile>, bond: Bond, number: u64, start: u64) -> Self {
+    pub(super) fn of(file: Arc<dyn ReadableFile>, bond: StoreBinding, number: u64, start: u64) -> Self {
         Self { file, identity: bond.identity(number), bond, number, start }
     }
 
     /// The store, and the opening of it, that wrote the file.
-    pub(crate) fn bond(&self) -> Bond {
+    pub(crate) fn bond(&self) -> StoreBinding {
         self.bond
     }
 
@@ -227,7 +227,7 @@ impl ValueFile {
         let most = chunks.saturating_mul(STORED_BYTES_MAX as u64);
         let least = chunks.saturating_mul(STORED_BYTES_MIN as u64);
         let makes_sense = place.file == self.number
-            && place.length <= MAX_VALUE_BYTES
+            && place.length <= VALUE_BYTES_MAX
             && place.offset >= self.start
             && (least..=most).contains(&place.stored_bytes);
         if makes_sense && place.end().is_some_and(|end| end <= self.len_bytes()) {

@@ -6,16 +6,16 @@ use super::file::{FOOTER_BYTES, HEADER};
 use super::walk::Walked;
 use super::*;
 use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
-use crate::block::documents::example;
-use crate::block::header::{Bond, HEADER_BYTES};
-use crate::block::stream::MAX_VALUE_BYTES;
+use crate::block::format_examples::example;
+use crate::block::header::{HEADER_BYTES, StoreBinding};
+use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, MemoryStorage, Meter, Storage};
 use proptest::prelude::*;
 use std::io::Read;
 use std::sync::Arc;
 
-const OWNER: Bond = Bond { store: 0x8877_6655_4433_2211, nonce: 0x0102_0304_0506_0708 };
+const OWNER: StoreBinding = StoreBinding { store: 0x8877_6655_4433_2211, nonce: 0x0102_0304_0506_0708 };
 
 fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
     let memory = MemoryStorage::new();
@@ -229,11 +229,11 @@ fn a_source_longer_than_the_format_takes_is_refused_and_the_file_goes_on() {
     let mut writer = create(&storage, 1, Compression::Lz4);
     let mut zeros = Zeros(0);
     let refused = writer.append_stream(b"endless", &mut zeros);
-    assert!(matches!(refused, Err(Error::ValueTooLarge { limit: MAX_VALUE_BYTES, .. })));
-    assert!(zeros.0 <= MAX_VALUE_BYTES + (1 << 20));
+    assert!(matches!(refused, Err(Error::ValueTooLarge { limit: VALUE_BYTES_MAX, .. })));
+    assert!(zeros.0 <= VALUE_BYTES_MAX + (1 << 20));
     let given_up = writer.len_bytes();
-    let longest = writer.append_stream(b"longest", &mut Zeros(0).take(MAX_VALUE_BYTES)).unwrap();
-    assert_eq!(longest.length, MAX_VALUE_BYTES);
+    let longest = writer.append_stream(b"longest", &mut Zeros(0).take(VALUE_BYTES_MAX)).unwrap();
+    assert_eq!(longest.length, VALUE_BYTES_MAX);
     let file = writer.finish().unwrap();
     assert!(file.is_whole(&longest).unwrap());
     let mut found = Vec::new();
@@ -359,7 +359,11 @@ fn a_file_in_the_place_of_another_is_refused() {
     memory.put(&values_name(2), content.clone()).unwrap();
     assert!(is_damage(&ValueFile::open(&*storage, OWNER, 2)));
     memory.put(&values_name(1), content).unwrap();
-    for strange in [Bond { store: OWNER.store ^ 1, ..OWNER }, Bond { nonce: 5, ..OWNER }, Bond { nonce: 0, ..OWNER }] {
+    for strange in [
+        StoreBinding { store: OWNER.store ^ 1, ..OWNER },
+        StoreBinding { nonce: 5, ..OWNER },
+        StoreBinding { nonce: 0, ..OWNER },
+    ] {
         assert!(is_damage(&ValueFile::open(&*storage, strange, 1)), "{strange:?}");
     }
     assert_eq!(ValueFile::open_of_store(&*storage, OWNER.store, 1).unwrap().bond(), OWNER);
@@ -412,8 +416,8 @@ fn hostile(good: &ValuePlace, file_bytes: u64) -> Vec<ValuePlace> {
         place(1, good.offset, u64::MAX, u64::MAX),
         place(1, u64::MAX, u64::MAX, u64::MAX),
         place(1, u64::MAX, 1, 1),
-        place(1, good.offset, good.stored_bytes, MAX_VALUE_BYTES),
-        place(1, good.offset, good.stored_bytes, MAX_VALUE_BYTES + 1),
+        place(1, good.offset, good.stored_bytes, VALUE_BYTES_MAX),
+        place(1, good.offset, good.stored_bytes, VALUE_BYTES_MAX + 1),
         place(1, good.offset, good.stored_bytes, 1 << 32),
     ];
     for by in [1_u64, 2, 100, 1 << 16, 1 << 31, 1 << 32, 1 << 33] {
@@ -623,7 +627,7 @@ fn small_values_take_eight_bytes_beside_key_and_value() {
 }
 
 const DOCUMENT: &str = include_str!("../../../../docs/format/value-log.md");
-const DOCUMENT_OWNER: Bond = Bond { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
+const DOCUMENT_OWNER: StoreBinding = StoreBinding { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
 
 #[test]
 fn the_example_of_the_document_is_what_is_written_and_what_is_read() {

@@ -5,8 +5,8 @@ use super::file::{Footer, HEADER, ValueFile, values_name};
 use super::place::ValuePlace;
 use crate::block::appender::{Appender, FLUSH_BYTES};
 use crate::block::compress::{CODEC_STORED, Compression};
-use crate::block::header::Bond;
-use crate::block::stream::{MAX_VALUE_BYTES, fill_chunk};
+use crate::block::header::StoreBinding;
+use crate::block::stream::{VALUE_BYTES_MAX, fill_chunk};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, Storage};
 use std::io::Read;
@@ -36,7 +36,7 @@ impl ValueWriter {
     /// Begins value file `number`.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
-        bond: Bond,
+        bond: StoreBinding,
         number: u64,
         compression: Compression,
     ) -> Result<Self> {
@@ -54,7 +54,7 @@ impl ValueWriter {
     /// [`Error::Damaged`] where these are not whole records, given up ones among them; whatever the storage reports.
     pub(crate) fn resume(
         storage: &Arc<dyn Storage>,
-        bond: Bond,
+        bond: StoreBinding,
         number: u64,
         end: u64,
         compression: Compression,
@@ -137,7 +137,7 @@ impl ValueWriter {
         fill_chunk(source, &mut chunk, CHUNK_BYTES, &path)?;
         loop {
             length += chunk.len() as u64;
-            if length > MAX_VALUE_BYTES {
+            if length > VALUE_BYTES_MAX {
                 return Err(self.too_large(length));
             }
             fill_chunk(source, &mut next, CHUNK_BYTES, &path)?;
@@ -171,7 +171,7 @@ impl ValueWriter {
         self.appender.buffer().extend_from_slice(&encoded);
         self.appender.finish()?;
         self.name()?;
-        self.appender.file().settle();
+        self.appender.file().finish_writes();
         Ok(self.file)
     }
 
@@ -208,11 +208,11 @@ impl ValueWriter {
             let detail = format!("a key beside a value has at most {KEY_BYTES_MAX} bytes");
             return Err(Error::KeyLength { path: self.path(), length: key.len() as u64, detail });
         }
-        if length > MAX_VALUE_BYTES { Err(self.too_large(length)) } else { Ok(()) }
+        if length > VALUE_BYTES_MAX { Err(self.too_large(length)) } else { Ok(()) }
     }
 
     fn too_large(&self, length: u64) -> Error {
-        Error::ValueTooLarge { path: self.path(), length, limit: MAX_VALUE_BYTES }
+        Error::ValueTooLarge { path: self.path(), length, limit: VALUE_BYTES_MAX }
     }
 
     fn path(&self) -> PathBuf {

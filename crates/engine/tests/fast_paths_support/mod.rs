@@ -1,4 +1,5 @@
-//! A storage that notes which thread reads and writes what; and which setting a failure was found under.
+//! A storage that records the reads and writes of each thread, and a guard that names the setting under which a test
+//! failed.
 
 #![allow(dead_code, reason = "each test uses its part")]
 

@@ -9,7 +9,7 @@ use ogive::index::{Index, IndexOptions, Kind};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, RecordShape, Source, join};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::beside::RecordFile;
+use ogive::table::external::RecordFile;
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::{Error, Result};
 use ogive_testkit::Random;

@@ -1,4 +1,4 @@
-//! How a table is written and opened, as nobody would choose it: drawn anew for each table.
+//! Random write and open options, drawn anew for each table.
 
 use ogive::Error;
 use ogive::block::compress::Compression;

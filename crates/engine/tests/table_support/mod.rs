@@ -1,4 +1,4 @@
-//! Records, and the check that a table answers every question about them as a sorted vector does.
+//! Test records, and the comparison of a table with a sorted vector over all operations.
 
 #![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part of what all of them share")]
 
@@ -50,8 +50,8 @@ pub fn check_strange(table: &Table, key: &[u8], present: &[u8], name: &str) {
     is_refused(table.count(key..).map(drop));
     is_refused(table.count(..key).map(drop));
     is_refused(table.count(present..=key).map(drop));
-    if table.is_tagged() {
-        is_refused(table.get_tagged(key, 1).map(drop));
+    if table.is_versioned() {
+        is_refused(table.get_version(key, 1).map(drop));
     }
     let mut range = table.range(key..);
     is_refused(range.next().unwrap().map(drop));

@@ -1,9 +1,9 @@
-//! Key sets, rows and simulated look-ups for the tests of the tuner.
+//! Key sets, level inputs and simulated lookups for the tests of the tuner.
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a test fails by a panic")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the support")]
 
-use ogive::tune::{Design, Layer, LayerNodes, Row};
+use ogive::tune::{Design, Layer, LayerNodes, LevelInput};
 use ogive_model::{Fence, coded};
 use std::ops::RangeInclusive;
 
@@ -20,12 +20,12 @@ impl Random {
     }
 
     /// Uniform in (0, 1].
-    pub fn unit(&mut self) -> f64 {
+    pub fn page(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
     pub fn normal(&mut self) -> f64 {
-        (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+        (-2.0 * self.page().ln()).sqrt() * (std::f64::consts::TAU * self.page()).cos()
     }
 }
 
@@ -42,7 +42,7 @@ pub fn keys(shape: &str, count: usize, seed: u64) -> Vec<u64> {
             })
             .collect(),
         "clusters" => {
-            let centres: Vec<f64> = (0..100).map(|_| random.unit() * 1e15).collect();
+            let centres: Vec<f64> = (0..100).map(|_| random.page() * 1e15).collect();
             (0..count).map(|i| (centres[i % 100] + random.normal().abs() * 1e10) as u64).collect()
         }
         _ => panic!("no key set {shape}"),
@@ -52,10 +52,10 @@ pub fn keys(shape: &str, count: usize, seed: u64) -> Vec<u64> {
 }
 
 /// The row of blocks of `records` keys each.
-pub fn row_of(keys: &[u64], records: usize, child_bytes: u64) -> Row {
+pub fn row_of(keys: &[u64], records: usize, child_bytes: u64) -> LevelInput {
     let border = |at: usize| Fence { low: keys[at - 1], high: keys[at] };
     let fences = (1..keys.len().div_ceil(records)).map(|block| border(block * records)).collect();
-    Row { first: keys[0], fences, child_bytes, weights: None }
+    LevelInput { first: keys[0], fences, child_bytes, weights: None }
 }
 
 /// A layer that can be asked for the node of a coordinate and the children that it leads to.
@@ -71,13 +71,13 @@ impl<'a> Probe<'a> {
         if let LayerNodes::Coded { layer, .. } = &layer.nodes {
             layer.encode(0..layer.groups(), &mut payload);
         }
-        let units = layer.units();
+        let pages = layer.pages();
         let unit_of_node =
-            units.iter().enumerate().flat_map(|(i, unit)| unit.nodes.clone().map(move |_| i as u64)).collect();
+            pages.iter().enumerate().flat_map(|(i, page)| page.nodes.clone().map(move |_| i as u64)).collect();
         Self { layer, payload, unit_of_node }
     }
 
-    /// The unit that holds the node of `x`, and the children that the node leads to.
+    /// The page that holds the node of `x`, and the children that the node leads to.
     pub fn find(&self, x: u64) -> (u64, RangeInclusive<u64>) {
         let last = self.layer.children - 1;
         let (node, window) = match &self.layer.nodes {
@@ -102,16 +102,16 @@ impl<'a> Probe<'a> {
 }
 
 /// Bytes that a look-up of `x` reads after opening, data first; fails where a window misses what it must hold.
-pub fn look_up(design: &Design, row: &Row, probes: &[Probe<'_>], x: u64) -> Vec<u64> {
+pub fn look_up(design: &Design, row: &LevelInput, probes: &[Probe<'_>], x: u64) -> Vec<u64> {
     let mut reads = Vec::new();
     let mut window = None;
     for (depth, probe) in probes.iter().enumerate().rev() {
-        let (unit, children) = probe.find(x);
+        let (page, children) = probe.find(x);
         if let Some(read) = window.replace(children.clone()) {
             let read: RangeInclusive<u64> = read;
-            assert!(read.contains(&unit), "layer {depth}: the units {read:?} that were read for {x} lack unit {unit}");
+            assert!(read.contains(&page), "layer {depth}: the pages {read:?} that were read for {x} lack page {page}");
         }
-        let child_bytes = if depth == 0 { row.child_bytes } else { u64::from(design.layers[depth - 1].unit_bytes) };
+        let child_bytes = if depth == 0 { row.child_bytes } else { u64::from(design.layers[depth - 1].page_bytes) };
         reads.push((children.end() - children.start() + 1) * child_bytes);
     }
     let window = window.unwrap_or(0..=row.children() - 1);

@@ -1,30 +1,31 @@
-//! Fitting a group: which line, which shift, how many children.
+//! The fit of a coded group: its line, its shift, and its number of children.
 //!
-//! A *pass* lays separators along one line with one shift and takes, for each child, the residual nearest to zero that
-//! lies in its gap. That choice gives the narrowest range of residuals for this line and shift, because the first child has
-//! residual 0: any range must hold 0, the largest forced rise and the deepest forced fall. Passes over a few lines and
-//! over falling shifts are compared at every prefix, by bits a child; the best prefix becomes the group. A lower shift costs a bit
-//! a child and can reach further; once a pass meets no gap that it cannot hit, lower shifts can only cost more.
+//! A *pass* places separators along one line with one shift and chooses, for each child, the residual nearest to zero
+//! that lies in its gap. This gives the narrowest range of residuals for the line and shift, because the first child
+//! has residual 0: any range must contain 0, the largest forced rise and the deepest forced fall. Passes over a few
+//! lines and over decreasing shifts are compared at every prefix, by bits per child; the best prefix becomes the group.
+//! A lower shift costs one bit per child and can reach further; once a pass hits every gap, lower shifts can only cost
+//! more.
 
-use super::group::{GroupHeader, MAX_GROUP};
+use super::group::{GROUP_CHILDREN_MAX, GroupHeader};
 use crate::Fence;
 
-/// Bits of a group that do not depend on its children.
+/// Bits of a group independent of its children.
 const HEADER_BITS: f64 = 128.0;
 
-/// A pass is given up once a child costs this many times the best found; then a longer group is hopeless.
-const GIVE_UP: f64 = 1.5;
+/// A pass is abandoned once a child costs this many times the best found; a longer group cannot win then.
+const GIVE_UP_RATIO: f64 = 1.5;
 
-/// No pass is given up before it has laid this many children: short prefixes are all header.
-const PATIENCE: u32 = 48;
+/// No pass is abandoned before this many children: short prefixes consist mostly of the header.
+const UNIMPROVED_CHILDREN_MAX: u32 = 48;
 
-/// Gaps whose width says where the trial of shifts begins; beginning too low would lose bits, so the widest counts.
+/// Number of gaps whose widest determines the first shift tried; starting too low would lose bits.
 const SAMPLED_GAPS: usize = 32;
 
-/// How thoroughly lines are tried.
+/// The effort for a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// One line a group: for estimates, about a third of the time for about a tenth more bytes.
+    /// One line per group: for estimates, in about a third of the time with about a tenth more bytes.
     Quick,
     /// A line through the child at each of several distances.
     Full,
@@ -39,83 +40,84 @@ impl Effort {
     }
 }
 
-/// Records from which children are still to be cut: the writer's view of what it buffers.
+/// Records that are still to be cut into children: the writer's view of its buffer.
 ///
 /// Records are numbered from 0; a child that begins at record `begin` ends where the next begins.
 pub trait Cuts {
-    /// The earliest and the latest record at which the child that begins at `begin` may end. `None` where the records
-    /// at hand do not reach past its end.
+    /// The earliest and the latest record at which the child that begins at `begin` may end. `None` if the buffered
+    /// records do not extend past its end.
     fn ends(&self, begin: usize) -> Option<(usize, usize)>;
 
-    /// Coordinate of a record.
-    fn coordinate(&self, record: usize) -> u64;
+    /// Key of a record as a u64.
+    fn key_as_u64(&self, record: usize) -> u64;
 
-    /// About where `children` children that begin at `begin` end, if the records at hand reach that far.
+    /// The approximate end of `children` children that begin at `begin`, if the buffered records extend that far.
     fn ahead(&self, begin: usize, children: usize) -> Option<usize>;
 }
 
-/// Children of up to `capacity` records of one size, which may end up to a sixteenth early: the plain case of [`Cuts`].
+/// Children of up to `capacity` records of one size, which may end up to a sixteenth early: the simple case of
+/// [`Cuts`].
 #[derive(Clone, Copy, Debug)]
 pub struct EvenCuts<'a> {
-    /// Coordinates of the records, sorted.
-    pub coordinates: &'a [u64],
-    /// Most records in a child.
+    /// Sorted u64 keys of the records.
+    pub keys: &'a [u64],
+    /// Largest number of records in a child.
     pub capacity: usize,
 }
 
 impl Cuts for EvenCuts<'_> {
     fn ends(&self, begin: usize) -> Option<(usize, usize)> {
         let last = begin + self.capacity;
-        (last < self.coordinates.len()).then(|| (last - self.capacity / 16, last))
+        (last < self.keys.len()).then(|| (last - self.capacity / 16, last))
     }
 
-    fn coordinate(&self, record: usize) -> u64 {
-        self.coordinates[record]
+    fn key_as_u64(&self, record: usize) -> u64 {
+        self.keys[record]
     }
 
     fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
         let end = begin + children * (self.capacity - self.capacity / 36);
-        (end < self.coordinates.len()).then_some(end)
+        (end < self.keys.len()).then_some(end)
     }
 }
 
-/// A group whose children were cut where its separators fell.
+/// A group whose children were cut at its separators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlexibleGroup {
     /// The header.
     pub header: GroupHeader,
     /// Residuals of children 1 to count - 1.
     pub residuals: Vec<u64>,
-    /// First records of children 1 to count - 1; where the last child ends is left to the next group.
+    /// First records of children 1 to count - 1; the end of the last child is left to the next group.
     pub begins: Vec<usize>,
 }
 
-/// The range of a tie's separator is the one value just above the tied coordinate; `None` above `u64::MAX`.
+/// The range of a tie's separator is the single value just above the tied key; `None` above `u64::MAX`.
 fn gap(low: u64, high: u64) -> Option<(u64, u64)> {
     if low < high { Some((low, high)) } else { Some((low, low.checked_add(1)?)) }
 }
 
-/// What one pass found at its best prefix.
-struct Best {
+/// The best prefix of a pass.
+struct BestPrefix {
     cost: f64,
     header: GroupHeader,
     lowest: i128,
     highest: i128,
 }
 
-/// One line and one shift under trial.
-struct Pass {
+/// A line and a shift being tried.
+struct FitPass {
     header: GroupHeader,
     lowest: i128,
     highest: i128,
 }
 
-impl Pass {
+impl FitPass {
     fn new(header: GroupHeader, shift: u32) -> Self {
         Self { header: GroupHeader { shift, ..header }, lowest: 0, highest: 0 }
     }
 
-    /// The residual nearest to zero that puts the separator of child `j` into `(low, high]`, if any does.
+    /// The residual nearest to zero that places the separator of child `j` in `(low, high]`, if there is one.
     fn residual(&self, j: u32, low: u64, high: u64) -> Option<i128> {
         let line = i128::from(self.header.start) + i128::from(self.header.rise(j));
         let least = ((i128::from(low) - line) >> self.header.shift) + 1;
@@ -128,7 +130,7 @@ impl Pass {
         (line + (residual << self.header.shift)) as u64
     }
 
-    /// Takes the residual of the next child; true when the range of residuals grew.
+    /// Adds the residual of the next child; `true` if the range of residuals grew.
     fn take(&mut self, residual: i128) -> bool {
         let grew = residual < self.lowest || residual > self.highest;
         self.lowest = self.lowest.min(residual);
@@ -137,7 +139,7 @@ impl Pass {
     }
 }
 
-/// Width and stored bias of residuals in `lowest..=highest`; `None` where 64 bits are too few.
+/// Width and stored bias of residuals in `lowest..=highest`; `None` if 64 bits are not enough.
 fn width_and_bias(lowest: i128, highest: i128) -> Option<(u32, u32)> {
     let range = highest - lowest;
     let mut width = 128 - range.leading_zeros();
@@ -155,20 +157,23 @@ fn width_and_bias(lowest: i128, highest: i128) -> Option<(u32, u32)> {
     }
 }
 
-/// Runs passes over lines and shifts; `lay` lays one pass and reports each child to the chooser.
+/// Runs passes over lines and shifts; `lay` runs one pass and reports each child to the chooser.
 fn search(
     start: u64,
     slopes: impl Iterator<Item = (u64, u64)>,
     top_shift: u32,
-    mut lay: impl FnMut(&mut Pass, &mut Chooser),
-) -> Best {
+    mut lay: impl FnMut(&mut FitPass, &mut PrefixChooser),
+) -> BestPrefix {
     let lone = GroupHeader { start, count: 1, ..GroupHeader::default() };
-    let mut chooser =
-        Chooser { best: Best { cost: f64::INFINITY, header: lone, lowest: 0, highest: 0 }, width: 0, missed: false };
+    let mut chooser = PrefixChooser {
+        best: BestPrefix { cost: f64::INFINITY, header: lone, lowest: 0, highest: 0 },
+        width: 0,
+        missed: false,
+    };
     for (rise, children) in slopes {
         let line = lone.with_slope(rise, children);
         for shift in (0..=top_shift).rev() {
-            let mut pass = Pass::new(line, shift);
+            let mut pass = FitPass::new(line, shift);
             chooser.width = 0;
             chooser.missed = false;
             lay(&mut pass, &mut chooser);
@@ -180,17 +185,17 @@ fn search(
     chooser.best
 }
 
-/// Compares prefixes of passes by bits for each unit of weight (children, or records).
-struct Chooser {
-    best: Best,
+/// Compares prefixes of passes by bits per unit of weight (children, or records).
+struct PrefixChooser {
+    best: BestPrefix,
     width: u32,
     /// Whether the pass met a gap that its shift cannot hit.
     missed: bool,
 }
 
-impl Chooser {
-    /// Weighs the prefix of `count` children; false when the pass should end.
-    fn weigh(&mut self, pass: &Pass, grew: bool, count: u32, weight: f64) -> bool {
+impl PrefixChooser {
+    /// Evaluates the prefix of `count` children; `false` if the pass should end.
+    fn weigh(&mut self, pass: &FitPass, grew: bool, count: u32, weight: f64) -> bool {
         if grew {
             match width_and_bias(pass.lowest, pass.highest) {
                 Some((width, _)) => self.width = width,
@@ -199,17 +204,21 @@ impl Chooser {
         }
         let cost = (HEADER_BITS + f64::from(count - 1) * f64::from(self.width)) / weight;
         if cost < self.best.cost {
-            self.best =
-                Best { cost, header: GroupHeader { count, ..pass.header }, lowest: pass.lowest, highest: pass.highest };
+            self.best = BestPrefix {
+                cost,
+                header: GroupHeader { count, ..pass.header },
+                lowest: pass.lowest,
+                highest: pass.highest,
+            };
         }
-        count < PATIENCE || cost < GIVE_UP * self.best.cost
+        count < UNIMPROVED_CHILDREN_MAX || cost < GIVE_UP_RATIO * self.best.cost
     }
 }
 
-impl Best {
-    /// The header with its final width and bias, and the function that stores a residual.
+impl BestPrefix {
+    /// The header with its final width and bias, and the function that encodes a residual.
     fn seal(self) -> (GroupHeader, impl Fn(i128) -> u64) {
-        // A range that needed more than 64 bits was never weighed, so the width is found.
+        // A range that needed more than 64 bits was never evaluated, so the width exists.
         let (width, bias) = width_and_bias(self.lowest, self.highest).unwrap_or((0, 0));
         let header = GroupHeader { width, bias, ..self.header };
         let units = i128::from(header.bias_units());
@@ -222,13 +231,13 @@ fn top_shift(widest_gap: u64) -> u32 {
     (64 - widest_gap.leading_zeros()).min(63)
 }
 
-/// Codes the longest worthwhile group of children whose borders are given: child 0 begins with separator `start`, and
+/// Codes the longest worthwhile group of children with given borders: child 0 begins with separator `start`, and
 /// `fences[j - 1]` lies before child `j`. Returns the header and the residuals of children 1 to count - 1.
 ///
-/// Children from a fence on that no coordinate can cross (a tie at `u64::MAX`) are never part of a group.
+/// Children after a fence that no key can cross (a tie at `u64::MAX`) are never part of a group.
 pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -> (GroupHeader, Vec<u64>) {
     let stride = stride.max(1);
-    let children = (fences.len() / stride).min(MAX_GROUP - 1);
+    let children = (fences.len() / stride).min(GROUP_CHILDREN_MAX - 1);
     let border = |j: usize| fences[j * stride - 1];
     let slopes = effort.horizons().iter().scan(0, |last, &horizon| {
         let horizon = horizon.min(children);
@@ -252,7 +261,7 @@ pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -
             }
         }
     });
-    let replay = Pass::new(best.header, best.header.shift);
+    let replay = FitPass::new(best.header, best.header.shift);
     let (header, store) = best.seal();
     let residuals = (1..header.count)
         .filter_map(|j| {
@@ -265,9 +274,9 @@ pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -
 }
 
 /// Codes the longest worthwhile group of children that are still to be cut; child 0 begins at record `begin` with
-/// separator `start`. Groups are compared by bits for each record, so that full children win.
+/// separator `start`. Groups are compared by bits per record, so that full children win.
 pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, effort: Effort) -> FlexibleGroup {
-    let most = most.clamp(1, MAX_GROUP);
+    let most = most.clamp(1, GROUP_CHILDREN_MAX);
     let slopes = effort.horizons().iter().scan(0, |last, &horizon| {
         let horizon = horizon.min(most - 1);
         if horizon <= *last {
@@ -275,10 +284,10 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
         }
         *last = horizon;
         let record = cuts.ahead(begin, horizon)?;
-        Some((cuts.coordinate(record).saturating_sub(start), horizon as u64))
+        Some((cuts.key_as_u64(record).saturating_sub(start), horizon as u64))
     });
     let ends = std::iter::successors(cuts.ends(begin), |&(_, last)| cuts.ends(last));
-    let gaps = ends.take(SAMPLED_GAPS).map(|(first, last)| cuts.coordinate(last) - cuts.coordinate(first - 1));
+    let gaps = ends.take(SAMPLED_GAPS).map(|(first, last)| cuts.key_as_u64(last) - cuts.key_as_u64(first - 1));
     let widest = gaps.max().unwrap_or(0);
     let best = search(start, slopes, top_shift(widest), |pass, chooser| {
         let missed = walk(pass, begin, cuts, most, |pass, count, grew, end| {
@@ -289,7 +298,7 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
     let replay_line = best.header;
     let (header, store) = best.seal();
     let mut group = FlexibleGroup { header, residuals: Vec::new(), begins: Vec::new() };
-    let mut replay = Pass::new(replay_line, replay_line.shift);
+    let mut replay = FitPass::new(replay_line, replay_line.shift);
     let mut at = begin;
     for j in 1..header.count {
         let Some((residual, next)) = lay_one(&replay, j, at, cuts) else { break };
@@ -301,20 +310,20 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
     group
 }
 
-/// The residual of child `j`, and the record where it begins, when the child before begins at `at`.
-fn lay_one(pass: &Pass, j: u32, at: usize, cuts: &impl Cuts) -> Option<(i128, usize)> {
+/// The residual of child `j`, and the record where it begins, if the previous child begins at `at`.
+fn lay_one(pass: &FitPass, j: u32, at: usize, cuts: &impl Cuts) -> Option<(i128, usize)> {
     let (first, last) = cuts.ends(at)?;
-    let (low, high) = gap(cuts.coordinate(first - 1), cuts.coordinate(last))?;
+    let (low, high) = gap(cuts.key_as_u64(first - 1), cuts.key_as_u64(last))?;
     let residual = pass.residual(j, low, high)?;
     Some((residual, cut(cuts, pass.separator(j, residual), first, last)))
 }
 
-/// The first record of `first..=last` whose coordinate reaches `separator`; `last` where the separator of a tie lies above.
+/// The first record of `first..=last` whose key is at least `separator`; `last` if the separator of a tie lies above.
 fn cut(cuts: &impl Cuts, separator: u64, first: usize, last: usize) -> usize {
     let (mut low, mut high) = (first, last);
     while low < high {
         let middle = low + (high - low) / 2;
-        if cuts.coordinate(middle) < separator {
+        if cuts.key_as_u64(middle) < separator {
             low = middle + 1;
         } else {
             high = middle;
@@ -323,13 +332,14 @@ fn cut(cuts: &impl Cuts, separator: u64, first: usize, last: usize) -> usize {
     low
 }
 
-/// Lays one pass over records; true when a gap could not be hit (rather than the records or the patience ending).
+/// Runs one pass over records; `true` if a gap could not be hit (rather than the records or the limits ending the
+/// pass).
 fn walk(
-    pass: &mut Pass,
+    pass: &mut FitPass,
     begin: usize,
     cuts: &impl Cuts,
     most: usize,
-    mut weigh: impl FnMut(&Pass, u32, bool, usize) -> bool,
+    mut weigh: impl FnMut(&FitPass, u32, bool, usize) -> bool,
 ) -> bool {
     let mut at = begin;
     for j in 1..most as u32 {

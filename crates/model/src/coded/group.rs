@@ -1,11 +1,11 @@
-//! One group of coded separators: its header and the arithmetic that decodes a separator.
+//! One group of coded separators: its header, and the arithmetic that decodes a separator.
 
-/// Most children in one group: the count takes 8 bits, less one.
-pub const MAX_GROUP: usize = 256;
+/// Largest number of children in a group: the count takes 8 bits, less one.
+pub const GROUP_CHILDREN_MAX: usize = 256;
 
 const MANTISSA_BITS: u32 = 28;
 
-/// What a group stores beside its residuals; 16 bytes with `start`.
+/// The header of a group; 16 bytes including `start`.
 ///
 /// The parameters are packed into one u64, from the low bit up: count - 1 (8 bits), shift (6), width (7), bias (8),
 /// exponent (6), mantissa (28).
@@ -13,22 +13,22 @@ const MANTISSA_BITS: u32 = 28;
 pub struct GroupHeader {
     /// Separator of the first child.
     pub start: u64,
-    /// Children in the group, 1 to [`MAX_GROUP`].
+    /// Number of children, 1 to [`MAX_GROUP`].
     pub count: u32,
     /// Low bits of a residual that are not stored, 0 to 63.
     pub shift: u32,
     /// Bits of a stored residual, 0 to 64.
     pub width: u32,
-    /// What is taken from each residual, in units of `2^(width - 8)` where `width` exceeds 8.
+    /// Subtracted from each residual, in units of `2^(width - 8)` if `width` exceeds 8.
     pub bias: u32,
-    /// Slope of the line, as `mantissa * 2^(exponent - 28)` for each child.
+    /// Slope of the line per child, as `mantissa * 2^(exponent - 28)`.
     pub exponent: u32,
     /// See `exponent`.
     pub mantissa: u32,
 }
 
 impl GroupHeader {
-    /// The parameters without `start`, as stored.
+    /// The stored parameters without `start`.
     pub fn pack(&self) -> u64 {
         u64::from(self.count - 1)
             | u64::from(self.shift) << 8
@@ -38,7 +38,7 @@ impl GroupHeader {
             | u64::from(self.mantissa) << 35
     }
 
-    /// Reads what [`Self::pack`] made. Every u64 gives a header whose fields are within their ranges, but for a width
+    /// Decodes the result of [`Self::pack`]. Every u64 gives a header with fields in their ranges, except for a width
     /// above 64, which is `None`.
     pub fn unpack(start: u64, packed: u64) -> Option<Self> {
         let field = |from: u32, bits: u32| ((packed >> from) & ((1 << bits) - 1)) as u32;
@@ -54,12 +54,12 @@ impl GroupHeader {
         })
     }
 
-    /// Bits that the residuals of the group take.
+    /// Size of the group's residuals in bits.
     pub fn residual_bits(&self) -> u64 {
         u64::from(self.count - 1) * u64::from(self.width)
     }
 
-    /// How far the line has risen at child `j`.
+    /// The rise of the line at child `j`.
     pub(super) fn rise(&self, j: u32) -> u64 {
         ((u128::from(self.mantissa) * u128::from(j)) << self.exponent >> MANTISSA_BITS) as u64
     }
@@ -69,18 +69,18 @@ impl GroupHeader {
         u64::from(self.bias) << self.width.saturating_sub(8).min(56)
     }
 
-    /// The separator of child `j > 0` from its stored residual. Wraps on forged parameters rather than failing.
+    /// The separator of child `j > 0` from its stored residual. Wraps on corrupt parameters instead of failing.
     pub fn separator(&self, j: u32, residual: u64) -> u64 {
         let offset = residual.wrapping_sub(self.bias_units()) << self.shift;
         self.start.wrapping_add(self.rise(j)).wrapping_add(offset)
     }
 
-    /// Sets the slope to at most `rise` in `children` children, as near as 28 bits allow.
+    /// Sets the slope to at most `rise` in `children` children, as closely as 28 bits allow.
     pub(super) fn with_slope(mut self, rise: u64, children: u64) -> Self {
         let scaled = (u128::from(rise) << MANTISSA_BITS) / u128::from(children.max(1));
         let excess = (128 - scaled.leading_zeros()).saturating_sub(MANTISSA_BITS);
         self.exponent = excess.min(63);
-        // Only slopes of 2^63 and more for each child saturate: two separators cannot both be so far apart.
+        // Only slopes of at least 2^63 per child saturate: two separators cannot both be so far apart.
         self.mantissa = (scaled >> self.exponent).min((1 << MANTISSA_BITS) - 1) as u32;
         self
     }

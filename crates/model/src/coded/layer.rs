@@ -13,30 +13,30 @@ use super::group::GroupHeader;
 use crate::Fence;
 use crate::bits::{self, BitWriter};
 
-/// Stored bytes of a group beside its residuals and its share of the checkpoints.
+/// Stored size of a group without its residuals and its share of the checkpoints.
 pub const GROUP_BYTES: usize = 16;
-/// Groups from one checkpoint to the next: a look-up adds up at most this many headers.
-const CHECKPOINT_EVERY: usize = 16;
+/// Number of groups between checkpoints: a lookup adds up at most this many headers.
+const CHECKPOINT_GROUPS: usize = 16;
 const CHECKPOINT_BYTES: usize = 9;
 
 /// One group with its residuals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
+struct CodedLayerGroup {
     header: GroupHeader,
     first_child: u64,
     residuals: Vec<u64>,
 }
 
-/// A layer of coded groups over the children of a row, or over every `granule`-th of them.
+/// A layer of coded groups over all children, or over every `granule`-th.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodedLayer {
-    groups: Vec<Group>,
+    groups: Vec<CodedLayerGroup>,
     children: u64,
     residual_bits: u64,
 }
 
 impl CodedLayer {
-    /// A layer without children.
+    /// Creates a layer without children.
     pub fn new() -> Self {
         Self::default()
     }
@@ -44,28 +44,28 @@ impl CodedLayer {
     /// Appends a group; its first child follows the last child of the layer.
     pub fn push(&mut self, header: GroupHeader, residuals: Vec<u64>) {
         self.residual_bits += header.residual_bits();
-        self.groups.push(Group { header, first_child: self.children, residuals });
+        self.groups.push(CodedLayerGroup { header, first_child: self.children, residuals });
         self.children += u64::from(header.count);
     }
 
-    /// Appends the groups of a layer over the children that follow.
+    /// Appends the groups of a layer over the following children.
     pub fn append(&mut self, other: Self) {
         for group in other.groups {
             self.push(group.header, group.residuals);
         }
     }
 
-    /// Children that the layer leads to, in granules.
+    /// Number of children that the layer leads to, in granules.
     pub fn children(&self) -> u64 {
         self.children
     }
 
-    /// Bytes of memory that the layer takes, about.
+    /// Approximate memory use in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.groups.capacity() * size_of::<Group>() + self.children as usize * size_of::<u64>()
+        self.groups.capacity() * size_of::<CodedLayerGroup>() + self.children as usize * size_of::<u64>()
     }
 
-    /// Groups of the layer.
+    /// Number of groups.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
@@ -80,19 +80,19 @@ impl CodedLayer {
         self.groups[group].first_child
     }
 
-    /// Stored bytes of the groups in `range`.
+    /// Stored size of the groups in `range`.
     pub fn encoded_len(&self, range: std::ops::Range<usize>) -> usize {
         let bits: u64 = self.groups[range.clone()].iter().map(|group| group.header.residual_bits()).sum();
         stored_bytes(range.len(), bits)
     }
 
-    /// Stored bytes of the whole layer as one piece.
+    /// Stored size of the whole layer in one piece.
     pub fn total_len(&self) -> usize {
         stored_bytes(self.groups.len(), self.residual_bits)
     }
 
-    /// Cuts the layer into runs of groups that take at most `room` stored bytes each; a group that is larger alone
-    /// stands alone, which the caller rules out by a `room` of at least [`Self::largest_group_len`].
+    /// Splits the layer into runs of groups that take at most `room` stored bytes each. A larger group gets a run of
+    /// its own; the caller prevents this with a `room` of at least [`Self::largest_group_len`].
     pub fn pack(&self, room: usize) -> Vec<std::ops::Range<usize>> {
         let mut runs = Vec::new();
         let (mut first, mut bits) = (0, 0);
@@ -111,12 +111,12 @@ impl CodedLayer {
         runs
     }
 
-    /// Stored bytes of the largest group.
+    /// Stored size of the largest group.
     pub fn largest_group_len(&self) -> usize {
         self.groups.iter().map(|group| stored_bytes(1, group.header.residual_bits())).max().unwrap_or(0)
     }
 
-    /// Splits groups until none takes more than `room` stored bytes, so that each fits a unit.
+    /// Splits groups until none takes more than `room` stored bytes, so that each fits a page.
     pub fn limit_groups(self, room: usize) -> Self {
         if self.largest_group_len() <= room {
             return self;
@@ -156,7 +156,7 @@ impl CodedLayer {
         }
         let mut bits = BitWriter::new();
         for (i, group) in groups.iter().enumerate() {
-            if i % CHECKPOINT_EVERY == 0 {
+            if i % CHECKPOINT_GROUPS == 0 {
                 out.extend_from_slice(&group.first_child.to_le_bytes()[..5]);
                 out.extend_from_slice(&(bits.bit_len() as u32).to_le_bytes());
             }
@@ -169,11 +169,11 @@ impl CodedLayer {
 }
 
 fn stored_bytes(groups: usize, residual_bits: u64) -> usize {
-    groups * GROUP_BYTES + groups.div_ceil(CHECKPOINT_EVERY) * CHECKPOINT_BYTES + residual_bits.div_ceil(8) as usize
+    groups * GROUP_BYTES + groups.div_ceil(CHECKPOINT_GROUPS) * CHECKPOINT_BYTES + residual_bits.div_ceil(8) as usize
 }
 
-/// Codes the separators of every `granule`-th child of a row of `fences.len() + 1` children whose first begins with
-/// separator `start`. Children behind a fence that no coordinate can cross are left out: they hold nothing but repeats.
+/// Codes the separators of every `granule`-th of `fences.len() + 1` children, the first of which begins with separator
+/// `start`. Children after a fence that no key can cross are omitted: they hold only repeats.
 pub fn encode_row(start: u64, fences: &[Fence], granule: usize, effort: Effort) -> CodedLayer {
     let granule = granule.max(1);
     let mut layer = CodedLayer::new();
@@ -206,33 +206,33 @@ fn header(payload: &[u8], group: usize) -> Option<GroupHeader> {
     GroupHeader::unpack(word(payload, at)?, word(payload, at + 8)?)
 }
 
-/// A group of a stored layer, ready to be searched in place.
-struct Located {
+/// A group of a stored layer, located for a search in place.
+struct LocatedGroup {
     header: GroupHeader,
     first_child: u64,
     bits: u64,
     residuals_at: usize,
 }
 
-fn locate(payload: &[u8], groups: usize, group: usize) -> Option<Located> {
+fn locate(payload: &[u8], groups: usize, group: usize) -> Option<LocatedGroup> {
     let headers = groups.checked_mul(GROUP_BYTES)?;
-    let checkpoint = group / CHECKPOINT_EVERY;
+    let checkpoint = group / CHECKPOINT_GROUPS;
     let at = headers.checked_add(checkpoint * CHECKPOINT_BYTES)?;
     let stored = payload.get(at..at.checked_add(CHECKPOINT_BYTES)?)?;
     let mut child = [0_u8; 8];
     child[..5].copy_from_slice(&stored[..5]);
     let mut first_child = u64::from_le_bytes(child);
     let mut bits = u64::from(u32::from_le_bytes(stored[5..].try_into().ok()?));
-    for before in checkpoint * CHECKPOINT_EVERY..group {
+    for before in checkpoint * CHECKPOINT_GROUPS..group {
         let header = header(payload, before)?;
         first_child += u64::from(header.count);
         bits += header.residual_bits();
     }
-    let residuals_at = headers.checked_add(groups.div_ceil(CHECKPOINT_EVERY).checked_mul(CHECKPOINT_BYTES)?)?;
-    Some(Located { header: header(payload, group)?, first_child, bits, residuals_at })
+    let residuals_at = headers.checked_add(groups.div_ceil(CHECKPOINT_GROUPS).checked_mul(CHECKPOINT_BYTES)?)?;
+    Some(LocatedGroup { header: header(payload, group)?, first_child, bits, residuals_at })
 }
 
-impl Located {
+impl LocatedGroup {
     fn separator(&self, payload: &[u8], j: u32) -> Option<u64> {
         if j == 0 {
             return Some(self.header.start);
@@ -243,8 +243,8 @@ impl Located {
     }
 }
 
-/// The child, in granules, that holds coordinate `x` if it is present: the last whose separator is not above `x`, or
-/// the first of all. Searched in place in the stored form of `groups` groups; `None` when that is malformed.
+/// The child, in granules, that holds key `x` if it is present: the last whose separator is at most `x`, or the first.
+/// Searches the stored form of `groups` groups in place; `None` if it is malformed.
 pub fn search(payload: &[u8], groups: usize, x: u64) -> Option<u64> {
     if groups == 0 || payload.len() / GROUP_BYTES < groups {
         return None;
@@ -271,8 +271,8 @@ pub fn search(payload: &[u8], groups: usize, x: u64) -> Option<u64> {
     Some(located.first_child + u64::from(first))
 }
 
-/// Stored length in bytes of `groups` groups at the beginning of `stored`, and the children that they lead to; `None` when
-/// there is not that much, or when it is malformed.
+/// Stored length in bytes of the `groups` groups at the beginning of `stored`, and the number of children that they
+/// lead to; `None` if `stored` is shorter or malformed.
 pub fn stored_len(stored: &[u8], groups: usize) -> Option<(usize, u64)> {
     let last = locate(stored, groups, groups.checked_sub(1)?)?;
     let bits = last.bits.checked_add(last.header.residual_bits())?;
@@ -280,15 +280,15 @@ pub fn stored_len(stored: &[u8], groups: usize) -> Option<(usize, u64)> {
     (length <= stored.len()).then_some((length, last.first_child.checked_add(u64::from(last.header.count))?))
 }
 
-/// Shows the separator of each child (in granules) of a stored run of groups, in order. `None` when it is malformed; some may have been
-/// shown then.
+/// Visits the separator of each child (in granules) of a stored run of groups, in order. `None` if it is malformed,
+/// possibly after some visits.
 pub fn visit_children(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, u64)) -> Option<()> {
     if groups == 0 {
         return Some(());
     }
-    let Located { mut first_child, mut bits, residuals_at, .. } = locate(payload, groups, 0)?;
+    let LocatedGroup { mut first_child, mut bits, residuals_at, .. } = locate(payload, groups, 0)?;
     for group in 0..groups {
-        let located = Located { header: header(payload, group)?, first_child, bits, residuals_at };
+        let located = LocatedGroup { header: header(payload, group)?, first_child, bits, residuals_at };
         for j in 0..located.header.count {
             visit(first_child.checked_add(u64::from(j))?, located.separator(payload, j)?);
         }
@@ -298,18 +298,18 @@ pub fn visit_children(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, 
     Some(())
 }
 
-/// The separator of child `child` (in granules); `None` when the stored form has no such child or is malformed.
+/// The separator of child `child` (in granules); `None` if there is no such child or the stored form is malformed.
 pub fn separator_at(payload: &[u8], groups: usize, child: u64) -> Option<u64> {
-    let (mut low, mut high) = (0, groups.div_ceil(CHECKPOINT_EVERY).checked_sub(1)?);
+    let (mut low, mut high) = (0, groups.div_ceil(CHECKPOINT_GROUPS).checked_sub(1)?);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
-        if locate(payload, groups, middle * CHECKPOINT_EVERY)?.first_child <= child {
+        if locate(payload, groups, middle * CHECKPOINT_GROUPS)?.first_child <= child {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
-    for group in low * CHECKPOINT_EVERY..groups {
+    for group in low * CHECKPOINT_GROUPS..groups {
         let located = locate(payload, groups, group)?;
         let j = child.checked_sub(located.first_child)?;
         if j < u64::from(located.header.count) {

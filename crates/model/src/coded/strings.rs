@@ -1,4 +1,4 @@
-//! Coded steps over byte strings: groups that code separators in a window of eight bytes, or front-coded.
+//! Coded step nodes over byte strings: groups that code separators in an eight-byte window, or front-coded.
 //!
 //! ```text
 //! stored form of n groups:   n x { first_child u40, body u32 }   where each group begins
@@ -9,8 +9,8 @@
 //!                            eight bytes after that prefix, its residuals
 //! ```
 //!
-//! A separator is the shortest string that tells the two children apart, and where the writer may choose, a child ends at the border whose
-//! separator costs least. The node is a proof, as its numeric sibling.
+//! A separator is the shortest string that distinguishes the two children; if the writer may choose, a child ends at
+//! the border with the cheapest separator. The node is exact, like its numeric counterpart.
 
 use super::fit::{Cuts, Effort, fit_flexible};
 use super::group::GroupHeader;
@@ -18,19 +18,20 @@ use crate::bits::{self, BitWriter};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Children in a front-coded group: a look-up walks half of them, and each group costs a whole separator.
-const FRONT_GROUP: usize = 96;
-/// A front-coded group ends when it has grown to this many bytes, so that it fits a unit of 4 KiB unless one key is longer.
-const FRONT_GROUP_BYTES: usize = 3 << 10;
+/// Largest number of children in a front-coded group: a lookup scans half of them, and each group costs a full
+/// separator.
+const FRONT_GROUP_CHILDREN_MAX: usize = 96;
+/// Size at which a front-coded group ends, so that it fits a page of 4 KiB unless a single key is longer.
+const FRONT_GROUP_BYTES_MAX: usize = 3 << 10;
 /// Distances in children over which a common prefix is tried for a window.
-const WINDOW_HORIZONS: [usize; 3] = [16, 48, 128];
+const WINDOW_HORIZON_CHILDREN: [usize; 3] = [16, 48, 128];
 const DIRECTORY_BYTES: usize = 9;
 const MODE_FRONT: u8 = 0;
 const MODE_WINDOW: u8 = 1;
-/// In a byte of two nibbles, the nibble that says that a varint follows.
-const ESCAPE: usize = 15;
+/// In a byte of two nibbles, the nibble that announces a varint.
+const LENGTH_ESCAPE: usize = 15;
 
-/// Records of byte-string keys from which children are still to be cut; see [`Cuts`].
+/// Byte-string records that are still to be cut into children; see [`Cuts`].
 pub trait StringCuts {
     /// See [`Cuts::ends`].
     fn ends(&self, begin: usize) -> Option<(usize, usize)>;
@@ -40,7 +41,7 @@ pub trait StringCuts {
     fn ahead(&self, begin: usize, children: usize) -> Option<usize>;
 }
 
-/// A group and the records at which its children 1 to count - 1 begin.
+/// A group, and the records at which its children 1 to count - 1 begin.
 #[derive(Clone, Debug)]
 pub struct StringGroup {
     first: Vec<u8>,
@@ -61,7 +62,8 @@ pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
-/// The shortest string above `low` and not above `high`; above both where they are equal, so that repeats stay left.
+/// The shortest string greater than `low` and at most `high`; greater than both if they are equal, so that repeats stay
+/// on the left.
 pub fn shortest_separator(low: &[u8], high: &[u8]) -> Vec<u8> {
     let shared = common_prefix(low, high);
     match high.get(..=shared) {
@@ -70,7 +72,7 @@ pub fn shortest_separator(low: &[u8], high: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The eight bytes after `skip`, as a big-endian number, filled up with zeros.
+/// The eight bytes after `skip` as a big-endian number, padded with zeros.
 fn window(key: &[u8], skip: usize) -> u64 {
     let mut bytes = [0; 8];
     let tail = key.get(skip..).unwrap_or_default();
@@ -79,7 +81,7 @@ fn window(key: &[u8], skip: usize) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// Of the borders `first..=last`, the one whose separator adds fewest bytes to `before`; the latest of equals.
+/// Of the borders `first..=last`, the one whose separator adds the fewest bytes to `before`; the latest of equals.
 pub fn cheapest_border(before: &[u8], first: usize, last: usize, cuts: &impl StringCuts) -> (usize, Vec<u8>) {
     let mut best = (usize::MAX, last, Vec::new());
     for end in (first..=last).rev() {
@@ -92,11 +94,12 @@ pub fn cheapest_border(before: &[u8], first: usize, last: usize, cuts: &impl Str
     (best.1, best.2)
 }
 
-/// Codes the cheaper of a window group and a front-coded group of children that begin at record `begin` with separator `first`.
+/// Codes the cheaper of a window group and a front-coded group of children that begin at record `begin` with separator
+/// `first`.
 pub fn fit_strings(first: Vec<u8>, begin: usize, cuts: &impl StringCuts, most: usize) -> StringGroup {
     let mut best = fit_front(first, begin, cuts, most);
     let mut best_cost = best.bytes_per_record(begin, best.begins.last().copied().unwrap_or(begin + 1));
-    for horizon in WINDOW_HORIZONS {
+    for horizon in WINDOW_HORIZON_CHILDREN {
         let Some(group) = fit_window(&best.first, begin, cuts, horizon.min(most)) else { continue };
         let cost = group.bytes_per_record(begin, group.begins.last().copied().unwrap_or(begin + 1));
         if cost < best_cost {
@@ -110,7 +113,9 @@ fn fit_front(first: Vec<u8>, begin: usize, cuts: &impl StringCuts, most: usize) 
     let mut group = StringGroup { body: vec![MODE_FRONT], count: 1, begins: Vec::new(), first };
     let mut before = group.first.clone();
     let mut at = begin;
-    while group.count < most.min(FRONT_GROUP) && group.first.len() + group.body.len() < FRONT_GROUP_BYTES {
+    while group.count < most.min(FRONT_GROUP_CHILDREN_MAX)
+        && group.first.len() + group.body.len() < FRONT_GROUP_BYTES_MAX
+    {
         let Some((earliest, latest)) = cuts.ends(at) else { break };
         let (end, separator) = cheapest_border(&before, earliest, latest, cuts);
         push_front(&mut group.body, &before, &separator);
@@ -121,7 +126,7 @@ fn fit_front(first: Vec<u8>, begin: usize, cuts: &impl StringCuts, most: usize) 
     group
 }
 
-/// The numeric view of keys that share a prefix.
+/// The numeric view of keys with a common prefix.
 struct WindowCuts<'a, C> {
     cuts: &'a C,
     skip: usize,
@@ -130,11 +135,12 @@ struct WindowCuts<'a, C> {
 impl<C: StringCuts> Cuts for WindowCuts<'_, C> {
     fn ends(&self, begin: usize) -> Option<(usize, usize)> {
         let (first, last) = self.cuts.ends(begin)?;
-        // Different keys with one window cannot be told apart here: the group ends, and another prefix goes on.
-        (self.coordinate(first - 1) < self.coordinate(last)).then_some((first, last))
+        // Different keys with equal windows cannot be distinguished here: the group ends, and the next one uses another
+        // prefix.
+        (self.key_as_u64(first - 1) < self.key_as_u64(last)).then_some((first, last))
     }
 
-    fn coordinate(&self, record: usize) -> u64 {
+    fn key_as_u64(&self, record: usize) -> u64 {
         window(self.cuts.key(record), self.skip)
     }
 
@@ -144,7 +150,7 @@ impl<C: StringCuts> Cuts for WindowCuts<'_, C> {
 }
 
 fn fit_window(first: &[u8], begin: usize, cuts: &impl StringCuts, horizon: usize) -> Option<StringGroup> {
-    // One child more than the group may have, because a child may end before or behind where it was expected to.
+    // One child more than the group may have, because a child may end before or after its expected end.
     let reach = cuts.ahead(begin, horizon + 1)?;
     let (low, high) = (cuts.key(begin), cuts.key(reach));
     let skip = common_prefix(low, high);
@@ -170,7 +176,7 @@ fn fit_window(first: &[u8], begin: usize, cuts: &impl StringCuts, horizon: usize
     Some(StringGroup { first: first.to_vec(), body, count: fitted.header.count as usize, begins: fitted.begins })
 }
 
-/// Records up to `reach`, all of which share the prefix that was chosen.
+/// Records up to `reach`, all of which share the chosen prefix.
 struct Bounded<'a, C> {
     cuts: &'a C,
     reach: usize,
@@ -198,10 +204,10 @@ fn push_varint(out: &mut Vec<u8>, mut value: usize) {
     out.push(value as u8);
 }
 
-/// What is left of a body that is being read.
-struct Reader<'a>(&'a [u8]);
+/// The unread part of a body.
+struct BodyReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> BodyReader<'a> {
     fn byte(&mut self) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -234,20 +240,20 @@ impl<'a> Reader<'a> {
 fn push_front(body: &mut Vec<u8>, before: &[u8], separator: &[u8]) {
     let shared = common_prefix(before, separator);
     let (dropped, added) = (before.len() - shared, separator.len() - shared);
-    body.push((dropped.min(ESCAPE) << 4 | added.min(ESCAPE)) as u8);
+    body.push((dropped.min(LENGTH_ESCAPE) << 4 | added.min(LENGTH_ESCAPE)) as u8);
     for count in [dropped, added] {
-        if count >= ESCAPE {
-            push_varint(body, count - ESCAPE);
+        if count >= LENGTH_ESCAPE {
+            push_varint(body, count - LENGTH_ESCAPE);
         }
     }
     body.extend_from_slice(&separator[shared..]);
 }
 
-fn read_front<'a>(reader: &mut Reader<'a>) -> Option<(usize, &'a [u8])> {
+fn read_front<'a>(reader: &mut BodyReader<'a>) -> Option<(usize, &'a [u8])> {
     let byte = usize::from(reader.byte()?);
     let (mut dropped, mut added) = (byte >> 4, byte & 15);
     for count in [&mut dropped, &mut added] {
-        if *count == ESCAPE {
+        if *count == LENGTH_ESCAPE {
             *count += reader.varint()?;
         }
     }
@@ -263,19 +269,19 @@ pub struct StringLayer {
 }
 
 impl StringLayer {
-    /// A layer without children.
+    /// Creates a layer without children.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A layer that codes exactly these separators, one for each child.
+    /// Creates a layer that codes exactly these separators, one for each child.
     pub fn from_separators(separators: &[Vec<u8>]) -> Self {
         let mut layer = Self::new();
         let mut rest = separators;
         while let Some((first, tail)) = rest.split_first() {
             let mut group = StringGroup { body: vec![MODE_FRONT], count: 1, begins: Vec::new(), first: first.clone() };
-            for separator in tail.iter().take(FRONT_GROUP - 1) {
-                if group.first.len() + group.body.len() >= FRONT_GROUP_BYTES {
+            for separator in tail.iter().take(FRONT_GROUP_CHILDREN_MAX - 1) {
+                if group.first.len() + group.body.len() >= FRONT_GROUP_BYTES_MAX {
                     break;
                 }
                 push_front(&mut group.body, &rest[group.count - 1], separator);
@@ -296,17 +302,17 @@ impl StringLayer {
         self.children += count;
     }
 
-    /// Bytes of memory that the layer takes, about.
+    /// Approximate memory use in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.groups.capacity() * size_of::<(u64, StringGroup)>() + 2 * self.bytes
     }
 
-    /// Children that the layer leads to.
+    /// Number of children that the layer leads to.
     pub fn children(&self) -> u64 {
         self.children
     }
 
-    /// Groups of the layer.
+    /// Number of groups.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
@@ -316,27 +322,27 @@ impl StringLayer {
         &self.groups[group].1.first
     }
 
-    /// First child behind the groups up to `group`, which is not among them.
+    /// First child after the groups before `group`.
     pub fn first_child_behind(&self, group: usize) -> u64 {
         self.groups.get(group).map_or(self.children, |(first_child, _)| *first_child)
     }
 
-    /// Stored bytes of the whole layer as one piece.
+    /// Stored size of the whole layer in one piece.
     pub fn total_len(&self) -> usize {
         self.bytes
     }
 
-    /// Stored bytes of the groups in `range`.
+    /// Stored size of the groups in `range`.
     pub fn encoded_len(&self, range: Range<usize>) -> usize {
         self.groups[range].iter().map(|(_, group)| stored_len(group)).sum()
     }
 
-    /// Stored bytes of the largest group.
+    /// Stored size of the largest group.
     pub fn largest_group_len(&self) -> usize {
         self.groups.iter().map(|(_, group)| stored_len(group)).max().unwrap_or(0)
     }
 
-    /// Cuts the layer into runs of groups of at most `room` stored bytes each; a larger group stands alone.
+    /// Splits the layer into runs of groups of at most `room` stored bytes each; a larger group gets a run of its own.
     pub fn pack(&self, room: usize) -> Vec<Range<usize>> {
         let mut runs = Vec::new();
         let (mut first, mut bytes) = (0, 0);
@@ -378,8 +384,8 @@ fn stored_len(group: &StringGroup) -> usize {
     DIRECTORY_BYTES + varint_len(group.first.len()) + group.first.len() + group.body.len()
 }
 
-/// First child, first separator, and what follows it, of a stored group.
-fn locate(payload: &[u8], groups: usize, group: usize) -> Option<(u64, &[u8], Reader<'_>)> {
+/// First child, first separator, and the rest of a stored group.
+fn locate(payload: &[u8], groups: usize, group: usize) -> Option<(u64, &[u8], BodyReader<'_>)> {
     let entry = |i: usize| {
         let at = i.checked_mul(DIRECTORY_BYTES)?;
         payload.get(at..at.checked_add(DIRECTORY_BYTES)?)
@@ -390,7 +396,7 @@ fn locate(payload: &[u8], groups: usize, group: usize) -> Option<(u64, &[u8], Re
     let mut child = [0; 8];
     child[..5].copy_from_slice(&stored[..5]);
     let end = if group + 1 < groups { begin(entry(group + 1)?)? } else { bodies.len() };
-    let mut reader = Reader(bodies.get(begin(stored)?..end)?);
+    let mut reader = BodyReader(bodies.get(begin(stored)?..end)?);
     let length = reader.varint()?;
     let first = reader.take(length)?;
     Some((u64::from_le_bytes(child), first, reader))
@@ -401,8 +407,8 @@ pub fn first_string(payload: &[u8], groups: usize) -> Option<&[u8]> {
     locate(payload, groups, 0).map(|(_, first, _)| first)
 }
 
-/// The child that holds `key` if it is present, searched in place in the stored form of `groups` groups; `None` when
-/// that is malformed.
+/// The child that holds `key` if it is present. Searches the stored form of `groups` groups in place; `None` if it is
+/// malformed.
 pub fn search_strings(payload: &[u8], groups: usize, key: &[u8]) -> Option<u64> {
     let (mut low, mut high) = (0, groups.checked_sub(1)?);
     while low < high {
@@ -427,14 +433,15 @@ pub fn search_strings(payload: &[u8], groups: usize, key: &[u8]) -> Option<u64> 
     Some(first_child + inner.min(last))
 }
 
-/// A separator of a stored group, and how keys compare with it.
+/// A separator of a stored group, as compared with keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator<'a> {
-    /// A key is right of it if it is not less, compared whole.
+    /// A key is right of it if it is not less, compared in full.
     Whole(&'a [u8]),
-    /// A key is right of it if its prefix is greater, or the same and the eight bytes behind it, filled up with zeros, are not less.
+    /// A key is right of it if its prefix is greater, or if its prefix is equal and the following eight bytes, padded
+    /// with zeros, are not less.
     Window {
-        /// What the group's keys share.
+        /// The common prefix of the group's keys.
         prefix: &'a [u8],
         /// The eight bytes, big-endian.
         word: u64,
@@ -442,7 +449,7 @@ pub enum Separator<'a> {
 }
 
 impl Separator<'_> {
-    /// Whether a key belongs to the separator's child or to one behind it, rather than before it.
+    /// Whether a key belongs to the separator's child or a later one, rather than an earlier one.
     pub fn leads_right(&self, key: &[u8]) -> bool {
         match self {
             Self::Whole(bytes) => *bytes <= key,
@@ -454,7 +461,8 @@ impl Separator<'_> {
     }
 }
 
-/// Shows the separator of each child of a stored run of groups, in order. `None` when it is malformed; some may have been shown then.
+/// Visits the separator of each child of a stored run of groups, in order. `None` if it is malformed, possibly after
+/// some visits.
 pub fn visit_separators(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, Separator<'_>)) -> Option<()> {
     for group in 0..groups {
         let (mut child, first, mut reader) = locate(payload, groups, group)?;
@@ -487,9 +495,9 @@ pub fn visit_separators(payload: &[u8], groups: usize, mut visit: impl FnMut(u64
     Some(())
 }
 
-/// Checks a whole stored run of front-coded groups, in time proportional to its bytes: the separators ascend (neighbours may be
-/// equal), each is coded against the whole prefix that it shares with the one before, and children are numbered from 0 on without gaps.
-/// Returns their number; `None` otherwise.
+/// Checks a stored run of front-coded groups in time proportional to its bytes: separators ascend (neighbours may be
+/// equal), each shares the longest possible prefix with the one before, and children are numbered from 0 without gaps.
+/// Returns the number of children, or `None` otherwise.
 pub fn check_front_coded(payload: &[u8], groups: usize) -> Option<u64> {
     let mut children = 0;
     let mut separator = Vec::new();
@@ -515,10 +523,10 @@ pub fn check_front_coded(payload: &[u8], groups: usize) -> Option<u64> {
     Some(children)
 }
 
-/// Walks front-coded separators without building them: only the length of the prefix that the current one shares with
-/// the key is kept. A next separator that keeps more than this prefix compares as the current one did; one that
-/// keeps less lies above the key, because separators ascend.
-fn search_front(first: &[u8], reader: &mut Reader<'_>, key: &[u8]) -> Option<u64> {
+/// Scans front-coded separators without decoding them: only the length of the prefix that the current one shares with
+/// the key is kept. A next separator that keeps more than this prefix compares as the current one did; one that keeps
+/// less is greater than the key, because separators ascend.
+fn search_front(first: &[u8], reader: &mut BodyReader<'_>, key: &[u8]) -> Option<u64> {
     let mut matched = common_prefix(first, key);
     let mut length = first.len();
     let mut child = 0;
@@ -543,7 +551,7 @@ fn search_front(first: &[u8], reader: &mut Reader<'_>, key: &[u8]) -> Option<u64
     Some(child)
 }
 
-fn search_window(first: &[u8], reader: &mut Reader<'_>, key: &[u8]) -> Option<u64> {
+fn search_window(first: &[u8], reader: &mut BodyReader<'_>, key: &[u8]) -> Option<u64> {
     let shared = reader.varint()?;
     let rest_length = reader.varint()?;
     let rest = reader.take(rest_length)?;

@@ -1,21 +1,21 @@
-//! Changing one group of a node in place.
+//! In-place changes to one group of an inner node.
 
 use super::cut::{CodedGroup, cut_groups};
-use super::node::{HEADER_BYTES, Header, Kind, NodeView};
+use super::node::{HEADER_BYTES, Header, NodeForm, NodeView};
 
-/// What turns the stored form of a node into that of the changed node: a move of bytes, then writes.
+/// The difference between the stored forms of a node before and after a change: a move of bytes, then writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
-    /// Bytes to be moved first: which, and to where.
+pub struct NodeChange {
+    /// The bytes to be moved first: range and destination.
     pub shift: Option<(std::ops::Range<usize>, usize)>,
-    /// Then bytes to be written, and where.
+    /// The bytes to be written next, with their offsets.
     pub writes: Vec<(usize, Vec<u8>)>,
-    /// Bytes that the node takes then.
+    /// Size of the changed node in bytes.
     pub stored_bytes: usize,
 }
 
-impl Change {
-    /// Changes the stored form of a node, which must be as long as the page is.
+impl NodeChange {
+    /// Applies the change to the stored form of a node, given with the full size of its page.
     pub fn apply(&self, bytes: &mut [u8]) {
         if let Some((range, to)) = &self.shift
             && range.end <= bytes.len()
@@ -31,15 +31,16 @@ impl Change {
     }
 }
 
-/// Changes the children of group `index` of a coded node by `edit`, which is handed their separators and pages and keeps the order. `None` where
-/// the changed node would take more than `room` bytes, the group would be empty, the node is plain, or it makes no sense.
+/// Changes the children of group `index` of a coded node by `edit`, which receives their separators and pages and must
+/// keep the order. `None` if the changed node would take more than `room` bytes, the group would be empty, or the node
+/// is plain or invalid.
 pub fn replace_group(
     node: &NodeView<'_>,
     index: usize,
     room: usize,
     edit: impl FnOnce(&mut Vec<u128>, &mut Vec<u32>),
-) -> Option<Change> {
-    if node.kind() != Kind::Coded {
+) -> Option<NodeChange> {
+    if node.kind() != NodeForm::Coded {
         return None;
     }
     let (mut separators, mut pages) = node.group_children(index)?;
@@ -63,11 +64,11 @@ pub fn replace_group(
     }
 }
 
-/// The groups behind move; the directory keeps its size.
-fn one_for_one(node: &NodeView<'_>, index: usize, header: Header, group: &CodedGroup) -> Option<Change> {
+/// The following groups move; the directory keeps its size.
+fn one_for_one(node: &NodeView<'_>, index: usize, header: Header, group: &CodedGroup) -> Option<NodeChange> {
     let old = node.group_range(index)?;
     let end = old.start + group.bytes.len();
-    let mut change = Change { stored_bytes: usize::from(header.used), ..Change::default() };
+    let mut change = NodeChange { stored_bytes: usize::from(header.used), ..NodeChange::default() };
     if end != old.end && old.end < node.stored_bytes() {
         change.shift = Some((old.end..node.stored_bytes(), end));
     }
@@ -92,7 +93,7 @@ fn one_for_one(node: &NodeView<'_>, index: usize, header: Header, group: &CodedG
 }
 
 /// The directory grows, so that all groups move: the node is written anew.
-fn many_for_one(node: &NodeView<'_>, index: usize, header: Header, groups: &[CodedGroup]) -> Option<Change> {
+fn many_for_one(node: &NodeView<'_>, index: usize, header: Header, groups: &[CodedGroup]) -> Option<NodeChange> {
     let mut parts: Vec<(u128, &[u8])> = Vec::with_capacity(usize::from(header.groups));
     for old in 0..node.groups() {
         if old == index {
@@ -114,5 +115,5 @@ fn many_for_one(node: &NodeView<'_>, index: usize, header: Header, groups: &[Cod
     for (_, part) in &parts {
         bytes.extend_from_slice(part);
     }
-    Some(Change { shift: None, stored_bytes: bytes.len(), writes: vec![(0, bytes)] })
+    Some(NodeChange { shift: None, stored_bytes: bytes.len(), writes: vec![(0, bytes)] })
 }

@@ -1,27 +1,27 @@
-//! Cutting rows of children: into groups where that saves bytes, and into nodes of even size.
+//! The partition of children into groups, where that saves bytes, and into nodes of even size.
 
 use super::fit::{self, Fit};
-use super::group::MOST_IN_GROUP;
+use super::group::GROUP_CHILDREN_MAX;
 use super::node::{Children, HEADER_BYTES};
 use super::write::{KeyWidth, encode};
 
-/// Fewest children for which two groups in place of one are tried.
-const LEAST_TO_CUT: usize = 12;
-/// A jump is worth a look where it is so many times as wide as the mean.
-const WIDE_JUMP: u128 = 4;
+/// Smallest number of children for which a split into two groups is tried.
+const CUT_CHILDREN_MIN: usize = 12;
+/// Ratio of a jump to the mean gap at which a split there is considered.
+const JUMP_FACTOR_MIN: u128 = 4;
 
 /// A group in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodedGroup {
     /// The first separator.
     pub start: u128,
-    /// Children.
+    /// Number of children.
     pub children: usize,
     /// The stored form without `start`.
     pub bytes: Vec<u8>,
 }
 
-/// Codes a row of children as groups. Separators ascend; there are as many of them as pages.
+/// Codes children as groups. Separators ascend; there are as many of them as pages.
 pub fn cut_groups(separators: &[u128], pages: &[u32], width: KeyWidth) -> Vec<CodedGroup> {
     let mut fits = Vec::new();
     cut(separators, pages, width.bytes() + 2, &mut fits);
@@ -37,24 +37,25 @@ pub fn cut_groups(separators: &[u128], pages: &[u32], width: KeyWidth) -> Vec<Co
     groups.collect()
 }
 
-/// Bytes of a node of these children in whichever form is smaller, however large that is.
+/// Size of a node of these children in the smaller form, without a limit.
 pub fn coded_bytes(children: &Children, width: KeyWidth) -> usize {
     let coded = cut(&children.separators, &children.pages, width.bytes() + 2, &mut Vec::new());
     HEADER_BYTES + coded.min(children.separators.len() * (width.bytes() + 4))
 }
 
-/// Appends the fits of the cheapest groups found; returns their bytes, `entry_bytes` of the directory for each included. Recursion halves
-/// the row or cuts it at a jump, so that it is at most as deep as the row is long, and [`MOST_IN_GROUP`] bounds the costly part.
+/// Appends the fits of the cheapest groups found; returns their size, including `entry_bytes` of the directory for
+/// each. The recursion halves the children or splits them at a jump, so its depth is at most their number, and
+/// [`MOST_IN_GROUP`] bounds the costly part.
 fn cut(separators: &[u128], pages: &[u32], entry_bytes: usize, fits: &mut Vec<Fit>) -> usize {
     let children = separators.len();
     if children == 0 {
         return 0;
     }
-    let whole = (children <= MOST_IN_GROUP).then(|| fit::fit(separators, pages));
+    let whole = (children <= GROUP_CHILDREN_MAX).then(|| fit::fit(separators, pages));
     let header_bytes = entry_bytes + super::group::PARAMETER_BYTES;
     let whole_bytes = whole.map_or(usize::MAX, |fit| fit.stored_bytes + entry_bytes);
     if let Some(fit) = whole
-        && (children < LEAST_TO_CUT || whole_bytes <= 2 * header_bytes)
+        && (children < CUT_CHILDREN_MIN || whole_bytes <= 2 * header_bytes)
     {
         fits.push(fit);
         return whole_bytes;
@@ -73,32 +74,33 @@ fn cut(separators: &[u128], pages: &[u32], entry_bytes: usize, fits: &mut Vec<Fi
     }
 }
 
-/// The widest jump, if it is wide, and not so near an end that a group would be too small to pay; else the middle.
+/// The widest jump, if it is wide and not so close to an end that a group would be too small to pay off; else the
+/// middle.
 fn place_to_cut(separators: &[u128]) -> usize {
     let children = separators.len();
     let margin = children / 8;
     let middle = children / 2;
     let (Some(first), Some(last)) = (separators.first(), separators.last()) else { return middle };
-    if children > 2 * MOST_IN_GROUP {
+    if children > 2 * GROUP_CHILDREN_MAX {
         return middle;
     }
     let inner = separators.get(margin..children - margin).unwrap_or(&[]);
     let jumps = (margin + 1..).zip(inner.windows(2)).map(|(at, pair)| (pair[1].wrapping_sub(pair[0]), at));
     match jumps.max_by_key(|&(jump, at)| (jump, std::cmp::Reverse(at.abs_diff(middle)))) {
-        Some((jump, at)) if jump / WIDE_JUMP > last.wrapping_sub(*first) / children as u128 => at,
+        Some((jump, at)) if jump / JUMP_FACTOR_MIN > last.wrapping_sub(*first) / children as u128 => at,
         _ => middle,
     }
 }
 
-/// Lays a row of children out as `nodes` nodes of even size, each within `room` bytes; `None` where some would take more. Between two nodes
-/// lies a separator: they come back without it, beside those separators.
+/// Distributes children over `nodes` nodes of even size, each within `room` bytes; `None` if some would take more.
+/// Between two nodes lies a separator, which is not part of either: these separators are returned, too.
 pub fn spread(row: &Children, nodes: usize, width: KeyWidth, room: usize) -> Option<(Vec<Vec<u8>>, Vec<u128>)> {
     let ends = even_ends(row, nodes, width);
     let mut encoded = Vec::with_capacity(nodes);
     let mut between = Vec::with_capacity(nodes.saturating_sub(1));
     let mut first = 0;
     for end in ends {
-        // The child at the end of a node is its last one: its separator lies above.
+        // The child at the end of a node is its last one: its separator belongs to the level above.
         let part = Children {
             level: row.level,
             separators: row.separators.get(first..end)?.to_vec(),
@@ -119,7 +121,7 @@ pub fn spread(row: &Children, nodes: usize, width: KeyWidth, room: usize) -> Opt
     Some((encoded, between))
 }
 
-/// Where all nodes but the last end, such that each takes about as many bytes.
+/// The ends of all nodes but the last, such that each takes about the same number of bytes.
 fn even_ends(row: &Children, nodes: usize, width: KeyWidth) -> Vec<usize> {
     let mut fits = Vec::new();
     let total = cut(&row.separators, &row.pages, width.bytes() + 2, &mut fits);
@@ -133,7 +135,7 @@ fn even_ends(row: &Children, nodes: usize, width: KeyWidth) -> Vec<usize> {
                 break;
             }
             let end = first + children * (target - bytes) / size.max(1);
-            // No node ends where the one before it does.
+            // Each node ends after the previous one.
             ends.push(end.max(ends.last().map_or(0, |last| last + 1)));
         }
         bytes += size;

@@ -1,26 +1,27 @@
-//! Choosing the parameters of a group, and storing it.
+//! The choice of a group's parameters, and its encoding.
 
 use super::group::{
-    Line, MOST_IN_GROUP, OTHERS_BYTES, PageCode, Parameters, ROUND_BYTES, RoundCode, SeparatorCode, WIDEST_PAGE,
+    GROUP_CHILDREN_MAX, Line, OTHERS_BYTES, PAGE_BITS_MAX, PageCode, Parameters, ROUND_BYTES, RoundCode, SeparatorCode,
 };
 use crate::bits::BitWriter;
 
-/// Bits of the bias, which is stored in units of as many bits fewer than the width.
+/// Bits of the bias; it is stored in units of `2^(width - 8)`.
 const BIAS_BITS: u32 = 8;
-/// Slopes are sought for groups whose separators lie within so many bits: a signed 128-bit integer holds every distance from a line.
+/// Slopes are fitted for groups whose separators span at most this many bits: a signed 128-bit integer holds every
+/// distance from a line.
 const SIGNED_BITS: u32 = 126;
 
-/// The parameters that code a group, and the bytes that it takes with them.
+/// The parameters that code a group, and the resulting size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     pub(super) parameters: Parameters,
-    /// With two classes, where the window begins whose pages are in the run.
+    /// With two classes, the start of the window whose pages are in the run.
     window: u32,
     pub(super) stored_bytes: usize,
 }
 
-/// Chooses the parameters of a group of 1 to [`MOST_IN_GROUP`] children. Linear in their number but for one sort where pages do not
-/// follow one another. Separators ascend; there are as many of them as pages.
+/// Chooses the parameters of a group of 1 to [`MOST_IN_GROUP`] children. Takes linear time, except for one sort if
+/// pages are not consecutive. Separators ascend; there are as many of them as pages.
 pub(super) fn fit(separators: &[u128], pages: &[u32]) -> Fit {
     let coded = fit_separators(separators);
     let PageFit { run, others, window, bits: page_bits } = fit_pages(pages);
@@ -83,12 +84,12 @@ fn is_multiple(separator: u128, shift: u32) -> bool {
     separator.trailing_zeros() >= shift
 }
 
-/// How many of the separators that are stored, all but the first, are multiples of `2^shift`.
+/// Number of stored separators (all but the first) that are multiples of `2^shift`.
 fn round_ones(separators: &[u128], shift: u32) -> usize {
     separators.iter().skip(1).filter(|&&separator| is_multiple(separator, shift)).count()
 }
 
-/// How far each separator lies above the first, in units of `2^shift`.
+/// Distance of each separator from the first, in units of `2^shift`.
 fn quotients(separators: &[u128], shift: u32) -> impl Iterator<Item = u128> {
     let start = separators.first().copied().unwrap_or(0);
     separators.iter().map(move |separator| separator.wrapping_sub(start) >> shift)
@@ -118,7 +119,7 @@ fn fit_separators(separators: &[u128]) -> SeparatorCode {
     best
 }
 
-/// Codes those separators apart that are multiples of a higher power of two, where that saves more than the bits that tell them apart.
+/// Codes multiples of a higher power of two separately, if that saves more than the bits that mark them.
 fn fit_round(separators: &[u128], code: SeparatorCode) -> Option<RoundCode> {
     if code.width < 3 {
         return None;
@@ -130,7 +131,7 @@ fn fit_round(separators: &[u128], code: SeparatorCode) -> Option<RoundCode> {
             *count += 1;
         }
     }
-    // From the roundest down: how many are at least so round, and what each saves.
+    // From the roundest down: the number of separators at least as round, and the bits that each saves.
     let (mut count, mut best) = (0, (0, 0));
     for zeros in (1..code.width as usize).rev() {
         count += exactly.get(zeros).copied().unwrap_or(0);
@@ -154,7 +155,7 @@ fn width_and_bias(below: u128, above: u128) -> (u32, u32) {
     loop {
         let unit = width.saturating_sub(BIAS_BITS);
         let bias = below.div_ceil(1 << unit);
-        // Rounding the bias up may cost a bit, rarely two.
+        // Rounding the bias up may cost one bit, rarely two.
         if bias < 1 << BIAS_BITS && bit_length(above + (bias << unit)) <= width {
             return (width, bias as u32);
         }
@@ -162,20 +163,20 @@ fn width_and_bias(below: u128, above: u128) -> (u32, u32) {
     }
 }
 
-/// How the pages of a group are coded.
+/// The code of a group's pages.
 #[derive(Clone, Copy, Debug)]
 struct PageFit {
     run: PageCode,
     others: Option<PageCode>,
     window: u32,
-    /// Bits of all residuals and class bits.
+    /// Size of all residuals and class bits in bits.
     bits: usize,
 }
 
 fn fit_pages(pages: &[u32]) -> PageFit {
     let run = code_run(pages.iter().copied());
     let single = PageFit { run, others: None, window: 0, bits: pages.len() * run.width as usize };
-    // Two classes cost a bit a child and one more class: they cannot win where one is as narrow as that.
+    // Two classes cost a bit per child and one more class: they cannot win if a single class is as narrow as that.
     let class_bits = 8 * OTHERS_BYTES;
     if single.bits <= pages.len() + class_bits {
         return single;
@@ -190,14 +191,14 @@ fn fit_pages(pages: &[u32]) -> PageFit {
     if bits + class_bits < single.bits { PageFit { run, others: Some(others), window, bits } } else { single }
 }
 
-/// Pages less than as many above `base` as the group has children may belong to its run.
+/// Whether a page can belong to the run at `base`: it is less than `children` above it.
 fn in_window(page: u32, base: u32, children: usize) -> bool {
     (page.wrapping_sub(base) as usize) < children
 }
 
 /// The least page whose window holds the most pages.
 fn fullest_window(pages: &[u32]) -> u32 {
-    let mut sorted = [0; MOST_IN_GROUP];
+    let mut sorted = [0; GROUP_CHILDREN_MAX];
     let sorted = sorted.get_mut(..pages.len()).unwrap_or(&mut []);
     sorted.copy_from_slice(pages.get(..sorted.len()).unwrap_or(&[]));
     sorted.sort_unstable();
@@ -214,7 +215,7 @@ fn fullest_window(pages: &[u32]) -> u32 {
     best.1
 }
 
-/// The narrowest code of pages that follow one another: `base + place + residual`, modulo 2^32.
+/// The narrowest code of consecutive pages: `base + place + residual`, modulo 2^32.
 fn code_run(pages: impl Iterator<Item = u32>) -> PageCode {
     let beyond = (0_i64..).zip(pages).map(|(place, page)| i64::from(page) - place);
     let (least, greatest) =
@@ -222,7 +223,7 @@ fn code_run(pages: impl Iterator<Item = u32>) -> PageCode {
     if least > greatest {
         return PageCode::default();
     }
-    PageCode { base: least as u32, width: bit_length((greatest - least) as u128).min(WIDEST_PAGE) }
+    PageCode { base: least as u32, width: bit_length((greatest - least) as u128).min(PAGE_BITS_MAX) }
 }
 
 fn code_others(pages: impl Iterator<Item = u32>) -> PageCode {
@@ -233,7 +234,7 @@ fn code_others(pages: impl Iterator<Item = u32>) -> PageCode {
     PageCode { base: least, width: bit_length(u128::from(greatest - least)) }
 }
 
-/// Bits that `value` takes; none for 0.
+/// Number of bits of `value`; 0 for 0.
 pub(super) fn bit_length(value: u128) -> u32 {
     128 - value.leading_zeros()
 }

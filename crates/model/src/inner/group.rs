@@ -1,38 +1,41 @@
-//! One group of coded children: its stored form, and the arithmetic that decodes it.
+//! One group of coded children: its stored form and its decoding.
 //!
 //! Stored form (little-endian), beside the first separator, `start`, which stands in the directory of the node:
 //!
 //! ```text
-//!  0  parameters u64, from the low bit up: children - 1 (7 bits), shift (7), width (8), bias (8), exponent (7), mantissa (24),
-//!                                          others (1), round ones (1), 0 (1)
+//!  0  parameters u64, from the low bit up: children - 1 (7 bits), shift (7), width (8), bias (8), exponent (7),
+//!                                         mantissa (24), others (1), round ones (1), 0 (1)
 //!  8  base of the run u32
 //! 12  width of the run u8
 //!     base of the others u32, their width u8       only if there are others: pages that are not in the run
 //!     shift of the round ones u8, their width u8   only if some separators are coded as rounder than the rest
-//!     bits, packed without gaps: a bit a child (1: in the run), if there are others; a bit a child (1: round), if there are round ones;
-//!     the residuals of separators 1 .. children - 1, each as wide as its class; the residuals of pages, each as wide as its class
+//!     bits, packed without gaps:
+//!         a bit a child (1: in the run), if there are others
+//!         a bit a child (1: round), if there are round ones
+//!         the residuals of separators 1 .. children - 1, each as wide as its class
+//!         the residuals of pages, each as wide as its class
 //! ```
 
 use crate::bits;
 
-/// Most children in one group.
-pub const MOST_IN_GROUP: usize = 128;
+/// Largest number of children in a group.
+pub const GROUP_CHILDREN_MAX: usize = 128;
 
-/// Stored bytes of the parameters with one class of pages and one of separators.
+/// Stored size of the parameters with one class of pages and one of separators.
 pub(super) const PARAMETER_BYTES: usize = 13;
-/// What a second class of pages adds.
+/// Additional size for a second class of pages.
 pub(super) const OTHERS_BYTES: usize = 5;
-/// What a second class of separators adds.
+/// Additional size for a second class of separators.
 pub(super) const ROUND_BYTES: usize = 2;
 /// Widest residual of a page: pages are counted modulo 2^32.
-pub(super) const WIDEST_PAGE: u32 = 32;
+pub(super) const PAGE_BITS_MAX: u32 = 32;
 
 const MANTISSA_BITS: u32 = 24;
-/// The bias is stored in units of as many bits fewer than the width.
+/// The bias is stored in units of `2^(width - 8)`.
 const BIAS_BITS: u32 = 8;
-const WIDEST_SEPARATOR: u32 = 128;
+const SEPARATOR_BITS_MAX: u32 = 128;
 
-/// A line from 0: `mantissa * 2^(exponent - 24)` for each child.
+/// A line from 0: `mantissa * 2^(exponent - 24)` per child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Line {
     pub(super) exponent: u32,
@@ -40,10 +43,10 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// The line that rises by at most `rise` in `children` children, as near as 24 bits allow.
+    /// The line that rises by at most `rise` in `children` children, as closely as 24 bits allow.
     pub(super) fn through(rise: u128, children: u32) -> Self {
         let children = u128::from(children.max(1));
-        // Scaled up by 24 bits where that cannot overflow, so that small slopes keep their fraction.
+        // Scaled up by 24 bits if that cannot overflow, so that small slopes keep their fraction.
         let (scaled, unit) = match rise.leading_zeros() {
             MANTISSA_BITS.. => ((rise << MANTISSA_BITS) / children, 0),
             _ => (rise / children, MANTISSA_BITS),
@@ -52,7 +55,8 @@ impl Line {
         Self { exponent: excess + unit, mantissa: (scaled >> excess) as u32 }
     }
 
-    /// How far the line has risen at child `j`, which is below [`MOST_IN_GROUP`]. Cut off at 128 bits on forged parameters.
+    /// The rise of the line at child `j`, which is below [`MOST_IN_GROUP`]. Truncated to 128 bits on corrupt
+    /// parameters.
     pub(super) fn rise(self, j: u32) -> u128 {
         let product = u128::from(u64::from(self.mantissa) * u64::from(j));
         match self.exponent.checked_sub(MANTISSA_BITS) {
@@ -62,7 +66,7 @@ impl Line {
     }
 }
 
-/// How the separators are coded that are multiples of a higher power of two than all are.
+/// The code of separators that are multiples of a higher power of two than the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct RoundCode {
     /// Low bits that are zero in all of these.
@@ -71,17 +75,17 @@ pub(super) struct RoundCode {
     pub(super) width: u32,
 }
 
-/// How the separators of a group are coded.
+/// The code of a group's separators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct SeparatorCode {
-    /// Low bits that are zero in all of them.
+    /// Low bits that are zero in all separators.
     pub(super) shift: u32,
     /// Bits of a residual.
     pub(super) width: u32,
     /// See [`Self::bias_units`].
     pub(super) bias: u32,
     pub(super) line: Line,
-    /// Present if there are round ones.
+    /// Present if there are rounder separators.
     pub(super) round: Option<RoundCode>,
 }
 
@@ -91,7 +95,8 @@ impl SeparatorCode {
         start.wrapping_add(self.line.rise(j) << self.shift)
     }
 
-    /// What is stored for separator `j` in a class of that shift: how many multiples of `2^shift` it lies above the line.
+    /// The stored residual of separator `j` in a class with that shift: its distance from the line in multiples of
+    /// `2^shift`.
     pub(super) fn residual(self, start: u128, j: u32, separator: u128, shift: u32) -> u128 {
         (separator >> shift).wrapping_sub(self.at(start, j) >> shift).wrapping_add(self.bias_of(shift))
     }
@@ -109,13 +114,13 @@ impl SeparatorCode {
         }
     }
 
-    /// What is taken from each residual.
+    /// The bias, which is subtracted from each residual.
     pub(super) fn bias_units(self) -> u128 {
         u128::from(self.bias) << self.width.saturating_sub(BIAS_BITS).min(120)
     }
 }
 
-/// One class of pages: those of the run are `base + place in the run + residual`, others `base + residual`.
+/// A class of pages: those of the run are `base + place in the run + residual`, others `base + residual`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct PageCode {
     pub(super) base: u32,
@@ -125,7 +130,7 @@ pub(super) struct PageCode {
 /// The parameters of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Parameters {
-    /// Children, 1 to [`MOST_IN_GROUP`].
+    /// Number of children, 1 to [`MOST_IN_GROUP`].
     pub(super) children: u32,
     pub(super) separators: SeparatorCode,
     pub(super) run: PageCode,
@@ -166,7 +171,7 @@ impl Parameters {
         let class = |at: usize| {
             let base = u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
             let width = u32::from(*bytes.get(at + 4)?);
-            (width <= WIDEST_PAGE).then_some(PageCode { base, width })
+            (width <= PAGE_BITS_MAX).then_some(PageCode { base, width })
         };
         let (has_others, has_round, reserved) = (field(61, 1) == 1, field(62, 1) == 1, field(63, 1));
         let others = if has_others { Some(class(PARAMETER_BYTES)?) } else { None };
@@ -179,8 +184,8 @@ impl Parameters {
         };
         let line = Line { exponent: field(30, 7), mantissa: field(37, MANTISSA_BITS) };
         let separators = SeparatorCode { shift: field(7, 7), width: field(14, 8), bias: field(22, 8), line, round };
-        let sound = round.is_none_or(|round| round.width <= WIDEST_SEPARATOR && round.shift < 128);
-        (separators.width <= WIDEST_SEPARATOR && sound && reserved == 0).then_some(Self {
+        let sound = round.is_none_or(|round| round.width <= SEPARATOR_BITS_MAX && round.shift < 128);
+        (separators.width <= SEPARATOR_BITS_MAX && sound && reserved == 0).then_some(Self {
             children: field(0, 7) + 1,
             separators,
             run: class(8)?,
@@ -195,16 +200,16 @@ pub struct GroupView<'a> {
     start: u128,
     parameters: Parameters,
     bits: &'a [u8],
-    /// Where the bits of round separators begin.
+    /// Offset of the bits that mark round separators.
     round_at: u64,
-    /// Where the residuals of separators begin, in bits.
+    /// Offset of the residuals of separators, in bits.
     separators_at: u64,
-    /// Where those of pages begin.
+    /// Offset of the residuals of pages.
     pages_at: u64,
 }
 
 impl<'a> GroupView<'a> {
-    /// The group that begins with separator `start` and is stored in `bytes`, which may be longer than it.
+    /// The group that begins with separator `start` and is stored at the beginning of `bytes`.
     pub fn new(start: u128, bytes: &'a [u8]) -> Option<Self> {
         let parameters = Parameters::load(bytes)?;
         let bits = bytes.get(parameters.stored_bytes()..)?;
@@ -218,7 +223,7 @@ impl<'a> GroupView<'a> {
         Some(view)
     }
 
-    /// Where the residual of separator `j > 0` begins.
+    /// Offset of the residual of separator `j > 0`.
     fn separator_at(&self, j: u32) -> Option<u64> {
         let code = self.parameters.separators;
         let round = match code.round {
@@ -230,17 +235,17 @@ impl<'a> GroupView<'a> {
         Some(self.separators_at + narrow + u64::from((j - 1).saturating_sub(round)) * u64::from(code.width))
     }
 
-    /// Children of the group, 1 to [`MOST_IN_GROUP`].
+    /// Number of children, 1 to [`MOST_IN_GROUP`].
     pub fn children(&self) -> u32 {
         self.parameters.children
     }
 
-    /// Low bits that are zero in all separators, and the bits that each residual takes.
+    /// Low bits that are zero in all separators, and the bits of each residual.
     pub fn shift_and_width(&self) -> (u32, u32) {
         (self.parameters.separators.shift, self.parameters.separators.width)
     }
 
-    /// Separator `j`; `None` beyond the stored bytes.
+    /// Separator `j`; `None` past the stored bytes.
     pub fn separator(&self, j: u32) -> Option<u128> {
         if j == 0 {
             return Some(self.start);
@@ -254,7 +259,7 @@ impl<'a> GroupView<'a> {
         Some(code.separator(self.start, j, read_wide(self.bits, at, width)?, shift))
     }
 
-    /// How many separators lie below `key`.
+    /// Number of separators below `key`.
     pub fn below(&self, key: u128) -> Option<u32> {
         if key <= self.start {
             return Some(0);
@@ -271,7 +276,7 @@ impl<'a> GroupView<'a> {
         Some(low)
     }
 
-    /// The page of child `j`; `None` beyond the stored bytes.
+    /// The page of child `j`; `None` past the stored bytes.
     pub fn page(&self, j: u32) -> Option<u32> {
         let Parameters { run, others, .. } = self.parameters;
         let Some(others) = others else {
@@ -289,7 +294,7 @@ impl<'a> GroupView<'a> {
         }
     }
 
-    /// How many of the `j` bits from bit `first` on are ones.
+    /// Number of ones in the `j` bits from bit `first` on.
     fn ones(&self, first: u64, j: u32) -> Option<u32> {
         let mut count = 0;
         let mut at = 0;

@@ -1,7 +1,8 @@
-//! A node in its stored form: header, search, decoding.
+//! An inner node in its stored form: header, search, decoding.
 //!
 //! ```text
-//!  0  kind u8 (1 coded, 2 plain), level u8 (0: its children are leaves), separators u16, groups u16, used u16 (bytes of the node)
+//!  0  kind u8 (1 coded, 2 plain), level u8 (0: its children are leaves), separators u16, groups u16,
+//!     used u16 (bytes of the node)
 //!  8  page of the last child u32, the one above all separators; 2^32 - 1 where there is none
 //!
 //! coded:  12  groups x first separator              8 or 16 bytes each, ascending: searched by bisection
@@ -13,24 +14,25 @@
 use super::group::GroupView;
 use super::write::KeyWidth;
 
-/// Bytes before the groups: with them, a plain node holds as many children as a B+-tree's of 8 bytes of header.
+/// Size of the header before the groups: with it, a plain node holds as many children as a B+-tree's with 8 bytes of
+/// header.
 pub const HEADER_BYTES: usize = 12;
 
-/// The number of no page: a file has fewer than 2^32.
+/// Marks a missing page: a file has fewer than 2^32.
 const NO_PAGE: u32 = u32::MAX;
 
 /// The form of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeForm {
     /// Groups of lines and residuals.
     Coded,
-    /// Separators and pages as they are.
+    /// Plain separators and pages.
     Plain,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) kind: Kind,
+    pub(super) kind: NodeForm,
     pub(super) level: u8,
     pub(super) separators: u16,
     pub(super) groups: u16,
@@ -41,8 +43,8 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn store(&self, bytes: &mut Vec<u8>) {
         let kind = match self.kind {
-            Kind::Coded => 1,
-            Kind::Plain => 2,
+            NodeForm::Coded => 1,
+            NodeForm::Plain => 2,
         };
         bytes.extend_from_slice(&[kind, self.level]);
         for field in [self.separators, self.groups, self.used] {
@@ -55,8 +57,8 @@ impl Header {
         let [kind, level, rest @ ..] = bytes.first_chunk::<HEADER_BYTES>()?;
         let [a, b, c, d, e, f, last @ ..] = rest;
         let kind = match kind {
-            1 => Kind::Coded,
-            2 => Kind::Plain,
+            1 => NodeForm::Coded,
+            2 => NodeForm::Plain,
             _ => return None,
         };
         let word = |low: &u8, high: &u8| u16::from_le_bytes([*low, *high]);
@@ -65,10 +67,10 @@ impl Header {
     }
 }
 
-/// The children of a node, decoded.
+/// The decoded children of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Children {
-    /// 0 where the children are leaves.
+    /// 0 if the children are leaves.
     pub level: u8,
     /// Separators, ascending.
     pub separators: Vec<u128>,
@@ -78,20 +80,20 @@ pub struct Children {
     pub last: Option<u32>,
 }
 
-/// Where a child lies in its node.
+/// The position of a child in its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
+pub struct ChildPosition {
     /// Its group; 0 in a plain node, and the number of groups for the last child.
     pub group: usize,
     /// Its place in the group, or in the plain node.
     pub place: usize,
 }
 
-/// What a search finds.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Where the child lies.
-    pub position: Position,
+pub struct FoundChild {
+    /// The position of the child.
+    pub position: ChildPosition,
     /// Its page; `None` for the last child of a node without one.
     pub page: Option<u32>,
 }
@@ -105,38 +107,38 @@ pub struct NodeView<'a> {
 }
 
 impl<'a> NodeView<'a> {
-    /// The node at the beginning of `bytes`; `None` where its header makes no sense.
+    /// The node at the beginning of `bytes`; `None` if its header is invalid.
     pub fn new(bytes: &'a [u8], width: KeyWidth) -> Option<Self> {
         let header = Header::load(bytes)?;
         let bytes = bytes.get(..usize::from(header.used))?;
         let least = match header.kind {
-            Kind::Coded => usize::from(header.groups) * (width.bytes() + 2),
-            Kind::Plain => usize::from(header.separators) * (width.bytes() + 4),
+            NodeForm::Coded => usize::from(header.groups) * (width.bytes() + 2),
+            NodeForm::Plain => usize::from(header.separators) * (width.bytes() + 4),
         };
         (bytes.len() >= HEADER_BYTES + least).then_some(Self { bytes, width, header })
     }
 
     /// The form of the node.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> NodeForm {
         self.header.kind
     }
 
-    /// 0 where the children are leaves.
+    /// 0 if the children are leaves.
     pub fn level(&self) -> u8 {
         self.header.level
     }
 
-    /// Separators: one fewer than children, if there is a last child.
+    /// Number of separators: one fewer than children, if there is a last child.
     pub fn separators(&self) -> usize {
         usize::from(self.header.separators)
     }
 
-    /// Groups of a coded node.
+    /// Number of groups of a coded node.
     pub fn groups(&self) -> usize {
         usize::from(self.header.groups)
     }
 
-    /// Bytes of the node.
+    /// Size of the node in bytes.
     pub fn stored_bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -146,22 +148,23 @@ impl<'a> NodeView<'a> {
         self.header.last
     }
 
-    /// The child that holds `key`: that of the first separator not below it, or the last one. `None` where the node makes no sense.
-    pub fn search(&self, key: u128) -> Option<Found> {
+    /// The child that holds `key`: that of the first separator not below it, or the last one. `None` if the node is
+    /// invalid.
+    pub fn search(&self, key: u128) -> Option<FoundChild> {
         match self.header.kind {
-            Kind::Coded => self.search_coded(key),
-            Kind::Plain => {
+            NodeForm::Coded => self.search_coded(key),
+            NodeForm::Plain => {
                 let below = self.keys_below(self.separators(), key)?;
                 if below == self.separators() {
                     return Some(self.last_found(below));
                 }
                 let page = Some(self.plain_page(below)?);
-                Some(Found { position: Position { group: 0, place: below }, page })
+                Some(FoundChild { position: ChildPosition { group: 0, place: below }, page })
             }
         }
     }
 
-    fn search_coded(&self, key: u128) -> Option<Found> {
+    fn search_coded(&self, key: u128) -> Option<FoundChild> {
         let groups = self.groups();
         // The group before the first one that begins at the key or above: its separators may reach the key.
         let next = self.keys_below(groups, key)?;
@@ -172,7 +175,7 @@ impl<'a> NodeView<'a> {
                 let below = view.below(key)?;
                 if below < view.children() {
                     let page = Some(view.page(below)?);
-                    return Some(Found { position: Position { group, place: below as usize }, page });
+                    return Some(FoundChild { position: ChildPosition { group, place: below as usize }, page });
                 }
                 (next, 0)
             }
@@ -180,14 +183,14 @@ impl<'a> NodeView<'a> {
         if group == groups {
             return Some(self.last_found(0));
         }
-        Some(Found { position: Position { group, place }, page: Some(self.group(group)?.page(0)?) })
+        Some(FoundChild { position: ChildPosition { group, place }, page: Some(self.group(group)?.page(0)?) })
     }
 
-    fn last_found(&self, place: usize) -> Found {
-        Found { position: Position { group: self.groups(), place }, page: self.header.last }
+    fn last_found(&self, place: usize) -> FoundChild {
+        FoundChild { position: ChildPosition { group: self.groups(), place }, page: self.header.last }
     }
 
-    /// How many of the first `count` keys behind the header lie below `key`.
+    /// Number of the first `count` keys after the header that are below `key`.
     fn keys_below(&self, count: usize, key: u128) -> Option<usize> {
         let keys = self.bytes.get(HEADER_BYTES..)?;
         let (mut low, mut high) = (0, count);
@@ -202,7 +205,7 @@ impl<'a> NodeView<'a> {
         Some(low)
     }
 
-    /// Group `index`; `None` where there is none or it makes no sense.
+    /// Group `index`; `None` if there is none or it is invalid.
     pub fn group(&self, index: usize) -> Option<GroupView<'a>> {
         let start = self.start(index)?;
         GroupView::new(start, self.bytes.get(self.group_range(index)?)?)
@@ -216,7 +219,7 @@ impl<'a> NodeView<'a> {
         self.width.load(self.bytes.get(HEADER_BYTES..)?, index)
     }
 
-    /// Where group `index` is stored.
+    /// The byte range of group `index`.
     pub(super) fn group_range(&self, index: usize) -> Option<std::ops::Range<usize>> {
         let first = self.offset(index)?;
         let end = if index + 1 < self.groups() { self.offset(index + 1)? } else { self.bytes.len() };
@@ -236,9 +239,9 @@ impl<'a> NodeView<'a> {
         Some(u32::from_le_bytes(*self.bytes.get(at..)?.first_chunk()?))
     }
 
-    /// How many children lie before `position`.
-    pub fn index_of(&self, position: Position) -> Option<usize> {
-        if self.header.kind == Kind::Plain {
+    /// Number of children before `position`.
+    pub fn index_of(&self, position: ChildPosition) -> Option<usize> {
+        if self.header.kind == NodeForm::Plain {
             return Some(position.place);
         }
         let mut index = position.place;
@@ -248,20 +251,20 @@ impl<'a> NodeView<'a> {
         Some(index)
     }
 
-    /// All children, proved: separators ascend strictly and fit their width, and the counts agree. `None` where that does not hold.
+    /// All children, validated: separators ascend strictly and fit their width, and the counts agree; otherwise `None`.
     pub fn children(&self) -> Option<Children> {
         let count = self.separators();
         let mut separators = Vec::with_capacity(count);
         let mut pages = Vec::with_capacity(count);
         match self.header.kind {
-            Kind::Coded => {
+            NodeForm::Coded => {
                 for index in 0..self.groups() {
                     let (more_separators, more_pages) = self.group_children(index)?;
                     separators.extend(more_separators);
                     pages.extend(more_pages);
                 }
             }
-            Kind::Plain => {
+            NodeForm::Plain => {
                 let keys = self.bytes.get(HEADER_BYTES..)?;
                 for index in 0..count {
                     separators.push(self.width.load(keys, index)?);
@@ -279,7 +282,7 @@ impl<'a> NodeView<'a> {
         })
     }
 
-    /// The children of one group of a coded node, unproved.
+    /// The children of one group of a coded node, without validation.
     pub(super) fn group_children(&self, index: usize) -> Option<(Vec<u128>, Vec<u32>)> {
         let group = self.group(index)?;
         let mut separators = Vec::with_capacity(group.children() as usize + 1);

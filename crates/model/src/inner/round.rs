@@ -1,6 +1,7 @@
-//! The value with the most zeros at its end.
+//! The roundest value in a range: the one with the most trailing zero bits.
 
-/// The value of `low..=high` that is a multiple of the greatest power of two; the lesser of the two if `high` lies below `low`.
+/// The value in `low..=high` that is a multiple of the greatest power of two; the smaller of the two if `high` is below
+/// `low`.
 ///
 /// ```
 /// use ogive_model::inner::roundest;
@@ -13,7 +14,8 @@ pub fn roundest(low: u128, high: u128) -> u128 {
     if high < low {
         return high;
     }
-    // Above the highest bit in which they differ both are equal, and there `high` has a one: cleared below it, it still exceeds `below`.
+    // Above the highest differing bit both are equal, and at that bit `high` has a one: with all lower bits cleared it
+    // still exceeds `below`.
     let differing = 127 - (below ^ high).leading_zeros();
     high >> differing << differing
 }

@@ -1,19 +1,19 @@
-//! Writing nodes.
+//! The writer of inner nodes.
 
 use super::cut::{CodedGroup, cut_groups};
-use super::node::{Children, HEADER_BYTES, Header, Kind};
+use super::node::{Children, HEADER_BYTES, Header, NodeForm};
 
-/// Bytes of a stored key.
+/// The width of stored keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyWidth {
-    /// Unsigned integers of 64 bits.
+    /// 64-bit unsigned integers.
     Eight,
-    /// Unsigned integers of 128 bits.
+    /// 128-bit unsigned integers.
     Sixteen,
 }
 
 impl KeyWidth {
-    /// Bytes of a stored key.
+    /// Size of a stored key in bytes.
     pub fn bytes(self) -> usize {
         match self {
             Self::Eight => 8,
@@ -36,13 +36,13 @@ impl KeyWidth {
     }
 }
 
-/// How many separators a node of `room` bytes holds in the plain form.
+/// Number of separators that fit a plain node of `room` bytes.
 pub fn plain_capacity(width: KeyWidth, room: usize) -> usize {
     (room.saturating_sub(HEADER_BYTES) / (width.bytes() + 4)).min(usize::from(u16::MAX))
 }
 
-/// Stored form of a node in whichever form is smaller; `None` if it would take more than `room` bytes. Separators ascend strictly, and there
-/// are as many of them as pages.
+/// The stored form of a node, in the smaller form; `None` if it would take more than `room` bytes. Separators ascend
+/// strictly, and there are as many of them as pages.
 pub fn encode(children: &Children, width: KeyWidth, room: usize) -> Option<Vec<u8>> {
     let mut writer = NodeWriter::new(width, room);
     let fits = cut_groups(&children.separators, &children.pages, width).into_iter().all(|group| writer.push(group));
@@ -60,7 +60,7 @@ fn encode_plain(children: &Children, width: KeyWidth) -> Vec<u8> {
     let count = children.separators.len();
     let used = HEADER_BYTES + count * (width.bytes() + 4);
     let header = Header {
-        kind: Kind::Plain,
+        kind: NodeForm::Plain,
         level: children.level,
         separators: count as u16,
         groups: 0,
@@ -78,7 +78,7 @@ fn encode_plain(children: &Children, width: KeyWidth) -> Vec<u8> {
     bytes
 }
 
-/// Puts a coded node together group by group.
+/// Assembles a coded node group by group.
 #[derive(Clone, Debug)]
 pub struct NodeWriter {
     width: KeyWidth,
@@ -95,7 +95,7 @@ impl NodeWriter {
         Self { width, room, groups: Vec::new(), separators: 0, stored_bytes: HEADER_BYTES }
     }
 
-    /// Appends a group; false, changing nothing, if there is no room for it.
+    /// Appends a group; `false`, without a change, if there is no room for it.
     pub fn push(&mut self, group: CodedGroup) -> bool {
         let grown = self.stored_bytes + group.bytes.len() + self.width.bytes() + 2;
         let separators = self.separators + group.children;
@@ -108,12 +108,12 @@ impl NodeWriter {
         true
     }
 
-    /// Separators so far.
+    /// Number of separators so far.
     pub fn separators(&self) -> usize {
         self.separators
     }
 
-    /// Bytes of the node.
+    /// Size of the node in bytes.
     pub fn stored_bytes(&self) -> usize {
         self.stored_bytes
     }
@@ -121,7 +121,7 @@ impl NodeWriter {
     /// The stored form.
     pub fn finish(self, level: u8, last: Option<u32>) -> Vec<u8> {
         let header = Header {
-            kind: Kind::Coded,
+            kind: NodeForm::Coded,
             level,
             separators: self.separators as u16,
             groups: self.groups.len() as u16,

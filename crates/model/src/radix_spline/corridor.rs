@@ -1,10 +1,10 @@
-//! The greedy spline corridor.
+//! The greedy spline corridor of RadixSpline.
 
 use crate::FenceRun;
 use std::cmp::Ordering;
 
-/// The first coordinates of the children of a run, with the children's numbers within it: both rise strictly, whatever the
-/// run holds. Of a run of equal coordinates only the child where it begins has one, and the child behind it.
+/// The first keys of the children of a run, with the children's numbers in it, both strictly ascending. Of a run of
+/// equal keys only the child where it begins and the child after it are included.
 pub(super) fn points<'a>(run: &FenceRun<'a>) -> impl Iterator<Item = (u64, u64)> + use<'a> {
     let run = *run;
     let mut last = run.line_start();
@@ -17,17 +17,18 @@ pub(super) fn points<'a>(run: &FenceRun<'a>) -> impl Iterator<Item = (u64, u64)>
     std::iter::once((run.line_start(), 0)).chain(rest)
 }
 
-/// A spline through some of the points, the first and last among them, that passes none by more than `error`.
+/// A spline through some of the points, including the first and the last, that passes none by more than `error`.
 ///
 /// ```text
-///               .-- upper        From the last knot, a corridor of two lines through the points so far, each raised and
-///         .--''                  lowered by the error. A point outside of it makes the one before a knot.
+///               .-- upper        From the last knot, a corridor of two lines through the points so far, each raised
+///         .--''                  and lowered by the error. A point outside of it makes the previous one a knot.
 ///   knot <------- lower
 /// ```
 ///
-/// All comparisons are products of integers in 128 bits. Constant time and memory a point.
+/// All comparisons are products of integers in 128 bits. Constant time and memory per point.
 ///
-/// Source: Neumann and Michel, "Smooth Interpolating Histograms with Error Guarantees" (BNCOD 2008), as RadixSpline has it.
+/// Source: Neumann and Michel, "Smooth Interpolating Histograms with Error Guarantees" (BNCOD 2008), as used by
+/// RadixSpline.
 pub(super) fn greedy(points: impl Iterator<Item = (u64, u64)>, error: u64) -> Vec<(u64, u64)> {
     let error = i128::from(error.min(1 << 60));
     let mut knots: Vec<(u64, u64)> = Vec::new();
@@ -40,7 +41,7 @@ pub(super) fn greedy(points: impl Iterator<Item = (u64, u64)>, error: u64) -> Ve
         };
         cone = Some(match cone {
             Some(cone) if cone.holds(Ray::to(knot, point, 0)) => cone.narrowed(knot, point, error),
-            // The first point after a knot: any line through it and the knot will do.
+            // The first point after a knot: any line through it and the knot is possible.
             None => Cone::around(knot, point, error),
             Some(_) => {
                 knots.push(before);
@@ -64,7 +65,7 @@ impl Ray {
         Self { run: i128::from(point.0 - knot.0), rise: i128::from(point.1) - i128::from(knot.1) + raised }
     }
 
-    /// How steep it is beside another one. A run is below 2^64 and a rise below 2^62 in any row that memory can hold.
+    /// Compares steepness. A run is below 2^64 and a rise below 2^62 for any input that memory can hold.
     fn steeper(self, other: Self) -> Ordering {
         (self.rise.saturating_mul(other.run)).cmp(&other.rise.saturating_mul(self.run))
     }

@@ -1,27 +1,27 @@
-//! Leaf models: a line and by how much it was measured to miss.
+//! RMI leaf models: a line with its measured error.
 
 use super::root::Root;
 use crate::Fence;
 use std::ops::{Range, RangeInclusive};
 
-/// A line over the children that lie in the leaf's stretch of coordinates.
+/// A line over the children in the leaf's range of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Leaf {
-    /// The coordinate at which the line has its offset; those before it count as this one.
+    /// The key at which the line has its offset; smaller keys count as this one.
     start: u64,
-    /// The lowest child that the first coordinate of the stretch may lie in, doubled; plus one if it may also lie in the next.
+    /// The lowest child that the first key of the range may be in, doubled; plus one if it may also be in the next.
     first_and_gap: u64,
     slope: f32,
     offset: f32,
-    /// By how many children the line's floor lies at most above the lowest child needed, and below the highest. Either may
-    /// be negative; [`UNKNOWN`] bounds nothing.
+    /// Largest distance of the line's floor above the lowest needed child, and below the highest. Either may be
+    /// negative; [`UNKNOWN`] bounds nothing.
     below: i32,
     above: i32,
 }
 
-/// The last children that a leaf has to lead to: the lowest and the highest that its last coordinate may lie in.
+/// The last children that a leaf has to lead to: the lowest and the highest that its last key may be in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct End {
+pub(super) struct LeafEnd {
     lowest: u64,
     highest: u64,
 }
@@ -29,53 +29,53 @@ pub(super) struct End {
 /// An error that does not fit: the window is then as long as the leaf.
 const UNKNOWN: i32 = i32::MAX;
 
-/// Share of a child by which a line is raised where rounding its offset would lose the child.
-const NUDGE: f32 = 1.0 / (1 << 20) as f32;
+/// Fraction of a child by which a line is raised if rounding its offset would miss the child.
+const NUDGE_RATIO: f32 = 1.0 / (1 << 20) as f32;
 
 impl Leaf {
     fn first(&self) -> u64 {
         self.first_and_gap / 2
     }
 
-    /// Where the leaf before this one ends: its last coordinate lies right before this one's first.
-    pub(super) fn end_of_the_one_before(&self) -> End {
-        End { lowest: self.first(), highest: self.first() + self.first_and_gap % 2 }
+    /// The end of the previous leaf: its last key lies right before this leaf's first.
+    pub(super) fn end_of_the_one_before(&self) -> LeafEnd {
+        LeafEnd { lowest: self.first(), highest: self.first() + self.first_and_gap % 2 }
     }
 
-    /// The line's floor above the first child. Never less than for a smaller coordinate; never NaN.
+    /// The line's floor above the first child. Monotone in `x`; never NaN.
     fn line(&self, x: u64) -> i64 {
         (f64::from(self.slope) * (x.saturating_sub(self.start) as f64) + f64::from(self.offset)).floor() as i64
     }
 
-    /// The children that may hold `x`, of the leaf's stretch.
-    pub(super) fn window(&self, x: u64, end: End) -> RangeInclusive<u64> {
+    /// The children that may hold `x`, within the leaf's range.
+    pub(super) fn window(&self, x: u64, end: LeafEnd) -> RangeInclusive<u64> {
         let at_first = self.end_of_the_one_before();
         let line = self.line(x);
         let moved = |by: i64| (self.first() as i64).saturating_add(line.saturating_add(by)).max(0) as u64;
         let lowest = if self.below == UNKNOWN { 0 } else { moved(-i64::from(self.below)) };
         let highest = if self.above == UNKNOWN { u64::MAX } else { moved(i64::from(self.above)) };
-        // What the stretch's first and last coordinate need is known, so that between them and the borders measured
-        // nothing has to be.
+        // The children needed for the first and last key of the range are known, so only the borders between them are
+        // measured.
         let lowest = lowest.max(at_first.lowest).min(end.lowest.max(at_first.lowest));
         lowest..=highest.max(at_first.highest).min(end.highest.max(at_first.highest)).max(lowest)
     }
 }
 
-/// Trains one line for each leaf of a root, and says where the last one ends.
-pub(super) fn train(fences: &[Fence], root: &Root, leaves: usize) -> (Box<[Leaf]>, End) {
+/// Trains one line for each leaf of a root; also returns the end of the last leaf.
+pub(super) fn train(fences: &[Fence], root: &Root, leaves: usize) -> (Box<[Leaf]>, LeafEnd) {
     let mut trained = vec![Leaf::default(); leaves];
     let (mut lefts, mut rights) = (0..0, 0..0);
-    // A border asks for something at two coordinates, the last where its left child is needed and the first where its right
-    // one is; each falls to the leaf that answers there.
+    // A border constrains two keys, the last that needs its left child and the first that needs its right one; each
+    // belongs to the leaf that covers it.
     for (number, leaf) in trained.iter_mut().enumerate() {
         lefts = next_run(fences, lefts, |fence| root.leaf_of(fence.last_left()) <= number);
         rights = next_run(fences, rights, |fence| fence.low < u64::MAX && root.leaf_of(fence.first_right()) <= number);
         *leaf = fit(fences, &lefts, &rights);
     }
-    (trained.into_boxed_slice(), End { lowest: lefts.end as u64, highest: rights.end.max(lefts.end) as u64 })
+    (trained.into_boxed_slice(), LeafEnd { lowest: lefts.end as u64, highest: rights.end.max(lefts.end) as u64 })
 }
 
-/// The fences behind a range that belong to the leaf.
+/// The fences after a range that belong to the leaf.
 fn next_run(fences: &[Fence], before: Range<usize>, belongs: impl Fn(&Fence) -> bool) -> Range<usize> {
     let more = fences.get(before.end..).unwrap_or(&[]).iter().take_while(|fence| belongs(fence)).count();
     before.end..before.end + more
@@ -86,7 +86,7 @@ fn fit(fences: &[Fence], lefts: &Range<usize>, rights: &Range<usize>) -> Leaf {
     let first = lefts.start as u64;
     let gap = u64::from(rights.start > lefts.start);
     let flat = Leaf { first_and_gap: 2 * first + gap, ..Leaf::default() };
-    let borders = Borders {
+    let borders = LeafBorders {
         lefts: &fences[lefts.clone()],
         rights: &fences[rights.clone()],
         lefts_at: 0,
@@ -95,29 +95,30 @@ fn fit(fences: &[Fence], lefts: &Range<usize>, rights: &Range<usize>) -> Leaf {
     let Some(start) = borders.start() else { return flat };
     let (slope, offset) = borders.regression(start);
     let line = Leaf { start, slope: slope as f32, ..flat };
-    // The lowest line on which no right child is reached too late. Its floor is then never below, and above by the least.
+    // The lowest line that reaches every right child in time. Its floor is never too low, and minimally too high.
     let lowest = borders.lowest_offset(&line);
     let lowest = if lowest.is_finite() { lowest } else { offset };
     let exact = borders.measured(Leaf { offset: lowest as f32, ..line });
-    let nudged = borders.measured(Leaf { offset: (lowest as f32) + NUDGE * (lowest as f32).abs().max(1.0), ..line });
+    let nudged =
+        borders.measured(Leaf { offset: (lowest as f32) + NUDGE_RATIO * (lowest as f32).abs().max(1.0), ..line });
     if exact.width() <= nudged.width() { exact } else { nudged }
 }
 
-/// The borders that a leaf has to respect, in children above its first.
-struct Borders<'a> {
+/// The borders that constrain a leaf, in children above its first.
+struct LeafBorders<'a> {
     lefts: &'a [Fence],
     rights: &'a [Fence],
     lefts_at: i64,
     rights_at: i64,
 }
 
-impl Borders<'_> {
-    /// Coordinates at which a left child is needed for the last time, each with the child.
+impl LeafBorders<'_> {
+    /// The last keys that need a left child, each with the child.
     fn lefts(&self) -> impl Iterator<Item = (u64, i64)> {
         (self.lefts_at..).zip(self.lefts).map(|(child, fence)| (fence.last_left(), child))
     }
 
-    /// Coordinates at which a right child is needed for the first time, each with the child.
+    /// The first keys that need a right child, each with the child.
     fn rights(&self) -> impl Iterator<Item = (u64, i64)> {
         (self.rights_at + 1..).zip(self.rights).map(|(child, fence)| (fence.first_right(), child))
     }
@@ -127,7 +128,7 @@ impl Borders<'_> {
         self.rights().next().map(|(x, _)| x).into_iter().chain(first).min()
     }
 
-    /// Slope, not negative, and offset of the regression line through the borders, at both sides of each gap.
+    /// Non-negative slope, and offset, of the regression line through the borders, at both sides of each gap.
     fn regression(&self, start: u64) -> (f64, f64) {
         let (mut count, mut mean_x, mut mean_y, mut spread, mut product) = (0.0, 0.0, 0.0, 0.0, 0.0);
         let lefts = self.lefts().map(|(x, child)| (x, child + 1));
@@ -149,7 +150,7 @@ impl Borders<'_> {
         self.rights().map(|(x, child)| child as f64 - rise(x)).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The leaf with its errors.
+    /// The leaf with its measured errors.
     fn measured(&self, leaf: Leaf) -> Leaf {
         let below = self.lefts().map(|(x, child)| leaf.line(x).saturating_sub(child)).max();
         let above = self.rights().map(|(x, child)| child.saturating_sub(leaf.line(x))).max();
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_error_that_does_not_fit_makes_the_window_as_long_as_the_leaf() {
-        let end = End { lowest: 1 << 40, highest: (1 << 40) + 1 };
+        let end = LeafEnd { lowest: 1 << 40, highest: (1 << 40) + 1 };
         let leaf = Leaf { start: 5, first_and_gap: 2 * 7 + 1, slope: 1.0, ..Leaf::default() };
         let unknown = Leaf { below: UNKNOWN, above: UNKNOWN, ..leaf };
         assert_eq!(unknown.window(9, end), 7..=(1 << 40) + 1);
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn windows_stay_within_the_leaf_however_steep_its_line_is() {
-        let end = End { lowest: 9, highest: 10 };
+        let end = LeafEnd { lowest: 9, highest: 10 };
         let steep = Leaf { start: 0, first_and_gap: 2 * 7 + 1, slope: f32::MAX, offset: f32::MIN, ..Leaf::default() };
         for x in [0, 1, 1 << 63, u64::MAX] {
             let window = steep.window(x, end);
@@ -194,7 +195,7 @@ mod tests {
     fn a_leaf_without_borders_leads_to_the_children_that_its_stretch_lies_between() {
         let fences = [Fence { low: 10, high: 20 }, Fence { low: 30, high: 31 }];
         let (inside_a_gap, inside_a_child) = (fit(&fences, &(0..0), &(1..1)), fit(&fences, &(1..1), &(1..1)));
-        assert_eq!(inside_a_gap.window(15, End { lowest: 0, highest: 1 }), 0..=1);
-        assert_eq!(inside_a_child.window(25, End { lowest: 1, highest: 1 }), 1..=1);
+        assert_eq!(inside_a_gap.window(15, LeafEnd { lowest: 0, highest: 1 }), 0..=1);
+        assert_eq!(inside_a_child.window(25, LeafEnd { lowest: 1, highest: 1 }), 1..=1);
     }
 }

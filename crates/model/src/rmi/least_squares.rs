@@ -1,11 +1,11 @@
-//! Polynomials of degree up to three by least squares, with coefficients that are not negative.
+//! Least-squares fits of polynomials up to degree three with non-negative coefficients.
 
 /// Highest degree.
 const DEGREE: usize = 3;
 
 /// Sums of powers that determine the regression.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Moments {
+pub(super) struct PowerSums {
     /// Sums of `u^p`.
     powers: [f64; 2 * DEGREE + 1],
     /// Sums of `y u^p`.
@@ -14,7 +14,7 @@ pub(super) struct Moments {
     squares: f64,
 }
 
-/// `offset + coefficients[0] u + coefficients[1] u^2 + coefficients[2] u^3`, with the sum of the squared misses.
+/// `offset + coefficients[0] u + coefficients[1] u^2 + coefficients[2] u^3`, with the sum of squared errors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Polynomial {
     pub(super) offset: f64,
@@ -22,8 +22,8 @@ pub(super) struct Polynomial {
     pub(super) squares: f64,
 }
 
-impl Moments {
-    /// Adds a point; `u` lies between 0 and 1.
+impl PowerSums {
+    /// Adds a point; `u` is between 0 and 1.
     pub(super) fn push(&mut self, u: f64, y: f64) {
         let mut power = 1.0;
         for (p, sum) in self.powers.iter_mut().enumerate() {
@@ -36,8 +36,8 @@ impl Moments {
         self.squares += y * y;
     }
 
-    /// The polynomial of at most this degree that misses the points least, none of its coefficients but the offset being
-    /// negative: the best of those that leave some powers out.
+    /// The polynomial of at most this degree with the least squared error, without negative coefficients other than the
+    /// offset: the best one over all subsets of the powers.
     pub(super) fn fit(&self, degree: usize) -> Polynomial {
         let mean = if self.powers[0] > 0.0 { self.products[0] / self.powers[0] } else { 0.0 };
         let flat = self.judged([mean, 0.0, 0.0, 0.0]);
@@ -56,8 +56,8 @@ impl Moments {
         Polynomial { offset, coefficients, squares }
     }
 
-    /// Solves the normal equations for the offset and the powers in `subset` (bit p: power p + 1), if that has a solution with
-    /// coefficients that are not negative. Gaussian elimination with pivoting.
+    /// Solves the normal equations for the offset and the powers in `subset` (bit p: power p + 1), by Gaussian
+    /// elimination with pivoting; `None` unless all coefficients are non-negative.
     fn solve(&self, subset: usize) -> Option<[f64; DEGREE + 1]> {
         let powers: Vec<usize> = (0..=DEGREE).filter(|&p| p == 0 || subset >> (p - 1) & 1 == 1).collect();
         let mut rows: Vec<Vec<f64>> = powers
@@ -69,7 +69,7 @@ impl Moments {
             let pivot = (column..size).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
             rows.swap(column, pivot);
             let scale = rows[column][column];
-            if scale.abs() < LEAST_PIVOT * self.powers[0] {
+            if scale.abs() < PIVOT_MIN * self.powers[0] {
                 return None;
             }
             let row = rows[column].clone();
@@ -87,15 +87,15 @@ impl Moments {
     }
 }
 
-/// A pivot below this share of the number of points is rounding.
-const LEAST_PIVOT: f64 = 1e-12;
+/// A pivot below this fraction of the number of points is rounding noise.
+const PIVOT_MIN: f64 = 1e-12;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn moments(y: impl Fn(f64) -> f64) -> Moments {
-        let mut moments = Moments::default();
+    fn moments(y: impl Fn(f64) -> f64) -> PowerSums {
+        let mut moments = PowerSums::default();
         (0..=100).map(|i| f64::from(i) / 100.0).for_each(|u| moments.push(u, y(u)));
         moments
     }
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn points_at_one_place_have_their_mean() {
-        let mut moments = Moments::default();
+        let mut moments = PowerSums::default();
         [1.0, 2.0, 6.0].into_iter().for_each(|y| moments.push(0.0, y));
         assert_eq!(moments.fit(3).offset, 3.0);
-        assert_eq!(Moments::default().fit(1).offset, 0.0);
+        assert_eq!(PowerSums::default().fit(1).offset, 0.0);
     }
 }

@@ -1,14 +1,14 @@
-//! The leaf models of an RMI as line nodes, for an index layer.
+//! The conversion of RMI leaf models to line nodes, for an index layer.
 
-use super::least_squares::Moments;
+use super::least_squares::PowerSums;
 use super::root::{Root, RootKind};
 use crate::FenceRun;
 use crate::line::LineNode;
 use crate::segment::{Proposal, nodes};
 
-/// One node for each of at most `leaves` leaf models that has children of its own: the borders between leaves are where a
-/// trained root puts them, the lines are regressions; then the window of each is measured. A leaf whose line fits into no
-/// node, for its error, is cut.
+/// One node for each of at most `leaves` leaf models with children of their own: the borders between leaves are
+/// determined by a trained root, the lines are regressions; then the window of each is measured. A leaf whose line does
+/// not fit a node, because of its error, is split.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, rmi};
@@ -17,9 +17,9 @@ use crate::segment::{Proposal, nodes};
 /// assert!(nodes.len() == 10 && nodes.iter().all(|node| node.window <= 3));
 /// ```
 pub fn lines(run: &FenceRun<'_>, root: RootKind, leaves: usize) -> Vec<LineNode> {
-    let root = Root::train_on(run, root, leaves.clamp(1, super::MAX_LEAVES));
+    let root = Root::train_on(run, root, leaves.clamp(1, super::LEAVES_MAX));
     let children = run.fences.len() + usize::from(run.at_end);
-    // A child belongs to the leaf of its first coordinate.
+    // A child belongs to the leaf of its first key.
     let leaf_of = |child: usize| match child.checked_sub(1).and_then(|k| run.fences.get(k)) {
         Some(fence) => root.leaf_of(fence.start().unwrap_or(u64::MAX)),
         None => root.leaf_of(run.line_start()),
@@ -35,7 +35,7 @@ pub fn lines(run: &FenceRun<'_>, root: RootKind, leaves: usize) -> Vec<LineNode>
     nodes(run, proposals, 4)
 }
 
-/// The regression line through the first coordinates of the children `from..end` of the run.
+/// The regression line through the first keys of the children `from..end` of the run.
 fn proposal(run: &FenceRun<'_>, from: usize, end: usize) -> Proposal {
     let starts = |child: usize| match child.checked_sub(1).and_then(|k| run.fences.get(k)) {
         Some(fence) => fence.start().unwrap_or(u64::MAX),
@@ -43,7 +43,7 @@ fn proposal(run: &FenceRun<'_>, from: usize, end: usize) -> Proposal {
     };
     let (first, last) = (starts(from), starts(end - 1));
     let scale = if last > first { 1.0 / (last - first) as f64 } else { 0.0 };
-    let mut moments = Moments::default();
+    let mut moments = PowerSums::default();
     (from..end)
         .for_each(|child| moments.push(starts(child).saturating_sub(first) as f64 * scale, (child - from) as f64));
     let line = moments.fit(1);

@@ -1,6 +1,6 @@
-//! Root models: from a coordinate to the number of a leaf, never falling.
+//! RMI root models: monotone functions from a key to a leaf number.
 
-use super::least_squares::Moments;
+use super::least_squares::PowerSums;
 use crate::{Fence, FenceRun};
 
 /// A kind of root model.
@@ -8,9 +8,9 @@ use crate::{Fence, FenceRun};
 pub enum RootKind {
     /// The regression line.
     Linear,
-    /// A regression cubic that rises because of its coefficients: bent one way only, up or down.
+    /// A monotone regression cubic with coefficients of one sign: bent one way only, up or down.
     Cubic,
-    /// The first bits in which coordinates differ.
+    /// The first bits in which keys differ.
     Radix,
 }
 
@@ -18,7 +18,7 @@ impl RootKind {
     /// All kinds.
     pub const ALL: [Self; 3] = [Self::Linear, Self::Cubic, Self::Radix];
 
-    /// Its name.
+    /// The name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -28,7 +28,7 @@ impl RootKind {
     }
 }
 
-/// A root over the coordinates `first..=last`; others go to the first or the last leaf, or near them.
+/// A root over the keys `first..=last`; others go to the first or the last leaf, or near them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Root {
     first: u64,
@@ -37,24 +37,24 @@ pub(super) struct Root {
     model: Model,
 }
 
-/// What a root computes. A distance is taken in integers; every later step is a product with or a sum of numbers that are not
-/// negative, so that each is monotone after rounding, too.
+/// The formula of a root. A distance is computed in integers; every later step is a product or a sum of non-negative
+/// numbers, so that each is monotone even after rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Model {
     /// `offset + slope * (x - first)`.
     Linear { slope: f64, offset: f64 },
-    /// `offset + ((c u + b) u + a) u` with `u = scale * (x - first)`; or, where the keys thin out towards the end,
-    /// `offset - ((c u + b) u + a) u` with `u = scale * (last - x)`.
+    /// `offset + ((c u + b) u + a) u` with `u = scale * (x - first)`; or, if the keys thin out towards the end, `offset
+    /// - ((c u + b) u + a) u` with `u = scale * (last - x)`.
     Cubic { coefficients: [f64; 3], offset: f64, scale: f64, from_the_end: bool },
     /// `(x - first) >> shift`.
     Radix { shift: u32 },
 }
 
-/// Most points that train a root; of more, every so many-th.
-const MOST_POINTS: usize = 1 << 16;
+/// Limit for the number of training points; of more, every n-th is used.
+const TRAINING_POINTS_MAX: usize = 1 << 16;
 
 impl Root {
-    /// Trains a root of a kind that spreads the children between the `fences` over the leaves.
+    /// Trains a root of a given kind that spreads the children between the `fences` over the leaves.
     pub(super) fn train(fences: &[Fence], kind: RootKind, leaves: usize) -> Self {
         Self::train_on(&FenceRun::whole(fences), kind, leaves)
     }
@@ -65,7 +65,7 @@ impl Root {
         let scale = if last > first { 1.0 / (last - first) as f64 } else { 0.0 };
         let mut root = Self { first, last, leaves, model: Model::Linear { slope: 0.0, offset: 0.0 } };
         let per_child = leaves as f64 / run.children().max(1) as f64;
-        let stride = run.fences.len().div_ceil(MOST_POINTS).max(1);
+        let stride = run.fences.len().div_ceil(TRAINING_POINTS_MAX).max(1);
         let points = (0..run.fences.len()).step_by(stride);
         let points = points.map(|k| (run.fences[k].high.max(first), (k + 1) as f64 * per_child));
         root.model = match kind {
@@ -96,11 +96,11 @@ impl Root {
         }
     }
 
-    /// The leaf that answers for `x`: never less than for a smaller coordinate.
+    /// The leaf that covers `x`, monotone in `x`.
     pub(super) fn leaf_of(&self, x: u64) -> usize {
         let from_first = x.saturating_sub(self.first);
         let leaf = match self.model {
-            // A cast from f64 cuts off what is out of range, and makes NaN 0.
+            // A cast from f64 saturates, and maps NaN to 0.
             Model::Linear { slope, offset } => (slope * (from_first as f64) + offset) as usize,
             Model::Cubic { coefficients, offset, scale, from_the_end: false } => {
                 (offset + cubic(coefficients, from_first as f64 * scale)) as usize
@@ -118,8 +118,8 @@ fn cubic([a, b, c]: [f64; 3], u: f64) -> f64 {
     ((c * u + b) * u + a) * u
 }
 
-fn moments(points: impl Iterator<Item = (u64, f64)>, scaled: impl Fn(u64) -> f64) -> Moments {
-    let mut moments = Moments::default();
+fn moments(points: impl Iterator<Item = (u64, f64)>, scaled: impl Fn(u64) -> f64) -> PowerSums {
+    let mut moments = PowerSums::default();
     points.for_each(|(x, y)| moments.push(scaled(x), y));
     moments
 }
@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn a_cubic_spreads_bent_keys_better_than_a_line() {
-        // The share of keys below x grows with the cube of x, or its rest shrinks with that of the rest of x.
+        // The share of keys below x grows with the cube of x, or its complement shrinks with that of the distance from
+        // the end.
         let bent: Vec<u64> = (1..10_000).map(|i| ((i as f64 / 1e4).cbrt() * 1e15) as u64).collect();
         let mirrored: Vec<u64> = bent.iter().rev().map(|key| 1_000_000_000_000_000 - key).collect();
         for keys in [bent, mirrored] {

@@ -1,4 +1,4 @@
-//! Key sets that are known to break learned indexes, and the definition of what a window must hold.
+//! Key sets that break learned indexes, and the definition of a correct window, for the tests of this crate.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -28,7 +28,7 @@ pub(crate) fn fences_of(keys: &[u64], keys_per_block: usize) -> Vec<Fence> {
     borders.map(|i| Fence { low: keys[i - 1], high: keys[i] }).collect()
 }
 
-/// Names and sorted keys of the nasty sets, each of about `count` keys.
+/// Names and sorted keys of the hard key sets, each of about `count` keys.
 pub(crate) fn nasty_sets(count: usize) -> Vec<(&'static str, Vec<u64>)> {
     let n = count as u64;
     let mut random = Random(7);
@@ -74,15 +74,15 @@ fn random_below(bound: u64) -> u64 {
     Random(bound).below(bound)
 }
 
-/// The children that coordinate `x` may lie in, straight from the meaning of a fence: not left of a child whose right fence
-/// it lies beyond, not right of one whose fence it has not passed.
+/// The children that may hold key `x`, by the definition of a fence: not left of a child whose right fence lies before
+/// it, and not right of one whose left fence lies after it.
 pub(crate) fn needed(fences: &[Fence], x: u64) -> (u64, u64) {
     let lowest = fences.partition_point(|fence| fence.last_left() < x) as u64;
     let highest = fences.partition_point(|fence| fence.low < x) as u64;
     (lowest.min(highest), highest)
 }
 
-/// Coordinates at and around the fences, and some between.
+/// Keys at and around the fences, and some between.
 pub(crate) fn probes(fences: &[Fence]) -> Vec<u64> {
     let mut random = Random(99);
     let mut probes = vec![0, 1, u64::MAX - 1, u64::MAX];
@@ -95,7 +95,7 @@ pub(crate) fn probes(fences: &[Fence]) -> Vec<u64> {
     probes
 }
 
-/// Asserts that the nodes of a whole row lead every probe to all children that it needs, and are well formed.
+/// Asserts that the nodes of a whole sequence lead every probe to all children that it needs, and are well formed.
 pub(crate) fn assert_leads_home(name: &str, nodes: &[LineNode], fences: &[Fence]) {
     assert_eq!(nodes[0].first_child, 0, "{name}");
     for pair in nodes.windows(2) {

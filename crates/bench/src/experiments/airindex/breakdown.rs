@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ogive::io::{MemoryStorage, Purpose, Timer};
-use ogive::table::Receipt;
+use ogive::table::ReadTrace;
 
 use super::super::{Context, Experiment, Output};
 use super::cases::{Case, each_table};
@@ -54,11 +54,11 @@ fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
     sums.reads_us.insert(Purpose::Open, case.profile.time_us(written.report.opening_bytes()));
     for (done, &position) in (1_usize..).zip(&asked) {
         let key = case.keys.at(position as usize);
-        let mut receipt = Receipt::new();
+        let mut trace = ReadTrace::new();
         let timer = Timer::start();
-        table.traced(&mut receipt).get(&key)?;
+        table.traced(&mut trace).get(&key)?;
         sums.get_cpu_us.push(timer.elapsed_us());
-        for read in receipt.reads {
+        for read in trace.reads {
             *sums.reads_us.entry(read.purpose).or_default() += case.profile.time_us(read.bytes);
         }
         sums.lookups += 1;

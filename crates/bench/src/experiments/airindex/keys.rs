@@ -45,17 +45,17 @@ impl Keys {
         }
     }
 
-    /// What the size of blocks is chosen by: stretches from all of a set of integers, or all of it; none for byte strings.
+    /// What the size of blocks is chosen by: runs from all of a set of integers, or all of it; none for byte strings.
     pub(super) fn sample(&self, payload_bytes: u32, exact: bool) -> Option<Sample> {
         let Self::Integers(keys) = self else { return None };
-        let stretches = if exact || keys.len() <= Sample::STRETCHES * Sample::STRETCH_RECORDS {
+        let runs = if exact || keys.len() <= Sample::RUNS * Sample::RUN_RECORDS {
             vec![keys.clone()]
         } else {
-            let apart = keys.len() / Sample::STRETCHES;
-            (0..Sample::STRETCHES).map(|stretch| keys[stretch * apart..][..Sample::STRETCH_RECORDS].to_vec()).collect()
+            let apart = keys.len() / Sample::RUNS;
+            (0..Sample::RUNS).map(|run| keys[run * apart..][..Sample::RUN_RECORDS].to_vec()).collect()
         };
         Some(Sample {
-            stretches,
+            runs,
             records: keys.len() as u64,
             record_bytes: f64::from(payload_bytes + 8),
             block_overhead_bytes: BLOCK_TRAILER_BYTES,

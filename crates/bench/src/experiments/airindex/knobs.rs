@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::io::Profile;
-use ogive::tune::{Builder, Design, DesignRequest, Options};
+use ogive::tune::{Builder, Design, DesignRequest, SearchOptions};
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
@@ -50,7 +50,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             for setting in &settings {
                 progress.step();
                 progress.on(&setting.design);
-                let options = Options { unit_bytes: setting.unit_bytes.unwrap_or(search().unit_bytes), ..search() };
+                let options =
+                    SearchOptions { page_bytes: setting.unit_bytes.unwrap_or(search().page_bytes), ..search() };
                 let blocks = records.blocks(setting.block_bytes);
                 let design = blocks.design(&setting.request, &profile, &options);
                 let record = record(set.name(), &profile, &setting.design, &blocks, &design, tuned_us);

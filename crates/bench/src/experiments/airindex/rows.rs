@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use ogive::io::Profile;
 use ogive::table::opening_bytes;
-use ogive::tune::{Design, DesignRequest, Options, Problem, Row, Sample, choose_block_size};
+use ogive::tune::{Design, DesignRequest, LevelInput, Problem, Sample, SearchOptions, choose_block_size};
 use ogive_model::Fence;
-use ogive_model::coded::{Effort, EvenCuts, MAX_GROUP, fit_flexible};
+use ogive_model::coded::{Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};
 
 use super::keys::{BLOCK_TRAILER_BYTES, Keys};
 
@@ -20,7 +20,7 @@ pub(super) struct Records {
 
 /// A row of data blocks.
 pub(super) struct Blocks {
-    pub(super) row: Row,
+    pub(super) row: LevelInput,
     pub(super) keys_per_block: f64,
 }
 
@@ -36,7 +36,7 @@ impl Records {
         let record_bytes = 8 + u64::from(payload_bytes);
         let sample = Sample {
             records: keys.len() as u64,
-            stretches: vec![keys],
+            runs: vec![keys],
             record_bytes: record_bytes as f64,
             block_overhead_bytes: BLOCK_TRAILER_BYTES,
         };
@@ -44,7 +44,7 @@ impl Records {
     }
 
     fn keys(&self) -> &[u64] {
-        self.sample.stretches.first().map_or(&[], Vec::as_slice)
+        self.sample.runs.first().map_or(&[], Vec::as_slice)
     }
 
     /// Records that a block of this size holds.
@@ -61,10 +61,10 @@ impl Records {
     /// Blocks of at most this size that end where their separators code best, as the writer ends them.
     fn blocks_by_separator(&self, block_bytes: u32) -> Blocks {
         let keys = self.keys();
-        let cuts = EvenCuts { coordinates: keys, capacity: self.capacity(block_bytes) };
+        let cuts = EvenCuts { keys: keys, capacity: self.capacity(block_bytes) };
         let (mut begin, mut begins) = (0, Vec::new());
         while begin < keys.len() {
-            let group = fit_flexible(keys[begin], begin, &cuts, MAX_GROUP, Effort::Full);
+            let group = fit_flexible(keys[begin], begin, &cuts, GROUP_CHILDREN_MAX, Effort::Full);
             begin = (group.begins.last().copied().unwrap_or(begin) + cuts.capacity).min(keys.len());
             begins.extend(group.begins);
             begins.push(begin);
@@ -78,12 +78,12 @@ impl Records {
         let keys = self.keys();
         let fences: Vec<Fence> = begins.map(|at| Fence { low: keys[at - 1], high: keys[at] }).collect();
         let keys_per_block = keys.len() as f64 / (fences.len() + 1) as f64;
-        let row = Row { first: keys[0], fences, child_bytes: u64::from(block_bytes), weights: None };
+        let row = LevelInput { first: keys[0], fences, child_bytes: u64::from(block_bytes), weights: None };
         Blocks { row, keys_per_block }
     }
 
     /// Blocks of the size that is fastest on storage of this profile.
-    pub(super) fn best_blocks(&self, profile: &Profile, options: &Options) -> Result<Blocks> {
+    pub(super) fn best_blocks(&self, profile: &Profile, options: &SearchOptions) -> Result<Blocks> {
         let choice = choose_block_size(&self.sample, &problem(profile, 1.0, options))?;
         Ok(match choice.ends_by_separator {
             true => self.blocks_by_separator(choice.block_size_bytes),
@@ -92,7 +92,7 @@ impl Records {
     }
 
     /// The tuned design with the tuned block size.
-    pub(super) fn tuned(&self, profile: &Profile, options: &Options) -> Result<(Blocks, Design)> {
+    pub(super) fn tuned(&self, profile: &Profile, options: &SearchOptions) -> Result<(Blocks, Design)> {
         let blocks = self.best_blocks(profile, options)?;
         let design = blocks.design(&DesignRequest::Tuned, profile, options);
         Ok((blocks, design))
@@ -105,12 +105,12 @@ impl Blocks {
     }
 
     /// A design over these blocks.
-    pub(super) fn design(&self, request: &DesignRequest, profile: &Profile, options: &Options) -> Design {
+    pub(super) fn design(&self, request: &DesignRequest, profile: &Profile, options: &SearchOptions) -> Design {
         request.build(&self.row, &problem(profile, self.keys_per_block, options))
     }
 
     /// Modelled time of a cold look-up under another profile than the one that a design was made for, in microseconds.
-    pub(super) fn cost_us(&self, design: &Design, profile: &Profile, options: &Options) -> f64 {
+    pub(super) fn cost_us(&self, design: &Design, profile: &Profile, options: &SearchOptions) -> f64 {
         design.cost_under(profile, &problem(profile, self.keys_per_block, options)).total_us
     }
 }
@@ -120,7 +120,7 @@ fn opening_of(root_bytes: u64) -> u64 {
 }
 
 /// The least mean latency of a cold look-up.
-fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &Options) -> Problem<'a> {
+fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &SearchOptions) -> Problem<'a> {
     Problem { open_bytes: &opening_of, keys_per_child, options: options.clone(), ..Problem::new(profile) }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::io::{Profile, available_threads};
-use ogive::tune::{DesignRequest, Options};
+use ogive::tune::{DesignRequest, SearchOptions};
 
 use super::super::Context;
 pub(super) use super::super::progress::Progress;
@@ -25,6 +25,6 @@ pub(super) fn designs(context: &Context, default: &[&str]) -> Result<Vec<DesignR
 }
 
 /// The search as it is by default, on all processors.
-pub(super) fn search() -> Options {
-    Options { threads: available_threads(), ..Options::default() }
+pub(super) fn search() -> SearchOptions {
+    SearchOptions { threads: available_threads(), ..SearchOptions::default() }
 }

@@ -9,7 +9,7 @@ use ogive::join::{JoinOptions, Method, Source};
 use ogive_model::pgm::{Pgm, UPPER_ERROR};
 use ogive_model::radix_spline::{self, RadixSpline};
 use ogive_model::rmi::{self, Rmi};
-use ogive_model::tuning::{Tried, pareto};
+use ogive_model::tuning::{EvaluatedSetting, pareto};
 use ogive_model::{Fence, Locate, mean_window_children, sampled};
 
 use super::super::progress::Progress;
@@ -211,8 +211,8 @@ fn shapes(keys: &[u64]) -> Vec<Shape> {
 }
 
 /// Settings where none could be tried.
-const SPLINE: radix_spline::Setting = radix_spline::Setting { error_children: 1, radix_bits: 0 };
-const RMI: rmi::Setting = rmi::Setting { root: rmi::RootKind::Linear, leaves: 1 };
+const SPLINE: radix_spline::RadixSplineSetting = radix_spline::RadixSplineSetting { error_children: 1, radix_bits: 0 };
+const RMI: rmi::RmiSetting = rmi::RmiSetting { root: rmi::RootKind::Linear, leaves: 1 };
 
 /// Keys, or groups of them, that an index is made over.
 struct Row {
@@ -237,7 +237,7 @@ impl Row {
     }
 
     /// Of the Pareto-optimal settings the smallest that keeps the paper's window, or else the narrowest.
-    fn paper_choice<T: Copy>(&self, tried: Vec<Tried<T>>) -> Option<T> {
+    fn paper_choice<T: Copy>(&self, tried: Vec<EvaluatedSetting<T>>) -> Option<T> {
         // A window of a key's own block and a neighbour is as short as one over blocks can be.
         let most_children = (WINDOW_KEYS as f64 / self.keys_per_child as f64).max(2.0);
         let front = pareto(tried);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use ogive::io::{Profile, Storage};
 use ogive::join::{Output, Source};
-use ogive::table::beside::RecordFile;
+use ogive::table::external::RecordFile;
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 
 use super::super::Context;

@@ -12,7 +12,7 @@ use crate::scratch::Scratch;
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{Output, Source};
-use ogive::table::beside::RecordFile;
+use ogive::table::external::RecordFile;
 use ogive::table::{KeyType, OpenOptions, Table};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::index::router::{Gap, RouterBuilder};
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Transaction};
-use ogive_model::inner::{Children, KeyWidth, MOST_IN_GROUP, NodeWriter, cut_groups, encode, plain_capacity};
+use ogive_model::inner::{Children, GROUP_CHILDREN_MAX, KeyWidth, NodeWriter, cut_groups, encode, plain_capacity};
 use std::marker::PhantomData;
 
 /// Where fewer children are left for a node, they are not tried in smaller parts.
@@ -46,7 +46,7 @@ impl Level {
     /// Moves waiting children into the node; false where it is full.
     fn take(&mut self, width: KeyWidth, room: usize) -> bool {
         let most = plain_capacity(width, room);
-        let mut part = MOST_IN_GROUP;
+        let mut part = GROUP_CHILDREN_MAX;
         while !self.waiting.separators.is_empty() {
             if self.plain {
                 let count = (most - self.taken.separators.len()).min(self.waiting.separators.len());
@@ -118,7 +118,7 @@ impl<W: Word> CodedBuilder<W> {
         let Some(open) = self.levels.get_mut(level) else { return Ok(()) };
         open.waiting.separators.push(separator);
         open.waiting.pages.push(page);
-        if open.waiting.separators.len() > MOST_IN_GROUP { self.fill(tx, level) } else { Ok(()) }
+        if open.waiting.separators.len() > GROUP_CHILDREN_MAX { self.fill(tx, level) } else { Ok(()) }
     }
 
     /// Puts the waiting children of a level into nodes.

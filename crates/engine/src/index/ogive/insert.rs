@@ -9,7 +9,7 @@ use crate::index::router::Gap;
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Phase};
-use ogive_model::inner::{Change, Children, Kind, NodeView, Position, encode, replace_group};
+use ogive_model::inner::{ChildPosition, Children, NodeChange, NodeForm, NodeView, encode, replace_group};
 
 impl<W: Word> Tree<'_, W> {
     /// See [`crate::index::Router::insert`].
@@ -44,7 +44,7 @@ impl<W: Word> Tree<'_, W> {
         let path = search::path(self.tx, &self.state, key)?;
         let Some(step) = path.last().filter(|step| step.found.page.is_some()) else { return Ok(false) };
         let node = self.view(step, 0)?;
-        let Position { group, place } = step.found.position;
+        let ChildPosition { group, place } = step.found.position;
         if group < node.groups() {
             let change = replace_group(&node, group, self.room(), |_, pages| {
                 if let Some(page) = pages.get_mut(place) {
@@ -97,7 +97,7 @@ impl<W: Word> Tree<'_, W> {
     }
 
     /// Makes a change to a node in place.
-    pub(super) fn apply(&mut self, page: PageNumber, level: u8, change: &Change) -> Result<()> {
+    pub(super) fn apply(&mut self, page: PageNumber, level: u8, change: &NodeChange) -> Result<()> {
         self.tx.enter(Phase::Structure);
         let mut edit = self.tx.edit(page, Purpose::Inner(self.state.depth(level)))?;
         if let Some((range, to)) = &change.shift {
@@ -111,19 +111,23 @@ impl<W: Word> Tree<'_, W> {
 
     /// Writes a whole node.
     pub(super) fn write(&mut self, page: PageNumber, level: u8, bytes: &[u8]) -> Result<()> {
-        self.apply(page, level, &Change { shift: None, writes: vec![(0, bytes.to_vec())], stored_bytes: bytes.len() })
+        self.apply(
+            page,
+            level,
+            &NodeChange { shift: None, writes: vec![(0, bytes.to_vec())], stored_bytes: bytes.len() },
+        )
     }
 }
 
 /// Puts a separator and its child in before the child at `position`, in its group or, as the last one, in the group before.
 fn put_in_group(
     node: &NodeView<'_>,
-    position: Position,
+    position: ChildPosition,
     separator: u128,
     leaf: PageNumber,
     room: usize,
-) -> Option<Change> {
-    if node.kind() == Kind::Plain {
+) -> Option<NodeChange> {
+    if node.kind() == NodeForm::Plain {
         return None;
     }
     let at_end = position.place == 0 && position.group > 0;

@@ -7,14 +7,14 @@ use crate::index::structure::Visit;
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages};
-use ogive_model::inner::{Found, Kind, NodeView, Position};
+use ogive_model::inner::{ChildPosition, FoundChild, NodeForm, NodeView};
 
 /// One node on the way from the root to a leaf.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) page: PageNumber,
     pub(super) content: Page,
-    pub(super) found: Found,
+    pub(super) found: FoundChild,
 }
 
 pub(super) fn find<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Option<PageNumber>> {
@@ -42,7 +42,7 @@ pub(super) fn path<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<
 }
 
 /// Searches one node; only in the lowest level may a child be missing.
-fn step<W: Word>(pages: &dyn Pages, page: PageNumber, content: &Page, level: u8, key: W) -> Result<Found> {
+fn step<W: Word>(pages: &dyn Pages, page: PageNumber, content: &Page, level: u8, key: W) -> Result<FoundChild> {
     let found = node::view::<W>(pages, page, content, level)?
         .search(key.to_u128())
         .ok_or_else(|| pages.damaged(page, "a coded inner node that makes no sense"))?;
@@ -84,7 +84,7 @@ pub(super) fn explain<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Resu
     Ok(visits)
 }
 
-fn describe(node: &NodeView<'_>, position: Position) -> Option<String> {
+fn describe(node: &NodeView<'_>, position: ChildPosition) -> Option<String> {
     let index = node.index_of(position)?;
     let children = node.separators() + usize::from(node.last().is_some());
     let bytes = node.stored_bytes();
@@ -92,7 +92,7 @@ fn describe(node: &NodeView<'_>, position: Position) -> Option<String> {
         return Some(format!("above all {index} separators; {bytes} bytes"));
     }
     let child = format!("child {index} of {children}");
-    if node.kind() == Kind::Plain {
+    if node.kind() == NodeForm::Plain {
         return Some(format!("{child}; plain separators, {bytes} bytes"));
     }
     let group = node.group(position.group)?;

@@ -7,7 +7,7 @@ use crate::index::structure::{LevelStatistics, Statistics};
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
-use ogive_model::inner::{Children, Kind, NodeView};
+use ogive_model::inner::{Children, NodeForm, NodeView};
 
 /// Tells of each node: its page, itself, its children, and the separator of its last child where it has one.
 type Tell<'t> = dyn FnMut(PageNumber, &NodeView<'_>, &Children, Option<u128>) -> Result<()> + 't;
@@ -57,7 +57,7 @@ pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &State) -> Result<St
     let mut entries = 0;
     nodes::<W>(pages, state, &mut |_, node, children, _| {
         groups += node.groups() as u64;
-        plain += u64::from(node.kind() == Kind::Plain);
+        plain += u64::from(node.kind() == NodeForm::Plain);
         bytes += node.stored_bytes() as u64;
         let count = children.separators.len() as u64 + u64::from(children.last.is_some());
         if children.level == 0 {

@@ -8,7 +8,7 @@ use super::search::upper_bound_near;
 use super::separators::{Numbers, Strings};
 use super::window::{BlockIndex, Finger, Window, coordinate};
 use crate::error::Result;
-use crate::table::number_at;
+use crate::table::key_prefix_at;
 use ogive_model::line::LineNode;
 use ogive_model::{Fence, Locate};
 use std::fmt::Debug;
@@ -29,7 +29,7 @@ impl Coordinates {
             Self::Numeric => coordinate(key),
             Self::Behind(prefix) => match key.get(..prefix.len()).unwrap_or(key).cmp(prefix) {
                 std::cmp::Ordering::Less => 0,
-                std::cmp::Ordering::Equal => number_at(key, prefix.len()),
+                std::cmp::Ordering::Equal => key_prefix_at(key, prefix.len()),
                 std::cmp::Ordering::Greater => u64::MAX,
             },
         }

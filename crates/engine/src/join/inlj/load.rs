@@ -100,14 +100,14 @@ impl Loader<'_> {
                 self.train(is_forward, |fences| {
                     let front = tuning::pareto(radix_spline::try_settings(fences, error));
                     let best = tuning::within(&front, PARETO_BYTES).map(|tried| tried.setting);
-                    let smallest = radix_spline::Setting { error_children: error, radix_bits: 1 };
+                    let smallest = radix_spline::RadixSplineSetting { error_children: error, radix_bits: 1 };
                     RadixSpline::build(fences, best.unwrap_or(smallest))
                 })
             }
             Method::InljRmi => self.train(is_forward, |fences| {
                 let front = tuning::pareto(rmi::try_settings(fences, fences.len() / 16 + 1));
                 let best = tuning::within(&front, PARETO_BYTES).map(|tried| tried.setting);
-                Rmi::build(fences, best.unwrap_or(rmi::Setting { root: rmi::RootKind::Linear, leaves: 1 }))
+                Rmi::build(fences, best.unwrap_or(rmi::RmiSetting { root: rmi::RootKind::Linear, leaves: 1 }))
             }),
             _ => self.own(),
         }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};
 use crate::join::plan::worthwhile_gap_bytes;
 use crate::join::task::Task;
-use crate::table::{PassedBlock, PassedRecords, Table};
+use crate::table::{ScanBlock, ScanRecords, Table};
 use std::ops::Range;
 
 /// Reads past the page cache begin at multiples of this in the file and in memory, in bytes: it suits every device in use.
@@ -130,9 +130,9 @@ impl Piece {
         table.check_block(number, offset, bytes)?;
         let mut unpacked = Vec::new();
         let rows = match table.open_block(number, offset, bytes, &mut unpacked)? {
-            PassedBlock::Dense([]) => return Ok(()),
-            PassedBlock::Dense(rows) => Ok(rows.len()),
-            PassedBlock::Other(records) => match edges(&records)? {
+            ScanBlock::Dense([]) => return Ok(()),
+            ScanBlock::Dense(rows) => Ok(rows.len()),
+            ScanBlock::Other(records) => match edges(&records)? {
                 Some(edges) => Err(edges),
                 None => return Ok(()),
             },
@@ -151,7 +151,7 @@ impl Piece {
 }
 
 /// First and last key of records; `None` where there are none.
-fn edges(records: &PassedRecords<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+fn edges(records: &ScanRecords<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     let Some(last) = records.count().checked_sub(1) else { return Ok(None) };
     let mut edges = (Vec::new(), Vec::new());
     records.push_key(0, &mut edges.0)?;

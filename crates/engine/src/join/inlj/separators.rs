@@ -6,7 +6,7 @@
 use super::search::upper_bound_near;
 use super::window::{BlockIndex, Finger, Window, coordinate};
 use crate::error::Result;
-use crate::table::number_at;
+use crate::table::key_prefix_at;
 use ogive_model::Fence;
 use ogive_model::coded::{Separator, common_prefix};
 
@@ -132,7 +132,7 @@ impl Strings {
             0 | 1 => 0,
             len => common_prefix(self.get(1), self.get(len - 1)),
         };
-        self.numbers = (1..self.len()).map(|i| number_at(self.get(i), self.prefix)).collect();
+        self.numbers = (1..self.len()).map(|i| key_prefix_at(self.get(i), self.prefix)).collect();
     }
 
     pub(super) fn len(&self) -> usize {
@@ -148,7 +148,7 @@ impl Strings {
     #[inline]
     pub(super) fn number(&self, key: &[u8]) -> std::result::Result<u64, std::cmp::Ordering> {
         match key.get(..self.prefix).unwrap_or(key).cmp(self.prefix()) {
-            std::cmp::Ordering::Equal => Ok(number_at(key, self.prefix)),
+            std::cmp::Ordering::Equal => Ok(key_prefix_at(key, self.prefix)),
             other => Err(other),
         }
     }

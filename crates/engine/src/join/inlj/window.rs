@@ -1,7 +1,7 @@
 //! What an index says of a key: the blocks that may hold it.
 
 use crate::error::Result;
-use crate::table::number_at;
+use crate::table::key_prefix_at;
 use std::fmt::Debug;
 
 /// The blocks where the first row of a key lies if the key is present.
@@ -59,5 +59,5 @@ pub(crate) trait BlockIndex: Debug + Send + Sync {
 /// rise.
 #[inline]
 pub(super) fn coordinate(key: &[u8]) -> u64 {
-    number_at(key, 0)
+    key_prefix_at(key, 0)
 }

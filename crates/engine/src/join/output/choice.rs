@@ -63,7 +63,7 @@ impl Output {
         WriteOptions { design: DesignRequest::Coded, ..WriteOptions::default() }
     }
 
-    /// A file of plain records, which an index can be made beside (`table::beside::RecordFile`, keys big-endian, no header): keys, and values of
+    /// A file of plain records, which an index can be made beside (`table::external::RecordFile`, keys big-endian, no header): keys, and values of
     /// each side, must have one width. An existing file is replaced only where `replace` is set.
     #[must_use]
     pub fn records(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Self {

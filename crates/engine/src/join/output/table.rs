@@ -72,7 +72,7 @@ impl TableOutput {
         let mut writer = TableWriter::create(storage, name, options)?;
         match task.fast_paths.write_behind {
             true => writer.write_behind(memory_bytes, SYNC_EVERY_BYTES)?,
-            false => _ = writer.make_do_with(memory_bytes),
+            false => _ = writer.limit_working_memory(memory_bytes),
         }
         Ok(Self { writer, apart, task: task.clone(), share, buffer_bytes: memory_bytes, unchecked_bytes: 0 })
     }

@@ -7,7 +7,7 @@ use crate::join::emit::RowForm;
 use crate::join::merge::Sink;
 use crate::join::options::{JoinKind, JoinOptions};
 use crate::join::task::Task;
-use crate::table::beside::{RecordFile, index_records};
+use crate::table::external::{RecordFile, index_records};
 use crate::table::{KeyType, OpenOptions, Table, WriteOptions};
 use std::sync::{Arc, Mutex};
 

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::join::options::{JoinOptions, Method, Side};
 use crate::join::report::JoinReport;
 use crate::join::source::Relation;
-use crate::table::{OutlinePoint, Table};
+use crate::table::{HistogramPoint, Table};
 
 /// How a join is to be done.
 #[derive(Clone, Debug)]
@@ -67,10 +67,10 @@ fn choose(candidates: &[Candidate], asked: Method) -> Result<&Candidate> {
 }
 
 /// The facts of a relation, and the outline of the table that it may be.
-fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<OutlinePoint>) {
+fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<HistogramPoint>) {
     let facts = relation.facts();
     let (access, outline) = match relation.table() {
-        Some(table) => (Access::Blocks(blocks(table)), table.outline(OUTLINE_POINTS)),
+        Some(table) => (Access::Blocks(blocks(table)), table.key_histogram(OUTLINE_POINTS)),
         None if relation.prober().is_some() => (Access::Probe, Vec::new()),
         None => (Access::Scan, Vec::new()),
     };
@@ -110,8 +110,8 @@ const OUTLINE_POINTS: usize = 512;
 
 /// How the keys of one side lie over the blocks of the other.
 fn spread(
-    (outer, outer_points): &(SideFacts, Vec<OutlinePoint>),
-    (inner, inner_points): &(SideFacts, Vec<OutlinePoint>),
+    (outer, outer_points): &(SideFacts, Vec<HistogramPoint>),
+    (inner, inner_points): &(SideFacts, Vec<HistogramPoint>),
 ) -> Spread {
     let Access::Blocks(inner_blocks) = &inner.access else { return Spread::default() };
     let inner_table = Outlined { points: inner_points, blocks: inner_blocks.count, rows: inner.rows };

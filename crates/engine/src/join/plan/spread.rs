@@ -12,7 +12,7 @@
 
 use super::device::Requests;
 use crate::io::Profile;
-use crate::table::OutlinePoint;
+use crate::table::HistogramPoint;
 
 /// A stretch of keys in which both sides are taken for evenly spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,7 +70,7 @@ pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64)
 /// A table as its root outlines it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) struct Outlined<'a> {
-    pub(in crate::join) points: &'a [OutlinePoint],
+    pub(in crate::join) points: &'a [HistogramPoint],
     pub(in crate::join) blocks: f64,
     pub(in crate::join) rows: f64,
 }
@@ -111,7 +111,7 @@ impl Curve {
 }
 
 /// Bytes that all keys of some outlines begin with.
-fn shared_prefix(outlines: &[&[OutlinePoint]]) -> usize {
+fn shared_prefix(outlines: &[&[HistogramPoint]]) -> usize {
     let mut ends = outlines.iter().flat_map(|points| points.first().into_iter().chain(points.last()));
     let Some((first, _)) = ends.next() else { return 0 };
     ends.map(|(key, _)| key.iter().zip(first).take_while(|(a, b)| a == b).count()).min().unwrap_or(0)
@@ -292,7 +292,7 @@ mod tests {
     }
 
     /// Points of a table whose keys are those of `key` at each block.
-    fn outline(blocks: u64, key: impl Fn(u64) -> u64) -> Vec<OutlinePoint> {
+    fn outline(blocks: u64, key: impl Fn(u64) -> u64) -> Vec<HistogramPoint> {
         (0..blocks).map(|block| (key(block).to_be_bytes().to_vec(), block as f64)).collect()
     }
 

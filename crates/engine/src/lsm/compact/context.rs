@@ -3,7 +3,7 @@
 use super::super::numbers::NumberSource;
 use super::super::options::DbOptions;
 use super::super::table_file::{Openings, Origin};
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const AHEAD_BYTES_MAX: u64 = 512 << 10;
 pub(crate) struct JobContext<'a> {
     pub(crate) storage: &'a Arc<dyn Storage>,
     /// What new files are bound to.
-    pub(crate) bond: Bond,
+    pub(crate) bond: StoreBinding,
     pub(crate) options: &'a DbOptions,
     /// Where the numbers of new files come from.
     pub(crate) numbers: &'a dyn NumberSource,

@@ -27,7 +27,7 @@ fn table_options(options: &DbOptions) -> WriteOptions {
         profile: options.profile.clone(),
         compression: options.compression,
         filter_bits_per_key: options.filter_bits_per_key,
-        tagged: true,
+        versioned: true,
         ..WriteOptions::default()
     }
 }
@@ -194,7 +194,7 @@ impl Growing {
 
     #[inline]
     fn add(&mut self, key: &[u8], kind: Kind, sequence: Sequence, value: &[u8], is_new_key: bool) -> Result<()> {
-        self.writer.append_tagged(key, kind as u8, sequence, value)?;
+        self.writer.append_version(key, kind as u8, sequence, value)?;
         if let Some(model) = &mut self.model {
             model.add(key);
         }

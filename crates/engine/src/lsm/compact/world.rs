@@ -7,7 +7,7 @@ use super::super::table_file::{Origin, TableFile};
 use super::super::version::TableMeta;
 use super::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
 use crate::block::cache::BlockCache;
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl World {
     pub(crate) fn context(&self) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
-            bond: Bond { store: OWNER, nonce: NONCE },
+            bond: StoreBinding { store: OWNER, nonce: NONCE },
             options: &self.options,
             numbers: &self.next_file,
             origin: Origin::default(),

@@ -2,7 +2,7 @@
 
 use super::pieces::Pieces;
 use crate::lsm::entry::Sequence;
-use crate::table::MAX_KEY_BYTES;
+use crate::table::KEY_BYTES_MAX;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) fn is_ended(end: &[u8], key: &[u8]) -> bool {
 
 /// The end of a range: none, too, for what early versions wrote in its stead, behind which no key lies.
 pub(crate) fn known_end(end: &[u8]) -> &[u8] {
-    let is_none = end.len() > MAX_KEY_BYTES && end.iter().all(|&byte| byte == u8::MAX);
+    let is_none = end.len() > KEY_BYTES_MAX && end.iter().all(|&byte| byte == u8::MAX);
     if is_none { &[] } else { end }
 }
 

@@ -5,7 +5,7 @@ use super::{Removals, known_end};
 use crate::io::{MemoryStorage, Storage};
 use crate::lsm::entry::{MAX_SEQUENCE, put_varint};
 use crate::lsm::{Db, DbOptions};
-use crate::table::MAX_KEY_BYTES;
+use crate::table::KEY_BYTES_MAX;
 use ogive_testkit::Random;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ fn many_removals_are_added_in_little_time() {
 /// Early versions wrote an end behind all keys.
 #[test]
 fn an_end_behind_all_keys_is_none() {
-    let early = vec![0xff; MAX_KEY_BYTES + 1];
+    let early = vec![0xff; KEY_BYTES_MAX + 1];
     let removals = added(&[Removal { start: b"k".as_slice().into(), end: early.clone().into(), sequence: 7 }]);
     assert!(removals.memory_bytes() < 200 && removals.encode().len() < 10, "{removals:?}");
     assert_eq!((removals.covering(&early, 9), removals.covering(b"j", 9)), (7, 0));
@@ -151,7 +151,7 @@ fn an_end_behind_all_keys_is_none() {
     bytes.push(7);
     assert_eq!(Removals::decode(&bytes), Some(removals));
     // The least range up to the longest key that has one behind it ends there, and is no other.
-    let shorter = [vec![0xff; MAX_KEY_BYTES], vec![0]].concat();
+    let shorter = [vec![0xff; KEY_BYTES_MAX], vec![0]].concat();
     assert_eq!(known_end(&shorter), shorter);
 }
 

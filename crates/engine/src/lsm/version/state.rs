@@ -4,7 +4,7 @@ use super::edit::Edit;
 use super::levels::Levels;
 use super::names::NUMBERS_MAX;
 use super::table::TableMeta;
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::Error;
 use crate::lsm::entry::{KeyspaceId, Sequence};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -133,17 +133,17 @@ impl State {
     }
 
     /// What the files of this opening are bound to.
-    pub(crate) fn bond(&self) -> Bond {
-        Bond { store: self.owner, nonce: self.nonce }
+    pub(crate) fn bond(&self) -> StoreBinding {
+        StoreBinding { store: self.owner, nonce: self.nonce }
     }
 
     /// What a log or a value file is bound to.
-    pub(crate) fn bond_of(&self, number: u64) -> Bond {
-        Bond { store: self.owner, nonce: self.bound.get(&number).copied().unwrap_or(self.nonce) }
+    pub(crate) fn bond_of(&self, number: u64) -> StoreBinding {
+        StoreBinding { store: self.owner, nonce: self.bound.get(&number).copied().unwrap_or(self.nonce) }
     }
 
     /// Whether a log that nothing names may be what an opening has left.
-    pub(crate) fn knows(&self, bond: Bond) -> bool {
+    pub(crate) fn knows(&self, bond: StoreBinding) -> bool {
         bond.store == self.owner && (bond.nonce == self.nonce || self.known.contains(&bond.nonce))
     }
 

@@ -365,7 +365,7 @@ fn files_stay_bound_to_the_opening_that_wrote_them() {
     let state = state.apply(&second).unwrap();
     let nonces = |state: &State| [3, 4, 5, 6].map(|number| state.bond_of(number).nonce);
     assert_eq!(nonces(&state), [11, 11, 11, 12]);
-    let knows = |state: &State, nonce| state.knows(crate::block::header::Bond { store: 7, nonce });
+    let knows = |state: &State, nonce| state.knows(crate::block::header::StoreBinding { store: 7, nonce });
     assert!(knows(&state, 11) && knows(&state, 12) && !knows(&state, 13));
     // As a manifest keeps it.
     let again = State { nonce: 12, ..State::empty(7) }.apply(&state.as_edit()).unwrap();

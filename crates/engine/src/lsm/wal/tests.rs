@@ -4,16 +4,16 @@
 
 use super::super::entry::{Action, Kind, encode_operation};
 use super::*;
-use crate::block::documents::example;
+use crate::block::format_examples::example;
 use crate::block::header::HEADER_BYTES;
 use crate::io::{MemoryStorage, Purpose, ReadRequest};
 use crate::log::RecordPlace;
 use proptest::prelude::*;
 
-const OWNER: Bond = Bond { store: 0x1122_3344_5566_7788, nonce: 0x0102_0304_0506_0708 };
+const OWNER: StoreBinding = StoreBinding { store: 0x1122_3344_5566_7788, nonce: 0x0102_0304_0506_0708 };
 
 /// As the first version bound its files.
-const FIRST: Bond = Bond { nonce: 0, ..OWNER };
+const FIRST: StoreBinding = StoreBinding { nonce: 0, ..OWNER };
 
 fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
     let memory = MemoryStorage::new();
@@ -247,7 +247,8 @@ fn logs_in_the_place_of_others_are_refused() {
     let content = memory.content("000001.log").unwrap();
     memory.put("000002.log", content).unwrap();
     assert!(is_damage(&read(&*storage, 2, None)));
-    for strange in [Bond { store: OWNER.store ^ 1, ..OWNER }, Bond { nonce: OWNER.nonce ^ 1, ..OWNER }] {
+    for strange in [StoreBinding { store: OWNER.store ^ 1, ..OWNER }, StoreBinding { nonce: OWNER.nonce ^ 1, ..OWNER }]
+    {
         assert!(is_damage(&replay(&*storage, strange, 1, None, &mut |_, _| Ok(true))), "{strange:?}");
     }
 }
@@ -383,7 +384,7 @@ const DOCUMENT: &str = include_str!("../../../../../docs/format/write-ahead-log.
 #[test]
 fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     let (memory, storage) = storage();
-    let bond = Bond { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
+    let bond = StoreBinding { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
     let mut first = 41_u64.to_le_bytes().to_vec();
     encode_operation(&mut first, Action::Put(Kind::Value), 0, b"cat", b"meow");
     let mut second = 42_u64.to_le_bytes().to_vec();

@@ -1,14 +1,14 @@
-//! Records in memory: one block of bytes, and an index of it that is sorted in place.
+//! The sort buffer: records in one allocation, with an index that is sorted in place.
 
 use std::cmp::Ordering;
 
 /// Two lengths before each record.
 pub(super) const HEADER_BYTES: usize = 8;
-const ENTRY_BYTES: usize = size_of::<Entry>();
-/// What a record is taken to need before any was seen.
-const FIRST_MEAN_BYTES: usize = 32;
+const ENTRY_BYTES: usize = size_of::<BufferEntry>();
+/// Assumed size of a record before any was seen.
+const INITIAL_RECORD_BYTES: usize = 32;
 
-/// The first eight bytes of a key as a number. Where two differ, so do the keys, and in the same direction.
+/// The first eight bytes of a key as a number. Where two numbers differ, the keys compare the same way.
 pub(super) fn key_prefix(key: &[u8]) -> u64 {
     match key.first_chunk::<8>() {
         Some(first) => u64::from_be_bytes(*first),
@@ -20,31 +20,31 @@ pub(super) fn key_prefix(key: &[u8]) -> u64 {
     }
 }
 
-/// Bytes that a record takes in a buffer or a run.
+/// Size of a record in a buffer or a run, in bytes.
 pub(super) fn record_bytes(key: &[u8], value: &[u8]) -> usize {
     HEADER_BYTES + key.len() + value.len()
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct BufferEntry {
     prefix: u64,
-    /// Where the record starts; later arrivals have greater ones.
+    /// Start of the record; later arrivals have greater ones.
     offset: usize,
 }
 
-/// A buffer of a fixed number of bytes, divided between records and index by the mean size of the records before.
+/// A buffer of fixed size, divided between records and index by the mean size of previous records.
 #[derive(Debug)]
 pub(super) struct RecordBuffer {
     limit_bytes: usize,
     mean_bytes: usize,
     records: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<BufferEntry>,
 }
 
 impl RecordBuffer {
-    /// A buffer that will take at most `limit_bytes`, and nothing before the first record.
+    /// A buffer of at most `limit_bytes`, which allocates nothing before the first record.
     pub(super) fn new(limit_bytes: usize) -> Self {
-        Self { limit_bytes, mean_bytes: FIRST_MEAN_BYTES, records: Vec::new(), entries: Vec::new() }
+        Self { limit_bytes, mean_bytes: INITIAL_RECORD_BYTES, records: Vec::new(), entries: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -55,7 +55,7 @@ impl RecordBuffer {
         self.entries.is_empty()
     }
 
-    /// Takes a record, or says `false` where there is no room for it. An empty buffer has room for a record of two
+    /// Adds a record, or returns `false` if there is no room for it. An empty buffer has room for a record of two
     /// sevenths of the limit.
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) -> bool {
         if self.entries.capacity() == 0 && !self.reserve() {
@@ -66,7 +66,7 @@ impl RecordBuffer {
         if is_full {
             return false;
         }
-        self.entries.push(Entry { prefix: key_prefix(key), offset: self.records.len() });
+        self.entries.push(BufferEntry { prefix: key_prefix(key), offset: self.records.len() });
         self.records.extend_from_slice(&(key.len() as u32).to_le_bytes());
         self.records.extend_from_slice(&(value.len() as u32).to_le_bytes());
         self.records.extend_from_slice(key);
@@ -74,7 +74,7 @@ impl RecordBuffer {
         true
     }
 
-    /// Allocates both parts; `false` where the system refuses so much memory.
+    /// Allocates both parts; `false` if the system refuses the memory.
     fn reserve(&mut self) -> bool {
         let entry_count = self.limit_bytes / (self.mean_bytes + ENTRY_BYTES);
         let records_bytes = self.limit_bytes - entry_count * ENTRY_BYTES;
@@ -82,7 +82,7 @@ impl RecordBuffer {
         reserved.and_then(|()| self.entries.try_reserve_exact(entry_count)).is_ok()
     }
 
-    /// Sorts the records by key, those of equal keys by arrival; needs no memory.
+    /// Sorts the records in place by key, and those with equal keys by arrival.
     pub(super) fn sort(&mut self) {
         let records = &self.records;
         self.entries.sort_unstable_by(|a, b| {
@@ -91,12 +91,12 @@ impl RecordBuffer {
         });
     }
 
-    /// Key and value of the record that is `position`th in the present order.
+    /// Key and value of the record at `position` in the current order.
     pub(super) fn get(&self, position: usize) -> Option<(&[u8], &[u8])> {
         self.entries.get(position).map(|entry| record_at(&self.records, entry.offset))
     }
 
-    /// Forgets the records, and divides the memory anew where one part was full long before the other.
+    /// Drops the records, and redivides the memory if one part was full long before the other.
     pub(super) fn clear(&mut self) {
         let used = |length: usize, capacity: usize| length as f64 / capacity.max(1) as f64;
         let records_used = used(self.records.len(), self.records.capacity());
@@ -110,7 +110,7 @@ impl RecordBuffer {
         }
     }
 
-    /// Gives the memory back until the next record comes.
+    /// Frees the memory until the next record.
     pub(super) fn release(&mut self) {
         self.records = Vec::new();
         self.entries = Vec::new();
@@ -122,7 +122,7 @@ impl RecordBuffer {
     }
 }
 
-/// The record at `offset` of a buffer that holds one there.
+/// The record at `offset` of a buffer.
 fn record_at(records: &[u8], offset: usize) -> (&[u8], &[u8]) {
     let parts = || {
         let (key_length, rest) = records.get(offset..)?.split_first_chunk::<4>()?;

@@ -1,18 +1,18 @@
-//! Merging of runs by a tree of losers.
+//! The merge of sorted runs by a loser tree.
 
 use super::buffer::key_prefix;
-use super::run::{Run, RunReader};
+use super::run::{RunReader, SortedRun};
 use crate::error::Result;
 
-/// A run, and the record that it stands at.
+/// A run and its current record.
 #[derive(Debug)]
-struct Cursor {
-    /// `None` after its last record: the file is gone by then.
+struct RunCursor {
+    /// `None` after its last record, when the file has been removed.
     reader: Option<RunReader>,
     prefix: u64,
 }
 
-impl Cursor {
+impl RunCursor {
     fn advance(&mut self) -> Result<()> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         if reader.advance()? {
@@ -24,24 +24,25 @@ impl Cursor {
     }
 }
 
-/// The merged stream of several runs. Of equal keys, those of earlier runs come first.
+/// The merged stream of several runs. Of records with equal keys, those of earlier runs come first.
 ///
-/// The runs are leaves `n..2n` of a binary tree; inner node i keeps the loser of the game between its two subtrees, node
-/// 0 the winner of all. After the winner moved on, only the games on its way to the root are played again.
+/// A loser tree: the runs are leaves `n..2n` of a binary tree; inner node i keeps the loser of the match between its
+/// two subtrees, node 0 the overall winner. After the winner advances, only the matches on its way to the root are
+/// replayed.
 #[derive(Debug)]
-pub(super) struct Merge {
-    cursors: Vec<Cursor>,
+pub(super) struct RunMerge {
+    cursors: Vec<RunCursor>,
     tree: Vec<usize>,
-    /// The winner was handed out, and must move on first.
+    /// The winner was returned, and must advance first.
     is_taken: bool,
 }
 
-impl Merge {
-    /// Opens the runs, each read `buffer_chunks` chunks at a time. On an error they are gone, as always.
-    pub(super) fn open(runs: Vec<Run>, buffer_chunks: usize) -> Result<Self> {
+impl RunMerge {
+    /// Opens the runs, each read `buffer_chunks` chunks at a time. On an error the runs are removed.
+    pub(super) fn open(runs: Vec<SortedRun>, buffer_chunks: usize) -> Result<Self> {
         let mut cursors = Vec::with_capacity(runs.len());
         for run in runs {
-            let mut cursor = Cursor { reader: Some(RunReader::open(run, buffer_chunks)?), prefix: 0 };
+            let mut cursor = RunCursor { reader: Some(RunReader::open(run, buffer_chunks)?), prefix: 0 };
             cursor.advance()?;
             cursors.push(cursor);
         }
@@ -50,7 +51,7 @@ impl Merge {
         Ok(merge)
     }
 
-    /// Goes to the next record; `false` after the last.
+    /// Moves to the next record; `false` after the last.
     pub(super) fn advance(&mut self) -> Result<bool> {
         let Some(&winner) = self.tree.first() else { return Ok(false) };
         if self.is_taken {
@@ -63,7 +64,7 @@ impl Merge {
         Ok(self.winner().is_some())
     }
 
-    /// Key and value of the record that the last [`Merge::advance`] went to.
+    /// Key and value of the current record.
     pub(super) fn current(&self) -> Option<(&[u8], &[u8])> {
         self.winner().map(|reader| (reader.key(), reader.value()))
     }
@@ -101,7 +102,7 @@ impl Merge {
         self.tree[0] = winner;
     }
 
-    /// Whether the record of run `a` comes before that of run `b`; runs at their end come last.
+    /// Whether the record of run `a` comes before that of run `b`; exhausted runs come last.
     fn is_before(&self, a: usize, b: usize) -> bool {
         let (left, right) = (&self.cursors[a], &self.cursors[b]);
         match (&left.reader, &right.reader) {

@@ -9,12 +9,12 @@
 //!                    `-------- merged, in key order --------'
 //! ```
 //!
-//! Where the buffers of all runs together would exceed the budget, some neighbouring runs are merged into one first.
-//! Input that fits the buffer never touches the storage.
+//! If the buffers of all runs together would exceed the budget, some neighbouring runs are merged into one first. Input
+//! that fits the buffer is never written to storage.
 //!
-//! Guarantees: the order is that of the key's bytes, and records of equal keys keep the order of their arrival. The
-//! budget bounds all memory that the sort holds; a record that is handed out belongs to the caller. Run files are gone
-//! when the sort ends, well or badly; those of a process that was killed are found by their names
+//! Guarantees: records are in the order of the key's bytes, and records with equal keys keep the order of their
+//! arrival. The budget limits all memory that the sort holds; a record that was returned belongs to the caller. Run
+//! files are removed when the sort ends, even on failure; those of a killed process are found by their names
 //! ([`remove_leftovers`]). A damaged run is an error, never a shorter result.
 //!
 //! Source: Knuth, The Art of Computer Programming, volume 3, section 5.4 (balanced merging, trees of losers).

@@ -1,7 +1,7 @@
 //! Runs: temporary files of sorted records, in checksummed chunks.
 //!
-//! A run is read only by the sort that wrote it, so it needs no header: its length and the number of its records stay in
-//! memory. A record is two lengths (u32, little-endian) of key and value, and their bytes; it may cross chunks.
+//! A run is read only by the sort that wrote it, so it needs no header: its length and its number of records stay in
+//! memory. A record is two lengths (u32, little-endian) of key and value, followed by their bytes; it may cross chunks.
 
 use super::buffer::{HEADER_BYTES, record_bytes};
 use crate::block::checksum::{CHECKSUM_BYTES, check, seal};
@@ -9,19 +9,19 @@ use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, WritableFile};
 use std::sync::Arc;
 
-/// How the names of all temporary files of a sort end.
+/// Suffix of the names of all temporary files of a sort.
 pub const SORT_SUFFIX: &str = ".ogive-sort";
 
 fn run_name(prefix: &str, number: u64) -> String {
     format!("{prefix}.{number:06}{SORT_SUFFIX}")
 }
 
-/// Removes the run files that a killed sort of the same `prefix` left behind, and returns how many they were.
+/// Removes the run files of a killed sort with the same `prefix`, and returns their number.
 ///
-/// To be called where no such sort can be running, that is, under the lock of what is being written.
+/// No such sort may be running: call this under the lock of the file that is being written.
 ///
 /// # Errors
-/// Those of the storage.
+/// Storage errors.
 pub fn remove_leftovers(storage: &dyn Storage, prefix: &str) -> Result<usize> {
     let is_run = |name: &str| {
         let number = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.'));
@@ -45,14 +45,14 @@ struct TemporaryFile {
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        // What cannot be removed now is found by its name at the next start.
+        // A file that cannot be removed now is found by its name at the next start.
         let _ = self.storage.remove(&self.name);
     }
 }
 
-/// A run that was written.
+/// A complete run.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     file: TemporaryFile,
     number: u64,
     chunk_bytes: usize,
@@ -67,7 +67,7 @@ pub(super) struct Run {
 pub(super) struct RunWriter {
     // The file is closed before it is removed.
     writer: Box<dyn WritableFile>,
-    run: Run,
+    run: SortedRun,
     chunk: Vec<u8>,
 }
 
@@ -76,7 +76,7 @@ impl RunWriter {
         let name = run_name(prefix, number);
         let writer = storage.create(&name)?;
         let file = TemporaryFile { storage: Arc::clone(storage), name };
-        let run = Run { file, number, chunk_bytes, size_bytes: 0, records: 0, longest_record_bytes: 0 };
+        let run = SortedRun { file, number, chunk_bytes, size_bytes: 0, records: 0, longest_record_bytes: 0 };
         Ok(Self { writer, run, chunk: Vec::with_capacity(chunk_bytes) })
     }
 
@@ -114,8 +114,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Ends the run. It is not made durable: after a crash nobody wants it.
-    pub(super) fn finish(mut self) -> Result<Run> {
+    /// Ends the run. It is not synced: after a crash it is not needed.
+    pub(super) fn finish(mut self) -> Result<SortedRun> {
         if !self.chunk.is_empty() {
             self.write_chunk()?;
         }
@@ -129,14 +129,14 @@ impl RunWriter {
 pub(super) struct RunReader {
     // The file is closed before it is removed.
     file: Arc<dyn ReadableFile>,
-    run: Run,
+    run: SortedRun,
     records_read: u64,
-    /// Where the buffer's first byte lies in the file.
+    /// Offset of the buffer's first byte in the file.
     buffer_offset: u64,
-    /// Whole chunks, and in the last buffer the short last one.
+    /// Whole chunks; the last buffer ends with the short last chunk.
     buffer: Vec<u8>,
     buffer_bytes: usize,
-    /// What is left of the payload of the chunk at hand, and where the next chunk starts in the buffer.
+    /// The unread payload of the current chunk, and the offset of the next chunk in the buffer.
     payload_from: usize,
     payload_to: usize,
     next_chunk: usize,
@@ -146,7 +146,7 @@ pub(super) struct RunReader {
 
 impl RunReader {
     /// Opens a run, to be read `buffer_chunks` chunks at a time.
-    pub(super) fn open(run: Run, buffer_chunks: usize) -> Result<Self> {
+    pub(super) fn open(run: SortedRun, buffer_chunks: usize) -> Result<Self> {
         let file = run.file.storage.open(&run.file.name)?;
         if file.len() != run.size_bytes {
             let detail = format!("a temporary file has {} bytes instead of {}", file.len(), run.size_bytes);
@@ -168,7 +168,7 @@ impl RunReader {
         })
     }
 
-    /// Goes to the next record; `false` at the end of the run.
+    /// Moves to the next record; `false` at the end of the run.
     pub(super) fn advance(&mut self) -> Result<bool> {
         if self.records_read == self.run.records {
             return Ok(false);
@@ -180,7 +180,7 @@ impl RunReader {
         let (key_length, value_length) = (length_at(0).unwrap_or(0) as usize, length_at(4).unwrap_or(0) as usize);
         let record_bytes = HEADER_BYTES.saturating_add(key_length).saturating_add(value_length);
         if record_bytes > self.run.longest_record_bytes {
-            return Err(self.damaged("a record of a temporary file is longer than any that was written"));
+            return Err(self.damaged("a record of a temporary file is longer than any record written"));
         }
         self.record.clear();
         self.key_length = key_length;

@@ -1,53 +1,53 @@
-//! The sorter: fills the buffer, writes runs, and merges them.
+//! The sorter: fills the buffer, spills runs, and merges them.
 
 use super::buffer::{RecordBuffer, record_bytes};
-use super::merge::Merge;
-use super::run::{Run, RunWriter};
+use super::merge::RunMerge;
+use super::run::{RunWriter, SortedRun};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
 
-/// The smallest budget that a sort works with, in bytes.
+/// Smallest budget of a sort in bytes.
 pub const SORT_BUDGET_BYTES_MIN: u64 = 64 << 10;
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 64 << 10;
-/// So many files are open at a time.
+/// Limit for the number of open files.
 const FAN_IN_MAX: usize = 128;
-/// A run is read at most so many chunks at a time.
+/// Limit for the chunks of a run read at a time.
 const BUFFER_CHUNKS_MAX: usize = 16;
-/// What a run takes while it waits, and what its reader takes beside its buffers.
-const RUN_BYTES: usize = 256;
-const CURSOR_BYTES: usize = 512;
+/// Memory of a waiting run, and of its reader apart from its buffers.
+const RUN_OVERHEAD_BYTES: usize = 256;
+const CURSOR_OVERHEAD_BYTES: usize = 512;
 
-/// Sorts records by key within a budget of memory.
+/// Sorts records by key within a memory budget.
 ///
-/// Its temporary files are named after a prefix: `PREFIX.000001.ogive-sort`. Two sorts of one prefix must not run at a
-/// time. They are written and read in sequence and never synced, so that a storage that reads past the operating
-/// system's cache is a poor place for them.
+/// Temporary files are named `PREFIX.000001.ogive-sort` and so on; only one sort of a prefix may run at a time. The
+/// files are written and read sequentially and never synced, so a storage that bypasses the page cache is a poor place
+/// for them.
 #[derive(Debug)]
 pub struct Sorter {
     storage: Arc<dyn Storage>,
     prefix: String,
-    limits: Limits,
+    limits: SortLimits,
     buffer: RecordBuffer,
     /// In the order of arrival.
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     runs_written: u64,
     records: u64,
     failed: bool,
 }
 
-/// How the budget is spent.
+/// The division of the budget.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct SortLimits {
     budget_bytes: usize,
     chunk_bytes: usize,
     record_bytes_max: usize,
     runs_max: usize,
 }
 
-impl Limits {
+impl SortLimits {
     fn new(budget_bytes: u64) -> Result<Self> {
         if budget_bytes < SORT_BUDGET_BYTES_MIN {
             return Err(Error::InvalidArgument(format!(
@@ -60,58 +60,59 @@ impl Limits {
             chunk_bytes: (1 << (budget_bytes / 16).ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX),
             // Two runs of such records can always be merged: 2 * (1/16 + 1/4) + 1/4 is less than 1.
             record_bytes_max: (budget_bytes / 4).min(u32::MAX as usize),
-            runs_max: (budget_bytes / 16 / RUN_BYTES).max(16),
+            runs_max: (budget_bytes / 16 / RUN_OVERHEAD_BYTES).max(16),
         })
     }
 
-    /// What is left for the buffer beside the chunk of a writer and the list of runs.
+    /// Memory left for the buffer besides a writer's chunk and the list of runs.
     fn buffer_bytes(&self) -> usize {
         self.budget_bytes - self.budget_bytes / 8
     }
 
-    /// What merging these runs takes when each is read a chunk at a time.
-    fn merge_bytes(&self, runs: &[Run]) -> usize {
+    /// Memory for merging these runs with one chunk each.
+    fn merge_bytes(&self, runs: &[SortedRun]) -> usize {
         let longest = runs.iter().map(|run| run.longest_record_bytes).max().unwrap_or(0);
-        let read: usize = runs.iter().map(|run| self.chunk_bytes + run.longest_record_bytes + CURSOR_BYTES).sum();
+        let read: usize =
+            runs.iter().map(|run| self.chunk_bytes + run.longest_record_bytes + CURSOR_OVERHEAD_BYTES).sum();
         read.saturating_add(longest.max(self.chunk_bytes))
     }
 
-    fn can_merge(&self, runs: &[Run]) -> bool {
+    fn can_merge(&self, runs: &[SortedRun]) -> bool {
         runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.budget_bytes
     }
 
-    /// How many chunks of each run may be read at a time.
-    fn buffer_chunks(&self, runs: &[Run]) -> usize {
+    /// Number of chunks of each run that may be read at a time.
+    fn buffer_chunks(&self, runs: &[SortedRun]) -> usize {
         let spare = self.budget_bytes.saturating_sub(self.merge_bytes(runs));
         (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX)
     }
 }
 
 impl Sorter {
-    /// A sorter that holds at most `budget_bytes` of memory, and puts its temporary files into `storage` under names
-    /// that start with `prefix`.
+    /// Creates a sorter that holds at most `budget_bytes` of memory and stores temporary files in `storage` under names
+    /// that begin with `prefix`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a budget below [`SORT_BUDGET_BYTES_MIN`].
     pub fn new(storage: Arc<dyn Storage>, budget_bytes: u64, prefix: &str) -> Result<Self> {
-        let limits = Limits::new(budget_bytes)?;
+        let limits = SortLimits::new(budget_bytes)?;
         let buffer = RecordBuffer::new(limits.buffer_bytes());
         let prefix = prefix.to_owned();
         Ok(Self { storage, prefix, limits, buffer, runs: Vec::new(), runs_written: 0, records: 0, failed: false })
     }
 
-    /// Key and value of a record together may have so many bytes, a quarter of the budget; longer values must be stored
-    /// elsewhere, and their place sorted.
+    /// Limit for the size of key and value together: a quarter of the budget. Longer values must be stored elsewhere,
+    /// and their locations sorted.
     #[must_use]
     pub fn record_bytes_max(&self) -> u64 {
         self.limits.record_bytes_max.saturating_sub(record_bytes(&[], &[])) as u64
     }
 
-    /// Takes a record.
+    /// Adds a record.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for one of more than [`Sorter::record_bytes_max`], which changes nothing. Any other, such
-    /// as a full disk, ends the sort: it takes nothing more, with [`Error::Poisoned`].
+    /// [`Error::ValueTooLarge`] for a record larger than [`Sorter::record_bytes_max`], which leaves the sorter usable.
+    /// Any other error, such as a full disk, ends the sort: further calls return [`Error::Poisoned`].
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_usable()?;
         if record_bytes(key, value) > self.limits.record_bytes_max {
@@ -124,21 +125,21 @@ impl Sorter {
         pushed
     }
 
-    /// Records taken so far.
+    /// Number of records added so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Ends the input, and gives all records in order.
+    /// Ends the input and returns all records in order.
     ///
     /// # Errors
-    /// Those of the storage, and [`Error::Poisoned`] after a failed [`Sorter::push`].
+    /// Storage errors, and [`Error::Poisoned`] after a failed [`Sorter::push`].
     pub fn finish(mut self) -> Result<Sorted> {
         self.check_usable()?;
         let source = if self.runs.is_empty() {
             self.buffer.sort();
-            Source::Memory { buffer: self.buffer, next: 0 }
+            SortedSource::Memory { buffer: self.buffer, next: 0 }
         } else {
             self.spill()?;
             self.buffer.release();
@@ -146,7 +147,7 @@ impl Sorter {
                 self.merge_some()?;
             }
             let buffer_chunks = self.limits.buffer_chunks(&self.runs);
-            Source::Runs(Merge::open(std::mem::take(&mut self.runs), buffer_chunks)?)
+            SortedSource::Runs(RunMerge::open(std::mem::take(&mut self.runs), buffer_chunks)?)
         };
         Ok(Sorted { source, records: self.records, failed: false })
     }
@@ -195,13 +196,13 @@ impl Sorter {
         RunWriter::create(&self.storage, &self.prefix, self.runs_written, self.limits.chunk_bytes)
     }
 
-    /// Merges some neighbouring runs into one that takes their place, in the memory of the buffer, which is empty.
+    /// Merges some neighbouring runs into one that takes their place, in the memory of the empty buffer.
     fn merge_some(&mut self) -> Result<()> {
         self.buffer.release();
         let (start, count) = self.choose_neighbours();
-        let runs: Vec<Run> = self.runs.drain(start..start + count).collect();
+        let runs: Vec<SortedRun> = self.runs.drain(start..start + count).collect();
         let buffer_chunks = self.limits.buffer_chunks(&runs);
-        let mut merge = Merge::open(runs, buffer_chunks)?;
+        let mut merge = RunMerge::open(runs, buffer_chunks)?;
         let mut writer = self.create_run()?;
         while merge.advance()? {
             if let Some((key, value)) = merge.current() {
@@ -212,8 +213,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// First and number of the neighbours whose merging writes the fewest bytes for each run that it saves. Only
-    /// neighbours keep records of equal keys in order.
+    /// The first run and the number of neighbours whose merge writes the fewest bytes per run saved. Only merges of
+    /// neighbours keep the order of records with equal keys.
     fn choose_neighbours(&self) -> (usize, usize) {
         let mut best = (f64::INFINITY, (0, self.runs.len().min(2)));
         for start in 0..self.runs.len().saturating_sub(1) {
@@ -233,52 +234,52 @@ impl Sorter {
 
     #[cfg(test)]
     pub(super) fn allocated_bytes(&self) -> usize {
-        self.buffer.allocated_bytes() + self.runs.capacity() * size_of::<Run>()
+        self.buffer.allocated_bytes() + self.runs.capacity() * size_of::<SortedRun>()
     }
 
     #[cfg(test)]
-    pub(super) fn runs(&self) -> &[Run] {
+    pub(super) fn runs(&self) -> &[SortedRun] {
         &self.runs
     }
 }
 
 #[derive(Debug)]
-enum Source {
+enum SortedSource {
     Memory { buffer: RecordBuffer, next: usize },
-    Runs(Merge),
+    Runs(RunMerge),
 }
 
-/// All records of a sort, in the order of their keys; its temporary files go as they are used up, or with it.
+/// All records of a sort, in key order. Temporary files are removed as they are used up, or when this is dropped.
 ///
-/// After an error it gives nothing more: whoever goes on past an error sees an end, never a record.
+/// After an error no further record is returned, only the end.
 #[derive(Debug)]
 pub struct Sorted {
-    source: Source,
+    source: SortedSource,
     records: u64,
     failed: bool,
 }
 
 impl Sorted {
-    /// Records of the whole sort.
+    /// Number of records in the whole sort.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Key and value of the next record, without copying them.
+    /// Key and value of the next record, without copying.
     ///
     /// # Errors
-    /// Those of the storage, and [`Error::Damaged`] where a temporary file is not what was written.
+    /// Storage errors, and [`Error::Damaged`] if a temporary file is not what was written.
     pub fn next_record(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.failed {
             return Ok(None);
         }
         match &mut self.source {
-            Source::Memory { buffer, next } => {
+            SortedSource::Memory { buffer, next } => {
                 *next += 1;
                 Ok(buffer.get(*next - 1))
             }
-            Source::Runs(merge) => {
+            SortedSource::Runs(merge) => {
                 let advanced = merge.advance();
                 self.failed = advanced.is_err();
                 Ok(if advanced? { merge.current() } else { None })
@@ -289,8 +290,8 @@ impl Sorted {
     #[cfg(test)]
     pub(super) fn allocated_bytes(&self) -> usize {
         match &self.source {
-            Source::Memory { buffer, .. } => buffer.allocated_bytes(),
-            Source::Runs(merge) => merge.allocated_bytes(),
+            SortedSource::Memory { buffer, .. } => buffer.allocated_bytes(),
+            SortedSource::Runs(merge) => merge.allocated_bytes(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The sort against a stable sort in memory, its budget, its files, and faults at every call.
+//! Tests of the external sort: against a stable sort in memory, for its memory budget and its temporary files, and with
+//! a fault at every storage call.
 
 use super::*;
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ type Damage = fn(&mut Vec<u8>);
 
 const SMALL: u64 = SORT_BUDGET_BYTES_MIN;
 
-/// A sequence without an order in it, the same in each run.
+/// A pseudo-random sequence, the same in each run.
 struct Noise(u64);
 
 impl Noise {
@@ -31,7 +32,7 @@ impl Noise {
     }
 }
 
-/// Records whose keys repeat, each with a value that tells its arrival.
+/// Records with repeated keys, each with a value that identifies its arrival.
 fn records(count: u64, distinct_keys: u64, value_bytes: usize) -> Vec<Record> {
     let mut noise = Noise(count);
     let record = |arrival: u64| {
@@ -270,7 +271,7 @@ fn nothing_comes_after_an_error() {
     assert!(sorted.next().is_none() && sorted.next_record().unwrap().is_none());
 }
 
-/// A storage whose n-th call, and all after it, fail as a full disk does; removals go through.
+/// A storage whose n-th call and all later ones fail like a full disk, except for removals.
 #[derive(Debug)]
 struct Storm {
     inner: MemoryStorage,

@@ -1,46 +1,46 @@
-//! The data: blocks, records, long values, and what counts and filter say of them.
+//! The verification of data: blocks, records, long values, and the counts and filter that describe them.
 
-use super::super::beside::block_checksums;
-use super::super::block::{BlockView, Stored};
-use super::super::counts::Counts;
+use super::super::block::{BlockView, StoredValue};
+use super::super::counts::RecordCounts;
+use super::super::external::block_checksums;
 use super::super::filter::{self, hash_key};
-use super::super::format::{FilterMeta, Section, Source};
+use super::super::format::{DataSource, FilterMeta, Section};
 use super::super::value::{ValuePointer, ValueReader};
-use super::space::Coverage;
-use super::walk::{STRETCH_BYTES, Walk};
+use super::space::FileCoverage;
+use super::walk::{READ_RUN_BYTES, VerifyWalk};
 use crate::block::checksum;
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest};
 
-/// What the walk remembers from one block to the next.
-struct Trail {
-    /// The last record: key, suffix, and the block in which its key begins.
+/// The state that the walk carries from one block to the next.
+struct WalkState {
+    /// The last record: key, sequence number, and the block in which its key begins.
     last: Option<(Vec<u8>, u64, u64)>,
-    /// The key at hand.
+    /// The current key.
     key: Vec<u8>,
-    /// Whether the last record seen is the last of the block before.
+    /// Whether the last record seen is the last of the previous block.
     unbroken: bool,
-    /// Records before the block at hand, where that is known.
+    /// Number of records before the current block, if known.
     records: Option<u64>,
-    /// What of the table's own file was met.
-    coverage: Coverage,
-    /// Where the last block ends.
+    /// The parts of the table's own file seen so far.
+    coverage: FileCoverage,
+    /// End of the last block.
     end: u64,
-    /// Checksums of the blocks of a file that is not ours.
+    /// Checksums of the blocks of a foreign file.
     checksums: Option<Vec<u32>>,
-    /// Number and units of the filter's group at hand.
+    /// Number and pages of the current filter group.
     group: Option<(u64, Vec<u8>)>,
 }
 
-impl Walk<'_> {
-    /// Walks over all blocks; returns what of the table's own file it met.
-    pub(super) fn blocks(&mut self) -> Result<Coverage> {
-        let mut trail = Trail {
+impl VerifyWalk<'_> {
+    /// Walks over all blocks; returns the parts of the table's own file that they cover.
+    pub(super) fn blocks(&mut self) -> Result<FileCoverage> {
+        let mut trail = WalkState {
             last: None,
             key: Vec::new(),
             unbroken: true,
             records: Some(0),
-            coverage: Coverage::default(),
+            coverage: FileCoverage::default(),
             end: 0,
             checksums: self.absorb(block_checksums(self.inner))?.flatten(),
             group: None,
@@ -62,10 +62,10 @@ impl Walk<'_> {
     }
 
     fn is_own(&self) -> bool {
-        self.inner.meta.source == Source::Own
+        self.inner.meta.source == DataSource::Own
     }
 
-    /// The blocks from `first` on that lie together and are read together; none where the first has no place.
+    /// The contiguous blocks from `first` on that are read together; none if the first has no location.
     fn stretch(&mut self, first: u64) -> Result<Vec<Section>> {
         let mut sections: Vec<Section> = Vec::new();
         let mut bytes = 0;
@@ -78,7 +78,8 @@ impl Walk<'_> {
                 },
                 Some(before) => match place {
                     Ok(section)
-                        if section.offset == before.offset + before.bytes && bytes + section.bytes <= STRETCH_BYTES =>
+                        if section.offset == before.offset + before.bytes
+                            && bytes + section.bytes <= READ_RUN_BYTES =>
                     {
                         section
                     }
@@ -91,7 +92,7 @@ impl Walk<'_> {
         Ok(sections)
     }
 
-    fn read_blocks(&mut self, first: u64, sections: &[Section], trail: &mut Trail) -> Result<()> {
+    fn read_blocks(&mut self, first: u64, sections: &[Section], trail: &mut WalkState) -> Result<()> {
         let (Some(begin), Some(end)) = (sections.first(), sections.last()) else { return Ok(()) };
         let mut stretch = vec![0; (end.offset + end.bytes - begin.offset) as usize];
         let request = ReadRequest { offset: begin.offset, buffer: &mut stretch, purpose: Purpose::Walk };
@@ -110,17 +111,17 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Holds a block of a file that is not ours against the checksum that was taken when it was indexed.
-    fn compare(&mut self, block: u64, section: Section, bytes: &[u8], trail: &Trail) {
+    /// Compares a block of a foreign file with the checksum taken when it was indexed.
+    fn compare(&mut self, block: u64, section: Section, bytes: &[u8], trail: &WalkState) {
         let Some(checksums) = &trail.checksums else { return };
         let found = checksum::checksum(self.inner.file_id, section.offset, bytes);
         if checksums.get(block as usize) != Some(&found) {
-            self.found_in_data(section.offset, &format!("block {block} is not what it was when it was indexed"));
+            self.found_in_data(section.offset, &format!("block {block} has changed since it was indexed"));
         }
     }
 
-    /// Goes on behind a block of which nothing is known.
-    fn lose(&mut self, block: u64, trail: &mut Trail) -> Result<()> {
+    /// Skips a block with unknown content.
+    fn lose(&mut self, block: u64, trail: &mut WalkState) -> Result<()> {
         trail.unbroken = false;
         trail.coverage.is_incomplete = true;
         trail.records = self.counted_before(block + 1);
@@ -128,24 +129,25 @@ impl Walk<'_> {
     }
 
     fn counted_before(&self, block: u64) -> Option<u64> {
-        let counts: Option<&Counts> = self.inner.counts.get().filter(|_| self.has_counts);
+        let counts: Option<&RecordCounts> = self.inner.counts.get().filter(|_| self.has_counts);
         counts.and_then(|counts| counts.before(block))
     }
 
-    fn block(&mut self, block: u64, section: Section, raw: &[u8], trail: &mut Trail) -> Result<()> {
+    fn block(&mut self, block: u64, section: Section, raw: &[u8], trail: &mut WalkState) -> Result<()> {
         let Some(view) = self.absorb(self.inner.view(block, raw))? else { return self.lose(block, trail) };
         if view.count() == 0 || !view.is_canonical() {
-            self.found_in_data(section.offset, &format!("block {block} is not laid out as it should be"));
+            self.found_in_data(section.offset, &format!("the layout of block {block} is not canonical"));
         }
         if section.offset < trail.end {
-            self.found_in_data(section.offset, &format!("block {block} overlaps the one before"));
+            self.found_in_data(section.offset, &format!("block {block} overlaps the previous block"));
         }
         trail.end = section.end();
         if self.is_own() {
             self.cover(section, "a block", &mut trail.coverage)?;
         }
         if self.has_counts && trail.records.is_some() && self.counted_before(block) != trail.records {
-            let detail = format!("{:?} records lie before block {block}, and the counts say otherwise", trail.records);
+            let detail =
+                format!("{:?} records lie before block {block}, but the counts state another number", trail.records);
             self.report.add(self.inner.meta.counts.offset, detail);
         }
         for index in 0..view.count() {
@@ -158,14 +160,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// One record; false where it is malformed.
+    /// Checks one record; `false` if it is malformed.
     fn record(
         &mut self,
         block: u64,
         offset: u64,
         view: &BlockView<'_>,
         index: usize,
-        trail: &mut Trail,
+        trail: &mut WalkState,
     ) -> Result<bool> {
         let found = |walk: &mut Self, detail: &str| {
             walk.found_in_data(offset, &format!("record {index} of block {block} {detail}"));
@@ -179,22 +181,22 @@ impl Walk<'_> {
         let key = kept.as_slice();
         self.report.records += 1;
         if self.inner.meta.key_type.width().is_some_and(|width| width != key.len()) {
-            found(self, "has a key of another length than its type");
+            found(self, "has a key whose length does not match the key type");
         }
-        let Some(suffix) = view.tag(index).map(|tag| tag.suffix) else {
-            found(self, "has no tag");
+        let Some(sequence) = view.tag(index).map(|tag| tag.sequence) else {
+            found(self, "has no version tag");
             return Ok(false);
         };
         let order =
-            trail.last.as_ref().map(|(last, last_suffix, _)| (last.as_slice().cmp(key), suffix.cmp(last_suffix)));
+            trail.last.as_ref().map(|(last, last_sequence, _)| (last.as_slice().cmp(key), sequence.cmp(last_sequence)));
         match order {
-            Some((std::cmp::Ordering::Greater, _)) => found(self, "has a smaller key than the one before"),
-            Some((std::cmp::Ordering::Equal, suffixes)) => {
+            Some((std::cmp::Ordering::Greater, _)) => found(self, "has a smaller key than the previous record"),
+            Some((std::cmp::Ordering::Equal, sequences)) => {
                 if self.inner.meta.distinct {
-                    found(self, "repeats a key, and keys are said to be distinct");
+                    found(self, "repeats a key, but the metadata state that keys are distinct");
                 }
-                if suffixes == std::cmp::Ordering::Greater {
-                    found(self, "has a larger suffix than the one before");
+                if sequences == std::cmp::Ordering::Greater {
+                    found(self, "has a larger sequence number than the previous version");
                 }
             }
             _ => {}
@@ -206,19 +208,19 @@ impl Walk<'_> {
         if is_new || index == 0 {
             self.ask_filter(block, key, trail)?;
         }
-        if let Stored::Long(pointer) = value {
+        if let StoredValue::Long(pointer) = value {
             self.value(pointer, trail)?;
         }
         let home = trail.last.as_ref().filter(|_| !is_new).map_or(block, |&(.., home)| home);
         trail.key = trail.last.take().map_or(Vec::new(), |(last, ..)| last);
-        trail.last = Some((kept, suffix, home));
+        trail.last = Some((kept, sequence, home));
         Ok(true)
     }
 
-    /// Asks for a key that begins here, and for absent ones on the way to it.
-    fn ask_index(&mut self, block: u64, index: usize, key: &[u8], trail: &Trail) -> Result<()> {
+    /// Routes a key that begins here, and absent keys before it.
+    fn ask_index(&mut self, block: u64, index: usize, key: &[u8], trail: &WalkState) -> Result<()> {
         if !trail.unbroken && index == 0 {
-            // It may begin in the block that was lost.
+            // The key may begin in the block that was skipped.
             return Ok(());
         }
         match &trail.last {
@@ -231,32 +233,32 @@ impl Walk<'_> {
         self.ask_present(key, block)
     }
 
-    /// Whether the filter knows a key.
-    fn ask_filter(&mut self, block: u64, key: &[u8], trail: &mut Trail) -> Result<()> {
+    /// Checks that the filter admits a key.
+    fn ask_filter(&mut self, block: u64, key: &[u8], trail: &mut WalkState) -> Result<()> {
         let Some(meta) = self.inner.meta.filter else { return Ok(()) };
         let group = block / u64::from(meta.layout.blocks_per_group());
         if trail.group.as_ref().is_none_or(|(number, _)| *number != group) {
             trail.group = Some((group, self.filter_group(&meta, group)?));
         }
         let hash = hash_key(key);
-        let place = (meta.layout.unit_in_group(0, hash) as usize) * filter::UNIT_BYTES;
-        let unit = trail.group.as_ref().and_then(|(_, units)| units.get(place..place + filter::UNIT_BYTES));
-        if unit.is_some_and(|unit| !filter::may_contain(unit, hash)) {
-            let detail = format!("the filter denies a key of block {block}");
+        let place = (meta.layout.page_in_group(0, hash) as usize) * filter::FILTER_PAGE_BYTES;
+        let page = trail.group.as_ref().and_then(|(_, pages)| pages.get(place..place + filter::FILTER_PAGE_BYTES));
+        if page.is_some_and(|page| !filter::may_contain(page, hash)) {
+            let detail = format!("the filter rejects a key of block {block}");
             self.report.add(meta.section.offset, detail);
         }
         Ok(())
     }
 
     fn filter_group(&self, meta: &FilterMeta, group: u64) -> Result<Vec<u8>> {
-        let each = u64::from(meta.layout.units_per_group()) * filter::UNIT_BYTES as u64;
+        let each = u64::from(meta.layout.pages_per_group()) * filter::FILTER_PAGE_BYTES as u64;
         let from = group.saturating_mul(each).min(meta.section.bytes);
         let bytes = each.min(meta.section.bytes - from);
         self.read(Section { offset: meta.section.offset + from, bytes })
     }
 
     /// Reads a long value to its end.
-    fn value(&mut self, pointer: ValuePointer, trail: &mut Trail) -> Result<()> {
+    fn value(&mut self, pointer: ValuePointer, trail: &mut WalkState) -> Result<()> {
         let reader = ValueReader::new(self.inner.data.clone(), self.inner.data_file_id, pointer);
         let Some(mut reader) = self.absorb(reader)? else {
             trail.coverage.is_incomplete = true;
@@ -277,16 +279,16 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn end_of_blocks(&mut self, trail: &Trail) -> Result<()> {
+    fn end_of_blocks(&mut self, trail: &WalkState) -> Result<()> {
         if let (true, Some((last, ..))) = (trail.unbroken, trail.last.as_ref()) {
             self.ask_behind(last, self.inner.meta.blocks - 1)?;
         }
         if trail.records.is_some_and(|records| records != self.inner.meta.records) {
-            let detail = format!("there are {:?} records, and the metadata tell of another number", trail.records);
+            let detail = format!("there are {:?} records, but the metadata state another number", trail.records);
             self.report.add(self.inner.tail_offset, detail);
         }
         if trail.unbroken && self.inner.meta.blocks > 0 && trail.end != self.inner.meta.data_bytes {
-            self.found_in_data(trail.end, "the data do not end where the metadata say");
+            self.found_in_data(trail.end, "the data does not end where the metadata states");
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! The walk over a whole table that `verify` makes: every byte, every record, every route.
+//! Table verification: a walk over every byte, every record and every index route of a table.
 //!
-//! A reader trusts what carries a valid checksum; the walk trusts nothing. It recomputes the checksum of every block and unit
-//! (`layers`, `blocks`), holds the records against the order that was promised and against what the metadata, the counts and
-//! the filter say of them (`blocks`), asks the index for every key, and for absent ones on both sides of each border between
-//! blocks, whether it leads there within the reads that the file promises (`route`), and accounts for every byte of the
-//! file (`space`). So it also finds what a checksum cannot: an index that was forged, or written by a faulty program.
+//! A reader trusts data with a valid checksum; the walk trusts nothing. It recomputes the checksum of every block and
+//! page (`layers`, `blocks`); compares the records with their stated order and with metadata, counts and filter
+//! (`blocks`); routes every key, and absent keys on both sides of each border between blocks, through the index within
+//! the reads that the file states (`route`); and accounts for every byte of the file (`space`). It therefore also finds
+//! defects that a checksum cannot: an index that was forged, or written by a faulty program.
 //!
-//! It reads the table front to back, and holds one stretch of blocks at a time beside what an open table holds anyway.
+//! The walk reads the table front to back, and holds one run of blocks in addition to the memory of an open table.
 
 mod blocks;
 mod layers;
@@ -17,4 +17,4 @@ mod space;
 mod tests;
 mod walk;
 
-pub use report::{Finding, VerifyReport};
+pub use report::{Finding, TableVerifyReport};

@@ -1,47 +1,47 @@
-//! What a walk found.
+//! The report of a table verification.
 
 use serde::Serialize;
 
-/// Findings are kept up to this number; more are only counted.
-const MOST_FINDINGS: usize = 1000;
+/// Limit for the number of findings kept; further ones are only counted.
+const FINDINGS_MAX: usize = 1000;
 
-/// One thing that is not as it should be.
+/// One defect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Where, in bytes from the start of the file that the detail names; of the table's own file where it names none.
+    /// Offset in bytes in the file that the detail names, or in the table's own file if it names none.
     pub offset: u64,
-    /// What is wrong.
+    /// A description of the defect.
     pub detail: String,
 }
 
-/// What [`Table::verify`](super::super::Table::verify) saw and found.
+/// The result of [`Table::verify`](super::super::Table::verify).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct VerifyReport {
-    /// What is wrong, in the order in which it was met; at most a thousand.
+pub struct TableVerifyReport {
+    /// The defects in the order of their discovery; at most a thousand.
     pub findings: Vec<Finding>,
-    /// How many more findings there were.
+    /// Number of further defects.
     pub further_findings: u64,
-    /// Blocks whose checksum and layout were checked.
+    /// Number of blocks whose checksum and layout were checked.
     pub blocks: u64,
-    /// Records whose order was checked.
+    /// Number of records whose order was checked.
     pub records: u64,
-    /// Units of index layers and of the filter that were checked.
+    /// Number of index and filter pages checked.
     pub units: u64,
-    /// Long values that were read to their end.
+    /// Number of long values read to their end.
     pub values: u64,
-    /// Keys, present and absent, for which the index was asked.
+    /// Number of keys, present and absent, routed through the index.
     pub routes: u64,
 }
 
-impl VerifyReport {
-    /// Whether nothing is wrong.
+impl TableVerifyReport {
+    /// Whether no defect was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
 
     pub(super) fn add(&mut self, offset: u64, detail: impl Into<String>) {
-        if self.findings.len() < MOST_FINDINGS {
+        if self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding { offset, detail: detail.into() });
         } else {
             self.further_findings += 1;

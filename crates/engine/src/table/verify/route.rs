@@ -1,45 +1,46 @@
-//! Asking the index: whether it leads keys, present and absent, to their places within the promised reads, without
-//! the reader having to widen what a hint said.
+//! The verification of index routes: each key, present or absent, is led to its place within the reads that the file
+//! states, without widening an approximate window.
 
-use super::super::key::Probe;
-use super::super::locations::Locations;
-use super::super::unit::{Target, Unit, Window};
-use super::walk::Walk;
+use super::super::index_page::{ChildWindow, IndexPageView, RouteTarget};
+use super::super::key::KeyBound;
+use super::super::locations::BlockLocations;
+use super::walk::VerifyWalk;
 use crate::error::Result;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Units at hand are forgotten when they take this many bytes.
-const UNITS_HELD_BYTES: u64 = 1 << 20;
-/// Keys are shown up to this length in characters.
-const SHOWN_CHARACTERS: usize = 80;
+/// Size of cached pages in bytes at which they are dropped.
+const PAGES_HELD_BYTES_MAX: u64 = 1 << 20;
+/// Length to which keys are shortened in findings, in characters.
+const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// What routing has at hand: units that were read and found sound, or `None` for others; and the last window of blocks that was
-/// found small enough.
+/// Cached pages that were read and found sound (`None` for unsound ones), and the last window of blocks with an
+/// accepted size.
 #[derive(Default)]
-pub(super) struct Routes {
-    units: HashMap<(usize, u64), Option<Arc<[u8]>>>,
+pub(super) struct RouteCache {
+    pages: HashMap<(usize, u64), Option<Arc<[u8]>>>,
     held_bytes: u64,
     small_enough: Option<(u64, u64)>,
 }
 
-impl Walk<'_> {
-    /// A present key whose first record lies in `home`.
+impl VerifyWalk<'_> {
+    /// Checks the route of a present key whose first record is in `home`.
     pub(super) fn ask_present(&mut self, key: &[u8], home: u64) -> Result<()> {
-        let Some(window) = self.lead(key)? else { return Ok(()) };
+        let Some(window) = self.route(key)? else { return Ok(()) };
         if !(window.first..=window.last).contains(&home) {
             self.misled(key, home, window);
         }
         Ok(())
     }
 
-    /// The absent keys next to both sides of the border before block `right`.
+    /// Checks the absent keys next to both sides of the border before block `right`.
     pub(super) fn ask_border(&mut self, low: &[u8], high: &[u8], right: u64) -> Result<()> {
         for key in between(low, high, self.inner.meta.key_type.is_numeric()) {
-            let Some(window) = self.lead(&key)? else { continue };
-            // A proof may point to either side. What a hint says must show both, or the reader has to look further.
-            let (first, last) = if window.proof { (right, right - 1) } else { (right - 1, right) };
+            let Some(window) = self.route(&key)? else { continue };
+            // An exact window may point to either side. An approximate one must contain both, or the reader has to
+            // widen it.
+            let (first, last) = if window.is_exact { (right, right - 1) } else { (right - 1, right) };
             if window.first > first || window.last < last {
                 self.misled(&key, right, window);
             }
@@ -47,7 +48,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Keys before all others.
+    /// Checks the keys before all others.
     pub(super) fn ask_before(&mut self, first: &[u8]) -> Result<()> {
         let least = vec![0; if self.inner.meta.key_type.is_numeric() { 8 } else { 0 }];
         if least.as_slice() < first {
@@ -56,7 +57,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The absent key behind a run of one key that ends in `block`, where the next key begins.
+    /// Checks the absent key after a run of one key that ends in `block`, where the next key begins.
     pub(super) fn ask_gap(&mut self, low: &[u8], high: &[u8], block: u64) -> Result<()> {
         match between(low, high, self.inner.meta.key_type.is_numeric()).next() {
             Some(key) => self.ask_present(&key, block),
@@ -64,7 +65,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The key behind all others.
+    /// Checks the key after all others.
     pub(super) fn ask_behind(&mut self, last: &[u8], block: u64) -> Result<()> {
         if self.inner.meta.key_type.is_numeric() && last.iter().all(|&byte| byte == u8::MAX) {
             return Ok(());
@@ -72,7 +73,7 @@ impl Walk<'_> {
         self.ask_present(&next_key(last, self.inner.meta.key_type.is_numeric()), block)
     }
 
-    fn misled(&mut self, key: &[u8], home: u64, window: Window) {
+    fn misled(&mut self, key: &[u8], home: u64, window: ChildWindow) {
         let detail = format!(
             "key {} belongs to block {home}, and the index leads it to blocks {} to {}",
             self.shown(key),
@@ -83,33 +84,33 @@ impl Walk<'_> {
     }
 
     fn shown(&self, key: &[u8]) -> String {
-        self.inner.meta.key_type.display(key).chars().take(SHOWN_CHARACTERS).collect()
+        self.inner.meta.key_type.display(key).chars().take(SHOWN_CHARACTERS_MAX).collect()
     }
 
-    /// The blocks to which the index leads a key. `None` where it leads nowhere, which was noted.
-    fn lead(&mut self, key: &[u8]) -> Result<Option<Window>> {
-        let Some(target) = self.inner.target(Probe { key, behind: false }) else { return Ok(None) };
+    /// The blocks to which the index routes a key. `None` if it leads nowhere, which was reported.
+    fn route(&mut self, key: &[u8]) -> Result<Option<ChildWindow>> {
+        let Some(target) = self.inner.target(KeyBound { key, behind: false }) else { return Ok(None) };
         self.report.routes += 1;
-        let whole = Window { first: 0, last: self.inner.meta.blocks.saturating_sub(1), proof: true };
+        let whole = ChildWindow { first: 0, last: self.inner.meta.blocks.saturating_sub(1), is_exact: true };
         let mut window = whole;
         if let Some(top) = self.inner.meta.layers.len().checked_sub(1) {
             let asked = self.inner.ask_root(top, &target);
             let Some(found) = self.within(asked, top, key, self.inner.tail_offset) else { return Ok(None) };
             window = found;
             for layer in (1..=top).rev() {
-                let Some(found) = self.through_units(layer, window, &target)? else { return Ok(None) };
+                let Some(found) = self.through_pages(layer, window, &target)? else { return Ok(None) };
                 window = found;
             }
         }
-        self.hold_to_promise(window)?;
+        self.check_stated_size(window)?;
         Ok(Some(window))
     }
 
-    /// A window cut to the children that there are; one that begins behind them leads nowhere.
-    fn within(&mut self, window: Option<Window>, level: usize, key: &[u8], offset: u64) -> Option<Window> {
+    /// A window clipped to the existing children; one that begins after them leads nowhere.
+    fn within(&mut self, window: Option<ChildWindow>, level: usize, key: &[u8], offset: u64) -> Option<ChildWindow> {
         let last = self.inner.children(level).saturating_sub(1);
         match window {
-            Some(window) if window.first <= last => Some(Window { last: window.last.min(last), ..window }),
+            Some(window) if window.first <= last => Some(ChildWindow { last: window.last.min(last), ..window }),
             _ => {
                 self.report.add(offset, format!("the index leads key {} nowhere", self.shown(key)));
                 None
@@ -117,31 +118,38 @@ impl Walk<'_> {
         }
     }
 
-    fn through_units(&mut self, layer: usize, window: Window, target: &Target<'_>) -> Result<Option<Window>> {
+    fn through_pages(
+        &mut self,
+        layer: usize,
+        window: ChildWindow,
+        target: &RouteTarget<'_>,
+    ) -> Result<Option<ChildWindow>> {
         let inner = self.inner;
         let (kind, granule) = inner.nodes_over(layer - 1);
         let end = inner.children(layer) - 1;
         let summary = &inner.meta.layers[layer - 1];
-        if (window.last - window.first + 1).saturating_mul(summary.unit_bytes) > summary.max_read_bytes {
+        if (window.last - window.first + 1).saturating_mul(summary.page_bytes) > summary.max_read_bytes {
             let detail =
-                format!("a look-up reads more of layer {layer} than the {} promised bytes", summary.max_read_bytes);
+                format!("a lookup reads more of layer {layer} than the stated {} bytes", summary.max_read_bytes);
             self.report.add(inner.tail_offset, detail);
         }
         for number in window.first..=window.last {
-            // What is wrong with a unit by itself was noted when the layers were walked over.
-            let Some(bytes) = self.unit_at_hand(layer, number)? else { return Ok(None) };
-            let Some(unit) = Unit::parse(kind, granule, inner.children(layer - 1), &bytes) else { return Ok(None) };
-            let Some(side) = unit.side(target) else { return Ok(None) };
+            // Defects of a page itself were reported by the walk over the layers.
+            let Some(bytes) = self.current_page(layer, number)? else { return Ok(None) };
+            let Some(page) = IndexPageView::parse(kind, granule, inner.children(layer - 1), &bytes) else {
+                return Ok(None);
+            };
+            let Some(side) = page.side(target) else { return Ok(None) };
             let offset = inner.section(layer, number)?.offset;
             match side {
                 Ordering::Greater if number < window.last => {}
                 Ordering::Greater if number < end => break,
                 Ordering::Less if number > 0 => break,
-                _ => return Ok(self.within(unit.nodes.search(target), layer - 1, target.probe.key, offset)),
+                _ => return Ok(self.within(page.nodes.search(target), layer - 1, target.probe.key, offset)),
             }
         }
         let detail = format!(
-            "key {} belongs to none of the units {} to {} of layer {layer}, where the index leads it",
+            "key {} belongs to none of the index pages {} to {} of layer {layer}, where the index leads it",
             self.shown(target.probe.key),
             window.first,
             window.last
@@ -150,37 +158,36 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    fn unit_at_hand(&mut self, layer: usize, number: u64) -> Result<Option<Arc<[u8]>>> {
-        if let Some(found) = self.routes.units.get(&(layer, number)) {
+    fn current_page(&mut self, layer: usize, number: u64) -> Result<Option<Arc<[u8]>>> {
+        if let Some(found) = self.routes.pages.get(&(layer, number)) {
             return Ok(found.clone());
         }
         let section = self.inner.section(layer, number)?;
         let checked = self.inner.check(layer, number, section, &self.read(section)?).ok();
         self.routes.held_bytes += section.bytes;
-        if self.routes.held_bytes > UNITS_HELD_BYTES {
-            self.routes.units.clear();
+        if self.routes.held_bytes > PAGES_HELD_BYTES_MAX {
+            self.routes.pages.clear();
             self.routes.held_bytes = section.bytes;
         }
-        self.routes.units.insert((layer, number), checked.clone());
+        self.routes.pages.insert((layer, number), checked.clone());
         Ok(checked)
     }
 
-    /// Holds the size of a window of blocks against what the file promises.
-    fn hold_to_promise(&mut self, window: Window) -> Result<()> {
-        let Window { first, last, .. } = window;
+    /// Checks the size of a window of blocks against what the file states.
+    fn check_stated_size(&mut self, window: ChildWindow) -> Result<()> {
+        let ChildWindow { first, last, .. } = window;
         if self.routes.small_enough == Some((first, last)) || self.inner.meta.blocks == 0 {
             return Ok(());
         }
         let most = self.inner.meta.max_read_bytes;
         let section = |block| self.inner.section(0, block).unwrap_or_default();
         let bytes = match self.inner.locations {
-            Locations::Coded { .. } => (first..=last).map(|block| section(block).bytes).sum(),
-            // One behind the other.
+            BlockLocations::Coded { .. } => (first..=last).map(|block| section(block).bytes).sum(),
+            // Blocks are consecutive.
             _ => section(last).end().saturating_sub(section(first).offset),
         };
         if bytes > most {
-            let detail =
-                format!("a look-up reads blocks {first} to {last}, which is more than the {most} promised bytes");
+            let detail = format!("a lookup reads blocks {first} to {last}, more than the stated {most} bytes");
             self.report.add(self.inner.tail_offset, detail);
         }
         self.routes.small_enough = Some((first, last));
@@ -188,7 +195,7 @@ impl Walk<'_> {
     }
 }
 
-/// The key right behind one.
+/// The key right after one.
 fn next_key(key: &[u8], is_numeric: bool) -> Vec<u8> {
     if !is_numeric {
         return [key, &[0]].concat();
@@ -197,7 +204,7 @@ fn next_key(key: &[u8], is_numeric: bool) -> Vec<u8> {
         .map_or_else(|_| key.to_vec(), |word| u64::from_be_bytes(word).saturating_add(1).to_be_bytes().to_vec())
 }
 
-/// A key close before one; the key itself where it is the least.
+/// A key shortly before one; the key itself if it is the least.
 fn close_before(key: &[u8], is_numeric: bool) -> Vec<u8> {
     if let (true, Ok(word)) = (is_numeric, key.try_into()) {
         return u64::from_be_bytes(word).saturating_sub(1).to_be_bytes().to_vec();

@@ -1,26 +1,26 @@
-//! Accounting for every byte: each belongs to one section, or is a zero between two.
+//! The verification of file space: each byte belongs to exactly one section or is a zero between two sections.
 
-use super::super::format::{Section, Source};
-use super::walk::{STRETCH_BYTES, Walk};
+use super::super::format::{DataSource, Section};
+use super::walk::{READ_RUN_BYTES, VerifyWalk};
 use crate::error::Result;
 use std::collections::BTreeMap;
 
-/// Separate ranges are remembered up to this number. Only long values that lie in another order than their keys make many.
-const MOST_RANGES: usize = 1 << 16;
-/// Sections are aligned to this at most, in bytes, so no wider gap is between two.
-const WIDEST_GAP_BYTES: u64 = 4096;
+/// Limit for the number of separate ranges. Only long values stored in another order than their keys produce many.
+const RANGES_MAX: usize = 1 << 16;
+/// Largest alignment of sections in bytes, so that no gap between two is wider.
+const GAP_BYTES_MAX: u64 = 4096;
 
-/// The parts of a file that were met so far.
+/// The parts of a file seen so far.
 #[derive(Default)]
-pub(super) struct Coverage {
-    /// End of each range by its beginning; ranges that touch are one.
+pub(super) struct FileCoverage {
+    /// End of each range by its beginning; adjacent ranges are merged.
     ranges: BTreeMap<u64, u64>,
-    /// Whether parts of the data are not known: because they are damaged, or were too many.
+    /// Whether parts of the data are unknown, because they are damaged or too many.
     pub(super) is_incomplete: bool,
 }
 
-impl Coverage {
-    /// Adds a section; false where it overlaps another.
+impl FileCoverage {
+    /// Adds a section; `false` if it overlaps another.
     fn add(&mut self, section: Section) -> bool {
         let (mut begin, mut end) = (section.offset, section.offset.saturating_add(section.bytes));
         let before = self.ranges.range(..end).next_back().map(|(&begin, &end)| (begin, end));
@@ -44,43 +44,43 @@ impl Coverage {
     }
 }
 
-impl Walk<'_> {
-    /// Takes a section of the table's own file into account.
-    pub(super) fn cover(&mut self, section: Section, what: &str, coverage: &mut Coverage) -> Result<()> {
+impl VerifyWalk<'_> {
+    /// Adds a section of the table's own file.
+    pub(super) fn cover(&mut self, section: Section, what: &str, coverage: &mut FileCoverage) -> Result<()> {
         if !coverage.add(section) {
-            self.report.add(section.offset, format!("{what} overlaps something else"));
+            self.report.add(section.offset, format!("{what} overlaps another section"));
         }
-        if coverage.ranges.len() <= MOST_RANGES || coverage.is_incomplete {
+        if coverage.ranges.len() <= RANGES_MAX || coverage.is_incomplete {
             return Ok(());
         }
         for (begin, end) in coverage.gaps() {
-            if end - begin < WIDEST_GAP_BYTES && self.first_other_than_zero(begin, end)?.is_none() {
+            if end - begin < GAP_BYTES_MAX && self.first_other_than_zero(begin, end)?.is_none() {
                 coverage.add(Section { offset: begin, bytes: end - begin });
             }
         }
-        if coverage.ranges.len() > MOST_RANGES / 2 {
+        if coverage.ranges.len() > RANGES_MAX / 2 {
             coverage.is_incomplete = true;
             coverage.ranges.clear();
         }
         Ok(())
     }
 
-    /// The sections behind the data, of which `coverage` was met, and what lies between all of them.
-    pub(super) fn space(&mut self, mut coverage: Coverage) -> Result<()> {
+    /// Checks the sections after the data, given the `coverage` of the data, and the gaps between all sections.
+    pub(super) fn space(&mut self, mut coverage: FileCoverage) -> Result<()> {
         let meta = &self.inner.meta;
         if coverage.is_incomplete {
-            coverage = Coverage::default();
+            coverage = FileCoverage::default();
             coverage.add(Section { offset: 0, bytes: meta.data_bytes });
         }
         for layer in meta.layers.split_last().map_or(&[][..], |(_, below)| below) {
-            let section = Section { offset: layer.offset, bytes: layer.unit_bytes * layer.units };
+            let section = Section { offset: layer.offset, bytes: layer.page_bytes * layer.pages };
             self.cover(section, "an index layer", &mut coverage)?;
         }
         self.cover(meta.counts, "the section of counts", &mut coverage)?;
         if let Some(filter) = meta.filter {
             self.cover(filter.section, "the filter", &mut coverage)?;
         }
-        if let Source::Foreign { checksums, .. } = &meta.source {
+        if let DataSource::Foreign { checksums, .. } = &meta.source {
             self.cover(*checksums, "the section of checksums", &mut coverage)?;
         }
         let tail_offset = self.inner.tail_offset;
@@ -88,17 +88,17 @@ impl Walk<'_> {
         self.cover(tail, "the tail", &mut coverage)?;
         for (begin, end) in coverage.gaps() {
             if let Some(offset) = self.first_other_than_zero(begin, end)? {
-                self.report.add(offset, "bytes that belong to nothing, where zeros should be");
+                self.report.add(offset, "nonzero bytes that belong to no section");
             }
         }
         Ok(())
     }
 
-    /// The first byte between two places of the table's own file that is not zero.
+    /// The first nonzero byte between two offsets of the table's own file.
     fn first_other_than_zero(&self, begin: u64, end: u64) -> Result<Option<u64>> {
         let mut offset = begin;
         while offset < end {
-            let bytes = (end - offset).min(STRETCH_BYTES);
+            let bytes = (end - offset).min(READ_RUN_BYTES);
             let read = self.read(Section { offset, bytes })?;
             if let Some(at) = read.iter().position(|&byte| byte != 0) {
                 return Ok(Some(offset + at as u64));
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn ranges_that_touch_are_one_and_overlaps_are_seen() {
-        let mut coverage = Coverage::default();
+        let mut coverage = FileCoverage::default();
         let section = |offset, bytes| Section { offset, bytes };
         assert!(coverage.add(section(10, 10)) && coverage.add(section(30, 5)) && coverage.add(section(50, 0)));
         assert_eq!(coverage.gaps(), [(0, 10), (20, 30)]);

@@ -1,11 +1,11 @@
-//! Goal: lies behind valid checksums change no answer when they are hints, and are found by the walk when they are proofs or
-//! anything else that readers trust.
-//! Method: tables are written, parts of them changed, and sealed again.
+//! Tests of table verification. Goal: false data behind valid checksums changes no answer where it is in approximate
+//! nodes, and is reported where it is in exact nodes or in anything else that readers trust. Method: tables are
+//! written, parts of them are changed and sealed again.
 
-use super::super::format::{Meta, NodeKind, encode_tail};
+use super::super::format::{NodeKind, TableMeta, encode_tail};
+use super::super::index_page::INDEX_PAGE_TRAILER_BYTES;
 use super::super::key::KeyType;
-use super::super::unit::UNIT_TRAILER_BYTES;
-use super::super::{OpenOptions, Table, TableWriter, VerifyReport, WriteOptions};
+use super::super::{OpenOptions, Table, TableVerifyReport, TableWriter, WriteOptions};
 use crate::block::checksum;
 use crate::io::MemoryStorage;
 use ogive_model::line::{self, LineNode};
@@ -40,7 +40,7 @@ fn numeric(design: &str) -> WriteOptions {
     }
 }
 
-/// The key of a record: a curve with gaps of many widths, so that no line fits all of it.
+/// The key of a record: a curve with gaps of many widths, which no single line fits.
 fn key(i: u64) -> u64 {
     i * 1000 + i * i % 701 + ((i / 97) << 20)
 }
@@ -53,13 +53,13 @@ fn words(count: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
     (0..count).map(|i| (format!("name {:06} of many", i * 37).into_bytes(), vec![i as u8; 10])).collect()
 }
 
-/// The table with another root or other metadata; both keep their length.
-fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut Meta)) -> Vec<u8> {
+/// The table with a changed root or changed metadata of the same length.
+fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut TableMeta)) -> Vec<u8> {
     let table = open(content);
     let inner = &*table.inner;
     let (mut root, mut meta) = (inner.root.clone(), inner.meta.clone());
     let locations = match &inner.locations {
-        super::super::locations::Locations::Coded { stored, .. } => stored.clone(),
+        super::super::locations::BlockLocations::Coded { stored, .. } => stored.clone(),
         _ => Vec::new(),
     };
     change(&mut root, &mut meta);
@@ -79,20 +79,20 @@ fn with_section(content: &[u8], offset: u64, bytes: u64, change: impl FnOnce(&mu
     forged
 }
 
-/// The table with other nodes in each unit of a layer below the root.
-fn with_units(content: &[u8], layer: usize, mut change: impl FnMut(usize, &mut [u8])) -> Vec<u8> {
+/// The table with other nodes in each page of a layer below the root.
+fn with_pages(content: &[u8], layer: usize, mut change: impl FnMut(usize, &mut [u8])) -> Vec<u8> {
     let table = open(content);
     let meta = table.inner.meta.layers[layer - 1].clone();
-    (0..meta.units).fold(content.to_vec(), |content, unit| {
-        with_section(&content, meta.offset + unit * meta.unit_bytes, meta.unit_bytes, |bytes| {
-            let trailer = bytes.len() - UNIT_TRAILER_BYTES;
+    (0..meta.pages).fold(content.to_vec(), |content, page| {
+        with_section(&content, meta.offset + page * meta.page_bytes, meta.page_bytes, |bytes| {
+            let trailer = bytes.len() - INDEX_PAGE_TRAILER_BYTES;
             let count = u32::from_le_bytes(bytes[trailer..trailer + 4].try_into().unwrap());
             change(count as usize, bytes);
         })
     })
 }
 
-fn verify(content: &[u8]) -> VerifyReport {
+fn verify(content: &[u8]) -> TableVerifyReport {
     open(content).verify(&mut |_, _| {}).unwrap()
 }
 
@@ -105,13 +105,13 @@ fn assert_found(content: &[u8], words: &str) {
     );
 }
 
-/// Small pseudo-random numbers for lies.
+/// Small pseudo-random numbers.
 fn noise(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state >> 33
 }
 
-/// Nodes that begin where these do, and say anything.
+/// Nodes with the same starts as these and random content.
 fn lies(nodes: &[LineNode], children: u64, state: &mut u64) -> Vec<u8> {
     let mut first_child = 0;
     let lies: Vec<LineNode> = nodes
@@ -140,9 +140,9 @@ fn with_lies(content: &[u8], mut state: u64) -> Vec<u8> {
         *root = lies(&nodes, table.inner.children(top), state);
     });
     for layer in 1..=top {
-        forged = with_units(&forged, layer, |count, unit| {
-            let lies = lies(&line::decode(unit, count).unwrap(), table.inner.children(layer - 1), state);
-            unit[..lies.len()].copy_from_slice(&lies);
+        forged = with_pages(&forged, layer, |count, page| {
+            let lies = lies(&line::decode(page, count).unwrap(), table.inner.children(layer - 1), state);
+            page[..lies.len()].copy_from_slice(&lies);
         });
     }
     forged
@@ -159,7 +159,7 @@ fn hints_that_lie_change_no_answer() {
         for state in 0..8 {
             let forged = with_lies(&content, state);
             assert!(!verify(&forged).is_sound());
-            // With room for everything, and with hardly any, when windows are too large to be read at once.
+            // With enough memory for everything, and with so little that windows are too large to be read at once.
             for budget in [64 << 20, 64 << 10] {
                 let table = open_with(forged.clone(), budget);
                 for i in (0..4000).step_by(61) {
@@ -179,7 +179,7 @@ fn hints_that_lie_change_no_answer() {
 
 #[test]
 fn a_plain_separator_beyond_its_gap_is_found() {
-    // No gap is wider than the moves below.
+    // No gap is wider than the shifts below.
     let even = (0..6000_u64).map(|i| ((i * 1000 + i * i % 701).to_be_bytes().to_vec(), vec![0; 8]));
     let content = write(&numeric("layers=2,builder=gstep,lambda=512"), even);
     assert!(verify(&content).is_sound(), "{:?}", verify(&content).findings);
@@ -194,12 +194,12 @@ fn a_plain_separator_beyond_its_gap_is_found() {
             payload[at..at + 8].copy_from_slice(&forged.to_le_bytes());
         };
         assert_found(&with_tail(&content, |root, _| moved(root, 1)), "");
-        let mut units = 0;
-        let forged = with_units(&content, 1, |count, unit| {
-            if units == 1 {
-                moved(unit, count - 1);
+        let mut pages = 0;
+        let forged = with_pages(&content, 1, |count, page| {
+            if pages == 1 {
+                moved(page, count - 1);
             }
-            units += 1;
+            pages += 1;
         });
         assert_found(&forged, "");
     }
@@ -217,7 +217,7 @@ fn a_coded_separator_beyond_its_gap_is_found() {
         });
         assert_found(&forged, "the index leads it");
     }
-    // A residual: some bits far behind the headers.
+    // A residual: some bits far after the headers.
     let forged = with_tail(&content, |root, _| {
         let at = root.len() - 40;
         root[at..at + 8].iter_mut().for_each(|byte| *byte ^= 0xA5);
@@ -230,7 +230,7 @@ fn a_separator_of_strings_beyond_its_gap_is_found() {
     let options = WriteOptions { block_bytes: Some(512), ..WriteOptions::default() };
     let content = write(&options, words(5000));
     assert!(verify(&content).is_sound(), "{:?}", verify(&content).findings);
-    // Digits of separators grow: some lie beyond their gaps then.
+    // Larger digits of separators: some then lie beyond their gaps.
     let forged = with_tail(&content, |root, _| {
         let at = root.len() * 2 / 3;
         let digit = root[at..].iter().position(|byte| (b'1'..b'8').contains(byte)).unwrap() + at;
@@ -244,13 +244,13 @@ fn units_that_do_not_follow_each_other_are_found() {
     for design in ["layers=2,builder=gstep,lambda=512", "layers=2,builder=gband,lambda=512"] {
         let content = write(&numeric(design), numbers(6000));
         for (at, detail) in [(4, "does not begin and end"), (12, "does not begin and end"), (0, "")] {
-            let mut units = 0;
-            let forged = with_units(&content, 1, |_, unit| {
-                let trailer = unit.len() - UNIT_TRAILER_BYTES;
-                if units == 1 {
-                    unit[trailer + at] ^= 1;
+            let mut pages = 0;
+            let forged = with_pages(&content, 1, |_, page| {
+                let trailer = page.len() - INDEX_PAGE_TRAILER_BYTES;
+                if pages == 1 {
+                    page[trailer + at] ^= 1;
                 }
-                units += 1;
+                pages += 1;
             });
             assert_found(&forged, detail);
         }
@@ -268,14 +268,14 @@ fn records_out_of_order_and_repeats_are_found() {
     let forged = with_section(&content, 512, 512, |block| block.copy_within(0..8, 16));
     assert_found(&forged, "distinct");
     let forged = with_section(&content, 512, 512, |block| block[500] = 1);
-    assert_found(&forged, "laid out");
+    assert_found(&forged, "canonical");
 }
 
 #[test]
 fn what_metadata_say_wrongly_is_found() {
     let content = write(&numeric("coded"), numbers(3000));
     assert_found(&with_tail(&content, |_, meta| meta.records -= 1), "number");
-    assert_found(&with_tail(&content, |_, meta| meta.max_read_bytes -= 1), "promised");
+    assert_found(&with_tail(&content, |_, meta| meta.max_read_bytes -= 1), "stated");
     assert_found(&with_tail(&content, |_, meta| meta.data_bytes -= 512), "");
     let duplicates = numbers(300).into_iter().flat_map(|record| [record.clone(), record]);
     let forged = with_tail(&write(&numeric("coded"), duplicates), |_, meta| meta.distinct = true);
@@ -296,15 +296,15 @@ fn counts_and_filters_that_lie_are_found() {
         "the counts say otherwise",
     );
     let filter = meta.filter.unwrap().section;
-    let forged = with_section(&content, filter.offset, 4096, |unit| unit[..2000].fill(0));
-    assert_found(&forged, "filter denies");
+    let forged = with_section(&content, filter.offset, 4096, |page| page[..2000].fill(0));
+    assert_found(&forged, "filter rejects");
 }
 
 #[test]
 fn hostile_metadata_are_refused_or_found_and_never_panic() {
     let content = write(&numeric("layers=2,builder=gband,lambda=512"), numbers(3000));
     let hostile = [0, 1, 255, 512, 1 << 20, 1 << 32, 1 << 40, u64::MAX / 2, u64::MAX];
-    type Change = fn(&mut Meta, u64);
+    type Change = fn(&mut TableMeta, u64);
     let changes: [Change; 14] = [
         |meta, value| meta.value_width = Some(value.min(u64::MAX - 1)),
         |meta, value| meta.records = value,
@@ -312,8 +312,8 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
         |meta, value| meta.block_bytes = value,
         |meta, value| meta.largest_block_bytes = value,
         |meta, value| meta.data_bytes = value,
-        |meta, value| meta.layers[0].units = value,
-        |meta, value| meta.layers[0].unit_bytes = value,
+        |meta, value| meta.layers[0].pages = value,
+        |meta, value| meta.layers[0].page_bytes = value,
         |meta, value| meta.layers[0].offset = value,
         |meta, value| meta.layers[1].nodes = value,
         |meta, value| meta.layers[1].granule = value.max(1),
@@ -343,8 +343,8 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
     }
 }
 
-/// The table with other metadata, of any length, in a file that grows to fit.
-fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut Meta)) -> Vec<u8> {
+/// The table with changed metadata of any length, in a file that grows to fit.
+fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut TableMeta)) -> Vec<u8> {
     let table = open(content);
     let inner = &*table.inner;
     let mut meta = inner.meta.clone();

@@ -1,22 +1,22 @@
-//! The walk as a whole: its steps, its progress, and what it does with errors.
+//! The verification walk: its steps, its progress, and its handling of errors.
 
-use super::super::format::{self, Section, Source};
-use super::super::reader::{Inner, Reads, Table};
-use super::report::VerifyReport;
-use super::route::Routes;
+use super::super::format::{self, DataSource, Section};
+use super::super::reader::{ReadContext, Table, TableInner};
+use super::report::TableVerifyReport;
+use super::route::RouteCache;
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};
 
-/// Bytes read at a time.
-pub(super) const STRETCH_BYTES: u64 = 256 << 10;
+/// Size of a read in bytes.
+pub(super) const READ_RUN_BYTES: u64 = 256 << 10;
 
-/// A walk under way.
-pub(super) struct Walk<'t> {
-    pub(super) inner: &'t Inner,
-    pub(super) report: VerifyReport,
-    pub(super) routes: Routes,
-    /// Whether the record counts could be read; what they say is not asked otherwise.
+/// The state of a verification.
+pub(super) struct VerifyWalk<'t> {
+    pub(super) inner: &'t TableInner,
+    pub(super) report: TableVerifyReport,
+    pub(super) routes: RouteCache,
+    /// Whether the record counts could be read; otherwise they are not checked.
     pub(super) has_counts: bool,
     progress: &'t mut dyn FnMut(u64, u64),
     done_bytes: u64,
@@ -24,21 +24,21 @@ pub(super) struct Walk<'t> {
 }
 
 impl Table {
-    /// Walks over the whole table: every checksum, the order of the records, that the index leads every key to its place
-    /// within the reads that the file promises, and that every byte of the file belongs to something.
+    /// Verifies the whole table: every checksum, the order of the records, that the index routes every key to its place
+    /// within the reads that the file states, and that every byte of the file belongs to a section.
     ///
-    /// `progress` is told how many bytes are done, and of how many. Memory does not grow with the table. Nothing is
-    /// changed. What is wrong is in the report; the walk goes on behind it where it can.
+    /// `progress` receives the number of bytes checked so far and in total. Memory use does not grow with the table.
+    /// Nothing is modified. Defects are listed in the report, and the walk continues after them where it can.
     ///
     /// # Errors
-    /// Only what the storage reports, such as a read that fails.
-    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport> {
+    /// Storage errors only, such as a failed read.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
         let inner = &*self.inner;
-        let beside = if inner.meta.source == Source::Own { 0 } else { inner.data.len() };
-        let mut walk = Walk {
+        let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.data.len() };
+        let mut walk = VerifyWalk {
             inner,
-            report: VerifyReport::default(),
-            routes: Routes::default(),
+            report: TableVerifyReport::default(),
+            routes: RouteCache::default(),
             has_counts: true,
             progress,
             done_bytes: 0,
@@ -46,7 +46,7 @@ impl Table {
         };
         walk.tail()?;
         walk.layers()?;
-        walk.filter_units()?;
+        walk.filter_pages()?;
         walk.counts()?;
         let coverage = walk.blocks()?;
         walk.space(coverage)?;
@@ -55,14 +55,14 @@ impl Table {
     }
 }
 
-impl Walk<'_> {
-    /// Says that so many bytes more are done.
+impl VerifyWalk<'_> {
+    /// Advances the progress by `bytes`.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.done_bytes = (self.done_bytes + bytes).min(self.total_bytes);
         (self.progress)(self.done_bytes, self.total_bytes);
     }
 
-    /// Notes damage as a finding, and passes other errors on.
+    /// Reports damage as a finding, and returns other errors.
     pub(super) fn absorb<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -80,22 +80,22 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes a finding in the file that holds the blocks.
+    /// Reports a finding in the file that holds the blocks.
     pub(super) fn found_in_data(&mut self, offset: u64, detail: &str) {
         match self.inner.meta.source {
-            Source::Own => self.report.add(offset, detail),
+            DataSource::Own => self.report.add(offset, detail),
             _ => self.report.add(offset, format!("{}: {detail}", self.inner.data.path().display())),
         }
     }
 
-    /// A stretch of the table's own file.
+    /// Reads a section of the table's own file.
     pub(super) fn read(&self, section: Section) -> Result<Vec<u8>> {
         let mut bytes = vec![0; section.bytes as usize];
         self.inner.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose: Purpose::Walk })?;
         Ok(bytes)
     }
 
-    /// The tail again, from storage: the file may have changed since it was opened.
+    /// Reads the tail again from storage: the file may have changed since it was opened.
     fn tail(&mut self) -> Result<()> {
         let inner = self.inner;
         let opening = Section { offset: inner.opening.offset, bytes: inner.opening.bytes };
@@ -115,10 +115,10 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads the cumulative counts; the walk over the blocks holds them against what it finds.
+    /// Reads the cumulative counts, which are checked during the walk over the blocks.
     fn counts(&mut self) -> Result<()> {
         let section = self.inner.meta.counts;
-        let counts = self.inner.counts(&mut Reads::default());
+        let counts = self.inner.counts(&mut ReadContext::default());
         self.has_counts = self.absorb(counts.map(|_| ()))?.is_some();
         // They may have been in memory already.
         if self.has_counts

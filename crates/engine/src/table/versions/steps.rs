@@ -1,6 +1,6 @@
-//! A look-up with a clock between its steps, for breakdowns (Bourbon, Figures 2 and 8).
+//! A lookup with a clock between its steps, for latency breakdowns (Bourbon, Figures 2 and 8).
 
-use super::{Found, FoundVersion, Outcome, SearchPath};
+use super::{FastLookup, FoundValue, FoundVersion, SearchPath};
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::StepClock;
@@ -19,7 +19,7 @@ pub(crate) struct TableSteps {
 }
 
 impl Table {
-    /// As [`Table::find_version`]; adds what the steps take. What the quick way does not know counts as search in the block.
+    /// As [`Table::find_version`]; adds the duration of the steps. The fallback counts as search in the block.
     ///
     /// # Errors
     /// As [`Table::find_version`].
@@ -35,26 +35,26 @@ impl Table {
         let start = if inner.directory.is_some() { inner.start(key, path)? } else { None };
         steps.search_index_ns += clock.lap_ns();
         if let Some(start) = &start {
-            let may_hold = !start.is_proof || inner.filter_may_hold(key, start.block)?;
+            let may_hold = !start.is_exact || inner.filter_may_hold(key, start.block)?;
             steps.search_filter_ns += clock.lap_ns();
             if !may_hold {
                 return Ok(None);
             }
-            let mut show = |tag, sequence, value: Found<'_>| match value {
-                Found::InBlock(block, place) => Slice::of_block(block, place).map(|value| (tag, sequence, value)),
-                Found::Read(value) => Some((tag, sequence, value.into())),
+            let mut show = |tag, sequence, value: FoundValue<'_>| match value {
+                FoundValue::InBlock(block, place) => Slice::of_block(block, place).map(|value| (tag, sequence, value)),
+                FoundValue::Read(value) => Some((tag, sequence, value.into())),
             };
-            if let (Some(directory), Some(frames)) = (&inner.directory, inner.cache.frames()) {
-                let visited = frames.visit(directory, start.block, |bytes, note| {
+            if let (Some(directory), Some(slots)) = (&inner.directory, inner.cache.slots()) {
+                let visited = slots.visit(directory, start.block, |bytes, note| {
                     steps.load_block_ns += clock.lap_ns();
                     inner.in_quick(start, bytes, note, key, at, &mut show)
                 });
                 if let Some(Some(outcome)) = visited {
                     steps.search_block_ns += clock.lap_ns();
                     match outcome {
-                        Outcome::Found(found) => return Ok(Some(found)),
-                        Outcome::Absent if start.is_proof => return Ok(None),
-                        Outcome::Absent | Outcome::Unknown => {}
+                        FastLookup::FoundValue(found) => return Ok(Some(found)),
+                        FastLookup::Absent if start.is_exact => return Ok(None),
+                        FastLookup::Absent | FastLookup::Unknown => {}
                     }
                 }
             }

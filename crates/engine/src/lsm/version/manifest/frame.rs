@@ -1,7 +1,7 @@
 //! The parts of a manifest: its head, and frames.
 
 use crate::block::checksum::{self, CHECKSUM_BYTES, checksum};
-use crate::block::header::Bond;
+use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::lsm::version::edit::{put_pairs, take_pairs};
 
@@ -55,7 +55,7 @@ impl ClosedLengths {
 pub(super) struct Head {
     pub(super) version: u32,
     /// The store, and the opening that the manifest is of.
-    pub(super) bond: Bond,
+    pub(super) bond: StoreBinding,
     pub(super) number: u64,
     pub(super) closed: bool,
 }
@@ -95,7 +95,7 @@ impl Head {
             return Err(UnknownVersion(version));
         }
         let nonce = if version == 1 { 0 } else { u64_at(bytes, 32) };
-        let bond = Bond { store: u64_at(bytes, 16), nonce };
+        let bond = StoreBinding { store: u64_at(bytes, 16), nonce };
         let found = Self { version, bond, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED };
         let valid = version > 0 && u32_at(bytes, 12) <= CLOSED && found.number == number;
         let Some(head) = bytes.get(..found.length()).filter(|_| valid) else { return Ok(None) };

@@ -1,31 +1,31 @@
-//! Indexes beside data that stay where they are: for a sorted file of records that is not ours, and for a table that is
-//! read from another storage than the one it was made for.
+//! External indexes: an index file over data that stays where it is, either a sorted file of fixed-width records in a
+//! foreign format, or a table that is also read from a storage other than the one it was tuned for.
 //!
-//! Both walk the data once, write nothing but the index file, and give it its name when it is complete and durable. The
-//! index is opened as any table, by [`Table::open`] on its name; data and index lie in one folder.
+//! Both kinds scan the data once, write only the index file, and give it its name when it is complete and durable. Such
+//! an index is opened like any table, by [`Table::open`] on its name; data and index lie in the same folder.
 
-use super::format::{Meta, Section, Source};
+use super::format::{DataSource, Section, TableMeta};
 use super::index;
 use super::key::KeyType;
-use super::locations::{LocationWriter, Locations};
+use super::locations::{BlockLocations, LocationWriter};
 use super::options::{OpenOptions, WriteOptions};
-use super::output::Output;
+use super::output::PublishedFile;
 use super::plan::DEFAULT_BLOCK_BYTES;
-use super::reader::{Inner, Reads, Table};
+use super::reader::{ReadContext, Table, TableInner};
 use super::report::TableReport;
-use super::survey::{Located, Sizes, Survey, write_index};
+use super::scan_index::{DataSizes, ScanIndexBuilder, StoredLocations, write_index};
 use super::writer::check_block_bytes;
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
 use std::sync::Arc;
 
-/// Data read at a time, in bytes.
-const READ_BYTES: u64 = 1 << 20;
-/// Largest record of a file that is not ours, in bytes: that of a block.
+/// Size of a read while data is scanned, in bytes.
+const SCAN_READ_BYTES: u64 = 1 << 20;
+/// Largest record of a foreign file in bytes: a record must fit a block.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
-/// What a file of records that is not ours looks like: a header, then sorted records of one width, each a key and a value.
+/// The layout of a foreign file: a header, then sorted fixed-width records, each a key and a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordFile {
     /// Bytes before the first record.
@@ -34,14 +34,15 @@ pub struct RecordFile {
     pub counted: bool,
     /// Width of the keys, unsigned integers, in bytes: 8 or 16.
     pub key_bytes: u32,
-    /// Width of what follows each key, in bytes.
+    /// Width of the value after each key, in bytes.
     pub value_bytes: u32,
-    /// Whether keys are little-endian; else they are big-endian.
+    /// Whether keys are little-endian rather than big-endian.
     pub little_endian: bool,
 }
 
 impl RecordFile {
-    /// A file of the SOSD benchmark: the number of records, then 8-byte keys, all little-endian; `value_bytes` after each key.
+    /// A file of the SOSD benchmark: the number of records, then 8-byte little-endian keys, with `value_bytes` after
+    /// each key.
     #[must_use]
     pub fn sosd(value_bytes: u32) -> Self {
         Self { header_bytes: 8, counted: true, key_bytes: 8, value_bytes, little_endian: true }
@@ -55,13 +56,13 @@ impl RecordFile {
         match self.key_bytes {
             8 => Ok(KeyType::U64),
             16 => Ok(KeyType::U128),
-            other => {
-                Err(Error::InvalidArgument(format!("keys of {other} bytes: a file of records has keys of 8 or 16")))
-            }
+            other => Err(Error::InvalidArgument(format!(
+                "keys of {other} bytes are not supported; a file of records has keys of 8 or 16 bytes"
+            ))),
         }
     }
 
-    /// The number of records that a file holds, when it is whole.
+    /// Number of records in a complete file.
     pub(crate) fn count(self, file: &dyn ReadableFile) -> Result<u64> {
         let wrong = |detail: String| Error::NotRecords { path: file.path().to_owned(), detail };
         let Some(bytes) = file.len().checked_sub(self.header_bytes) else {
@@ -78,7 +79,7 @@ impl RecordFile {
             let stated = if self.little_endian { u64::from_le_bytes(word) } else { u64::from_be_bytes(word) };
             if stated != records || rest > 0 {
                 return Err(wrong(format!(
-                    "its header states {stated} records, and {records} of {} bytes are there, with {rest} bytes left over; \
+                    "its header states {stated} records, but it holds {records} of {} bytes, with {rest} bytes left over; \
                      check the width of the records, or get the whole file",
                     self.record_bytes()
                 )));
@@ -94,18 +95,19 @@ impl RecordFile {
     }
 }
 
-/// Indexes the sorted records of `data_name`, which is left untouched, in a new file `index_name` of the same folder.
+/// Builds an index over the sorted records of `data_name` in a new file `index_name` of the same folder. The data is
+/// left untouched.
 ///
-/// Of the options, those of the index count: design, profile, objective and the like, `block_bytes` (the largest multiple of the
-/// record's width within it is taken, 4096 unless said), `filter_bits_per_key`, `replace` and `properties`. Key and value
-/// are those of `records`.
+/// Of the options, those that concern the index are used: design, profile, objective and the like,
+/// `filter_bits_per_key`, `replace`, `properties`, and `block_bytes` (rounded down to a multiple of the record width,
+/// 4096 by default). The types of keys and values are those of `records`.
 ///
-/// What a look-up reads of such data is under no checksum of ours. The index notes length and time of modification of the data, and a
-/// checksum of each block: opening refuses data whose length or time is another, and [`compare_records`] compares every byte.
+/// The data has no checksums of its own. The index stores its length, its modification time, and a checksum of each
+/// block: opening fails if length or time have changed, and [`compare_records`] compares every byte.
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
-/// use ogive::table::beside::{RecordFile, index_records};
+/// use ogive::table::external::{RecordFile, index_records};
 /// use ogive::table::{OpenOptions, Table, WriteOptions};
 /// use std::sync::Arc;
 ///
@@ -121,9 +123,10 @@ impl RecordFile {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotRecords`] when the file is not made of whole records, or not of so many as it states; [`Error::Unsorted`] with
-/// the number of the first record out of order; [`Error::Changed`] when the file changed meanwhile; those of
-/// [`TableWriter::create`](super::TableWriter::create); whatever the storage reports. Nothing is left under the name then.
+/// [`Error::NotRecords`] if the file does not consist of complete records or has another number of them than it states;
+/// [`Error::Unsorted`] with the number of the first record out of order; [`Error::Changed`] if the file changed
+/// meanwhile; those of [`TableWriter::create`](super::TableWriter::create); storage errors. On error no file is left
+/// under the name.
 pub fn index_records(
     storage: Arc<dyn Storage>,
     data_name: &str,
@@ -138,10 +141,10 @@ pub fn index_records(
     check_names(data_name, index_name)?;
     let data = storage.open(data_name)?;
     let record_count = records.count(&*data)?;
-    let locations = Locations::foreign(records.header_bytes, block_bytes, data.len(), records.record_bytes())
-        .ok_or_else(|| Error::InvalidArgument("records without bytes cannot be indexed".into()))?;
-    let out = Output::create(storage.clone(), index_name, options.replace)?;
-    let mut survey = Survey::new(data.path(), key_type, options.filter_bits_per_key)?;
+    let locations = BlockLocations::foreign(records.header_bytes, block_bytes, data.len(), records.record_bytes())
+        .ok_or_else(|| Error::InvalidArgument("records of zero bytes cannot be indexed".into()))?;
+    let out = PublishedFile::create(storage.clone(), index_name, options.replace)?;
+    let mut survey = ScanIndexBuilder::new(data.path(), key_type, options.filter_bits_per_key)?;
     let mut checksums = Vec::new();
     let mut largest_block_bytes = 0;
     walk(&*data, &locations, |section, bytes| {
@@ -150,13 +153,13 @@ pub fn index_records(
         survey_records(&mut survey, records, bytes)?;
         survey.end_block()
     })?;
-    // What was read while somebody wrote is not what the length and the time stand for.
+    // Data that changed during the scan does not match the length and time recorded here.
     let (file_bytes, modified_ns) = (data.len(), data.modified_ns().unwrap_or(0));
     let now = storage.open(data_name)?;
     if let Some(detail) = difference(&*now, file_bytes, modified_ns) {
         return Err(Error::Changed { path: now.path().to_owned(), detail });
     }
-    let source = Source::Foreign {
+    let source = DataSource::Foreign {
         name: data_name.to_owned(),
         header_bytes: records.header_bytes,
         file_bytes,
@@ -166,27 +169,27 @@ pub fn index_records(
     };
     let data_bytes = file_bytes - records.header_bytes;
     debug_assert_eq!(survey.records, record_count, "blocks cover all records");
-    let meta = Meta {
+    let meta = TableMeta {
         value_width: Some(u64::from(records.value_bytes)),
         block_bytes,
         largest_block_bytes,
         data_bytes: file_bytes,
         ..survey.meta(source, &mut options)
     };
-    let sizes = Sizes { span_bytes: data_bytes, stored_block_bytes: data_bytes };
-    write_index(out, survey, meta, sizes, Located { checksums, ..Located::default() }, &options)
+    let sizes = DataSizes { span_bytes: data_bytes, stored_block_bytes: data_bytes };
+    write_index(out, survey, meta, sizes, StoredLocations { checksums, ..StoredLocations::default() }, &options)
 }
 
-/// Makes a second index for the table `table_name`, which is left untouched, in a new file `index_name` of the same folder: for a
-/// storage of another profile, say, to which both are then copied.
+/// Builds a second index for the table `table_name` in a new file `index_name` of the same folder, for example for a
+/// storage with another profile to which both files are then copied. The table is left untouched.
 ///
-/// Of the options, those of the index count: design, profile, objective and the like, `filter_bits_per_key` (the table's own filter
-/// is not copied), `replace`, and `properties`, which are added to the table's. Everything about keys, records and
-/// blocks is as in the table.
+/// Of the options, those that concern the index are used: design, profile, objective and the like,
+/// `filter_bits_per_key` (the table's own filter is not copied), `replace`, and `properties`, which are added to the
+/// table's. Keys, records and blocks are those of the table.
 ///
 /// ```
 /// use ogive::io::{MemoryStorage, Profile};
-/// use ogive::table::beside::index_table;
+/// use ogive::table::external::index_table;
 /// use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 /// use std::sync::Arc;
 ///
@@ -203,9 +206,9 @@ pub fn index_records(
 /// ```
 ///
 /// # Errors
-/// [`Error::Damaged`] when a block is damaged or out of order; [`Error::InvalidArgument`] when the table is itself an index beside other
-/// data; those of [`Table::open`] and [`TableWriter::create`](super::TableWriter::create). Nothing is left under the
-/// name then.
+/// [`Error::Damaged`] if a block is damaged or out of order; [`Error::InvalidArgument`] if the table is itself an
+/// external index; those of [`Table::open`] and [`TableWriter::create`](super::TableWriter::create). On error no file
+/// is left under the name.
 pub fn index_table(
     storage: Arc<dyn Storage>,
     table_name: &str,
@@ -214,41 +217,41 @@ pub fn index_table(
 ) -> Result<TableReport> {
     check_names(table_name, index_name)?;
     let profile = options.profile.clone();
-    let open = OpenOptions { budget_bytes: 2 * READ_BYTES, profile, ..OpenOptions::default() };
+    let open = OpenOptions { budget_bytes: 2 * SCAN_READ_BYTES, profile, ..OpenOptions::default() };
     let table = Table::open_for_walk(storage.clone(), table_name, &open)?;
     let inner = &*table.inner;
     let source = match &inner.meta.source {
-        Source::Own => Source::Table { name: table_name.to_owned(), file_id: inner.file_id },
-        Source::Table { name, .. } | Source::Foreign { name, .. } => {
+        DataSource::Own => DataSource::Table { name: table_name.to_owned(), file_id: inner.file_id },
+        DataSource::Table { name, .. } | DataSource::Foreign { name, .. } => {
             return Err(Error::InvalidArgument(format!(
-                "{table_name} is itself an index beside {name}; make the new index for {name}"
+                "{table_name} is itself an external index of {name}; build the new index for {name}"
             )));
         }
     };
     let mut options = WriteOptions { key_type: inner.meta.key_type, ..options };
     index::check_design(&options)?;
-    let out = Output::create(storage, index_name, options.replace)?;
-    let mut survey = Survey::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;
+    let out = PublishedFile::create(storage, index_name, options.replace)?;
+    let mut survey = ScanIndexBuilder::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;
     let mut locations = LocationWriter::new(inner.meta.block_bytes);
     survey_table(inner, &mut survey, &mut locations)?;
     let mut properties = inner.meta.properties.clone();
     properties.retain(|(name, _)| options.properties.iter().all(|(new, _)| new != name));
     options.properties.splice(0..0, properties);
     let (stored, groups) = locations.encode();
-    let meta = Meta {
+    let meta = TableMeta {
         value_width: inner.meta.value_width,
-        tagged: inner.meta.tagged,
+        versioned: inner.meta.versioned,
         compression: inner.meta.compression.clone(),
         block_bytes: inner.meta.block_bytes,
         largest_block_bytes: inner.meta.largest_block_bytes,
         data_bytes: inner.meta.data_bytes,
         ..survey.meta(source, &mut options)
     };
-    let sizes = Sizes { span_bytes: inner.meta.data_bytes, stored_block_bytes: locations.stored_bytes() };
-    write_index(out, survey, meta, sizes, Located { stored, groups, ..Located::default() }, &options)
+    let sizes = DataSizes { span_bytes: inner.meta.data_bytes, stored_block_bytes: locations.stored_bytes() };
+    write_index(out, survey, meta, sizes, StoredLocations { stored, groups, ..StoredLocations::default() }, &options)
 }
 
-/// What is different about a data file since it was indexed; `None` when nothing is, as far as length and time tell.
+/// Describes how a data file differs from the indexed one; `None` if length and time are the same.
 pub(super) fn difference(data: &dyn ReadableFile, file_bytes: u64, modified_ns: u64) -> Option<String> {
     if data.len() != file_bytes {
         return Some(format!("it has {} bytes, and had {file_bytes}", data.len()));
@@ -257,29 +260,29 @@ pub(super) fn difference(data: &dyn ReadableFile, file_bytes: u64, modified_ns: 
     modified.then(|| "it was modified later".to_owned())
 }
 
-/// The checksums of the blocks of a file that is not ours, read and checked; `None` where the blocks are ours.
-pub(super) fn block_checksums(inner: &Inner) -> Result<Option<Vec<u32>>> {
-    let Source::Foreign { checksums: section, .. } = inner.meta.source else { return Ok(None) };
+/// The checksums of the blocks of a foreign file, read and checked; `None` if blocks carry their own checksums.
+pub(super) fn block_checksums(inner: &TableInner) -> Result<Option<Vec<u32>>> {
+    let DataSource::Foreign { checksums: section, .. } = inner.meta.source else { return Ok(None) };
     let expected = inner.meta.blocks.checked_add(1).and_then(|count| count.checked_mul(CHECKSUM_BYTES as u64));
     if expected != Some(section.bytes)
         || section.offset.checked_add(section.bytes).is_none_or(|end| end > inner.file.len())
     {
-        return Err(inner.damaged(section.offset, "the checksums of its data are not one for each block"));
+        return Err(inner.damaged(section.offset, "the number of data checksums is not the number of blocks"));
     }
-    let bytes = inner.whole(section, Purpose::Walk, &mut Reads::default())?;
+    let bytes = inner.whole(section, Purpose::Walk, &mut ReadContext::default())?;
     if !checksum::check(inner.file_id, section.offset, &bytes) {
-        return Err(inner.damaged(section.offset, "the checksum of the checksums of its data does not match"));
+        return Err(inner.damaged(section.offset, "the checksum of the data checksums does not match"));
     }
     let words = bytes.chunks_exact(CHECKSUM_BYTES).filter_map(|word| word.try_into().ok()).map(u32::from_le_bytes);
     Ok(Some(words.take(inner.meta.blocks as usize).collect()))
 }
 
-/// Compares every block of the file that `table` indexes with the checksum that the index has of it; `progress` gets the bytes compared and
-/// those to compare. A table whose blocks carry their own checksums has nothing to compare.
+/// Compares every block of the file that `table` indexes with its checksum in the index. `progress` receives the number
+/// of bytes compared so far and in total. Blocks that carry their own checksums are not compared.
 ///
 /// # Errors
-/// [`Error::Changed`] with the first block that is not what was indexed; [`Error::Damaged`] when the index is; whatever the storage
-/// reports.
+/// [`Error::Changed`] with the first block that differs from the indexed data; [`Error::Damaged`] if the index is
+/// damaged; storage errors.
 pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let inner = &*table.inner;
     let Some(checksums) = block_checksums(inner)? else { return Ok(()) };
@@ -287,7 +290,7 @@ pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Res
     walk(&*inner.data, &inner.locations, |section, bytes| {
         let sum = checksum::checksum(inner.file_id, section.offset, bytes);
         if checksums.get(block) != Some(&sum) {
-            let detail = format!("block {block}, at byte {}, is not what was indexed", section.offset);
+            let detail = format!("block {block}, at byte {}, has changed since it was indexed", section.offset);
             return Err(Error::Changed { path: inner.data.path().to_owned(), detail });
         }
         block += 1;
@@ -298,26 +301,30 @@ pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Res
 
 fn check_names(data_name: &str, index_name: &str) -> Result<()> {
     match data_name == index_name {
-        true => Err(Error::InvalidArgument(format!("the index of {data_name} cannot have its name; choose another"))),
+        true => {
+            Err(Error::InvalidArgument(format!("the index of {data_name} cannot have the same name; choose another")))
+        }
         false => Ok(()),
     }
 }
 
-/// Bytes of a block: whole records, as many as the options allow, but at least one.
+/// Block size in bytes: as many whole records as the options allow, at least one.
 fn fitting_block_bytes(records: RecordFile, options: &WriteOptions) -> Result<u64> {
     let most = options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
     check_block_bytes(most)?;
     let record = records.record_bytes();
     if record > RECORD_BYTES_MAX {
-        return Err(Error::InvalidArgument(format!("records of {record} bytes: they have at most {RECORD_BYTES_MAX}")));
+        return Err(Error::InvalidArgument(format!(
+            "records of {record} bytes are too large; the limit is {RECORD_BYTES_MAX} bytes"
+        )));
     }
     Ok((u64::from(most) / record).max(1) * record)
 }
 
-/// Reads blocks that lie one behind the other, many at a time, and shows each with its place.
+/// Reads consecutive blocks, many at a time, and passes each with its location to a callback.
 fn walk(
     data: &dyn ReadableFile,
-    locations: &Locations,
+    locations: &BlockLocations,
     mut visit: impl FnMut(Section, &[u8]) -> Result<()>,
 ) -> Result<()> {
     let mut buffer = Vec::new();
@@ -326,7 +333,7 @@ fn walk(
         let mut sections = vec![first];
         let mut end = first.offset + first.bytes;
         while let Some(section) = locations.of(next + sections.len() as u64) {
-            if section.offset + section.bytes - first.offset > READ_BYTES {
+            if section.offset + section.bytes - first.offset > SCAN_READ_BYTES {
                 break;
             }
             end = section.offset + section.bytes;
@@ -343,7 +350,7 @@ fn walk(
     Ok(())
 }
 
-fn survey_records(survey: &mut Survey, records: RecordFile, bytes: &[u8]) -> Result<()> {
+fn survey_records(survey: &mut ScanIndexBuilder, records: RecordFile, bytes: &[u8]) -> Result<()> {
     let width = records.key_bytes as usize;
     let mut key = [0; 16];
     for record in bytes.chunks_exact(records.record_bytes() as usize) {
@@ -357,12 +364,12 @@ fn survey_records(survey: &mut Survey, records: RecordFile, bytes: &[u8]) -> Res
     Ok(())
 }
 
-fn survey_table(inner: &Inner, survey: &mut Survey, locations: &mut LocationWriter) -> Result<()> {
-    let at_a_time = (READ_BYTES / inner.meta.block_bytes.max(1)).max(1);
+fn survey_table(inner: &TableInner, survey: &mut ScanIndexBuilder, locations: &mut LocationWriter) -> Result<()> {
+    let at_a_time = (SCAN_READ_BYTES / inner.meta.block_bytes.max(1)).max(1);
     let (mut first, mut key) = (0, Vec::new());
     while first < inner.meta.blocks {
         let last = (first + at_a_time).min(inner.meta.blocks) - 1;
-        let mut reads = Reads::default();
+        let mut reads = ReadContext::default();
         for (block, bytes) in (first..).zip(inner.row(0, first, last, &mut reads)?) {
             let view = inner.view(block, &bytes)?;
             for record in 0..view.count() {
@@ -384,6 +391,6 @@ fn survey_table(inner: &Inner, survey: &mut Survey, locations: &mut LocationWrit
     if survey.records == inner.meta.records {
         return Ok(());
     }
-    let detail = format!("it holds {} records, and states {}", survey.records, inner.meta.records);
+    let detail = format!("it holds {} records, but states {}", survey.records, inner.meta.records);
     Err(inner.damaged(inner.tail_offset, detail))
 }

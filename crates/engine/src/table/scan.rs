@@ -1,9 +1,10 @@
-//! Blocks as somebody sees them who passes over many: where they lie, and what they hold, checked where they were read to.
+//! Scan blocks: locations and decoded views of data blocks for sequential readers, which check a block where it was
+//! read.
 
-use super::block::{BlockView, Layout, Stored, trailer};
-use super::format::Source;
-use super::key::Probe;
-use super::reader::{Inner, Reads, Table};
+use super::block::{BlockView, Layout, StoredValue, trailer};
+use super::format::DataSource;
+use super::key::KeyBound;
+use super::reader::{ReadContext, Table, TableInner};
 use super::value::{ValuePointer, ValueReader};
 use crate::block::checksum;
 use crate::block::compress::{self, Compression};
@@ -11,32 +12,32 @@ use crate::error::{Error, Result};
 use crate::io::ReadableFile;
 use std::sync::Arc;
 
-/// What a block holds.
+/// The content of a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PassedBlock<'a> {
-    /// Records of one width, each a key and its value, one behind the other.
+pub(crate) enum ScanBlock<'a> {
+    /// Consecutive fixed-width records, each a key and its value.
     Dense(&'a [u8]),
-    Other(PassedRecords<'a>),
+    Other(ScanRecords<'a>),
 }
 
 /// Records of any length.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PassedRecords<'a> {
+pub(crate) struct ScanRecords<'a> {
     view: BlockView<'a>,
-    inner: &'a Inner,
+    inner: &'a TableInner,
     block: u64,
 }
 
-/// A value as a block holds it.
+/// A value as stored in a block.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PassedValue<'a> {
+pub(crate) enum ScanValue<'a> {
     Here(&'a [u8]),
-    /// It lies elsewhere: [`Table::long_value`] fetches it.
+    /// Stored outside the block; [`Table::long_value`] reads it.
     Long(ValuePointer),
 }
 
-impl<'a> PassedRecords<'a> {
-    pub(super) fn new(view: BlockView<'a>, inner: &'a Inner, block: u64) -> Self {
+impl<'a> ScanRecords<'a> {
+    pub(super) fn new(view: BlockView<'a>, inner: &'a TableInner, block: u64) -> Self {
         Self { view, inner, block }
     }
 
@@ -44,20 +45,20 @@ impl<'a> PassedRecords<'a> {
         self.view.count()
     }
 
-    /// Appends the key of a record, and shows its value.
+    /// Appends the key of a record, and returns its value.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a record that no writer made.
-    pub(crate) fn push_key(&self, record: usize, keys: &mut Vec<u8>) -> Result<PassedValue<'a>> {
+    /// [`Error::Damaged`] for a malformed record.
+    pub(crate) fn push_key(&self, record: usize, keys: &mut Vec<u8>) -> Result<ScanValue<'a>> {
         let key = self.view.key(record).ok_or_else(|| self.inner.malformed(self.block))?;
         key.append_to(keys);
         match self.view.value(record).ok_or_else(|| self.inner.malformed(self.block))? {
-            Stored::Inline(value) => Ok(PassedValue::Here(value)),
-            Stored::Long(pointer) => Ok(PassedValue::Long(pointer)),
+            StoredValue::Inline(value) => Ok(ScanValue::Here(value)),
+            StoredValue::Long(pointer) => Ok(ScanValue::Long(pointer)),
         }
     }
 
-    /// Bytes of a record's key, and of its value unless that lies elsewhere.
+    /// Size of a record's key and of its value, unless that is stored outside the block.
     ///
     /// # Errors
     /// As [`Self::push_key`].
@@ -66,8 +67,8 @@ impl<'a> PassedRecords<'a> {
         let key = self.view.key(record).ok_or_else(malformed)?;
         Ok(key.len()
             + match self.view.value(record).ok_or_else(malformed)? {
-                Stored::Inline(value) => value.len(),
-                Stored::Long(_) => ValuePointer::BYTES,
+                StoredValue::Inline(value) => value.len(),
+                StoredValue::Long(_) => ValuePointer::BYTES,
             })
     }
 }
@@ -78,7 +79,7 @@ impl Table {
         self.inner.meta.blocks
     }
 
-    /// Size in bytes that blocks are made for.
+    /// The target block size in bytes.
     pub(crate) fn usual_block_bytes(&self) -> u64 {
         self.inner.meta.block_bytes
     }
@@ -88,7 +89,7 @@ impl Table {
         self.inner.meta.largest_block_bytes.max(self.inner.meta.block_bytes)
     }
 
-    /// Whether blocks may be packed.
+    /// Whether blocks may be compressed.
     pub(crate) fn is_compressed(&self) -> bool {
         self.inner.meta.compression != Compression::None.name()
     }
@@ -101,37 +102,37 @@ impl Table {
     /// Offset and length of a block in the file that holds it.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where none is known.
+    /// [`Error::Damaged`] if the location is unknown.
     pub(crate) fn block_place(&self, block: u64) -> Result<(u64, u64)> {
         let section = self.inner.section(0, block)?;
         Ok((section.offset, section.bytes))
     }
 
-    /// Block and number of the first record whose key is not below `key`; one block past the last where there is none.
+    /// Block and index of the first record whose key is not less than `key`; the number of blocks if there is none.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Storage errors and damage.
     pub(crate) fn seek(&self, key: &[u8]) -> Result<(u64, usize)> {
-        let position = self.inner.lower_bound(Probe { key, behind: false }, &mut Reads::default())?;
+        let position = self.inner.lower_bound(KeyBound { key, behind: false }, &mut ReadContext::default())?;
         Ok((position.block, position.index))
     }
 
-    /// Widths of key and value, where records lie densely and have no tags.
+    /// Widths of key and value, if records are dense and not versioned.
     pub(crate) fn dense_widths(&self) -> Option<(usize, usize)> {
         match self.inner.layout {
-            Layout::Dense { key, value } if !self.is_tagged() => Some((key, value)),
+            Layout::Dense { key, value } if !self.is_versioned() => Some((key, value)),
             _ => None,
         }
     }
 
-    /// Checks a block that was read from `offset`; one of a file that is not ours has its keys brought into the order of bytes. To be done
-    /// once, before [`Self::open_block`].
+    /// Checks a block that was read from `offset`, and converts the keys of a foreign file to bytewise order. Must be
+    /// called once, before [`Self::open_block`].
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::Changed`] where another table has taken the place of the one that this index is for.
+    /// [`Error::Damaged`]; [`Error::Changed`] if another table has replaced the one that this index is for.
     pub(crate) fn check_block(&self, block: u64, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let inner = &*self.inner;
-        if let Source::Foreign { little_endian, .. } = inner.meta.source {
+        if let DataSource::Foreign { little_endian, .. } = inner.meta.source {
             if little_endian {
                 self.turn_keys(bytes);
             }
@@ -145,39 +146,40 @@ impl Table {
         Err(Error::damaged(inner.data.path(), offset, detail))
     }
 
-    /// Shows what a block holds that was checked; a packed one is unpacked into `unpacked`.
+    /// Decodes a checked block; a compressed one is decompressed into `unpacked`.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for what no writer made.
+    /// [`Error::Damaged`] for a malformed block.
     pub(crate) fn open_block<'a>(
         &'a self,
         block: u64,
         offset: u64,
         bytes: &'a [u8],
         unpacked: &'a mut Vec<u8>,
-    ) -> Result<PassedBlock<'a>> {
+    ) -> Result<ScanBlock<'a>> {
         let inner = &*self.inner;
-        if let (Source::Foreign { .. }, Layout::Dense { key, value }) = (&inner.meta.source, inner.layout) {
+        if let (DataSource::Foreign { .. }, Layout::Dense { key, value }) = (&inner.meta.source, inner.layout) {
             let whole = bytes.len() - bytes.len() % (key + value).max(1);
-            return Ok(PassedBlock::Dense(&bytes[..whole]));
+            return Ok(ScanBlock::Dense(&bytes[..whole]));
         }
         let damaged = |detail: String| Error::damaged(inner.data.path(), offset, detail);
         let (codec, form, count) = trailer(bytes).ok_or_else(|| damaged(format!("block {block} is too short")))?;
         let mut raw: &'a [u8] = bytes;
         if codec != compress::CODEC_STORED {
-            let body = inner.unpack(raw, codec).ok_or_else(|| damaged(format!("block {block} does not unpack")))?;
+            let body =
+                inner.unpack(raw, codec).ok_or_else(|| damaged(format!("block {block} cannot be decompressed")))?;
             *unpacked = body;
             raw = unpacked;
         }
         if let (Some((key, value)), 0) = (self.dense_widths(), form) {
             let records = count.checked_mul(key + value).and_then(|bytes| raw.get(..bytes));
-            let impossible = || damaged(format!("block {block} has an impossible number of records"));
-            return Ok(PassedBlock::Dense(records.ok_or_else(impossible)?));
+            let impossible = || damaged(format!("block {block} has an invalid number of records"));
+            return Ok(ScanBlock::Dense(records.ok_or_else(impossible)?));
         }
-        Ok(PassedBlock::Other(PassedRecords { view: inner.view(block, raw)?, inner, block }))
+        Ok(ScanBlock::Other(ScanRecords { view: inner.view(block, raw)?, inner, block }))
     }
 
-    /// Turns the bytes of the keys of dense records round.
+    /// Reverses the bytes of the keys of dense records.
     fn turn_keys(&self, bytes: &mut [u8]) {
         let Layout::Dense { key, value } = self.inner.layout else { return };
         let records = bytes.chunks_exact_mut((key + value).max(1));
@@ -189,10 +191,10 @@ impl Table {
         }
     }
 
-    /// Fetches a value that lies outside the blocks.
+    /// Reads a value that is stored outside the blocks.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] where it is longer than `limit_bytes`; what the storage reports, and damage.
+    /// [`Error::ValueTooLarge`] if it is longer than `limit_bytes`; storage errors and damage.
     pub(crate) fn long_value(&self, pointer: ValuePointer, limit_bytes: u64) -> Result<Vec<u8>> {
         let inner = &*self.inner;
         ValueReader::new(inner.data.clone(), inner.data_file_id, pointer)?.read_to_vec(limit_bytes)

@@ -1,79 +1,81 @@
-//! Units of an index layer: checksummed pieces of 512 B to 4 KiB that hold whole nodes, and the root, which is one run of
-//! nodes of any size.
+//! Index pages: checksummed pages of 512 B to 4 KiB that hold whole nodes of a layer. The root is a single run of nodes
+//! of any size.
 //!
 //! ```text
 //! | nodes | zeros | nodes u32 | end child u40 | zeros u24 | end separator u64 | checksum u32 |
 //! ```
 //!
-//! The *end separator* is the first coordinate that belongs to the next unit, so that a unit proves by itself which
-//! coordinates it answers for; the *end child* is the first child of the next unit. In the last unit, and in units of byte-string
-//! nodes, which only proofs lead to, the end separator is `u64::MAX`. The root has no such trailer: the metadata tells its nodes.
+//! The *end separator* is the first key, as a u64, that belongs to the next page, so that a page determines by itself
+//! which keys it covers; the *end child* is the first child of the next page. In the last page, and in pages of
+//! byte-string nodes, which are always exact, the end separator is `u64::MAX`. The root has no such trailer: the
+//! metadata describes its nodes.
 
 use super::format::NodeKind;
-use super::key::Probe;
+use super::key::KeyBound;
 use crate::block::checksum;
 use ogive_model::{coded, line, step};
 
-pub(super) const UNIT_TRAILER_BYTES: usize = 24;
+pub(super) const INDEX_PAGE_TRAILER_BYTES: usize = 24;
 
-/// What a run of nodes says of a place: the children that may hold its record, and whether that is proved.
+/// The children that may hold a target, according to a run of nodes, and whether that is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
+pub(super) struct ChildWindow {
     pub(super) first: u64,
     pub(super) last: u64,
-    pub(super) proof: bool,
+    pub(super) is_exact: bool,
 }
 
-/// A run of nodes of one layer, in its stored form.
+/// A run of nodes of one layer, in stored form.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Nodes<'a> {
+pub(super) struct StoredNodes<'a> {
     pub(super) kind: NodeKind,
     pub(super) granule: u64,
     pub(super) payload: &'a [u8],
     pub(super) count: usize,
-    /// First child behind the run.
+    /// First child after the run.
     pub(super) end_child: u64,
-    /// Children of the whole row.
+    /// Number of children of the whole layer.
     pub(super) children: u64,
 }
 
-/// A place with its coordinate, when keys are numeric.
+/// A bound with its u64 key, if keys are numeric.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target<'a> {
-    pub(super) probe: Probe<'a>,
+pub(super) struct RouteTarget<'a> {
+    pub(super) probe: KeyBound<'a>,
     pub(super) x: u64,
 }
 
-impl Nodes<'_> {
-    /// The children where a place is to be looked for. `None` when the nodes are malformed, which behind a checksum only a
-    /// forger achieves.
-    pub(super) fn search(&self, target: &Target<'_>) -> Option<Window> {
-        // What lies before the first node is looked for where the first node leads to.
+impl StoredNodes<'_> {
+    /// The children that may hold the target. `None` if the nodes are malformed, which with a valid checksum means they
+    /// are forged.
+    pub(super) fn search(&self, target: &RouteTarget<'_>) -> Option<ChildWindow> {
+        // Keys before the first node are routed by the first node.
         let x = if self.kind == NodeKind::CodedStrings { 0 } else { target.x.max(self.start()?) };
-        let (first, last, proof) = match self.kind {
+        let (first, last, is_exact) = match self.kind {
             NodeKind::Step => {
                 let (first, next) = step::search(self.payload, self.count, x)?;
                 (first, next.unwrap_or(self.end_child).checked_sub(1)?, true)
             }
             NodeKind::Line => {
                 let (node, next) = line::search(self.payload, self.count, x)?;
-                // The last node of a unit reaches the first child of the next unit's, as every node does its successor's.
+                // The last node of a page extends to the first child of the next page, as every node extends to its
+                // successor.
                 let last_child = next.unwrap_or(self.end_child).min(self.children.checked_sub(1)?);
                 let window = node.window(x, last_child);
                 (*window.start(), *window.end(), false)
             }
             NodeKind::Coded => self.granules(coded::search(self.payload, self.count, x)?)?,
             NodeKind::CodedStrings => {
-                let Probe { key, behind } = target.probe;
+                let KeyBound { key, behind } = target.probe;
                 let child = match behind {
                     true => coded::search_strings(self.payload, self.count, &[key, &[0]].concat())?,
                     false => coded::search_strings(self.payload, self.count, key)?,
                 };
-                // Behind the last group of a unit lie zeros, which look like further separators equal to the last.
+                // After the last group of a page there are zeros, which look like further separators equal to the last.
                 self.granules(child.min(self.end_child.checked_sub(1)?))?
             }
         };
-        (first <= last).then_some(Window { first, last, proof })
+        (first <= last).then_some(ChildWindow { first, last, is_exact })
     }
 
     fn granules(&self, child: u64) -> Option<(u64, u64, bool)> {
@@ -81,32 +83,32 @@ impl Nodes<'_> {
         Some((first, first.checked_add(self.granule - 1)?, true))
     }
 
-    /// The smallest coordinate of the run.
+    /// The smallest key of the run as a u64.
     pub(super) fn start(&self) -> Option<u64> {
         Some(u64::from_le_bytes(self.payload.get(..8)?.try_into().ok()?))
     }
 }
 
-/// A checked unit.
+/// A checked index page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unit<'a> {
-    pub(super) nodes: Nodes<'a>,
+pub(super) struct IndexPageView<'a> {
+    pub(super) nodes: StoredNodes<'a>,
     pub(super) end_separator: u64,
 }
 
-impl<'a> Unit<'a> {
-    /// Reads a unit whose checksum was found right; `None` when it is malformed all the same.
+impl<'a> IndexPageView<'a> {
+    /// Decodes a page with a verified checksum; `None` if it is malformed anyway.
     pub(super) fn parse(kind: NodeKind, granule: u64, children: u64, bytes: &'a [u8]) -> Option<Self> {
-        let (payload, trailer) = bytes.split_at_checked(bytes.len().checked_sub(UNIT_TRAILER_BYTES)?)?;
+        let (payload, trailer) = bytes.split_at_checked(bytes.len().checked_sub(INDEX_PAGE_TRAILER_BYTES)?)?;
         let word = |at: usize| -> Option<u64> { Some(u64::from_le_bytes(trailer.get(at..at + 8)?.try_into().ok()?)) };
         let count = (word(0)? & 0xFFFF_FFFF) as usize;
         let end_child = word(4)? & ((1 << 40) - 1);
-        let nodes = Nodes { kind, granule, payload, count, end_child, children };
+        let nodes = StoredNodes { kind, granule, payload, count, end_child, children };
         Some(Self { nodes, end_separator: word(12)? })
     }
 
-    /// Whether the place lies before, in or behind what this unit answers for.
-    pub(super) fn side(&self, target: &Target<'_>) -> Option<std::cmp::Ordering> {
+    /// Whether the target lies before, in or after the range of this page.
+    pub(super) fn side(&self, target: &RouteTarget<'_>) -> Option<std::cmp::Ordering> {
         use std::cmp::Ordering::{Equal, Greater, Less};
         if self.nodes.kind == NodeKind::CodedStrings {
             let first = coded::first_string(self.nodes.payload, self.nodes.count)?;
@@ -114,23 +116,23 @@ impl<'a> Unit<'a> {
         }
         Some(match target.x {
             x if x < self.nodes.start()? => Less,
-            // In the last unit the largest coordinate, which is nobody else's, counts as behind it, too.
+            // In the last page the largest u64 counts as after it, too; no other page covers it.
             x if x >= self.end_separator => Greater,
             _ => Equal,
         })
     }
 }
 
-/// The stored form of a unit at `offset`: `payload` filled up to `unit_bytes`.
-pub(super) fn encode_unit(
+/// The stored form of a page at `offset`: `payload` padded to `page_bytes`.
+pub(super) fn encode_index_page(
     (file_id, offset): (u64, u64),
-    unit_bytes: usize,
+    page_bytes: usize,
     mut payload: Vec<u8>,
     count: usize,
     (end_child, end_separator): (u64, u64),
 ) -> Vec<u8> {
-    debug_assert!(payload.len() + UNIT_TRAILER_BYTES <= unit_bytes, "nodes of {} bytes in a unit", payload.len());
-    payload.resize(unit_bytes - UNIT_TRAILER_BYTES, 0);
+    debug_assert!(payload.len() + INDEX_PAGE_TRAILER_BYTES <= page_bytes, "nodes of {} bytes in a page", payload.len());
+    payload.resize(page_bytes - INDEX_PAGE_TRAILER_BYTES, 0);
     payload.extend_from_slice(&(count as u32).to_le_bytes());
     payload.extend_from_slice(&end_child.to_le_bytes()[..5]);
     payload.extend_from_slice(&[0; 3]);

@@ -1,86 +1,87 @@
-//! The quick way to a record: in blocks of columns whose keys have one length, from a note that stands beside the cached block.
+//! The fast path to a record in a columnar block with keys of one length, driven by a note stored with the cached
+//! block.
 //!
-//! Keys are compared eight bytes at a time, from a guessed place outwards: a good guess costs a cache line or two, a bad one as much as
-//! a bisection.
+//! Keys are compared eight bytes at a time, outwards from a predicted position: a good prediction costs one or two
+//! cache lines, a bad one as much as a bisection.
 
-use super::block::{BlockView, Tag};
+use super::block::{BlockView, VersionTag};
 use super::columns::HEAD_BYTES;
-use super::separators::number_at;
-use crate::block::frames::Note;
+use super::separators::key_prefix_at;
+use crate::block::slots::BlockNote;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// In the first word of a note: the block is of this kind. Notes of others are zeros.
-const QUICK: u32 = 1 << 31;
-/// In the last word of a note: records have different tags; values have ends, of two bytes or of four.
-const MANY_TAGS: u32 = 1 << 16;
-const VALUE_ENDS: u32 = 1 << 17;
-const WIDE_ENDS: u32 = 1 << 18;
-/// LevelDB's distance of restart points.
-const RESTART: usize = 16;
+/// Flag in the first word of a note: the block is columnar with keys of one length. Notes of other blocks are zeros.
+const FIXED_KEYS_FLAG: u32 = 1 << 31;
+/// Flags in the last word of a note: records have different kinds; values have ends, of two bytes or of four.
+const MIXED_KINDS_FLAG: u32 = 1 << 16;
+const VALUE_ENDS_FLAG: u32 = 1 << 17;
+const WIDE_ENDS_FLAG: u32 = 1 << 18;
+/// LevelDB's distance between restart points.
+const RESTART_INTERVAL: usize = 16;
 
-/// What to know of a block of columns whose keys have one length.
+/// The layout of a columnar block whose keys have one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Quick {
+pub(super) struct FixedKeyColumns {
     count: usize,
     prefix: usize,
-    /// Length of a key behind the prefix.
+    /// Length of a key without the prefix.
     rest: usize,
-    /// Length of a value; of no meaning where values have ends.
+    /// Length of a value; meaningless if values have ends.
     value: usize,
     keys_at: usize,
-    /// The one tag, bytes of a suffix, and flags.
+    /// The common kind, size of a sequence number, and flags.
     more: u32,
 }
 
-/// How a record is looked for in a block.
+/// The search method within a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Within {
-    /// From the place that lies this far in the block, from 0 to 1, outwards.
+pub(super) enum SearchStart {
+    /// Outwards from the position at this fraction of the block, from 0 to 1.
     Share(f32),
-    /// Between two records, both included, and outside only if it is not there.
+    /// Between two records, both included, and outside only if the record is not there.
     Between(usize, usize),
-    /// By restart points and then one record after the other.
+    /// By restart points and then record by record.
     Restarts,
 }
 
-/// What a block says of a version of a key that it has.
+/// The result of a search for a version of a present key in one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
-    Found(usize, Tag),
+pub(super) enum VersionHit {
+    Found(usize, VersionTag),
     Absent,
 }
 
-/// What there is at a key's place: the number of the record, and whether it has that key.
+/// The first record not less than a key: its index, and whether it has that key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hit {
+pub(super) struct KeyHit {
     pub(super) index: usize,
     pub(super) is_key: bool,
 }
 
 /// The note of a block.
-pub(super) fn note_of(view: &BlockView<'_>) -> Note {
+pub(super) fn note_of(view: &BlockView<'_>) -> BlockNote {
     let note = || {
         let columns = view.columns().filter(|columns| columns.count > 0)?;
         let flag = |on: bool, flag: u32| if on { flag } else { 0 };
         let more = u32::from(columns.kind.unwrap_or(0))
-            | (columns.suffix_bytes as u32) << 8
-            | flag(columns.kind.is_none(), MANY_TAGS)
-            | flag(columns.value.is_none(), VALUE_ENDS)
-            | flag(columns.end_bytes > 2, WIDE_ENDS);
+            | (columns.sequence_bytes as u32) << 8
+            | flag(columns.kind.is_none(), MIXED_KINDS_FLAG)
+            | flag(columns.value.is_none(), VALUE_ENDS_FLAG)
+            | flag(columns.end_bytes > 2, WIDE_ENDS_FLAG);
         let shape = u32::from(u16::try_from(columns.prefix).ok()?) << 16 | u32::from(u16::try_from(columns.key?).ok()?);
-        let count = u32::try_from(columns.count).ok().filter(|&count| count < QUICK)?;
+        let count = u32::try_from(columns.count).ok().filter(|&count| count < FIXED_KEYS_FLAG)?;
         let value = u32::try_from(columns.value.unwrap_or(0)).ok()?;
-        Some([QUICK | count, shape, value, u32::try_from(columns.keys_at).ok()?, more])
+        Some([FIXED_KEYS_FLAG | count, shape, value, u32::try_from(columns.keys_at).ok()?, more])
     };
     note().unwrap_or_default()
 }
 
-impl Quick {
-    pub(super) fn of(note: &Note) -> Option<Self> {
+impl FixedKeyColumns {
+    pub(super) fn of(note: &BlockNote) -> Option<Self> {
         let [head, shape, value, keys_at, more] = *note;
-        (head & QUICK != 0).then_some(Self {
-            count: (head & !QUICK) as usize,
+        (head & FIXED_KEYS_FLAG != 0).then_some(Self {
+            count: (head & !FIXED_KEYS_FLAG) as usize,
             prefix: (shape >> 16) as usize,
             rest: (shape & 0xFFFF) as usize,
             value: value as usize,
@@ -89,32 +90,32 @@ impl Quick {
         })
     }
 
-    /// Tag and suffix of a record.
+    /// Kind and sequence number of a record.
     #[inline]
-    pub(super) fn tag(&self, raw: &[u8], index: usize) -> Option<Tag> {
-        let suffix_bytes = (self.more >> 8 & 0xFF) as usize;
-        let kinds_at = self.keys_at - if self.more & MANY_TAGS != 0 { self.count } else { 0 };
-        let kind = if self.more & MANY_TAGS != 0 { *raw.get(kinds_at + index)? } else { self.more as u8 };
+    pub(super) fn tag(&self, raw: &[u8], index: usize) -> Option<VersionTag> {
+        let sequence_bytes = (self.more >> 8 & 0xFF) as usize;
+        let kinds_at = self.keys_at - if self.more & MIXED_KINDS_FLAG != 0 { self.count } else { 0 };
+        let kind = if self.more & MIXED_KINDS_FLAG != 0 { *raw.get(kinds_at + index)? } else { self.more as u8 };
         let least = u64::from_le_bytes(*raw.get(16..)?.first_chunk()?);
-        if suffix_bytes == 0 {
-            return Some(Tag { kind, suffix: least });
+        if sequence_bytes == 0 {
+            return Some(VersionTag { kind, sequence: least });
         }
-        let at = kinds_at - (self.count - index) * suffix_bytes;
+        let at = kinds_at - (self.count - index) * sequence_bytes;
         let mut beyond = [0; 8];
-        beyond.get_mut(..suffix_bytes)?.copy_from_slice(raw.get(at..at + suffix_bytes)?);
-        Some(Tag { kind, suffix: least.checked_add(u64::from_le_bytes(beyond))? })
+        beyond.get_mut(..sequence_bytes)?.copy_from_slice(raw.get(at..at + sequence_bytes)?);
+        Some(VersionTag { kind, sequence: least.checked_add(u64::from_le_bytes(beyond))? })
     }
 
-    /// Where a value lies in the block.
+    /// The range of a value in the block.
     #[inline]
     pub(super) fn value(&self, raw: &[u8], index: usize) -> Option<Range<usize>> {
         let values_at = self.keys_at + self.count * self.rest;
-        if self.more & VALUE_ENDS == 0 {
+        if self.more & VALUE_ENDS_FLAG == 0 {
             let at = values_at + index * self.value;
             return Some(at..at + self.value);
         }
         let ends_at = HEAD_BYTES + self.prefix;
-        let end = |index: usize| match self.more & WIDE_ENDS {
+        let end = |index: usize| match self.more & WIDE_ENDS_FLAG {
             0 => raw.get(ends_at + 2 * index..)?.first_chunk().map(|end| usize::from(u16::from_le_bytes(*end))),
             _ => raw.get(ends_at + 4 * index..)?.first_chunk().map(|end| u32::from_le_bytes(*end) as usize),
         };
@@ -122,13 +123,13 @@ impl Quick {
         Some(values_at + begin..values_at + end(index)?)
     }
 
-    /// The first record at or behind `index`, which has `key`, that has it too and a suffix of at most `suffix`; `None` where there is none
-    /// in this block, but may be one in the next.
-    pub(super) fn version(&self, raw: &[u8], key: &[u8], mut index: usize, suffix: u64) -> Option<Version> {
+    /// The first record at or after `index`, a record of `key`, that has the same key and a sequence number of at most
+    /// `sequence`; `None` if this block has none but the next may.
+    pub(super) fn version(&self, raw: &[u8], key: &[u8], mut index: usize, sequence: u64) -> Option<VersionHit> {
         loop {
             let tag = self.tag(raw, index)?;
-            if tag.suffix <= suffix {
-                return Some(Version::Found(index, tag));
+            if tag.sequence <= sequence {
+                return Some(VersionHit::Found(index, tag));
             }
             index += 1;
             if index == self.count {
@@ -136,51 +137,51 @@ impl Quick {
             }
             let at = self.keys_at + index * self.rest;
             if raw.get(at..at + self.rest)? != key.get(self.prefix..)? {
-                return Some(Version::Absent);
+                return Some(VersionHit::Absent);
             }
         }
     }
 
-    /// The first record whose key is not less than `key`; `None` where the block is not what the note says.
+    /// The first record whose key is not less than `key`; `None` if the block is not what the note says.
     #[inline]
-    pub(super) fn search(&self, raw: &[u8], key: &[u8], within: Within) -> Option<Hit> {
+    pub(super) fn search(&self, raw: &[u8], key: &[u8], within: SearchStart) -> Option<KeyHit> {
         let prefix = raw.get(HEAD_BYTES..HEAD_BYTES + self.prefix)?;
         match key.get(..self.prefix).unwrap_or(key).cmp(prefix) {
-            Ordering::Less => return Some(Hit { index: 0, is_key: false }),
-            Ordering::Greater => return Some(Hit { index: self.count, is_key: false }),
+            Ordering::Less => return Some(KeyHit { index: 0, is_key: false }),
+            Ordering::Greater => return Some(KeyHit { index: self.count, is_key: false }),
             Ordering::Equal => {}
         }
-        let keys = Keys {
+        let keys = FixedKeys {
             bytes: raw.get(self.keys_at..self.keys_at + self.count * self.rest)?,
             length: self.rest,
             rest: key.get(self.prefix..)?,
-            number: number_at(key, self.prefix),
+            number: key_prefix_at(key, self.prefix),
         };
         let index = match within {
-            Within::Share(share) => keys.outwards((share * self.count as f32) as usize, 0, self.count)?,
-            Within::Between(first, last) => keys.between(first, last, self.count)?,
-            Within::Restarts => keys.by_restarts(self.count)?,
+            SearchStart::Share(share) => keys.outwards((share * self.count as f32) as usize, 0, self.count)?,
+            SearchStart::Between(first, last) => keys.between(first, last, self.count)?,
+            SearchStart::Restarts => keys.by_restarts(self.count)?,
         };
         let is_key = index < self.count && keys.compare(index)? == Ordering::Equal;
-        Some(Hit { index, is_key })
+        Some(KeyHit { index, is_key })
     }
 }
 
-/// Keys side by side, without their prefix, and the key that is looked for.
-struct Keys<'a> {
+/// A column of keys without their prefix, and the key that is searched for.
+struct FixedKeys<'a> {
     bytes: &'a [u8],
     length: usize,
     rest: &'a [u8],
     number: u64,
 }
 
-impl Keys<'_> {
-    /// How a record's key compares with the key that is looked for.
+impl FixedKeys<'_> {
+    /// Compares a record's key with the key that is searched for.
     #[inline]
     fn compare(&self, index: usize) -> Option<Ordering> {
         let at = index * self.length;
         let stored = self.bytes.get(at..at + self.length)?;
-        let numbers = number_at(stored, 0).cmp(&self.number);
+        let numbers = key_prefix_at(stored, 0).cmp(&self.number);
         Some(if numbers == Ordering::Equal { stored.cmp(self.rest) } else { numbers })
     }
 
@@ -197,7 +198,7 @@ impl Keys<'_> {
         Some(low)
     }
 
-    /// The first record of `low..high` that is not less, or `high`, which is looked for in steps that grow from `guess` on.
+    /// The first record of `low..high` that is not less, or `high`; an exponential search outwards from `guess`.
     #[inline]
     fn outwards(&self, guess: usize, low: usize, high: usize) -> Option<usize> {
         let Some(top) = high.checked_sub(1).filter(|&top| top >= low) else { return Some(low) };
@@ -230,7 +231,7 @@ impl Keys<'_> {
         }
     }
 
-    /// Between two records first; what the window does not decide is looked for outside.
+    /// Searches between two records first, and outside if the result lies at the end of that window.
     fn between(&self, first: usize, last: usize, count: usize) -> Option<usize> {
         let (low, high) = (first.min(count), last.saturating_add(1).min(count));
         if low >= high {
@@ -238,7 +239,7 @@ impl Keys<'_> {
         }
         let middle = low + (high - low) / 2;
         let found = self.outwards(middle, low, high)?;
-        // An end of the window proves nothing of what lies beyond.
+        // A result at the end of the window does not exclude records beyond it.
         if found == low && low > 0 {
             return self.outwards(low - 1, 0, low);
         }
@@ -250,12 +251,12 @@ impl Keys<'_> {
 
     fn by_restarts(&self, count: usize) -> Option<usize> {
         // The last restart point whose key is less.
-        let (mut low, mut high) = (0, count.div_ceil(RESTART) - 1);
+        let (mut low, mut high) = (0, count.div_ceil(RESTART_INTERVAL) - 1);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
-            if self.is_less(middle * RESTART)? { low = middle } else { high = middle - 1 }
+            if self.is_less(middle * RESTART_INTERVAL)? { low = middle } else { high = middle - 1 }
         }
-        (low * RESTART..count)
+        (low * RESTART_INTERVAL..count)
             .try_fold(None, |found, index| match found {
                 Some(_) => Some(found),
                 None => Some((!self.is_less(index)?).then_some(index)),
@@ -273,11 +274,14 @@ mod tests {
         #[test]
         fn every_way_finds_the_same_place(
             mut stored in proptest::collection::vec(proptest::collection::vec(0_u8..4, 10), 1..90),
-            rest in proptest::collection::vec(0_u8..4, 0..12), share in 0.0_f32..=1.0, first in 0_usize..100, last in 0_usize..100,
+            rest in proptest::collection::vec(0_u8..4, 0..12),
+            share in 0.0_f32..=1.0,
+            first in 0_usize..100,
+            last in 0_usize..100,
         ) {
             stored.sort();
             let bytes = stored.concat();
-            let keys = Keys { bytes: &bytes, length: 10, rest: &rest, number: number_at(&rest, 0) };
+            let keys = FixedKeys { bytes: &bytes, length: 10, rest: &rest, number: key_prefix_at(&rest, 0) };
             let expected = stored.partition_point(|key| key < &rest);
             let count = stored.len();
             prop_assert_eq!(keys.outwards((share * count as f32) as usize, 0, count), Some(expected));

@@ -1,7 +1,7 @@
-//! Goal: an index beside data that stay where they are answers as a table of its own would, leaves the data untouched, and sees
-//! when they are not what was indexed.
-//! Method: files of records and tables of every layout, indexed in place, against the reference of the test kit; files that
-//! are no such records; data changed afterwards; faults and crashes at every call.
+//! Tests of external indexes. Goal: an external index answers like a table that holds the data itself, leaves the data
+//! untouched, and notices data that has changed. Method: record files and tables of every layout, indexed in place and
+//! compared with the reference of the test kit; files of other content; data changed afterwards; faults and crashes at
+//! every call.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,8 +9,8 @@ mod table_support;
 
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
-use ogive::table::beside::{RecordFile, compare_records, index_records, index_table};
-use ogive::table::{KeyType, OpenOptions, Receipt, Table, TableReport, TableWriter, WriteOptions};
+use ogive::table::external::{RecordFile, compare_records, index_records, index_table};
+use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
 use ogive::{Error, Result};
 use ogive_testkit::{
     CrashOptions, Fault, Operation, Random, Record, SimulatedDisk, enumerate_crashes, enumerate_faults, key_sets,
@@ -142,10 +142,10 @@ fn a_look_up_reads_one_aligned_block_of_the_file() {
     assert_eq!(report.blocks, (8 + 8 * 100_000_u64).div_ceil(4096));
     assert!(report.index_bytes < 2 * report.blocks, "{} bytes for {} blocks", report.index_bytes, report.blocks);
     for key in [0, 37 * 600, 37 * 99_999, 38, u64::MAX] {
-        let mut receipt = Receipt::new();
+        let mut trace = ReadTrace::new();
         let table = open(storage.clone(), "index").unwrap();
-        table.traced(&mut receipt).contains_key(&u64::to_be_bytes(key)).unwrap();
-        let [read] = receipt.reads[..] else { panic!("{key}: {:?}", receipt.reads) };
+        table.traced(&mut trace).contains_key(&u64::to_be_bytes(key)).unwrap();
+        let [read] = trace.reads[..] else { panic!("{key}: {:?}", trace.reads) };
         assert!(read.offset / 4096 == (read.offset + read.bytes - 1) / 4096, "{read:?} straddles two blocks");
     }
 }
@@ -321,15 +321,15 @@ fn a_second_index_for_strings_long_values_and_packed_blocks_answers_as_the_table
 #[test]
 fn a_second_index_for_tagged_records_finds_their_versions() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { tagged: true, block_bytes: Some(512), ..WriteOptions::default() };
+    let options = WriteOptions { versioned: true, block_bytes: Some(512), ..WriteOptions::default() };
     let mut writer = TableWriter::create(storage.clone(), "table", options).unwrap();
     for key in [b"a", b"b"] {
-        (0..300_u64).rev().for_each(|suffix| writer.append_tagged(key, 1, suffix, &suffix.to_le_bytes()).unwrap());
+        (0..300_u64).rev().for_each(|suffix| writer.append_version(key, 1, suffix, &suffix.to_le_bytes()).unwrap());
     }
     writer.finish().unwrap();
     index_table(storage.clone(), "table", "index", WriteOptions::default()).unwrap();
     let index = open(storage, "index").unwrap();
-    assert_eq!(index.get_tagged(b"b", 77).unwrap(), Some((1, 77, 77_u64.to_le_bytes().to_vec())));
+    assert_eq!(index.get_version(b"b", 77).unwrap(), Some((1, 77, 77_u64.to_le_bytes().to_vec())));
     assert_eq!(index.get_all(b"a").unwrap().len(), 300);
 }
 

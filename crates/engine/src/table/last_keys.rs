@@ -1,10 +1,10 @@
-//! LevelDB's way to a block, as a baseline: the full last keys of all blocks in one array, bisected.
+//! A baseline index as in LevelDB: the full last key of each block in one array, searched by bisection.
 
-use super::reader::Inner;
+use super::reader::TableInner;
 use crate::error::Result;
 
-/// Read at a time when the array is made.
-const BLOCKS_AT_A_TIME: u64 = 64;
+/// Blocks read at a time while the array is built.
+const READ_BLOCKS_MAX: u64 = 64;
 
 /// The last key of each block.
 #[derive(Debug, Default)]
@@ -14,12 +14,12 @@ pub(super) struct LastKeys {
 }
 
 impl LastKeys {
-    /// Reads them from the blocks; `None` where they are too many bytes to number.
-    pub(super) fn read(inner: &Inner) -> Result<Option<Self>> {
+    /// Reads the last keys from the blocks; `None` if their total length exceeds the offset type.
+    pub(super) fn read(inner: &TableInner) -> Result<Option<Self>> {
         let (mut keys, mut key) = (Self::default(), Vec::new());
         let mut next = 0;
         while next < inner.meta.blocks {
-            for (block, bytes) in inner.read_past_cache(next, BLOCKS_AT_A_TIME)? {
+            for (block, bytes) in inner.read_past_cache(next, READ_BLOCKS_MAX)? {
                 let view = inner.view(block, &bytes)?;
                 let last = view.count().checked_sub(1).and_then(|last| view.key(last));
                 last.ok_or_else(|| inner.malformed(block))?.copy_to(&mut key);
@@ -41,7 +41,7 @@ impl LastKeys {
         self.bytes.get(begin as usize..*self.ends.get(block)? as usize)
     }
 
-    /// The first block whose last key is not less than `key`; `None` where there is none.
+    /// The first block whose last key is not less than `key`; `None` if there is none.
     pub(super) fn find(&self, key: &[u8]) -> Option<u64> {
         let (mut low, mut high) = (0, self.ends.len());
         while low < high {

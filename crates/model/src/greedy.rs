@@ -1,39 +1,39 @@
-//! Greedy segmentation: each node as long as some line allows.
+//! Greedy segmentation: each node covers as many children as some line allows.
 
 use crate::corridor::{Corner, Corridor};
-use crate::line::{LineNode, MAX_WINDOW, Span, fit, offset_range, offset_step};
+use crate::line::{LineNode, Span, WINDOW_CHILDREN_MAX, fit, offset_range, offset_step};
 use crate::{Fence, FenceRun};
 
-/// Heights are counted in parts of a child, so that "strictly below the next child" is one part less.
-const PARTS: i64 = 1 << 20;
+/// Heights are counted in fractions of a child, so that "strictly below the next child" is one fraction less.
+const CHILD_PARTS: i64 = 1 << 20;
 
-/// What a line must respect at each fence.
+/// The constraint on a line at each fence.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rule {
-    /// Both sides of each gap lie within a window of so many children.
+pub(crate) enum LineConstraint {
+    /// Both sides of each gap lie within a window of this many children.
     Window(u64),
-    /// At the first coordinate of each child the line is at most so many children away from it.
+    /// At the first key of each child the line is at most this many children away from it.
     Error(u64),
 }
 
-impl Rule {
-    /// The window that the rule leads to, or nearly so.
+impl LineConstraint {
+    /// The approximate window that results from the constraint.
     fn window_hint(self) -> u64 {
         match self {
-            Rule::Window(window) => window,
-            Rule::Error(error) => error.saturating_mul(2).saturating_add(2).min(MAX_WINDOW),
+            LineConstraint::Window(window) => window,
+            LineConstraint::Error(error) => error.saturating_mul(2).saturating_add(2).min(WINDOW_CHILDREN_MAX),
         }
     }
 
     fn max_window(self) -> u64 {
         match self {
-            Rule::Window(window) => window,
-            Rule::Error(_) => MAX_WINDOW,
+            LineConstraint::Window(window) => window,
+            LineConstraint::Error(_) => WINDOW_CHILDREN_MAX,
         }
     }
 }
 
-/// Where a node begins within its run.
+/// The start of a node within its run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     /// The node's first child, counted from the run's first.
@@ -46,21 +46,21 @@ impl Part {
         (run.children() > 0).then_some(Part { from: 0, start: run.line_start() })
     }
 
-    /// What a node answers for that owns the children up to, and without, `end`.
+    /// The span of a node that owns the children up to `end`, exclusive.
     pub(crate) fn span<'a>(&self, run: &FenceRun<'a>, end: usize) -> Span<'a> {
         let fences = run.fences.get(self.from..end.min(run.fences.len())).unwrap_or(&[]);
         let next_start = if end > run.fences.len() { None } else { fences.last().and_then(|fence| fence.start()) };
         Span { start: self.start, fences, next_start }
     }
 
-    /// The part behind a node that owns the children up to `end`.
+    /// The part after a node that owns the children up to `end`.
     pub(crate) fn after(&self, run: &FenceRun<'_>, end: usize) -> Option<Self> {
         let more = (end as u64) < run.children();
         let start = run.fences.get(end.checked_sub(1)?)?.start()?;
         more.then_some(Part { from: end, start })
     }
 
-    /// Distance from the part's start to the child behind border `end`, if a node may begin there.
+    /// Distance from the part's start to the child after border `end`, if a node may begin there.
     pub(crate) fn distance_after(&self, run: &FenceRun<'_>, end: usize) -> Option<f64> {
         let start = run.fences.get(end.checked_sub(1)?)?.start()?;
         Some(start.saturating_sub(self.start) as f64)
@@ -76,7 +76,7 @@ impl Part {
         shorter.unwrap_or_else(|| run.border_from(self.from + 1))
     }
 
-    /// A flat line over the children up to the first border: one fence, or a run of equal keys, which is at home in its
+    /// A flat line over the children up to the first border: one fence, or a run of equal keys, which belong to its
     /// first child.
     pub(crate) fn shortest(&self, run: &FenceRun<'_>) -> (LineNode, usize) {
         let end = run.border_from(self.from + 1);
@@ -87,13 +87,13 @@ impl Part {
     }
 }
 
-/// Cuts a run greedily into nodes that each respect the rule.
-pub(crate) fn stretch(run: &FenceRun<'_>, rule: Rule) -> Vec<LineNode> {
+/// Splits a run greedily into nodes that each satisfy the constraint.
+pub(crate) fn greedy_nodes(run: &FenceRun<'_>, rule: LineConstraint) -> Vec<LineNode> {
     let mut nodes = Vec::new();
     let mut builder = Stretch { run, rule, corridor: Corridor::default(), pending: None };
     let mut next = Part::first(run);
-    // A corridor may be so thin that no stored line stays within it for long. Asking for a line each time that the node
-    // has doubled keeps the work that is thrown away in proportion to what is kept.
+    // A corridor may be so thin that no stored line stays within it for long. Fitting a line each time the node has
+    // doubled keeps wasted work proportional to useful work.
     let mut patience = 64;
     while let Some(part) = next {
         let (node, end) = builder.longest(part, patience);
@@ -104,9 +104,9 @@ pub(crate) fn stretch(run: &FenceRun<'_>, rule: Rule) -> Vec<LineNode> {
     nodes
 }
 
-/// Corners that bind if the node goes on, with the start of the node that would begin there.
+/// Corners that bind if the node continues, with the start of the node that would begin there.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+struct PendingCorners {
     start: Option<u64>,
     ceiling: Option<Corner>,
     floor: Option<Corner>,
@@ -114,10 +114,10 @@ struct Pending {
 
 struct Stretch<'a> {
     run: &'a FenceRun<'a>,
-    rule: Rule,
+    rule: LineConstraint,
     corridor: Corridor,
-    /// What the last fence asks for only if the node goes on beyond it.
-    pending: Option<Pending>,
+    /// Constraints of the last fence that apply only if the node continues past it.
+    pending: Option<PendingCorners>,
 }
 
 impl Stretch<'_> {
@@ -155,27 +155,27 @@ impl Stretch<'_> {
         self.corridor.clear();
         self.pending = None;
         match self.rule {
-            Rule::Window(window) => {
+            LineConstraint::Window(window) => {
                 // Other offsets cannot be stored.
-                self.corridor.push_floor(Corner { x: 0, y: (1 - offset_range(window) as i64) * PARTS });
-                self.corridor.push_ceiling(Corner { x: 0, y: PARTS - 1 });
+                self.corridor.push_floor(Corner { x: 0, y: (1 - offset_range(window) as i64) * CHILD_PARTS });
+                self.corridor.push_ceiling(Corner { x: 0, y: CHILD_PARTS - 1 });
             }
-            Rule::Error(error) => {
+            LineConstraint::Error(error) => {
                 self.push_point(Corner { x: 0, y: 0 }, error);
             }
         }
     }
 
-    /// Adds what child `k` of the run asks for if the node is to own it; `false` if no line is left.
+    /// Adds the constraints of child `k` of the run for a node that owns it; `false` if no line is left.
     fn take(&mut self, part: Part, k: usize) -> bool {
         let Some(fence) = self.run.fences.get(k) else { return self.take_pending() };
-        let height = (k - part.from) as i64 * PARTS;
+        let height = (k - part.from) as i64 * CHILD_PARTS;
         let start = fence.start();
         if let Some(pending) = &mut self.pending
             && pending.start == start
         {
-            // A run of equal keys: it is at home in its first child, and the next key lies behind its last.
-            pending.floor = pending.floor.map(|corner| Corner { y: corner.y + PARTS, ..corner });
+            // A run of equal keys belongs to its first child, and the next key lies after its last.
+            pending.floor = pending.floor.map(|corner| Corner { y: corner.y + CHILD_PARTS, ..corner });
             let ceiling = pending.ceiling.take();
             return self.push_ceiling(ceiling);
         }
@@ -183,10 +183,10 @@ impl Stretch<'_> {
             return false;
         }
         match self.rule {
-            Rule::Window(window) => self.take_window(part, fence, height, window as i64),
-            Rule::Error(_) => {
-                let point = start.map(|at| Corner { x: at.saturating_sub(part.start), y: height + PARTS });
-                self.pending = Some(Pending { start, ceiling: None, floor: point });
+            LineConstraint::Window(window) => self.take_window(part, fence, height, window as i64),
+            LineConstraint::Error(_) => {
+                let point = start.map(|at| Corner { x: at.saturating_sub(part.start), y: height + CHILD_PARTS });
+                self.pending = Some(PendingCorners { start, ceiling: None, floor: point });
                 true
             }
         }
@@ -195,12 +195,12 @@ impl Stretch<'_> {
     fn take_window(&mut self, part: Part, fence: &Fence, height: i64, window: i64) -> bool {
         let start = fence.start();
         let right = fence.first_right();
-        let ceiling = Corner { x: fence.last_left().saturating_sub(part.start), y: height + PARTS - 1 };
-        let floor = Corner { x: right.saturating_sub(part.start), y: height + (2 - window) * PARTS };
+        let ceiling = Corner { x: fence.last_left().saturating_sub(part.start), y: height + CHILD_PARTS - 1 };
+        let floor = Corner { x: right.saturating_sub(part.start), y: height + (2 - window) * CHILD_PARTS };
         let ends_at_gap = start.is_some_and(|start| right < start);
-        // Without a start nothing lies behind the fence that a node could go on to.
+        // Without a start, there is nothing after the fence to which a node could extend.
         let pending_floor = (start == Some(right)).then_some(floor);
-        self.pending = Some(Pending { start, ceiling: Some(ceiling), floor: pending_floor });
+        self.pending = Some(PendingCorners { start, ceiling: Some(ceiling), floor: pending_floor });
         !ends_at_gap || self.corridor.push_floor(floor)
     }
 
@@ -211,7 +211,7 @@ impl Stretch<'_> {
     fn take_pending(&mut self) -> bool {
         let Some(pending) = self.pending.take() else { return true };
         match (pending.floor, self.rule) {
-            (Some(point), Rule::Error(error)) => self.push_point(point, error),
+            (Some(point), LineConstraint::Error(error)) => self.push_point(point, error),
             (floor, _) => {
                 self.push_ceiling(pending.ceiling) && floor.is_none_or(|corner| self.corridor.push_floor(corner))
             }
@@ -219,7 +219,7 @@ impl Stretch<'_> {
     }
 
     fn push_point(&mut self, at: Corner, error: u64) -> bool {
-        let slack = error.min(MAX_WINDOW) as i64 * PARTS;
+        let slack = error.min(WINDOW_CHILDREN_MAX) as i64 * CHILD_PARTS;
         self.corridor.push_floor(Corner { y: at.y - slack, ..at })
             && self.corridor.push_ceiling(Corner { y: at.y + slack, ..at })
     }
@@ -253,7 +253,7 @@ impl Stretch<'_> {
 
     /// Lines with stored parameters in and near the middle of the corridor, best first.
     fn lines(&self) -> impl Iterator<Item = (f32, f64)> {
-        let parts = PARTS as f64;
+        let parts = CHILD_PARTS as f64;
         let middle = self.corridor.middle_slope();
         let (least, greatest) = self.corridor.offsets(middle);
         let step = offset_step(self.rule.window_hint());

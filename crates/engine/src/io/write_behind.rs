@@ -1,12 +1,12 @@
-//! Writing behind: a worker appends to a file what others have filled, and makes it durable bit by bit.
+//! Write-behind: a worker thread appends filled buffers to a file and syncs it at intervals.
 //!
 //! ```text
 //! caller: fill A | fill B | fill C | ...
 //! worker:        | write A | write B, sync | write C | ...
 //! ```
 //!
-//! A file that is synced only at its end leaves all of its pages to one flush. Synced every few MiB, the device writes while the
-//! caller still computes, and the last sync finds little to do.
+//! A file that is synced only at its end leaves all its pages to a single flush. With a sync every few MiB, the device
+//! writes while the caller computes, and the last sync is short.
 
 use super::clock::Timer;
 use super::storage::WritableFile;
@@ -18,23 +18,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{SendError, channel};
 
-/// How much is written behind, and how often it is made durable.
+/// Buffer and sync sizes of a write-behind worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BehindOptions {
     /// Capacity of a buffer in bytes.
     pub(crate) buffer_bytes: usize,
-    /// Most buffers that there are: those that wait, the one that is written, and the one that the caller fills.
+    /// Limit for the number of buffers: those waiting, the one being written, and the caller's.
     pub(crate) buffers: usize,
-    /// Bytes from one sync to the next; 0 for none before the end.
+    /// Bytes between syncs; 0 for none before the end.
     pub(crate) sync_every_bytes: u64,
 }
 
-/// A file that a worker of its own appends to.
+/// A file with a worker thread that appends to it.
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
     shared: Arc<Shared>,
     options: BehindOptions,
-    /// Buffers that were made, the caller's included.
+    /// Number of buffers allocated, including the caller's.
     made: usize,
     waited_us: f64,
     path: PathBuf,
@@ -51,9 +51,9 @@ struct Shared {
 struct State {
     full: VecDeque<Vec<u8>>,
     free: Vec<Vec<u8>>,
-    /// Nothing more comes: the worker writes what waits, and ends.
+    /// No more buffers will come: the worker writes those waiting and ends.
     closed: bool,
-    /// What waits is not to be written any more.
+    /// Waiting buffers are not to be written.
     abandoned: bool,
     failed: Option<Error>,
     /// The file, once the worker has ended.
@@ -61,7 +61,7 @@ struct State {
 }
 
 impl WriteBehind {
-    /// Starts the worker. The caller has one buffer already. Where the system gives no further thread the file comes back.
+    /// Starts the worker. The caller already has one buffer. Returns the file if the system cannot start a thread.
     pub(crate) fn start(file: Box<dyn WritableFile>, options: BehindOptions) -> Result<Self, Box<dyn WritableFile>> {
         let path = file.path().to_owned();
         let (giver, taker) = channel();
@@ -79,10 +79,10 @@ impl WriteBehind {
         Ok(Self { shared, options, made: 1, waited_us: 0.0, path, worker: Some(worker) })
     }
 
-    /// Takes a buffer to be appended, and gives an empty one back.
+    /// Queues a full buffer for appending, and returns an empty one.
     ///
     /// # Errors
-    /// What an earlier append or sync failed with; [`Error::Poisoned`] after that.
+    /// The error of an earlier append or sync, once; [`Error::Poisoned`] after that.
     pub(crate) fn append(&mut self, full: Vec<u8>) -> Result<Vec<u8>> {
         let mut state = self.shared.state.lock();
         if let Some(error) = state.failed.take() {
@@ -108,15 +108,15 @@ impl WriteBehind {
         }
     }
 
-    /// How long the caller has waited for buffers, in microseconds.
+    /// Time that the caller spent waiting for buffers, in microseconds.
     pub(crate) fn waited_us(&self) -> f64 {
         self.waited_us
     }
 
-    /// Waits until all is appended, and gives the file back; the last bytes are not synced yet.
+    /// Waits until all buffers are appended, and returns the file; the last bytes are not synced yet.
     ///
     /// # Errors
-    /// What an append or sync failed with.
+    /// The error of an append or sync.
     pub(crate) fn finish(mut self) -> Result<Box<dyn WritableFile>> {
         self.close(false);
         let mut state = self.shared.state.lock();
@@ -127,7 +127,7 @@ impl WriteBehind {
         }
     }
 
-    /// Tells the worker that nothing more comes, and waits for its end.
+    /// Stops the worker and waits for its end.
     fn close(&mut self, abandoned: bool) {
         let mut state = self.shared.state.lock();
         state.closed = true;
@@ -151,7 +151,7 @@ fn work(shared: &Shared, mut file: Box<dyn WritableFile>, sync_every_bytes: u64)
     let mut state = shared.state.lock();
     loop {
         if state.failed.is_some() || state.abandoned {
-            // What the caller gives until it hears of it goes nowhere.
+            // Buffers that arrive before the caller learns of the error are discarded.
             let waiting: Vec<_> = state.full.drain(..).collect();
             state.free.extend(waiting.into_iter().map(emptied));
             shared.changed.notify_all();
@@ -194,7 +194,7 @@ mod tests {
     use std::path::Path;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// A file in memory that takes so many bytes and then no more.
+    /// A file in memory that accepts a limited number of bytes.
     #[derive(Debug)]
     struct Small {
         bytes: Vec<u8>,

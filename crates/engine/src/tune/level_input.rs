@@ -1,38 +1,38 @@
-//! The row of children that a layer is built over.
+//! The level input: the children that an index layer is built over.
 
 use ogive_model::Fence;
 
-/// A row of neighbouring children: blocks of data, or units of an index layer.
+/// The input of an index layer: neighbouring children, which are data blocks or pages of the layer below.
 ///
 /// ```text
 ///   child 0 | fences[0] | child 1 | fences[1] | ... | child n-1
 /// ```
 ///
-/// Children count for n in coordinates: a row of n children has n - 1 fences, and at least one child.
+/// Complexities count n children: n children have n - 1 fences, and there is at least one child.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// Smallest coordinate of the first child.
+pub struct LevelInput {
+    /// Smallest key of the first child, as a u64.
     pub first: u64,
     /// Borders between neighbours, in order.
     pub fences: Vec<Fence>,
-    /// Stored bytes of one child, which are also the bytes read to see it.
+    /// Stored size of a child, which is also the size of its read.
     pub child_bytes: u64,
-    /// How often look-ups end in each child, in any unit; `None` where each child is as likely as the next.
+    /// Relative frequency of lookups for each child; `None` if all are equal.
     pub weights: Option<Vec<f64>>,
 }
 
-impl Row {
+impl LevelInput {
     /// Number of children; never 0.
     pub fn children(&self) -> u64 {
         self.fences.len() as u64 + 1
     }
 
-    /// Stored bytes of all children.
+    /// Stored size of all children.
     pub fn size_bytes(&self) -> u64 {
         self.children().saturating_mul(self.child_bytes)
     }
 
-    /// Weighs the children by a sample of the keys that will be looked up; an empty sample leaves them equal.
+    /// Weights the children by a sample of looked-up keys; an empty sample leaves them equal.
     pub fn weigh_by(&mut self, keys: &[u64]) {
         if keys.is_empty() {
             self.weights = None;
@@ -45,35 +45,35 @@ impl Row {
         self.weights = Some(weights);
     }
 
-    /// The child where coordinate `x` is at home: where its run of equal coordinates begins.
+    /// The child that key `x` belongs to: where its run of equal keys begins.
     pub fn child_of(&self, x: u64) -> usize {
         self.fences.partition_point(|fence| fence.low < x && fence.high <= x)
     }
 
-    /// The weights as shares of 1, summed from the left: look-ups that end before child i, for i in 0..=n.
-    pub(super) fn shares(&self) -> Shares {
+    /// The weights as shares of 1, summed from the left: share of lookups that end before child i, for i in 0..=n.
+    pub(super) fn shares(&self) -> LookupShares {
         let Some(weights) = self.weights.as_deref().filter(|weights| weights.len() == self.fences.len() + 1) else {
-            return Shares::Equal(1.0 / self.children() as f64);
+            return LookupShares::Equal(1.0 / self.children() as f64);
         };
         let mut sum = 0.0;
         let mut before = Vec::with_capacity(weights.len() + 1);
         before.push(0.0);
         for weight in weights {
-            // A negative, NaN or infinite weight says nothing about look-ups.
+            // A negative, NaN or infinite weight is ignored.
             sum += if weight.is_finite() { weight.max(0.0) } else { 0.0 };
             before.push(sum);
         }
         if sum > 0.0 && sum.is_finite() {
             before.iter_mut().for_each(|share| *share /= sum);
-            Shares::Before(before)
+            LookupShares::Before(before)
         } else {
-            Shares::Equal(1.0 / self.children() as f64)
+            LookupShares::Equal(1.0 / self.children() as f64)
         }
     }
 
-    /// A part of the row with its own first coordinate, fences `from..to`, so children `from..=to`.
-    pub(super) fn stretch(&self, from: usize, to: usize) -> Row {
-        Row {
+    /// A part with its own first key, and fences `from..to`, hence children `from..=to`.
+    pub(super) fn sample(&self, from: usize, to: usize) -> LevelInput {
+        LevelInput {
             first: self.starts(from),
             fences: self.fences[from..to].to_vec(),
             child_bytes: self.child_bytes,
@@ -81,42 +81,42 @@ impl Row {
         }
     }
 
-    /// The row seen through a coarser glass: each child of the result is `factor` children of this one.
-    pub(super) fn coarse(&self, factor: usize) -> Row {
+    /// A coarse view: each child of the result is `factor` children of this input.
+    pub(super) fn coarse(&self, factor: usize) -> LevelInput {
         let factor = factor.max(1);
         let fences = self.fences.iter().skip(factor - 1).step_by(factor).copied().collect();
         let weights =
             self.weights.as_ref().map(|weights| weights.chunks(factor).map(|part| part.iter().sum()).collect());
-        Row { first: self.first, fences, child_bytes: self.child_bytes * factor as u64, weights }
+        LevelInput { first: self.first, fences, child_bytes: self.child_bytes * factor as u64, weights }
     }
 
-    /// [`Self::coarse`] without a copy where there is nothing to do.
-    pub(super) fn into_coarse(self, factor: usize) -> Row {
+    /// [`Self::coarse`] without a copy if the factor is 1.
+    pub(super) fn into_coarse(self, factor: usize) -> LevelInput {
         if factor <= 1 { self } else { self.coarse(factor) }
     }
 
-    /// Smallest coordinate of child `child`.
+    /// Smallest key of child `child`.
     pub(super) fn starts(&self, child: usize) -> u64 {
         if child == 0 { self.first } else { self.fences[child - 1].high }
     }
 
-    /// Largest coordinate known to lie in child `child` (the last child's end is not known: its start stands for it).
+    /// Largest known key of child `child` (the last child's end is unknown, so its start is used).
     pub(super) fn ends(&self, child: usize) -> u64 {
         self.fences.get(child).map_or_else(|| self.starts(child), |fence| fence.low)
     }
 }
 
-/// Share of look-ups by child.
+/// Shares of lookups by child.
 #[derive(Clone, Debug)]
-pub(super) enum Shares {
+pub(super) enum LookupShares {
     /// Every child has this share.
     Equal(f64),
     /// Share of all children before child i.
     Before(Vec<f64>),
 }
 
-impl Shares {
-    /// Share of the look-ups that end in children `from..to`.
+impl LookupShares {
+    /// Share of the lookups that end in children `from..to`.
     pub(super) fn between(&self, from: u64, to: u64) -> f64 {
         match self {
             Self::Equal(share) => to.saturating_sub(from) as f64 * share,
@@ -132,9 +132,9 @@ impl Shares {
 mod tests {
     use super::*;
 
-    fn row() -> Row {
+    fn row() -> LevelInput {
         let fences = [(9, 20), (30, 30), (30, 40)].map(|(low, high)| Fence { low, high }).to_vec();
-        Row { first: 3, fences, child_bytes: 10, weights: None }
+        LevelInput { first: 3, fences, child_bytes: 10, weights: None }
     }
 
     #[test]
@@ -157,14 +157,14 @@ mod tests {
     #[test]
     fn weights_that_say_nothing_count_as_equal() {
         for weights in [vec![0.0; 4], vec![f64::NAN, 0.0, -1.0, 0.0], vec![1.0]] {
-            let row = Row { weights: Some(weights), ..row() };
+            let row = LevelInput { weights: Some(weights), ..row() };
             assert_eq!(row.shares().between(0, 2), 0.5);
         }
     }
 
     #[test]
     fn a_coarse_row_keeps_every_so_many_th_border() {
-        let coarse = Row { weights: Some(vec![1.0, 2.0, 3.0, 4.0]), ..row() }.coarse(2);
+        let coarse = LevelInput { weights: Some(vec![1.0, 2.0, 3.0, 4.0]), ..row() }.coarse(2);
         assert_eq!(coarse.fences, [Fence { low: 30, high: 30 }]);
         assert_eq!((coarse.child_bytes, coarse.weights), (20, Some(vec![3.0, 7.0])));
     }

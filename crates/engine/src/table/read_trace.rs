@@ -1,40 +1,40 @@
-//! What an operation read.
+//! Read traces: a record of the storage reads that an operation made.
 
 use crate::io::Purpose;
 use std::collections::BTreeSet;
 
 /// One range that was read from storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadRecord {
-    /// What it was read for.
+pub struct TracedRead {
+    /// The purpose of the read.
     pub purpose: Purpose,
-    /// First byte, from the start of the file.
+    /// Offset in the file in bytes.
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
 }
 
-/// The reads of one operation or of several, in order; reads that the cache answered are not among them.
+/// A trace of the storage reads of one or more operations, in order. Reads answered by the cache are not included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Receipt {
+pub struct ReadTrace {
     /// The reads.
-    pub reads: Vec<ReadRecord>,
+    pub reads: Vec<TracedRead>,
 }
 
-impl Receipt {
-    /// An empty receipt.
+impl ReadTrace {
+    /// Creates an empty trace.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes read.
+    /// Total number of bytes read.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.reads.iter().map(|read| read.bytes).sum()
     }
 
-    /// Blocks fetched: distinct ranges aligned to `block_bytes` that the reads overlap.
+    /// Number of blocks fetched: distinct ranges aligned to `block_bytes` that the reads overlap.
     #[must_use]
     pub fn blocks(&self, block_bytes: u64) -> u64 {
         let size = block_bytes.max(1);
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn a_block_that_two_reads_share_counts_once_and_one_that_straddles_counts_twice() {
-        let read = |offset, bytes| ReadRecord { purpose: Purpose::Data, offset, bytes };
-        let receipt = Receipt { reads: vec![read(0, 100), read(200, 100), read(4000, 200), read(9000, 0)] };
-        assert_eq!((receipt.blocks(4096), receipt.bytes()), (2, 400));
+        let read = |offset, bytes| TracedRead { purpose: Purpose::Data, offset, bytes };
+        let trace = ReadTrace { reads: vec![read(0, 100), read(200, 100), read(4000, 200), read(9000, 0)] };
+        assert_eq!((trace.blocks(4096), trace.bytes()), (2, 400));
     }
 }

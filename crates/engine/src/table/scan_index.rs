@@ -1,61 +1,62 @@
-//! What a walk over blocks that are already there collects, and the index file that is made of it.
+//! The index-from-scan builder: collects borders, counts and filter from a scan of existing blocks, and writes the
+//! index file.
 
 use super::borders::Borders;
 use super::counts::even_count;
-use super::format::{Meta, Section, Source};
+use super::format::{DataSource, Section, TableMeta};
 use super::index::{self, IndexInput};
 use super::key::KeyType;
 use super::options::WriteOptions;
-use super::output::Output;
+use super::output::PublishedFile;
 use super::report::TableReport;
-use super::sections::{FilterUnits, write_counts, write_tail};
+use super::sections::{FilterWriter, write_counts, write_tail};
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Borders, counts and filter of blocks that are seen key by key.
+/// Collects borders, counts and filter of existing blocks, key by key.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct ScanIndexBuilder {
     path: PathBuf,
     borders: Borders,
     counts: Vec<u32>,
-    filter: FilterUnits,
+    filter: FilterWriter,
     pub(super) records: u64,
     distinct: bool,
-    /// First key of the present block, and its records so far.
+    /// First key of the current block, and its records so far.
     first: Vec<u8>,
     in_block: u32,
     last: Vec<u8>,
 }
 
-/// Bytes of the data, for prices.
+/// Sizes of the data, for cost estimates.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
-    /// From the first block to the end of the last: what is read where there is no index.
+pub(super) struct DataSizes {
+    /// From the first block to the end of the last: the size of the data read without an index.
     pub(super) span_bytes: u64,
-    /// Bytes of all blocks, without what lies between them.
+    /// Size of all blocks, without gaps between them.
     pub(super) stored_block_bytes: u64,
 }
 
-/// Where blocks lie, and checksums of blocks that have none themselves.
+/// Block locations, and checksums of foreign blocks.
 #[derive(Debug, Default)]
-pub(super) struct Located {
-    /// As [`super::locations::LocationWriter::encode`] gives it.
+pub(super) struct StoredLocations {
+    /// As [`super::locations::LocationWriter::encode`] returns it.
     pub(super) stored: Vec<u8>,
     pub(super) groups: u64,
-    /// Four bytes for each block of a file that is not ours.
+    /// Four bytes for each block of a foreign file.
     pub(super) checksums: Vec<u8>,
 }
 
-impl Survey {
-    /// A survey of keys of this type in the file at `path`.
+impl ScanIndexBuilder {
+    /// A builder for keys of this type in the file at `path`.
     pub(super) fn new(path: &Path, key_type: KeyType, filter_bits_per_key: Option<u32>) -> Result<Self> {
         Ok(Self {
             path: path.to_owned(),
             borders: Borders::new(key_type.is_numeric()),
             counts: Vec::new(),
-            filter: FilterUnits::new(filter_bits_per_key)?,
+            filter: FilterWriter::new(filter_bits_per_key)?,
             records: 0,
             distinct: true,
             first: Vec::new(),
@@ -64,10 +65,10 @@ impl Survey {
         })
     }
 
-    /// Takes the next key of the present block.
+    /// Adds the next key of the current block.
     ///
     /// # Errors
-    /// [`Error::Unsorted`] for a key before the last one.
+    /// [`Error::Unsorted`] for a key less than the last one.
     pub(super) fn push(&mut self, key: &[u8]) -> Result<()> {
         if self.records > 0 {
             match key.cmp(&self.last) {
@@ -89,7 +90,7 @@ impl Survey {
         Ok(())
     }
 
-    /// Ends the present block, which has at least one record.
+    /// Ends the current block, which has at least one record.
     pub(super) fn end_block(&mut self) -> Result<()> {
         self.borders.push(&self.first, &self.last);
         self.counts.push(self.in_block);
@@ -97,12 +98,12 @@ impl Survey {
         self.filter.end_block()
     }
 
-    /// What the survey tells of the data; the properties are moved out of the options.
-    pub(super) fn meta(&self, source: Source, options: &mut WriteOptions) -> Meta {
-        Meta {
+    /// The metadata of the scanned data; the properties are moved out of the options.
+    pub(super) fn meta(&self, source: DataSource, options: &mut WriteOptions) -> TableMeta {
+        TableMeta {
             key_type: options.key_type,
             value_width: None,
-            tagged: false,
+            versioned: false,
             distinct: self.distinct,
             compression: Compression::None.name().to_owned(),
             records: self.records,
@@ -125,13 +126,13 @@ impl Survey {
     }
 }
 
-/// Designs the index, writes what is left to be written, and gives the file its name.
+/// Designs the index, writes the remaining sections, and publishes the file.
 pub(super) fn write_index(
-    mut out: Output,
-    mut survey: Survey,
-    mut meta: Meta,
-    sizes: Sizes,
-    located: Located,
+    mut out: PublishedFile,
+    mut survey: ScanIndexBuilder,
+    mut meta: TableMeta,
+    sizes: DataSizes,
+    located: StoredLocations,
     options: &WriteOptions,
 ) -> Result<TableReport> {
     let (bottom, proof) = survey.borders.finish();
@@ -145,7 +146,7 @@ pub(super) fn write_index(
         largest_block_bytes: meta.largest_block_bytes,
     };
     let built = index::build(input, options);
-    if let Some(detail) = proof.doubt().map(str::to_owned).or_else(|| built.doubt(meta.blocks, proof.digest())) {
+    if let Some(detail) = proof.defect().map(str::to_owned).or_else(|| built.defect(meta.blocks, proof.digest())) {
         return Err(Error::Internal { path: out.path(), detail });
     }
     let index = built.write(&mut out)?;
@@ -154,7 +155,7 @@ pub(super) fn write_index(
     (meta.location_bytes, meta.location_groups) = (located.stored.len() as u64, located.groups);
     meta.counts = write_counts(&mut out, &survey.counts)?;
     meta.filter = survey.filter.write(&mut out)?;
-    if let Source::Foreign { checksums, .. } = &mut meta.source {
+    if let DataSource::Foreign { checksums, .. } = &mut meta.source {
         *checksums = write_checksums(&mut out, located.checksums)?;
     }
     write_tail(&mut out, &index.root, &located.stored, &meta)?;
@@ -162,8 +163,8 @@ pub(super) fn write_index(
     Ok(TableReport::new(&meta, out.offset()))
 }
 
-/// Writes the checksums of the blocks, and one over them.
-fn write_checksums(out: &mut Output, mut checksums: Vec<u8>) -> Result<Section> {
+/// Writes the checksums of the blocks, followed by a checksum of the section.
+fn write_checksums(out: &mut PublishedFile, mut checksums: Vec<u8>) -> Result<Section> {
     let offset = out.offset();
     checksums.extend_from_slice(&[0; CHECKSUM_BYTES]);
     checksum::seal(out.file_id, offset, &mut checksums);

@@ -1,33 +1,28 @@
-//! The outline of a table: where among its blocks some of its keys lie, as far as the root tells that an open table holds.
-//!
-//! ```text
-//! key      |----*----------*---*----------------*----|
-//! block    0    10         20  30               40   50
-//! ```
-//!
-//! Between two points keys are taken for evenly spread. It is for estimates; nothing is looked up by it.
+//! The key histogram of a table: a few keys of its index root with their positions, for estimates of the key
+//! distribution.
 
 use super::format::NodeKind;
 use super::reader::Table;
 use ogive_model::coded::{self, Separator, visit_separators};
 use ogive_model::{line, step};
 
-/// A key, or the beginning of one, and the block that begins about there.
-pub(crate) type OutlinePoint = (Vec<u8>, f64);
+/// A key, or a prefix of one, and the approximate number of the block that begins there.
+pub(crate) type HistogramPoint = (Vec<u8>, f64);
 
 impl Table {
-    /// About `points` points of the outline, in order, evenly taken from the root; none where the root tells nothing.
-    pub(crate) fn outline(&self, points: usize) -> Vec<OutlinePoint> {
+    /// About `points` points of the histogram, in order, evenly sampled from the root; empty if the root has no
+    /// separators.
+    pub(crate) fn key_histogram(&self, points: usize) -> Vec<HistogramPoint> {
         let Some(top) = self.inner.meta.layers.len().checked_sub(1) else { return Vec::new() };
         let layer = &self.inner.meta.layers[top];
         let children = self.inner.children(top).max(1);
-        // A root over units of another layer: those lead to about as many blocks each.
+        // A root over index pages: each page leads to about the same number of blocks.
         let blocks_a_child = self.inner.meta.blocks as f64 / children as f64;
         let (root, nodes) = (&self.inner.root, layer.nodes as usize);
         let granule = layer.granule.max(1);
-        let taken = Taken { every: (children / granule).div_ceil(points.max(2) as u64).max(1) };
+        let taken = SampledSeparators { every: (children / granule).div_ceil(points.max(2) as u64).max(1) };
         let numbers = |number: u64, child: u64| (number.to_be_bytes().to_vec(), child as f64 * blocks_a_child);
-        let found: Option<Vec<OutlinePoint>> = match layer.kind {
+        let found: Option<Vec<HistogramPoint>> = match layer.kind {
             NodeKind::Step => step::decode(root, nodes)
                 .map(|pieces| pieces.iter().map(|piece| numbers(piece.separator, piece.first_child)).collect()),
             NodeKind::Line => line::decode(root, nodes)
@@ -44,12 +39,12 @@ impl Table {
     }
 }
 
-/// Every so manieth separator.
-struct Taken {
+/// Every n-th separator.
+struct SampledSeparators {
     every: u64,
 }
 
-impl Taken {
+impl SampledSeparators {
     fn strings(&self, root: &[u8], groups: usize) -> Option<Vec<(Vec<u8>, u64)>> {
         let mut found = Vec::new();
         visit_separators(root, groups, |child, separator| {
@@ -68,8 +63,8 @@ fn bytes_of(separator: &Separator<'_>) -> Vec<u8> {
     }
 }
 
-/// At most about so many of the points, the first one among them.
-fn thinned(points: Vec<OutlinePoint>, most: usize) -> Vec<OutlinePoint> {
+/// At most about `most` of the points, including the first.
+fn thinned(points: Vec<HistogramPoint>, most: usize) -> Vec<HistogramPoint> {
     let every = points.len().div_ceil(most.max(2)).max(1);
     points.into_iter().step_by(every).collect()
 }
@@ -107,18 +102,18 @@ mod tests {
                     continue;
                 }
                 let table = table(design, key_type);
-                let outline = table.outline(100);
+                let outline = table.key_histogram(100);
                 assert!(outline.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{design}");
                 assert!(outline.len() <= 101, "{design}: {}", outline.len());
                 let blocks = table.explain().blocks as f64;
                 for (key, block) in &outline {
                     let share = table.rank(key).unwrap() as f64 / table.len() as f64;
-                    // A root over units knows less, as the last of them may be almost empty.
+                    // A root over index pages is less accurate, since the last page may be almost empty.
                     let near = if table.explain().layers.len() == 1 { 0.02 } else { 0.15 };
                     assert!((share - block / blocks).abs() < near, "{design} {key_type}: {share} {block} of {blocks}");
                 }
             }
         }
-        assert!(table("none", KeyType::U64).outline(100).is_empty());
+        assert!(table("none", KeyType::U64).key_histogram(100).is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! The examples in the pages on formats, for the tests beside the code that they show.
+//! Hex examples from the format documentation, for tests.
 
-/// The bytes of the block of `document` that begins with "```hex name": lines of an offset and up to sixteen bytes; the last line is
-/// the length.
+/// The bytes of the example in `document` that begins with "```hex name": lines of an offset and up to sixteen bytes;
+/// the last line is the length.
 pub(crate) fn example(document: &str, name: &str) -> Vec<u8> {
     let (_, rest) = document.split_once(&format!("```hex {name}\n")).expect("an example of this name");
     let mut bytes = Vec::new();

@@ -1,8 +1,8 @@
-//! Goal: a table whose index does not lead to its blocks is never published. Method: writers whose separators are spoiled before the
-//! table ends, and rows whose nodes are shifted by one.
+//! Tests of the index check. Goal: a table whose index does not lead to its blocks is never published. Method: writers
+//! whose separators are corrupted before the table ends, and layers whose nodes are shifted by one.
 
+use super::index_check::{coded_lead, steps_lead};
 use super::options::{OpenOptions, WriteOptions};
-use super::proof::{coded_lead, steps_lead};
 use super::{KeyType, Table, TableWriter};
 use crate::error::Error;
 use crate::io::{MemoryStorage, Storage};
@@ -30,7 +30,7 @@ fn options(key_type: KeyType, design: DesignRequest) -> WriteOptions {
     WriteOptions { key_type, design, block_bytes: Some(1024), ..WriteOptions::default() }
 }
 
-/// Separators as the writer of such records makes them, all of them one block too far to the left.
+/// Separators as the writer makes them, but all one block too far to the left.
 fn shifted_strings(blocks: u64) -> StringLayer {
     let separators: Vec<Vec<u8>> = (0..blocks).map(|block| text_key(block * 7)).collect();
     StringLayer::from_separators(&separators)
@@ -50,14 +50,14 @@ fn a_table_whose_separators_were_spoiled_is_written_again_with_plain_ones() {
     for design in [DesignRequest::Tuned, DesignRequest::Coded] {
         let storage = Arc::new(MemoryStorage::new());
         let mut writer = full_writer(&storage, options(KeyType::Text, design.clone()));
-        writer.spoil(|strings, _| *strings = shifted_strings(strings.children()));
+        writer.corrupt_separators(|strings, _| *strings = shifted_strings(strings.children()));
         writer.finish().unwrap();
         check_all(&storage, KeyType::Text);
 
         let storage = Arc::new(MemoryStorage::new());
         let mut writer = full_writer(&storage, options(KeyType::U64, design));
         let fences: Vec<Fence> = (0..900).map(|i| Fence { low: i * 1000, high: i * 1000 + 1 }).collect();
-        writer.spoil(|_, coded| *coded = encode_row(0, &fences, 1, Effort::Full));
+        writer.corrupt_separators(|_, coded| *coded = encode_row(0, &fences, 1, Effort::Full));
         writer.finish().unwrap();
         check_all(&storage, KeyType::U64);
         assert_eq!(storage.list().unwrap(), ["t"], "no temporary file stays");
@@ -68,7 +68,7 @@ fn a_table_whose_separators_were_spoiled_is_written_again_with_plain_ones() {
 fn a_table_whose_plain_separators_are_wrong_too_is_refused_and_leaves_nothing() {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = full_writer(&storage, options(KeyType::Text, DesignRequest::Tuned));
-    writer.spoil(|strings, _| *strings = shifted_strings(strings.children()));
+    writer.corrupt_separators(|strings, _| *strings = shifted_strings(strings.children()));
     writer.take_for_second_try();
     match writer.finish() {
         Err(Error::Internal { path, .. }) => assert!(path.ends_with("t")),

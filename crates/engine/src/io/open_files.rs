@@ -1,4 +1,5 @@
-//! File handles as a budget: a file that is read is closed while nobody reads it, and opened again when somebody does.
+//! A budget of file handles: an idle file that is open for reading is closed to make room, and reopened at its next
+//! read.
 //!
 //! ```text
 //! reader of a file -> Slot: is its file open? --yes--> read
@@ -10,15 +11,15 @@
 //!                  open by name, check that it is the same file, read
 //! ```
 //!
-//! A process that may have 1,024 files open can so read a store of 10,000 tables. A reader goes on to read the file that it was opened on,
-//! whatever becomes of the name:
+//! A process that may have 1,024 files open can thereby read a store of 10,000 tables. A reader keeps reading the file
+//! that it opened, whatever happens to the name:
 //!
-//! * A file is closed only while its name leads to it. Before this process removes a name, or gives it to another file, whoever reads the
-//!   file that has it gets a handle for good.
-//! * A file that is opened again must have the device, the inode and the time of creation of the one before (where the file system tells no
-//!   time of creation: the length and the time of modification); else the name was given away by another process, and the read is
-//!   [`Error::FileReplaced`].
-//! * Files that are being written stay open, and so does every file where the system has no numbers that tell files apart.
+//! * A file is closed only while its name leads to it. Before this process removes a name or gives it to another file,
+//!   readers of the current file get a permanent handle.
+//! * A reopened file must have the same device, inode and creation time as before (where the file system has no
+//!   creation time: the same length and modification time); otherwise another process has given the name away, and the
+//!   read fails with [`Error::FileReplaced`].
+//! * Files being written stay open, and so do all files on systems without numbers that identify files.
 
 use super::direct;
 use crate::error::{Error, Result, is_too_many_open_files};
@@ -33,59 +34,59 @@ use std::sync::{
 };
 use std::time::SystemTime;
 
-/// Files of the engine take at most the process' soft limit divided by this, unless a limit was set.
-const SHARE_DIVISOR: usize = 2;
+/// Unless a limit is set, the engine's files take at most the process' soft limit divided by this.
+const LIMIT_DIVISOR: usize = 2;
 
-/// A limit is not smaller than this.
-const LEAST_LIMIT: usize = 8;
+/// Smallest limit.
+const LIMIT_FILES_MIN: usize = 8;
 
-/// So many files may be open to be read, however many are open to be written.
-const LEAST_CACHED: usize = 4;
+/// Number of files that may be open for reading, however many are open for writing.
+const CACHED_FILES_MIN: usize = 4;
 
-/// Where the system has no handle left, so many files are closed before it is asked again, and it is asked so often.
-const CLOSED_AT_ONCE: usize = 8;
-const TRIES: usize = 16;
+/// If the system has no handle left: number of files closed before a retry, and number of retries.
+const CLOSE_BATCH_FILES: usize = 8;
+const OPEN_ATTEMPTS_MAX: usize = 16;
 
-/// How many files a storage has open, and may have.
+/// The number of open files of a storage, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenFiles {
-    /// Files are closed while so many are open.
+    /// Limit at which files are closed.
     pub limit: usize,
-    /// Files that are open now.
+    /// Files currently open.
     pub open: usize,
-    /// Most files that were open at once.
-    pub most_open: usize,
-    /// How often a file was opened again after it had been closed to make room.
+    /// Largest number of files open at the same time.
+    pub open_max: usize,
+    /// Number of files reopened after they were closed to make room.
     pub reopened: u64,
 }
 
-/// A number of handles that files share.
+/// A budget of handles shared by several files.
 #[derive(Debug)]
-pub(super) struct Pool {
-    /// `None`: a share of what the process may have.
+pub(super) struct HandlePool {
+    /// `None`: a share of the process' limit.
     limit: Option<usize>,
     open: AtomicUsize,
-    most_open: AtomicUsize,
+    open_max: AtomicUsize,
     reopened: AtomicU64,
-    /// Files that are open and may be closed; the next one to be looked at first.
-    queue: Mutex<VecDeque<Weak<Slot>>>,
+    /// Open files that may be closed, in the order of inspection.
+    queue: Mutex<VecDeque<Weak<ReadHandle>>>,
 }
 
-/// Files that are read, by device and inode.
-static SLOTS: Mutex<BTreeMap<FileKey, Vec<Weak<Slot>>>> = Mutex::new(BTreeMap::new());
+/// Files open for reading, by device and inode.
+static SLOTS: Mutex<BTreeMap<FileKey, Vec<Weak<ReadHandle>>>> = Mutex::new(BTreeMap::new());
 
-/// All pools there are: the process has one number of handles.
-static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
+/// All pools: the process has a single budget of handles.
+static POOLS: Mutex<Vec<Weak<HandlePool>>> = Mutex::new(Vec::new());
 
-/// Held for writing while a name is taken from a file: no file is closed meanwhile.
-static LEAVING: RwLock<()> = RwLock::new(());
+/// Locked for writing while a name is removed or replaced: no file is closed meanwhile.
+static NAME_CHANGES: RwLock<()> = RwLock::new(());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The guard of a lock that nobody else holds.
+/// The guard of an uncontended lock.
 fn tried<G>(attempt: TryLockResult<G>) -> Option<G> {
     match attempt {
         Ok(guard) => Some(guard),
@@ -94,13 +95,13 @@ fn tried<G>(attempt: TryLockResult<G>) -> Option<G> {
     }
 }
 
-impl Pool {
-    /// A pool of its own; at least [`LEAST_LIMIT`].
+impl HandlePool {
+    /// Creates a separate pool with a limit of at least [`LIMIT_FILES_MIN`].
     pub(super) fn new(limit: Option<usize>) -> Arc<Self> {
         let pool = Arc::new(Self {
-            limit: limit.map(|limit| limit.max(LEAST_LIMIT)),
+            limit: limit.map(|limit| limit.max(LIMIT_FILES_MIN)),
             open: AtomicUsize::new(0),
-            most_open: AtomicUsize::new(0),
+            open_max: AtomicUsize::new(0),
             reopened: AtomicU64::new(0),
             queue: Mutex::default(),
         });
@@ -110,30 +111,32 @@ impl Pool {
         pool
     }
 
-    /// The pool of all storages that were given no limit.
+    /// The pool of all storages without a limit of their own.
     pub(super) fn shared() -> Arc<Self> {
-        static SHARED: OnceLock<Arc<Pool>> = OnceLock::new();
+        static SHARED: OnceLock<Arc<HandlePool>> = OnceLock::new();
         Arc::clone(SHARED.get_or_init(|| Self::new(None)))
     }
 
     fn limit(&self) -> usize {
-        self.limit.unwrap_or_else(|| (soft_limit() / SHARE_DIVISOR).max(LEAST_LIMIT))
+        self.limit.unwrap_or_else(|| (soft_limit() / LIMIT_DIVISOR).max(LIMIT_FILES_MIN))
     }
 
     pub(super) fn counts(&self) -> OpenFiles {
         OpenFiles {
             limit: self.limit(),
             open: self.open.load(Ordering::Relaxed),
-            most_open: self.most_open.load(Ordering::Relaxed),
+            open_max: self.open_max.load(Ordering::Relaxed),
             reopened: self.reopened.load(Ordering::Relaxed),
         }
     }
 
-    /// Opens a file that counts for as long as the ticket is held; closes others first where there is no room.
-    pub(super) fn open<T>(self: &Arc<Self>, open: impl FnMut() -> io::Result<T>) -> io::Result<(T, Ticket)> {
-        while self.open.load(Ordering::Relaxed) >= self.limit() && self.cached() > LEAST_CACHED && self.close_one() {}
-        // Counted before it is opened, so that threads that open files at once see each other.
-        let ticket = Ticket::new(self);
+    /// Opens a file that counts as open while the ticket is held; closes others first if there is no room.
+    pub(super) fn open<T>(self: &Arc<Self>, open: impl FnMut() -> io::Result<T>) -> io::Result<(T, HandleTicket)> {
+        while self.open.load(Ordering::Relaxed) >= self.limit() && self.cached() > CACHED_FILES_MIN && self.close_one()
+        {
+        }
+        // Counted before it is opened, so that threads that open files concurrently see each other.
+        let ticket = HandleTicket::new(self);
         Ok((with_room(open)?, ticket))
     }
 
@@ -141,32 +144,32 @@ impl Pool {
         lock(&self.queue).len()
     }
 
-    /// Closes the file that has not been read for long; `false` where none can be closed.
+    /// Closes the file that was not read for the longest time; `false` if none can be closed.
     fn close_one(&self) -> bool {
         let mut queue = lock(&self.queue);
-        // Each is passed over once where it has been read since it was last looked at.
+        // Files read since the last inspection are passed over once.
         for _ in 0..2 * queue.len() {
             let Some(weak) = queue.pop_front() else { break };
             let Some(slot) = weak.upgrade() else { continue };
             match slot.close() {
-                Closing::Closed => return true,
-                Closing::Later => queue.push_back(weak),
-                Closing::Never => {}
+                CloseOutcome::Closed => return true,
+                CloseOutcome::Later => queue.push_back(weak),
+                CloseOutcome::Never => {}
             }
         }
         false
     }
 
-    fn enqueue(&self, slot: &Arc<Slot>) {
+    fn enqueue(&self, slot: &Arc<ReadHandle>) {
         let mut queue = lock(&self.queue);
-        if queue.len() > 2 * self.open.load(Ordering::Relaxed) + LEAST_LIMIT {
+        if queue.len() > 2 * self.open.load(Ordering::Relaxed) + LIMIT_FILES_MIN {
             queue.retain(|slot| slot.strong_count() > 0);
         }
         queue.push_back(Arc::downgrade(slot));
     }
 }
 
-/// What the process may have open at once.
+/// The process' soft limit for open files.
 fn soft_limit() -> usize {
     #[cfg(unix)]
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -175,15 +178,15 @@ fn soft_limit() -> usize {
     limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
-/// Does what takes a handle; where the system has none left, closes files that nobody reads and tries again. Not for those who keep files
-/// from being closed.
+/// Runs an operation that needs a handle; if the system has none left, closes idle files and retries. Must not be
+/// called while files are kept from being closed.
 pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    for _ in 1..TRIES {
+    for _ in 1..OPEN_ATTEMPTS_MAX {
         match work() {
             Err(error) if is_too_many_open_files(&error) => {
                 if !close_some() {
-                    // Those that others read right now, or keep open for a moment, are given back soon.
-                    drop(LEAVING.read());
+                    // Files being read or kept open by other threads become available soon.
+                    drop(NAME_CHANGES.read());
                     std::thread::yield_now();
                 }
             }
@@ -193,26 +196,26 @@ pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Resul
     work()
 }
 
-/// Closes some files that nobody reads, of any pool; `false` where there are none.
+/// Closes some idle files of any pool; `false` if there are none.
 fn close_some() -> bool {
     let pools: Vec<_> = lock(&POOLS).iter().filter_map(Weak::upgrade).collect();
-    let closed = pools.iter().map(|pool| (0..CLOSED_AT_ONCE).take_while(|_| pool.close_one()).count());
+    let closed = pools.iter().map(|pool| (0..CLOSE_BATCH_FILES).take_while(|_| pool.close_one()).count());
     closed.sum::<usize>() > 0
 }
 
-/// A file that counts as open.
+/// Counts a file as open until dropped.
 #[derive(Debug)]
-pub(super) struct Ticket(Arc<Pool>);
+pub(super) struct HandleTicket(Arc<HandlePool>);
 
-impl Ticket {
-    fn new(pool: &Arc<Pool>) -> Self {
+impl HandleTicket {
+    fn new(pool: &Arc<HandlePool>) -> Self {
         let open = pool.open.fetch_add(1, Ordering::Relaxed) + 1;
-        pool.most_open.fetch_max(open, Ordering::Relaxed);
+        pool.open_max.fetch_max(open, Ordering::Relaxed);
         Self(Arc::clone(pool))
     }
 }
 
-impl Drop for Ticket {
+impl Drop for HandleTicket {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -221,16 +224,16 @@ impl Drop for Ticket {
 /// Device and inode.
 type FileKey = (u64, u64);
 
-/// What tells a file from another that has its name later.
+/// The identity of a file, to recognise another file under the same name.
 #[derive(Clone, Copy, Debug)]
-struct Identity {
+struct FileIdentity {
     key: FileKey,
     born: Option<SystemTime>,
     modified: Option<SystemTime>,
     length_bytes: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     #[cfg(unix)]
     fn of(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
@@ -247,7 +250,7 @@ impl Identity {
         None
     }
 
-    /// Whether both are of one file. Inodes of removed files are given away again, so they say too little.
+    /// Whether both identify the same file. The inodes of removed files are reused, so they are not sufficient.
     fn is(&self, other: &Self) -> bool {
         let is_same = match (self.born, other.born) {
             (Some(one), Some(other)) => one == other,
@@ -257,77 +260,77 @@ impl Identity {
     }
 }
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug)]
 pub(super) struct OpenFile {
     pub(super) file: File,
-    /// What its offsets, lengths and addresses are multiples of, where it is reached past the page cache.
+    /// Alignment of offsets, lengths and addresses, if the file bypasses the page cache.
     pub(super) alignment: Option<usize>,
-    _ticket: Ticket,
+    _ticket: HandleTicket,
 }
 
-/// What a file is opened for.
+/// The access mode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// To be read.
+pub(super) enum OpenMode {
+    /// For reading.
     Read,
-    /// To be read, and written in place.
+    /// For reading and in-place writing.
     Update,
-    /// The same; it is not to be there yet.
+    /// As `Update`, for a file that must not exist yet.
     Create,
 }
 
-/// A file that is read, open or not.
+/// A file open for reading, whether it currently has a handle or not.
 #[derive(Debug)]
-pub(super) struct Slot {
-    pool: Arc<Pool>,
+pub(super) struct ReadHandle {
+    pool: Arc<HandlePool>,
     path: PathBuf,
-    /// The path, whatever the working directory is later.
+    /// The absolute path, independent of the working directory.
     place: PathBuf,
-    identity: Option<Identity>,
-    /// Whether it is to be reached past the page cache.
+    identity: Option<FileIdentity>,
+    /// Whether the file bypasses the page cache.
     direct: AtomicBool,
     handle: ArcSwapOption<OpenFile>,
-    state: Mutex<State>,
-    /// Whether it was read since the pool last looked at it.
+    state: Mutex<HandleState>,
+    /// Whether the file was read since the pool last inspected it.
     used: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
-    /// Whether it is open for writing, too.
+struct HandleState {
+    /// Whether the file is open for writing, too.
     writes: bool,
-    /// Whether it stays open.
+    /// Whether the file stays open.
     stays: bool,
 }
 
-/// What became of a file that was to be closed.
-enum Closing {
+/// The outcome of an attempt to close a file.
+enum CloseOutcome {
     Closed,
-    /// Somebody needs it now.
+    /// It is in use.
     Later,
-    /// It stays open for good.
+    /// It stays open permanently.
     Never,
 }
 
-impl Slot {
-    /// Opens a file, or makes it; one that is to be written stays open until [`Self::settle`].
+impl ReadHandle {
+    /// Opens or creates a file; a writable one stays open until [`Self::finish_writes`].
     pub(super) fn open(
-        pool: &Arc<Pool>,
+        pool: &Arc<HandlePool>,
         (path, place): (&Path, &Path),
         direct: bool,
-        mode: Mode,
+        mode: OpenMode,
     ) -> io::Result<(Arc<Self>, Metadata)> {
         let ((file, alignment), ticket) = pool.open(|| match mode {
-            Mode::Create => create_file(place, direct),
-            _ => open_file(place, direct, mode == Mode::Update),
+            OpenMode::Create => create_file(place, direct),
+            _ => open_file(place, direct, mode == OpenMode::Update),
         })?;
-        let writes = mode != Mode::Read;
+        let writes = mode != OpenMode::Read;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let identity = Identity::of(&metadata);
+        let identity = FileIdentity::of(&metadata);
         let stays = writes || identity.is_none();
         let slot = Arc::new(Self {
             pool: Arc::clone(pool),
@@ -336,7 +339,7 @@ impl Slot {
             identity,
             direct: AtomicBool::new(alignment.is_some()),
             handle: ArcSwapOption::from_pointee(OpenFile { file, alignment, _ticket: ticket }),
-            state: Mutex::new(State { writes, stays }),
+            state: Mutex::new(HandleState { writes, stays }),
             used: AtomicBool::new(false),
         });
         if let Some(identity) = identity {
@@ -348,23 +351,23 @@ impl Slot {
         Ok((slot, metadata))
     }
 
-    /// Whether reads reach the device.
+    /// Whether reads bypass the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.direct.load(Ordering::Relaxed)
     }
 
-    /// Goes on through the page cache, for good: some file systems accept the flag when a file is opened and refuse it when
-    /// it is used.
+    /// Switches to the page cache permanently: some file systems accept the flag when a file is opened and refuse it
+    /// when the file is used.
     pub(super) fn stop_direct(&self, open: &OpenFile) -> io::Result<()> {
         direct::stop(&open.file)?;
         self.direct.store(false, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Does something with the file, which is opened first where it is not open.
+    /// Runs an operation on the file, which is reopened first if necessary.
     ///
     /// # Errors
-    /// What `work` returns, as a failed `action`; [`Error::FileReplaced`]; [`Error::Io`] where it cannot be opened.
+    /// The error of `work`, as a failed `action`; [`Error::FileReplaced`]; [`Error::Io`] if the file cannot be opened.
     #[inline]
     pub(super) fn with<T>(
         self: &Arc<Self>,
@@ -400,15 +403,15 @@ impl Slot {
         Ok(open)
     }
 
-    /// Opens the file, which is closed; the caller holds the state.
-    fn open_by_name(&self, state: State) -> Result<Arc<OpenFile>> {
+    /// Reopens the closed file; the caller holds the state.
+    fn open_by_name(&self, state: HandleState) -> Result<Arc<OpenFile>> {
         let failed = |source: io::Error| match source.kind() {
             ErrorKind::NotFound => self.replaced("its name is gone"),
             _ => Error::io("open", &self.path, source),
         };
         let open = || open_file(&self.place, self.is_direct(), state.writes);
         let ((file, alignment), ticket) = self.pool.open(open).map_err(failed)?;
-        let found = Identity::of(&file.metadata().map_err(failed)?);
+        let found = FileIdentity::of(&file.metadata().map_err(failed)?);
         if !self.identity.zip(found).is_some_and(|(one, other)| one.is(&other)) {
             return Err(self.replaced("another file has its name"));
         }
@@ -425,8 +428,8 @@ impl Slot {
         Error::FileReplaced { path: self.path.clone(), detail }
     }
 
-    /// Lets the file be closed, which is written no more.
-    pub(super) fn settle(self: &Arc<Self>) {
+    /// Allows the file to be closed, after its last write.
+    pub(super) fn finish_writes(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         state.writes = false;
         if !std::mem::replace(&mut state.stays, self.identity.is_none()) || state.stays {
@@ -436,12 +439,12 @@ impl Slot {
         self.pool.enqueue(self);
     }
 
-    /// Keeps the file open from now on: its name will lead to it no more.
+    /// Keeps the file open permanently: its name will no longer lead to it.
     fn stay(&self) -> Result<()> {
         let mut state = lock(&self.state);
         if !state.stays && self.handle.load().is_none() {
             match self.open_by_name(*state) {
-                // Its name was given away before: this is no loss.
+                // Its name was given away earlier, so nothing is lost.
                 Ok(_) | Err(Error::FileReplaced { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -455,32 +458,32 @@ impl Slot {
         tried(self.state.try_lock()).is_some_and(|state| state.stays)
     }
 
-    /// Closes the file, unless it was read lately or its name leads elsewhere.
-    fn close(&self) -> Closing {
+    /// Closes the file, unless it was read recently or its name leads elsewhere.
+    fn close(&self) -> CloseOutcome {
         if self.used.swap(false, Ordering::Relaxed) {
-            return Closing::Later;
+            return CloseOutcome::Later;
         }
-        let Some(mut state) = tried(self.state.try_lock()) else { return Closing::Later };
+        let Some(mut state) = tried(self.state.try_lock()) else { return CloseOutcome::Later };
         if state.stays {
-            return Closing::Never;
+            return CloseOutcome::Never;
         }
-        let Some(_calm) = tried(LEAVING.try_read()) else { return Closing::Later };
-        let named = fs::metadata(&self.place).map(|metadata| Identity::of(&metadata));
+        let Some(_calm) = tried(NAME_CHANGES.try_read()) else { return CloseOutcome::Later };
+        let named = fs::metadata(&self.place).map(|metadata| FileIdentity::of(&metadata));
         match named {
             Ok(Some(named)) if self.identity.is_some_and(|identity| identity.is(&named)) => {
                 self.handle.store(None);
-                Closing::Closed
+                CloseOutcome::Closed
             }
-            Err(error) if error.kind() != ErrorKind::NotFound => Closing::Later,
+            Err(error) if error.kind() != ErrorKind::NotFound => CloseOutcome::Later,
             _ => {
                 state.stays = true;
-                Closing::Never
+                CloseOutcome::Never
             }
         }
     }
 }
 
-impl Drop for Slot {
+impl Drop for ReadHandle {
     fn drop(&mut self) {
         let Some(identity) = self.identity else { return };
         let mut slots = lock(&SLOTS);
@@ -500,11 +503,11 @@ fn open_file(path: &Path, direct: bool, writes: bool) -> io::Result<(File, Optio
     Ok((OpenOptions::new().read(true).write(writes).open(path)?, None))
 }
 
-/// Makes a file, with one handle that lasts; where that fails there is none.
+/// Creates a file with one permanent handle; on failure no file is left.
 fn create_file(path: &Path, direct: bool) -> io::Result<(File, Option<usize>)> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     if direct {
-        // Not at once: where the flag is refused, the file may have been made all the same.
+        // Not in one step: if the flag is refused, the file may have been created anyway.
         match direct::open(path, true) {
             Ok(Some((file, alignment))) => return Ok((file, Some(alignment))),
             Ok(None) => {}
@@ -519,16 +522,16 @@ fn create_file(path: &Path, direct: bool) -> io::Result<(File, Option<usize>)> {
     Ok((file, None))
 }
 
-/// Keeps files open that are read and whose names these paths are; until the guard is dropped no other file is closed. To be called before
-/// a name is removed, or given to another file.
+/// Keeps files with these paths open that are being read; no other file is closed until the guard is dropped. Must be
+/// called before a name is removed or given to another file.
 ///
 /// # Errors
-/// [`Error::Io`] where a file that is read is closed and cannot be opened.
+/// [`Error::Io`] if a closed file cannot be reopened.
 pub(super) fn keep_readers_of(paths: &[&Path]) -> Result<RwLockWriteGuard<'static, ()>> {
     loop {
-        // Opening them may take room, so it is done before others are kept from making any.
+        // Opening them may require room, so it is done before closing is blocked.
         readers_of(paths).iter().try_for_each(|slot| slot.stay())?;
-        let guard = LEAVING.write().unwrap_or_else(PoisonError::into_inner);
+        let guard = NAME_CHANGES.write().unwrap_or_else(PoisonError::into_inner);
         if readers_of(paths).iter().all(|slot| slot.stays()) {
             return Ok(guard);
         }
@@ -537,12 +540,12 @@ pub(super) fn keep_readers_of(paths: &[&Path]) -> Result<RwLockWriteGuard<'stati
     }
 }
 
-/// Whoever reads the files of these names. What cannot be looked at is told by what is done with it next.
-fn readers_of(paths: &[&Path]) -> Vec<Arc<Slot>> {
+/// The readers of these paths. A path that cannot be inspected fails in the caller's next operation on it.
+fn readers_of(paths: &[&Path]) -> Vec<Arc<ReadHandle>> {
     if lock(&SLOTS).is_empty() {
         return Vec::new();
     }
-    let found = paths.iter().filter_map(|path| Identity::of(&fs::metadata(path).ok()?));
+    let found = paths.iter().filter_map(|path| FileIdentity::of(&fs::metadata(path).ok()?));
     let keys: Vec<FileKey> = found.map(|identity| identity.key).collect();
     let slots = lock(&SLOTS);
     keys.iter().filter_map(|key| slots.get(key)).flatten().filter_map(Weak::upgrade).collect()

@@ -1,8 +1,9 @@
-//! Goal: with few handles any number of files is read, each the one that was opened, whatever becomes of its name. Method: real files, more
-//! than there are handles, removed and replaced by this process and behind its back.
+//! Tests of the handle budget. Goal: any number of files can be read with few handles, and each read reaches the file
+//! that was opened, whatever happens to its name. Method: more real files than handles, removed and replaced by this
+//! process and by others.
 
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage};
-use super::{LocalStorage, handles};
+use super::{LocalStorage, open_files};
 use crate::error::{Error, Result};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -55,7 +56,7 @@ fn more_files_than_handles_are_read_in_any_order() {
             check(&files, (0..4 * FILES).map(|at| at * step % FILES));
         }
         let counts = storage.open_files();
-        assert!(counts.most_open <= LIMIT && counts.reopened > FILES as u64, "{counts:?}");
+        assert!(counts.open_max <= LIMIT && counts.reopened > FILES as u64, "{counts:?}");
         drop(files);
         assert_eq!(storage.open_files().open, 0);
     }
@@ -72,11 +73,11 @@ fn what_is_read_again_and_again_stays_open() {
     assert_eq!(storage.open_files().reopened, before);
 }
 
-/// Pitfalls: a file is unlinked that somebody reads.
+/// Regression: a file is unlinked while it is read.
 #[test]
 fn a_file_that_is_removed_or_replaced_here_is_read_to_the_end() {
     let (folder, storage, files) = filled(false);
-    // Whoever removes them may know them by another path, and count its handles for itself.
+    // The remover may use another path, with handles of its own.
     let other = LocalStorage::new(folder.path().join("../").join(folder.path().file_name().unwrap()));
     for number in 0..FILES {
         match number % 3 {
@@ -88,7 +89,7 @@ fn a_file_that_is_removed_or_replaced_here_is_read_to_the_end() {
             }
         }
         if number % 3 < 2 {
-            // The inode of a removed file is soon given away again.
+            // The inode of a removed file is soon reused.
             other.create(&name(number)).unwrap().append(&[9; 2000]).unwrap();
         }
     }
@@ -102,7 +103,8 @@ fn a_file_that_is_renamed_here_is_read_on() {
     check(&files, 0..FILES);
 }
 
-/// What another process does to a name is not seen in time; then it is told, and no byte of another file is taken for one of this.
+/// A name replaced by another process is noticed at the latest when the file is reopened; then the read fails, and
+/// never returns bytes of the other file.
 #[test]
 fn a_file_that_is_replaced_elsewhere_is_read_on_or_told_and_never_mistaken() {
     let (folder, _storage, files) = filled(false);
@@ -130,7 +132,7 @@ fn a_file_that_is_replaced_elsewhere_is_read_on_or_told_and_never_mistaken() {
     assert!(told >= FILES / 2, "{told}");
 }
 
-/// Before it is closed, a file whose name was given away elsewhere is noticed, and stays open.
+/// A file whose name was given away by another process is recognised before it is closed, and stays open.
 #[test]
 fn a_file_whose_name_leads_elsewhere_is_not_closed() {
     let folder = tempfile::tempdir_in(".").unwrap();
@@ -154,7 +156,7 @@ fn a_written_file_may_be_closed_when_it_is_finished_and_not_before() {
     for (number, file) in written.iter().enumerate() {
         file.write_at(0, &content(number), Purpose::Value).unwrap();
         file.sync().unwrap();
-        file.settle();
+        file.finish_writes();
         assert!(matches!(file.write_at(0, b"x", Purpose::Value), Err(Error::InvalidArgument(_))));
     }
     drop(storage.open(&name(0)).unwrap());
@@ -196,17 +198,17 @@ fn where_the_system_has_no_handle_left_files_are_closed_and_it_is_asked_again() 
         check(&files, 0..FILES);
         let before = storage.open_files().open;
         let mut refusals = 0;
-        let outcome = handles::with_room(|| {
+        let outcome = open_files::with_room(|| {
             refusals += 1;
             if refusals < 3 { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
         });
         outcome.unwrap();
         assert!(storage.open_files().open < before, "{before}: {:?}", storage.open_files());
         check(&files, 0..FILES);
-        let refused = handles::with_room(|| Err::<(), _>(io::Error::from_raw_os_error(code))).unwrap_err();
+        let refused = open_files::with_room(|| Err::<(), _>(io::Error::from_raw_os_error(code))).unwrap_err();
         let told = Error::io("open", "a-file", refused).to_string();
         assert!(told.contains("a-file") && told.contains("ulimit -n"), "{told}");
     }
-    let other = handles::with_room(|| Err::<(), _>(ErrorKind::NotFound.into()));
+    let other = open_files::with_room(|| Err::<(), _>(ErrorKind::NotFound.into()));
     assert_eq!(other.unwrap_err().kind(), ErrorKind::NotFound);
 }

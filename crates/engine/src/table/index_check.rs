@@ -1,38 +1,40 @@
-//! The writer's proof that the index of a new table leads to its blocks.
+//! The writer's check that the index of a new table leads to its blocks.
 //!
-//! While blocks are written, the separators of each group are decoded from their stored form and held against the keys on both sides of
-//! their borders; a digest of them is kept. When the index is designed, its layers are decoded once more: the bottom one must have that
-//! digest, or, where the borders of all blocks are still in memory, must separate each of them; and each layer above must separate the
-//! units of the one below. So nothing is read, and a look-up for the first or last record of a block is led to that block. Lines are
-//! hints, which the reader checks itself: they need no proof.
+//! While blocks are written, the separators of each group are decoded from their stored form and compared with the keys
+//! on both sides of their borders, and a digest of them is kept. When the index is designed, its layers are decoded
+//! once more: the bottom layer must have that digest or, where the borders of all blocks are still in memory, must
+//! separate all of them; each layer above must separate the index pages of the one below. The check reads nothing from
+//! storage, and guarantees that a lookup of the first or last record of a block is led to that block. Line nodes are
+//! approximate and checked by the reader, so they are not checked here.
 //!
-//! A border with a repeated key on both sides has one separator only, the least key above it: repeats are looked for where they begin.
+//! A border with the same key on both sides has exactly one valid separator, the least key above it: repeated keys are
+//! looked up in the block where they begin.
 
 use super::filter::hash_key;
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Separator, StringCuts, StringLayer, visit_children, visit_separators};
 use ogive_model::step::StepPiece;
 
-/// What was proved of a table so far, or the first thing that could not be.
+/// The result of the check so far: the first defect, or none.
 #[derive(Debug, Default)]
-pub(super) struct Proof {
-    doubt: Option<String>,
-    digest: Digest,
-    /// Separator of the group that comes next, in tables of byte strings.
+pub(super) struct IndexCheck {
+    defect: Option<String>,
+    digest: SeparatorDigest,
+    /// Separator of the next group, in tables of byte strings.
     next_string: Vec<u8>,
     /// The stored form of a group.
     scratch: Vec<u8>,
 }
 
-/// Stands for a sequence of separators: it tells sequences apart that a mistake makes, not those that somebody contrives.
+/// A digest of a sequence of separators. It distinguishes sequences that differ by a mistake, not adversarial ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Digest {
+pub(super) struct SeparatorDigest {
     separators: u64,
     sum: u64,
 }
 
-impl Digest {
-    /// An odd number of random bits, 2^64 divided by the golden ratio.
+impl SeparatorDigest {
+    /// An odd number of random bits: 2^64 divided by the golden ratio.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
     fn add(&mut self, child: u64, separator: u64) {
@@ -48,30 +50,30 @@ impl Digest {
     }
 }
 
-impl Proof {
-    /// What could not be proved of the blocks written so far.
-    pub(super) fn doubt(&self) -> Option<&str> {
-        self.doubt.as_deref()
+impl IndexCheck {
+    /// The first defect of the blocks written so far.
+    pub(super) fn defect(&self) -> Option<&str> {
+        self.defect.as_deref()
     }
 
-    /// What the separators that were seen come to.
-    pub(super) fn digest(&self) -> Digest {
+    /// The digest of the separators seen so far.
+    pub(super) fn digest(&self) -> SeparatorDigest {
         self.digest
     }
 
     fn note_doubt(&mut self, detail: impl FnOnce() -> String) {
-        self.doubt.get_or_insert_with(detail);
+        self.defect.get_or_insert_with(detail);
     }
 
-    /// Notes what the separators of a group came to, of which there must be one for each block.
+    /// Records the result for a group, which must have one separator for each block.
     fn conclude(&mut self, is_sound: bool, group: usize, separators: usize, blocks: usize) {
         if !is_sound || separators != blocks {
             self.note_doubt(|| format!("group {group} of the separators does not lead to its {blocks} blocks"));
         }
     }
 
-    /// Proves the separator with which the next group of byte strings begins, behind a block that ends with `low` and before one that
-    /// begins with `high`.
+    /// Checks the first separator of the next group of byte strings, after a block that ends with `low` and before one
+    /// that begins with `high`.
     pub(super) fn next_string(&mut self, separator: &[u8], low: &[u8], high: &[u8]) {
         if !separates(&Separator::Whole(separator), low, high) {
             self.note_doubt(|| "a group begins with a separator that lies beyond its border".to_owned());
@@ -80,7 +82,7 @@ impl Proof {
         self.next_string.extend_from_slice(separator);
     }
 
-    /// Proves the last group of `layer`, whose children 1, 2, ... begin at the records `begins`.
+    /// Checks the last group of `layer`, whose children 1, 2, ... begin at the records `begins`.
     pub(super) fn strings(&mut self, layer: &StringLayer, begins: &[usize], cuts: &impl StringCuts) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
@@ -101,8 +103,8 @@ impl Proof {
         self.conclude(whole.is_some() && sound, layer.groups() - 1, seen, begins.len() + 1);
     }
 
-    /// Proves the last group of `layer`, whose children 1, 2, ... begin at the records `begins`; `border` tells the coordinates on both
-    /// sides of a record's beginning.
+    /// Checks the last group of `layer`, whose children 1, 2, ... begin at the records `begins`; `border` returns the
+    /// numeric keys on both sides of a record's beginning.
     pub(super) fn numbers(
         &mut self,
         layer: &CodedLayer,
@@ -129,8 +131,8 @@ impl Proof {
     }
 }
 
-/// Whether a separator of byte strings leads `low` to its left and `high` to its right. Of two equal keys, the first is on its left, and
-/// whatever lies above them on its right.
+/// Whether a byte-string separator routes `low` to its left and `high` to its right. With two equal keys, the first
+/// must be on its left, and everything greater on its right.
 fn separates(separator: &Separator<'_>, low: &[u8], high: &[u8]) -> bool {
     if low < high {
         return !separator.leads_right(low) && separator.leads_right(high);
@@ -138,15 +140,15 @@ fn separates(separator: &Separator<'_>, low: &[u8], high: &[u8]) -> bool {
     matches!(separator, Separator::Whole(bytes) if low == high && bytes.split_last() == Some((&0, low)))
 }
 
-/// The same of a number.
+/// As [`separates`], for a number.
 fn is_between(separator: u64, Fence { low, high }: Fence) -> bool {
     if low < high { low < separator && separator <= high } else { low.checked_add(1) == Some(separator) }
 }
 
-/// Whether each of these nodes, given by its first child and its separator, separates the children beside it in a row with these
-/// fences, and whether the nodes begin with the first child and none is left out but those that only repeats of the greatest number
-/// follow. With `granule`, nodes come that many children apart.
-struct Separated<'a> {
+/// Checks that each node, given by its first child and its separator, separates the children next to it; that the nodes
+/// begin with the first child; and that none is missing except those followed only by repeats of the greatest number.
+/// With `granule`, nodes are that many children apart.
+struct SeparationCheck<'a> {
     fences: &'a [Fence],
     granule: Option<u64>,
     next: u64,
@@ -154,7 +156,7 @@ struct Separated<'a> {
     sound: bool,
 }
 
-impl<'a> Separated<'a> {
+impl<'a> SeparationCheck<'a> {
     fn new(fences: &'a [Fence], granule: Option<u64>) -> Self {
         Self { fences, granule, next: 0, last: 0, sound: true }
     }
@@ -179,7 +181,7 @@ impl<'a> Separated<'a> {
     fn holds(&self) -> bool {
         let children = self.fences.len() as u64 + 1;
         let is_whole = match self.granule {
-            // Behind a border that no number can cross there are only repeats.
+            // After a border that no number can cross there are only repeats.
             Some(_) => self.next >= children || self.fences[(self.next - 1) as usize].low == u64::MAX,
             None => true,
         };
@@ -187,37 +189,37 @@ impl<'a> Separated<'a> {
     }
 }
 
-/// Whether step nodes lead to the children of a row with these fences.
+/// Whether step nodes lead to the children with these fences.
 pub(super) fn steps_lead(pieces: &[StepPiece], fences: &[Fence]) -> bool {
-    let mut separated = Separated::new(fences, None);
+    let mut separated = SeparationCheck::new(fences, None);
     pieces.iter().for_each(|piece| separated.take(piece.first_child, piece.separator));
     separated.holds()
 }
 
-/// Whether the stored form of coded nodes leads to every `granule`-th child of a row with these fences.
+/// Whether the stored form of coded nodes leads to every `granule`-th of the children with these fences.
 pub(super) fn coded_lead(stored: &[u8], groups: usize, granule: u64, fences: &[Fence]) -> bool {
-    let mut separated = Separated::new(fences, Some(granule));
+    let mut separated = SeparationCheck::new(fences, Some(granule));
     let visited = visit_children(stored, groups, |child, separator| {
         separated.take(child.saturating_mul(granule), separator);
     });
     visited.is_some() && separated.holds()
 }
 
-/// The digest of the stored form of coded nodes; `None` where it is malformed.
-pub(super) fn digest_numbers(stored: &[u8], groups: usize) -> Option<Digest> {
-    let mut digest = Digest::default();
+/// The digest of the stored form of coded nodes; `None` if it is malformed.
+pub(super) fn digest_numbers(stored: &[u8], groups: usize) -> Option<SeparatorDigest> {
+    let mut digest = SeparatorDigest::default();
     visit_children(stored, groups, |child, separator| digest.add(child, separator))?;
     Some(digest)
 }
 
-/// The digest of the stored form of coded strings; `None` where it is malformed.
-pub(super) fn digest_strings(stored: &[u8], groups: usize) -> Option<Digest> {
-    let mut digest = Digest::default();
+/// The digest of the stored form of coded strings; `None` if it is malformed.
+pub(super) fn digest_strings(stored: &[u8], groups: usize) -> Option<SeparatorDigest> {
+    let mut digest = SeparatorDigest::default();
     visit_separators(stored, groups, |child, separator| digest.add_string(child, &separator))?;
     Some(digest)
 }
 
-/// Whether the stored form of coded strings has just these separators, in order.
+/// Whether the stored form of coded strings has exactly these separators, in order.
 pub(super) fn strings_are<'a>(stored: &[u8], groups: usize, mut separators: impl Iterator<Item = &'a [u8]>) -> bool {
     let (mut sound, mut children) = (true, 0);
     let visited = visit_separators(stored, groups, |child, separator| {
