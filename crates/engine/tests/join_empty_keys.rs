@@ -1,6 +1,7 @@
-//! Goal: the empty key is a key like any other, in every method, kind and form of relation: it has partners, repeats, and is told apart from
-//! "none yet". So are keys that another relation of numbers cannot have. Method: small relations with the empty key alone, with others, once
-//! and in runs longer than a block, with values and without, each joined with each and held against the plain reference.
+//! Goal: the empty key is a key like any other, in every method, kind and form of relation: it has partners, repeats,
+//! and is distinguished from "none yet". The same holds for keys that cannot occur in a relation of numbers. Method:
+//! small relations with the empty key alone, with others, once and in runs longer than a block, with values and
+//! without, each joined with each and compared with the plain reference.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a store needs a folder")]

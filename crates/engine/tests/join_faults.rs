@@ -1,7 +1,7 @@
-//! Goal: a device that fails, a full disk, an interruption and a loss of power are typed errors or leave the old state; nothing stands under the
-//! final name that is not whole, and no spill file stays behind, or not beyond the next join.
-//! Method: calls of every kind fail while joins spill and write, one call in each run, evenly chosen; the simulated disk loses its power at
-//! evenly chosen calls, and what it then holds is joined again.
+//! Goal: a failing device, a full disk, an interruption and a loss of power are typed errors or leave the old state; no
+//! incomplete file ever has the final name, and no spill file outlives the next join.
+//! Method: calls of every kind fail while joins spill and write, one call in each run, evenly chosen; the simulated
+//! disk loses power at evenly chosen calls, and what it then holds is joined again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

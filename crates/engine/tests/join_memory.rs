@@ -1,6 +1,7 @@
-//! Goal: a join stays within its limit of memory, whatever it joins and however it does it, and gives the rows that it should.
-//! Method: a counting allocator; relations and spill files lie in a real folder, and rows are counted and summed up as they come. The reference
-//! goes through the keys of both sides by themselves. One test at a time: the allocator counts all threads.
+//! Goal: a join stays within its memory limit for every relation and method, and gives the right rows.
+//! Method: a counting allocator; relations and spill files are in a real folder, and rows are counted and summed as
+//! they come. The reference iterates over the keys of both sides independently. One test at a time: the allocator
+//! counts all threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "relations larger than memory need a real folder")]

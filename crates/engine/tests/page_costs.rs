@@ -1,4 +1,5 @@
-//! What operations cost: bytes of log, pages read with and without memory, and what the tally and the meter say of it.
+//! Goal: operations cost what they should: bytes of log, pages read with and without cache. Method: the write
+//! statistics and the meter of the storage are checked against each other.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,6 @@
-//! The power goes at every call that changes the disk, in commits, checkpoints, recovery and creation: what was acknowledged is
-//! there, what was not is wholly there or wholly absent, and the file opens, verifies and takes new commits.
+//! Goal: acknowledged changes survive a loss of power, others are wholly there or wholly absent, and the file opens,
+//! verifies and takes new commits. Method: power is lost at every call that changes the disk, in commits, checkpoints,
+//! recovery and creation.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Bits that flip, pages that are misplaced or stale, logs that are damaged in the middle or end in garbage: found out, or rightly
-//! dropped, and never taken for content.
+//! Goal: damage is detected or, at the end of a log, correctly dropped, and never read as content. Method: flipped
+//! bits, misplaced and stale pages, logs damaged in the middle or ending in garbage.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

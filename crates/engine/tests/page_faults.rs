@@ -1,5 +1,5 @@
-//! Every call to the storage fails once, as a broken device or a full disk would make it: what was acknowledged survives, and after a
-//! failed write or sync the handle takes no more.
+//! Goal: acknowledged changes survive a failing storage, and after a failed write or sync the handle accepts no more
+//! changes. Method: every call to the storage fails once, as a broken device or a full disk would make it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

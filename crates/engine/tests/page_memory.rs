@@ -1,4 +1,5 @@
-//! The budget holds: a counting allocator sees what a file of pages takes while it is loaded, updated at random, read and checkpointed.
+//! Goal: a page file stays within its memory budget. Method: a counting allocator while the file is loaded, updated at
+//! random, read and checkpointed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Trying every point at which the power can go.
+//! The crash enumerator: tries every point at which power can be lost.
 
 use crate::disk::SimulatedDisk;
 use crate::image::Survival;

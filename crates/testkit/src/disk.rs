@@ -1,4 +1,4 @@
-//! A disk in memory that forgets, reorders and tears what was not synced.
+//! The simulated disk: in memory; it loses, reorders and tears unsynced writes.
 
 use crate::image::{self, Survival};
 use ogive::io::{

@@ -1,4 +1,4 @@
-//! Settings of [`FastPaths`]: those under which answers are compared.
+//! Settings of [`FastPaths`] under which answers are compared.
 
 use crate::random::Random;
 use ogive::io::FastPaths;

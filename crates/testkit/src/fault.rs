@@ -1,4 +1,4 @@
-//! Failing the k-th call, as a device or a full disk would.
+//! The fault injector: fails the k-th call, like a broken device or a full disk.
 
 use ogive::io::{
     Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile, UpdaterWrapper,

@@ -1,4 +1,4 @@
-//! What may be left of un-synced changes after a loss of power.
+//! Crash images: the possible remains of unsynced changes after a loss of power.
 
 use crate::disk::{Change, FileId, State, overlay};
 use crate::random::Random;

@@ -1,4 +1,4 @@
-//! The reference: what a table answers, from a sorted array.
+//! The reference table: the expected answers of a table, from a sorted array.
 
 use std::ops::{Bound, Range, RangeBounds};
 

@@ -1,4 +1,4 @@
-//! Seeds of tests that draw, and the command that repeats a failure.
+//! Seeds of random tests, and the command that repeats a failure.
 
 /// The environment variable that names one seed.
 const SEED: &str = "OGIVE_TEST_SEED";

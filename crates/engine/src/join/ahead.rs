@@ -1,5 +1,5 @@
-//! Reading ahead: a worker fills buffers while the ones it filled before are used. Or, where nothing is to be read ahead, whoever uses a
-//! buffer fills it.
+//! Prefetch for sequential readers: a worker fills buffers while the consumer uses those filled before. With prefetch
+//! disabled, the consumer fills each buffer itself.
 
 use super::task::{Spent, Task};
 use crate::error::{Error, Result};

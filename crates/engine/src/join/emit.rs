@@ -1,4 +1,4 @@
-//! Rows of the output: what they hold, and how they are made.
+//! The rows of the output: their layout, and the emitter that builds them.
 //!
 //! ```text
 //! key | value                                    of a table or a file of records
@@ -7,7 +7,8 @@
 //!       semi, anti left value
 //! ```
 //!
-//! That is the form where keys, and the values that are given, have one width each; all rows then have one width, too. Else the value is
+//! This is the dense form, in which keys and the values of each side have one width each; all rows then have one width,
+//! too. Otherwise the value is
 //!
 //! ```text
 //!       inner      varint length of the left value | left value | right value

@@ -1,16 +1,16 @@
-//! Runs of equal keys that do not lie within one chunk of each stream.
+//! The join of two runs of equal keys that span several chunks of a stream.
 //!
-//! One side's run is held while the other's passes by. A run that lies within its chunk is held where it is; any other is copied, as
-//! far as memory goes:
+//! One side's run is retained while the other's streams past. A run within one chunk is used in place; any other is
+//! copied, as far as memory allows:
 //!
 //! ```text
-//! left run fits its share                 held left  x  right run as it passes
-//! left run does not, right run does       held right x  (left rows held so far, then the left run as it passes)
-//! neither does                            right run spilled; for each share of left rows: x the spilled run, read again
+//! left run fits memory               retained left  x  right run as it streams
+//! left run does not, right one does  retained right x  (left rows retained so far, then the rest of the left run)
+//! neither does                       right run spilled; each memory load of left rows  x  the spilled run
 //! ```
 //!
-//! So a key with more rows than memory on both sides is a block nested loop join of its two runs (Chesetti and Pandey leave such keys out:
-//! their keys are distinct).
+//! A key with more rows than memory on both sides is thus a block nested loop join of its two runs. (Chesetti and
+//! Pandey exclude such keys: their keys are distinct.)
 
 use super::merge::{PAIRS_AT_ONCE, Side, Sink, run_end_of};
 use super::rows::{RowStream, RowsView, Span};

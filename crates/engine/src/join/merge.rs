@@ -1,4 +1,4 @@
-//! The kernel that every method ends in: two row streams in key order become the rows of a join.
+//! The merge kernel, the last step of every method: turns two row streams in key order into the rows of a join.
 //!
 //! ```text
 //! left    | 3 5 5 | 9 12 ...        chunks, as the streams give them
@@ -6,12 +6,12 @@
 //! inner     (5, 5) (5, 5) (5, 5) (5, 5) (12, 12)
 //! ```
 //!
-//! Two chunks are walked at a time, the lesser key gallops. Pairs of rows are noted by number and given to the [`Sink`] many at a time,
-//! so that they are made where the widths are known. Where a run of equal keys reaches the end of a chunk on either
-//! side, [`super::group`] takes over until the run ends.
+//! The kernel processes one chunk of each stream at a time; the side with the lesser key gallops. Pairs of rows are
+//! collected by row number and passed to the [`RowSink`] in bulk, which builds the rows, since it knows the widths. If
+//! a run of equal keys reaches the end of a chunk on either side, [`super::group`] takes over until the run ends.
 //!
-//! Guarantees: every pair once; rows in key order, those of one key in any order; left rows in their own order where kinds keep them
-//! alone. Memory does not depend on the relations.
+//! Guarantees: each pair once; rows in key order, rows of one key in any order; left rows in their own order in the
+//! kinds of join that return left rows alone. Memory does not depend on the size of the relations.
 
 use super::emit::RowForm;
 use super::group::Group;

@@ -1,4 +1,5 @@
-//! The kernel against a plain model: every kind of join, over streams that are cut into chunks anywhere.
+//! Goal: the merge kernel gives the rows of a plain reference. Method: every kind of join, over streams cut into chunks
+//! at arbitrary rows.
 
 use super::emit::{CallerSink, Emitter, RowForm, RowWriter};
 use super::group::{Group, Overflow};

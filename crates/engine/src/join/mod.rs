@@ -1,8 +1,8 @@
 //! Joins of relations larger than memory, planned by cost.
 //!
-//! Two relations are joined on their keys by one kernel that walks two *row streams* in key order. The methods differ in how the
-//! streams come about: read from end to end, read where an index of the other relation says that partners may lie, or made
-//! of unsorted input by sorting, partitioning or hashing.
+//! One kernel merges two *row streams* in key order. The methods differ in how they produce the streams: by reading a
+//! relation from end to end, by reading only the blocks in which an index locates partners, or by sorting, partitioning
+//! or hashing unsorted input.
 
 mod ahead;
 mod emit;

@@ -1,4 +1,4 @@
-//! The place for spill files of a join that was given none.
+//! The spill storage of a join that has none configured: rejects every file with advice.
 
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, StorageWrapper, UpdatableFile, WritableFile};

@@ -1,4 +1,4 @@
-//! What a caller may choose about a join.
+//! The options of a join: kind, method, memory, threads and storage profile.
 
 use crate::error::{Error, Result};
 use crate::io::{FastPaths, Profile, Storage};

@@ -1,4 +1,4 @@
-//! A run of equal keys that memory does not hold, in a spill file.
+//! A spilled run of equal keys: rows that exceed memory, in a spill file.
 
 use super::group::Overflow;
 use super::rows::{Chunk, RowsView};

@@ -1,14 +1,15 @@
-//! Joining on several threads: the keys are cut into *morsels*, and each is joined by itself.
+//! Parallel execution: the key range is cut into *morsels*, and each is joined on its own.
 //!
 //! ```text
 //! worker 0   | morsel 0 | morsel 3       ...
 //! worker 1   | morsel 1         | morsel 4
 //! worker 2   | morsel 2 |(waits: the queue is full)
-//! caller     0 0 0 0 1 1 2 2 2 ...              takes rows in the order of morsels, as they come from the one that is next
+//! caller     0 0 0 0 1 1 2 2 2 ...              takes rows in morsel order, as the current morsel produces them
 //! ```
 //!
-//! Rows of the morsel whose turn it is pass at once; those of others wait in memory, as far as that goes, and then their workers wait. The morsel whose
-//! turn it is was begun before all others, so somebody is always at work. Where any order will do, rows pass as they come.
+//! Rows of the current morsel pass at once. Rows of later morsels wait in memory; when that is full, their workers
+//! wait. The current morsel is the oldest unfinished one, so at least one worker always makes progress. If any order is
+//! acceptable, rows pass as they are produced.
 
 use super::emit::{Emitter, RowForm, RowWriter};
 use super::merge::Sink;

@@ -1,4 +1,4 @@
-//! Files of records, and records that a caller gives, as relations: in any order.
+//! Unsorted relations: files of plain records, and records supplied by the caller.
 
 use super::rows::{Chunk, RowStream, RowsView};
 use super::source::{Facts, KeyRange, Relation};

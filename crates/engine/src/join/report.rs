@@ -1,4 +1,4 @@
-//! What a join tells when it is done.
+//! The report of a finished join: rows, times, reads and memory.
 
 use super::options::Method;
 use super::plan::Explanation;

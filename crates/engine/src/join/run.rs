@@ -1,4 +1,4 @@
-//! One join, from its relations to its durable output.
+//! The entry points `join` and `explain`: one join, from its relations to its durable output.
 
 use super::emit::RowForm;
 use super::nowhere::Nowhere;

@@ -1,8 +1,9 @@
-//! A table read from end to end: many blocks with one batch of requests, the next ones ahead, each checked where it was read to.
+//! The sequential scan of a table: reads many blocks with one batch of requests, prefetches the next ones, and checks
+//! each block in the buffer it was read into.
 //!
 //! ```text
-//! worker   | read blocks 0..512 | read blocks 512..1024 | ...       the first batch is short, so that joining begins soon
-//! stream                        | block 0 | block 1 | ...           a chunk is a block, or a part of one that must be copied
+//! worker   | read blocks 0..512 | read blocks 512..1024 | ...   the first batch is short: joining begins soon
+//! stream                        | block 0 | block 1 | ...       a chunk is a block, or a part of one that is copied
 //! ```
 
 use super::ahead::Ahead;

@@ -1,4 +1,4 @@
-//! Scans of tables of every layout, against the table's own ranges.
+//! Goal: scans of tables of every layout give the rows of the table's own ranges.
 
 use super::options::{JoinOptions, MEMORY_BYTES_MIN};
 use super::scan::TableRelation;

@@ -1,4 +1,4 @@
-//! The relations that are joined.
+//! The relations of a join: the public `Source`, and the trait that the methods see.
 
 use super::records::{CallerRelation, FileRelation, RecordShape, Records};
 use super::rows::RowStream;

@@ -1,4 +1,4 @@
-//! Blocks that are read together.
+//! Runs of blocks read together, and the reader that plans and reads them.
 
 use super::plan::{ReadShape, worthwhile_gap_bytes};
 use super::task::Task;

@@ -1,4 +1,4 @@
-//! What all parts of one join share: its memory, its clock, its counters, and whether it is to stop.
+//! The context of one join, shared by its threads: memory budget, clock, counters and stop flag.
 
 use super::options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Phase, Watcher};
 use super::report::{JoinReport, Seconds};

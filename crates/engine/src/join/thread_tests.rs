@@ -1,5 +1,5 @@
-//! Goal: threads that the system does not give are told, or done without, and change no row. Method: the same joins again and again, with
-//! another thread refused each time, and then with all from that one on.
+//! Goal: a thread that the system refuses is reported, or dispensed with, and changes no row. Method: the same joins
+//! again and again, with another thread refused each time, and then with all from that one on.
 
 use super::{JoinOptions, Output, Source, join};
 use crate::error::{Error, Result};

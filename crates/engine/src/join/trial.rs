@@ -1,4 +1,4 @@
-//! Relations for tests: rows in any order, in files and from callers, and what must come out of them.
+//! Test relations: rows in any order, in files and from callers, and the plain reference for their joins.
 
 use super::merge::Sink;
 use super::options::{JoinKind, JoinOptions, Watcher};

@@ -1,4 +1,4 @@
-//! A planned join carried out: what is done once, and what each thread does with its range of keys.
+//! The execution of a planned join: preparation once, then a join of each range of keys on a thread.
 
 use super::group::Group;
 use super::hash::HashJoin;

@@ -1,8 +1,8 @@
-//! Going on without a log that is lost, from what the last checkpoint left.
+//! Recovery without a lost log: reopens a page file at its last checkpoint.
 //!
-//! Pages of the last checkpoint stay as they are until the next one, and what transactions write meanwhile goes to free pages. So the page
-//! file alone is a whole state, unless the power went in the middle of a checkpoint: then pages are not those that the space map has, and
-//! who reads them is told so. Whoever goes on without the log must have read all of it before.
+//! Pages of the last checkpoint stay unchanged until the next one, and transactions write to free pages in the
+//! meantime. So the page file alone is a complete state, unless power was lost during a checkpoint: then some pages do
+//! not match the space map, and reading them reports damage. Only a log that was read completely may be abandoned.
 
 use super::file::{PageFile, lock_name, refuse_lone_slot};
 use super::header::Header;

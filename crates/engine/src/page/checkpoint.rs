@@ -1,4 +1,4 @@
-//! Checkpoints: bringing committed pages into the page file, so that the log can begin anew.
+//! Checkpoints: copy committed pages from the log to the page file, and start a new log.
 
 use super::epochs::{self, Place, epoch_byte};
 use super::fresh::Combiner;

@@ -1,4 +1,4 @@
-//! Commits.
+//! Commits: append the changes of a transaction to the log, and publish them to readers.
 
 use super::edit::Dirty;
 use super::epochs::epoch_byte;

@@ -1,4 +1,4 @@
-//! A page under change.
+//! Changed pages of a transaction, and the guard through which a page is edited.
 
 use super::pages::{Page, PageNumber};
 use super::records::Changes;

@@ -1,7 +1,7 @@
-//! The space map: one byte for each page, and the pages that keep it.
+//! The space map: one byte per page, and the pages that store it.
 //!
-//! 0 stands for a page that is free, or whose content is in the log alone; anything else is 1 + the epoch mod 255 of the
-//! content that the page file holds. So a page whose last write was lost is found out: its own epoch is another.
+//! 0 marks a page that is free, or whose content is in the log alone; any other value is 1 + the epoch mod 255 of the
+//! content in the page file. A lost page write is thus detected: the epoch of the stored page differs.
 
 use super::header::Header;
 use super::pages::{Page, PageNumber};

@@ -1,4 +1,4 @@
-//! Sets of pages as runs of consecutive ones, found by place and by length.
+//! Sets of pages as extents, searchable by position and by length.
 
 use super::pages::PageNumber;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The file of pages.
+//! The page file: creation, opening, snapshots and transactions.
 
 use super::epochs;
 use super::header::{self, Header, USER_BYTES_MAX};

@@ -1,4 +1,4 @@
-//! Pages that are written directly, many at a time.
+//! Fresh pages: newly allocated pages written directly to the page file, combined into long writes.
 
 use super::pages::{Page, PageNumber};
 use super::shared::PageStore;

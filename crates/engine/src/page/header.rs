@@ -1,4 +1,4 @@
-//! The two slots at the start of a page file.
+//! The file header: two slots at the start of a page file, written alternately.
 
 use super::options::check_page_bytes;
 use super::pages::PageNumber;

@@ -1,4 +1,4 @@
-//! Which segments make up the log: those that the header of the page file leads to, each proved to be there.
+//! The log chain: the segments that the header of the page file leads to, each verified to exist.
 
 use super::header::Header;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Which pages are in the log, and where: what lets readers find them there.
+//! The log map: the position in the log of each page that is there, for readers.
 
 use super::pages::PageNumber;
 use crate::log::{RecordPlace, Segment};

@@ -1,4 +1,4 @@
-//! How a page file is made and opened.
+//! The options of a page file: page size, memory, durability and log limits.
 
 use crate::error::{Error, Result};
 use crate::io::FastPaths;

@@ -1,4 +1,4 @@
-//! Reading pages, whoever holds them.
+//! Page reads: the `Pages` trait of snapshots and transactions, and pages in memory.
 
 use crate::error::{Error, Result};
 use crate::io::Purpose;

@@ -1,4 +1,4 @@
-//! Pages in memory, within a budget.
+//! The page pool: an in-memory page cache within a byte budget.
 
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber};

@@ -1,4 +1,4 @@
-//! Readers in other processes: files that they hold locked for as long as they read.
+//! Registration of readers in other processes: each holds a locked file while it reads.
 
 use crate::error::{Error, Result};
 use crate::io::{FileLock, Storage, random_u64, remove_if_present};

@@ -1,4 +1,4 @@
-//! The records of the page log: their kinds, and how pages and states are changed by them.
+//! The records of the page log: their kinds, their encoding, and their effect on pages and state.
 
 use super::extents::Extent;
 use super::pages::{Page, PageNumber};

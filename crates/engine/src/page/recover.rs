@@ -1,4 +1,4 @@
-//! What the log says beyond the last checkpoint: read when a file is opened.
+//! Recovery: replays the log beyond the last checkpoint when a page file is opened.
 
 use super::epochs::{Epochs, epoch_byte};
 use super::extents::Extent;

@@ -1,5 +1,5 @@
-//! One writer and many readers under many schedules: whatever the interleaving, readers see committed states and nothing else.
-//! Each lock and each call to the storage is a place where another thread may go on.
+//! Goal: readers see committed states and nothing else under every interleaving of one writer and many readers. Method:
+//! random schedules, which may switch threads at each lock and each storage call.
 
 use super::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
 use crate::error::Result;

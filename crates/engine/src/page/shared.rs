@@ -1,4 +1,4 @@
-//! What the handles of a page file share.
+//! The state shared by all handles of a page file.
 
 use super::checkpoint::read_records;
 use super::epochs::{Epochs, stale};

@@ -1,4 +1,4 @@
-//! Reading one commit for as long as one likes.
+//! Snapshots: consistent reads of one commit, for as long as the snapshot is held.
 
 use super::pages::{Page, PageNumber, Pages};
 use super::pool::IN_FILE;

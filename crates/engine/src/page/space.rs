@@ -1,4 +1,4 @@
-//! Which pages are free, and for what.
+//! The space allocator: free pages, and the pages that snapshots still use.
 
 use super::epochs::Epochs;
 use super::extents::{Extent, Extents};

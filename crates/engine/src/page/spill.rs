@@ -1,8 +1,8 @@
-//! Transactions larger than memory: changed pages go to the log before the commit.
+//! Spilling of large transactions: changed pages that exceed memory go to the log before the commit.
 //!
-//! The first time, a page is logged as for a commit: as an image, unless the segment has one already. Changes that are made to it later follow as
-//! changes, so that the log grows by what is changed and not by a page for each change. A new image takes the place of all that
-//! the transaction logged of the page before.
+//! The first spill of a page is logged like a commit: as an image, unless the segment already has one. Later changes
+//! follow as deltas, so the log grows by the bytes changed, not by a page per change. A new image replaces everything
+//! that the transaction logged of the page before.
 
 use super::log_map::{Chain, Version};
 use super::pages::{Page, PageNumber};

@@ -1,4 +1,4 @@
-//! Counts of a page file.
+//! Counters of a page file.
 
 use std::sync::atomic::AtomicU64;
 

@@ -1,4 +1,4 @@
-//! What a transaction did, by phase: the breakdown that the evaluations print.
+//! Write statistics: pages and time of a transaction by phase, the breakdown that the evaluations print.
 
 use super::pages::{Page, PageNumber};
 use crate::io::{Purpose, Timer};

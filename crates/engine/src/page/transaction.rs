@@ -1,4 +1,4 @@
-//! Changing pages.
+//! Write transactions.
 
 use super::edit::{Dirty, PageEdit};
 use super::extents::{Extent, Extents};

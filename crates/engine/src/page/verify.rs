@@ -1,4 +1,4 @@
-//! Checking a whole file.
+//! Verification of a whole page file: every page, the space map, and the log.
 
 use super::epochs::{self, MapPlaces, epoch_byte, stale};
 use super::extents::{Extent, Extents};

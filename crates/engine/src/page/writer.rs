@@ -1,4 +1,4 @@
-//! What the one writer of a page file knows beside what all share.
+//! The state private to the single writer of a page file.
 
 use super::epochs::MapPlaces;
 use super::header::Header;

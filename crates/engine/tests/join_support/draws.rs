@@ -1,4 +1,4 @@
-//! Options of a join as nobody would choose them: drawn anew for each join, with where its relations, spill files and rows lie.
+//! Random options of a join, and random places for its relations, spill files and output.
 
 use super::{Joined, Row, Shape, check, collect, options};
 use ogive::Error;

@@ -1,4 +1,4 @@
-//! Rows, relations of every sort that hold them, and the plain reference that says what a join of them gives.
+//! Rows, relations of every sort that hold them, and the plain reference for their joins.
 
 #![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part of what all of them share")]
 

@@ -1,4 +1,4 @@
-//! A plain model of a page file, and random work on both.
+//! A plain model of a page file, and random operations on both.
 
 #![allow(dead_code, reason = "each test uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! Holding a table against sorted rows.
+//! The check of a table against sorted rows.
 
 use super::rows::Rows;
 use ogive::table::{Record, Table};

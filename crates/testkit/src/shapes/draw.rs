@@ -1,4 +1,4 @@
-//! Drawing a shape.
+//! The random generator of shapes.
 
 use super::choices::Choices;
 use super::shape::{Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Way};

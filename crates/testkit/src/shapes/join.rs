@@ -1,4 +1,4 @@
-//! Rows that go through a join, whose output is a table.
+//! The join writer of a shape: rows pass through a join whose output is a table.
 
 use super::check::{Answers, Effort, check_table, doing};
 use super::rows::Rows;

@@ -1,4 +1,4 @@
-//! What a shape is.
+//! The definition of a shape.
 
 use super::check::{Answers, Effort, check_table, doing};
 use super::choices::Choices;

@@ -1,4 +1,4 @@
-//! Rows that go through a store.
+//! The store writer of a shape: rows pass through a store.
 
 use super::check::{Answers, Effort, SCANNED_ROWS, doing, shown, spread};
 use super::rows::Rows;

@@ -1,4 +1,4 @@
-//! What the values of rows are.
+//! The values of a shape's rows.
 
 use crate::random::Random;
 

@@ -1,4 +1,4 @@
-//! Files of rows that have hashes in common, as relations.
+//! Partition files of a hash join, as relations: rows whose hashes share bits.
 
 use crate::error::{Error, Result};
 use crate::join::partition::{Buckets, FRAME_BYTES, Scatter, framed};

@@ -1,4 +1,4 @@
-//! Putting rows of the output in key order.
+//! The output sort of a hash join: puts rows in key order.
 
 use crate::error::{Error, Result};
 use crate::join::merge::Sink;

@@ -1,4 +1,4 @@
-//! Asking the table for each row of the other relation.
+//! The probe phase: looks each row of the probe side up in the hash table.
 
 use super::table::HashTable;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! The hash join as a whole: in memory, scattered, or at last sorted and merged.
+//! The driver of the hash join: in memory, partitioned, or as a last resort sorted and merged.
 
 use super::bucket::{BucketRelation, scatter};
 use super::order::OrderSink;

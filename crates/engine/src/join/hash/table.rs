@@ -1,4 +1,4 @@
-//! A hash table over rows in memory.
+//! The hash table over rows in memory.
 
 use crate::error::Result;
 use crate::join::records::mix;

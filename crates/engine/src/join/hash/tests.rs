@@ -1,4 +1,4 @@
-//! Hash joins give the rows of a plain reference, whatever fits memory, and leave nothing behind.
+//! Goal: hash joins give the rows of a plain reference at every memory limit, and leave no file behind.
 
 use super::*;
 use crate::io::{MemoryStorage, Storage};

@@ -1,7 +1,7 @@
-//! The B-tree of the paper (Sections 5.2 and 6.6): full nodes of 4 KiB in memory, over one separator for each block.
+//! The B-tree of the paper (Sections 5.2 and 6.6): full nodes of 4 KiB in memory, over one separator per block.
 //!
-//! A tree that is loaded in bulk and never changed needs no pointers: node `i` of a level is its entries `i * 256` to `i * 256 + 255`, and
-//! entry `j` of a level leads to node `j` of the level below. Leaves lead to blocks.
+//! A bulk-loaded tree that never changes needs no pointers: node `i` of a level holds entries `i * 256` to `i * 256 +
+//! 255`, and entry `j` of a level leads to node `j` of the level below. Leaves lead to blocks.
 
 use super::search::upper_bound;
 use super::separators::{Numbers, Strings};

@@ -1,4 +1,4 @@
-//! The blocks of the inner relation that a probe loop has in memory: one window (Section 5.2 of the paper).
+//! The block buffer of a probe loop: one window of the inner relation in memory (Section 5.2 of the paper).
 
 use super::decoded::Decoded;
 use super::piece::Piece;

@@ -1,4 +1,4 @@
-//! The rows of a block that do not lie densely, laid out one behind the other.
+//! Decoded rows of one block: rows that are not dense in the block, laid out consecutively.
 
 use super::piece::{BlockRows, Piece};
 use crate::error::{Error, Result};

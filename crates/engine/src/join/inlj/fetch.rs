@@ -1,9 +1,10 @@
-//! The thread that reads ahead: it takes outer rows in batches, looks up where their partners may lie, and reads the blocks there, many
-//! at a time, in the order of keys.
+//! The prefetch thread of a planned scan: it takes outer rows in batches, looks up the blocks that may hold their
+//! partners, and reads those blocks, many at a time, in key order.
 //!
-//! The number of buffers is fixed, and neither thread waits for ever. Where the joining thread waits for rows of the inner relation and has
-//! all batches, the next block is read. Where it waits for a batch while all pieces are in use, it needs nothing more for the batches that it
-//! has, but for the run of the last key, which is completed later: this one is left.
+//! The number of buffers is fixed, and neither thread can deadlock. If the joining thread waits for inner rows and has
+//! all batches, this thread reads the next block. If it waits for a batch while all block batches are in use, it needs
+//! nothing more for the batches it has, except the rest of the last key's run, which is completed later: the current
+//! batch is abandoned.
 
 use super::batch::{Batch, Batches};
 use super::piece::Piece;

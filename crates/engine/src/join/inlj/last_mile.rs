@@ -1,4 +1,4 @@
-//! The search for a key among rows in memory: bisection without branches that depend on the keys (Section 5.2 of the paper).
+//! The last-mile search for a key among rows in memory: bisection without branches on keys (Section 5.2 of the paper).
 
 use crate::join::rows::RowsView;
 

@@ -1,8 +1,8 @@
-//! Learned indexes over the blocks of a table: PGM-index, RadixSpline, RMI, trained on the borders between blocks; and the lines that a
-//! table has on file.
+//! Learned indexes over the blocks of a table: PGM-index, RadixSpline and RMI, trained on the borders between blocks,
+//! and the line segments stored in the table itself.
 //!
-//! Training on blocks instead of keys asks no more of a model than what a look-up needs of it, a block, and costs a two-hundredth of the
-//! work. An error in keys becomes one in blocks, rounded up, as in [`crate::tune`].
+//! A lookup needs a block, not a position, so training on blocks suffices, and costs a two-hundredth of the work of
+//! training on keys. An error in keys becomes one in blocks, rounded up, as in [`crate::tune`].
 
 use super::search::upper_bound_near;
 use super::separators::{Numbers, Strings};

@@ -1,5 +1,5 @@
-//! Making the index that a method asks for: from what the table has on file, or, where that does not tell, from one pass over the
-//! data.
+//! The index loader: builds the index of a method from the index stored in the table, or, if that is not fine enough,
+//! from one scan of the data.
 
 use super::btree::{BTree, StringBTree};
 use super::learned::{Borders, Learned, Lines};

@@ -1,4 +1,4 @@
-//! One index nested loop join: what its threads share, and what each of them does.
+//! An index nested loop join: the state shared by its threads, and the work of each of them.
 
 use super::load::{Loaded, load};
 use super::open::probe_open;

@@ -1,4 +1,4 @@
-//! Probes of an index that is open: it finds a key by itself, in its own file.
+//! Probes of an open index or store, which looks up each key in its own files.
 
 use crate::error::Result;
 use crate::join::merge::Sink;

@@ -1,4 +1,4 @@
-//! Pieces of a table: blocks that were read together, checked, and kept as they were read.
+//! Batches of blocks of a table: read together, checked, and kept as stored.
 
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};

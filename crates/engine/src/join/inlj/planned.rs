@@ -1,4 +1,5 @@
-//! The planned scan: two row streams, of the outer relation whole, and of the inner one what the outer one needs.
+//! The planned scan as two row streams: the outer relation whole, and those blocks of the inner one that the outer keys
+//! need.
 
 use super::decoded::Decoded;
 use super::fetch::Fetch;

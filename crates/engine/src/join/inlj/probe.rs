@@ -1,8 +1,8 @@
-//! The index nested loop join of the paper (Section 5.3): each outer row is looked up in an index of the inner relation, the window that it
-//! names is read unless it is in the buffer, and searched.
+//! The index nested loop join of the paper (Section 5.3): looks each outer row up in an index of the inner relation,
+//! reads the resulting window unless it is buffered, and searches it.
 //!
-//! One window is in memory at a time (Section 5.2). Both of the paper's optimisations (Section 4.1) have a switch: the leaf iterator is
-//! the index's, the window that only moves forward is [`Probes::forward_window`].
+//! One window is in memory at a time (Section 5.2). Each of the paper's two optimisations (Section 4.1) has a switch:
+//! the leaf iterator belongs to the index, the forward-only window is [`ProbeJoin::forward_window`].
 
 use super::buffer::Buffer;
 use super::last_mile::seek_row;

@@ -1,5 +1,5 @@
-//! What passes between the thread that reads ahead and the one that joins: outer batches, pieces of the inner relation, and the buffers of
-//! both, of which there are a fixed number.
+//! The hand-over between the prefetch thread and the joining thread: outer batches, batches of inner blocks, and a
+//! fixed number of buffers for both.
 
 use super::batch::Batch;
 use super::piece::Piece;

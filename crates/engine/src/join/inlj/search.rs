@@ -1,4 +1,4 @@
-//! Searches in sorted numbers without branches that depend on them (as in Section 5.2 of the paper).
+//! Branch-free searches in sorted integers (as in Section 5.2 of the paper).
 
 /// How many of the sorted numbers are at most `x`.
 #[inline]

@@ -1,7 +1,8 @@
-//! The separators of a table's blocks in memory.
+//! The separators of a table's blocks, in memory.
 //!
-//! Separator `i` is the first place of child `i`, a block or a run of blocks: a key lies in the last child whose separator is not above it,
-//! if it is present at all. Separators of children that hold nothing but repeats of one key are equal, and the key belongs before them.
+//! Separator `i` is the lower bound of child `i`, a block or a run of blocks: a key that is present lies in the last
+//! child whose separator does not exceed it. Children that hold only repeats of one key have equal separators, and the
+//! key belongs before them.
 
 use super::search::upper_bound_near;
 use super::window::{BlockIndex, Finger, Window, coordinate};

@@ -1,4 +1,4 @@
-//! The two relations of a planned scan as row streams: the outer one whole, of the inner one what the outer one needs.
+//! The row streams of a planned scan: one for the outer relation, one for the inner.
 
 use super::batch::Batch;
 use super::decoded::Decoded;

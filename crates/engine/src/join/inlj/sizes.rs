@@ -1,4 +1,4 @@
-//! How much is read at once: from the profile of the storage, and from the memory that there is.
+//! The read sizes of a planned scan: derived from the storage profile and the available memory.
 
 use super::fetch::ReadSizes;
 use super::piece::{BLOCK_OVERHEAD_BYTES, PIECE_OVERHEAD_BYTES};

@@ -1,9 +1,9 @@
-//! Which blocks of the inner relation a batch of outer keys needs: stretches of blocks, with gaps between them that are worth a request of
-//! their own.
+//! The run planner: maps a batch of outer keys to runs of inner blocks. Runs are separated by gaps wide enough to
+//! justify a request of their own.
 //!
-//! Keys come in order, so their windows do. Where the windows of two keys touch, or nearly, those of all keys between them do too; so keys
-//! are not looked up one by one, but in steps that grow for as long as the stretch goes on. Dense keys cost a few look-ups for each
-//! block, sparse ones a look-up each.
+//! Keys arrive in order, so their windows do too. If the windows of two keys touch, or nearly touch, so do those of all
+//! keys between them; keys are therefore looked up in steps that grow while the run continues, not one by one. Dense
+//! keys cost a few lookups per block, sparse keys one lookup each.
 
 use super::window::{BlockIndex, Finger, Window};
 use crate::error::Result;

@@ -1,4 +1,5 @@
-//! Windows of every index against the blocks themselves, and both ways of joining against a plain model.
+//! Goal: the windows of every index hold the keys they should, and both forms of the join give the rows of a plain
+//! reference.
 
 use super::load::{Loaded, load};
 use super::planned::Planned;

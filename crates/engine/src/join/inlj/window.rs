@@ -1,4 +1,4 @@
-//! What an index says of a key: the blocks that may hold it.
+//! Windows: the blocks in which an index locates a key.
 
 use crate::error::Result;
 use crate::table::key_prefix_at;

@@ -1,4 +1,4 @@
-//! What the caller may choose.
+//! The output of a join: a table, a file of records, a text file, or a callback.
 
 use super::file::{LineSink, RecordWriter};
 use super::table::TableOutput;

@@ -1,4 +1,4 @@
-//! Files that are not Ogive's own: plain records, and lines.
+//! Output files in foreign formats: plain records, and lines of text.
 
 use super::choice::Line;
 use super::table::SYNC_EVERY_BYTES;

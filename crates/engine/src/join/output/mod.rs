@@ -1,4 +1,5 @@
-//! Where the rows of a join go: a new table (`table`), a file of plain records or of lines (`file`), or the caller.
+//! The destinations of a join's rows: a new table (`table`), a file of plain records or of lines (`file`), or a
+//! callback.
 
 mod choice;
 mod file;

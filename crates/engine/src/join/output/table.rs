@@ -1,4 +1,4 @@
-//! A new table.
+//! The table output: writes the rows of a join to a new table.
 
 use crate::error::Result;
 use crate::io::Storage;

@@ -1,4 +1,4 @@
-//! Outputs of every form: what stands under the name in the end, and what does not before.
+//! Goal: every kind of output holds the rows of the join when complete, and its name does not exist before.
 
 use super::Output;
 use crate::error::{Error, Result};

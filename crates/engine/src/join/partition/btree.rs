@@ -1,10 +1,12 @@
-//! The join that builds B-trees: every row of an unsorted relation is inserted in the order of arrival.
+//! The B-tree join for unsorted input: inserts every row of a relation in the order of arrival.
 //!
-//! As in the paper (Sections 5.4 and 6.3), a complete B-tree is built for each relation; then the smaller one is scanned, and the larger one probed.
-//! Theirs hold pointers into the relation; here they hold the values themselves, which saves a random read for each match. Pages are those
-//! of the [`Index`], within the memory of the join; they are never made durable.
+//! As in the paper (Sections 5.4 and 6.3), a complete B-tree is built for each relation; then the smaller one is
+//! scanned, and the larger one probed. The paper's trees hold pointers into the relation; here they hold the values
+//! themselves, which saves a random read per match. Pages are those of the [`Index`], within the memory of the join;
+//! they are never made durable.
 //!
-//! It is the rival of the learned partition: once a tree exceeds memory, nearly each insert reads a page and writes one.
+//! It is the rival of the learned partition: once a tree exceeds memory, nearly every insert reads a page and writes
+//! one.
 
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexOptions, Key, KeyType, Kind, OpenOptions, Payload, Raw};

@@ -1,4 +1,4 @@
-//! Buckets of rows of one width.
+//! The partition of rows of one width into buckets.
 
 use super::plan::Borders;
 use super::scatter::{Bucket, Buckets, Scatter};

@@ -1,4 +1,4 @@
-//! Buckets of rows of any length.
+//! The partition of rows of any length into buckets.
 
 use super::plan::Borders;
 use super::scatter::{Bucket, Buckets, Scatter};

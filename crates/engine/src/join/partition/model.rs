@@ -1,4 +1,4 @@
-//! The learned distribution of keys: which bucket does a key belong to?
+//! The learned key distribution: maps a key to its bucket.
 
 /// Bits of the table that leads to a spline's segment: its entries fit the first-level cache.
 const TABLE_BITS: u32 = 11;

@@ -1,4 +1,4 @@
-//! What is held, what is scattered, and over how many buckets.
+//! The partition plan: which relation stays in memory, which is scattered, and the number of buckets.
 
 use super::dense::DensePartition;
 use super::general::GeneralPartition;

@@ -1,4 +1,4 @@
-//! Scattering rows over buckets: each bucket collects its rows in a buffer of its own, which is written as a chunk when it is full.
+//! The scatter step: appends rows to one buffer per bucket, and writes a buffer as a chunk when it is full.
 
 use crate::error::Result;
 use crate::join::spill::{ChunkWriter, Place, Spill, SpillFile};

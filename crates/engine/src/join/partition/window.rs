@@ -1,4 +1,4 @@
-//! Keys as numbers that order alike.
+//! Key windows: byte-string keys as order-preserving integers.
 
 /// Maps keys to numbers, weakly in order: the eight bytes behind what all sampled keys begin with.
 ///

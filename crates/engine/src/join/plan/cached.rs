@@ -1,4 +1,4 @@
-//! What reads cost that the page cache answers.
+//! The cost profile of reads served by the page cache.
 
 use crate::io::Profile;
 

@@ -1,4 +1,4 @@
-//! Of all methods, the one that is expected to take least.
+//! The choice of the method with the least predicted cost.
 
 use super::cost::Cost;
 use super::facts::{Access, Case, SideFacts};

@@ -1,4 +1,4 @@
-//! What a join by some method is expected to take.
+//! The predicted cost of a join by one method.
 
 use super::device::Requests;
 use crate::io::Profile;

@@ -1,4 +1,4 @@
-//! What requests take on a device: T(n) for each, P of them at once (the affine and PDAM models of Section 3, with the real
+//! The device model: T(n) per request, P requests at once (the affine and PDAM models of Section 3, with the measured
 //! profile in place of their constants).
 
 use crate::io::Profile;

@@ -1,4 +1,4 @@
-//! What was chosen, what else could have been, and what it was expected to take.
+//! The explanation of a plan: the method chosen, its alternatives, and their predicted costs.
 
 use super::cost::Cost;
 use crate::join::options::Side;

@@ -1,4 +1,4 @@
-//! What the planner knows of the two relations, of the device, and of what was asked for.
+//! The planner's inputs: both relations, the device, and the options.
 
 use super::spread::Spread;
 use crate::io::Profile;

@@ -1,4 +1,4 @@
-//! From two relations and what was asked for to a plan.
+//! The entry point of the planner: from two relations and the options to a plan.
 
 use super::choose::Candidate;
 use super::cost::Cost;

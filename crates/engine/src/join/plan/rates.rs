@@ -1,7 +1,7 @@
-//! What one core needs for each row, probe and byte, in nanoseconds.
+//! Processor rates: nanoseconds of one core per row, probe and byte.
 //!
-//! Estimates for a core of a server of about 2023. The long test `rates_of_methods_are_shown` prints beside each other what methods are
-//! predicted to take by these rates and what they take. What counts are their ratios: they decide between methods.
+//! Estimates for a core of a server of about 2023. The long test `rates_of_methods_are_shown` prints predicted and
+//! measured times side by side. Only the ratios matter: they decide between methods.
 
 /// Beginning and ending a join: threads, files, the first reads of which nothing is ahead.
 pub(super) const JOIN_NS: f64 = 100_000.0;

@@ -1,4 +1,4 @@
-//! How large requests are, and how many of them go out at a time.
+//! The read shape: the size of requests, and how many are issued at once.
 
 use crate::io::Profile;
 

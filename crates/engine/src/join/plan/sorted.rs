@@ -1,7 +1,8 @@
 //! Costs of methods over relations in key order: the merge, and index nested loops.
 //!
-//! Equation 1 of the paper bounds the reads of a nested loop by min(|R|, |S|/eps) windows of one size. Here each stretch of keys has its own
-//! density, windows are blocks, those that lie close together are read by one request, and P requests are under way at once.
+//! Equation 1 of the paper bounds the reads of a nested loop by min(|R|, |S|/eps) windows of one size. Here each range
+//! of keys has its own density, windows are blocks, adjacent ones are read by one request, and P requests are in flight
+//! at once.
 
 use super::cost::Cost;
 use super::device::Requests;

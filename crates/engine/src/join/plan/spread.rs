@@ -1,4 +1,4 @@
-//! How the keys of the outer relation lie over the blocks of the inner one, and so which blocks a planned scan reads.
+//! The spread of outer keys over the blocks of the inner relation, which predicts the blocks that a planned scan reads.
 //!
 //! ```text
 //! outer separators      a     b     c                 d
@@ -6,9 +6,9 @@
 //!                      dense: all     sparse: a few, each with a gap behind it
 //! ```
 //!
-//! Between two separators of the outer relation lie about as many of its rows as anywhere else; how many blocks of the inner one
-//! lie there differs. So the density of probes is known stretch by stretch, without reading data (Section 4.2 knows one density
-//! for everything).
+//! Every two neighbouring separators of the outer relation enclose about the same number of its rows, but different
+//! numbers of inner blocks. So the density of probes is known range by range, without reading data (Section 4.2 has one
+//! density for all).
 
 use super::device::Requests;
 use crate::io::Profile;

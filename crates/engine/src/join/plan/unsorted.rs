@@ -1,4 +1,4 @@
-//! Costs of methods over relations in any order: sorting, hashing, partitioning, and B-trees built by inserts.
+//! Costs of methods over unsorted relations: sorting, hashing, partitioning, and B-trees built by inserts.
 
 use super::cost::Cost;
 use super::device::Requests;

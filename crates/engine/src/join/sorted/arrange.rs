@@ -1,4 +1,4 @@
-//! Which way a relation is sorted.
+//! The choice between the two external sorts: rows of one width, or rows of any length.
 
 use super::input::Progress;
 use super::width::for_width;

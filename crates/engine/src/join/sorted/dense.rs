@@ -1,17 +1,18 @@
-//! Sorting rows of one width in memory.
+//! The in-memory sort of rows of one width.
 //!
-//! Rows are moved themselves, not places of them: for the widths at hand that is fewer cache misses. Of each key a *coordinate* is sorted by: the eight
-//! bytes behind what all keys have in common, a number. Three steps:
+//! It moves the rows themselves, not references to them: for these widths that causes fewer cache misses. It sorts by a
+//! *key prefix*: the eight bytes after the common prefix of all keys, as an integer. Three steps:
 //!
-//! 1. what is larger than the cache is parted in place by the highest eight bits in which coordinates differ (an American flag sort),
-//!    again and again;
-//! 2. a part that fits the cache is sorted by the highest bits that tell its rows apart, about five more than the logarithm of their
-//!    number, from the lowest digit to the highest (a radix sort);
-//! 3. neighbours that these bits do not tell apart are put in order by insertion. Where that would take long, because keys crowd, a
-//!    sort by comparison does it.
+//! 1. input larger than the cache is partitioned in place by the highest eight bits in which key prefixes differ (an
+//!    American flag sort), repeatedly;
+//! 2. a part that fits the cache is sorted by the highest bits that distinguish its rows, about five more than the
+//!    logarithm of their number, from the lowest digit to the highest (a radix sort);
+//! 3. neighbours that these bits do not distinguish are put in order by insertion sort, or, where keys cluster and that
+//!    would take long, by a comparison sort.
 //!
-//! Source: McIlroy, Bostic, McIlroy, "Engineering radix sort" (1993) for the first; the idea that few bits suffice where keys are spread
-//! evenly, which a part of a learned partition is, is that of Kristo et al., "The case for a learned sorting algorithm" (SIGMOD 2020).
+//! Source: McIlroy, Bostic, McIlroy, "Engineering radix sort" (1993) for the first; the idea that few bits suffice for
+//! evenly spread keys, such as those of a learned partition, is that of Kristo et al., "The case for a learned sorting
+//! algorithm" (SIGMOD 2020).
 
 use std::cmp::Ordering;
 

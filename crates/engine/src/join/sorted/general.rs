@@ -1,4 +1,4 @@
-//! External sort of rows of any length, by the sorter of the tables.
+//! The external sort of rows of any length, by the sorter of the tables.
 
 use super::input::{Input, Progress, input_bytes};
 use super::relation::sorted_facts;

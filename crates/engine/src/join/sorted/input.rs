@@ -1,4 +1,4 @@
-//! The rows of a relation as they come, watched.
+//! The input of a sort: the rows of a relation in the order of arrival, with progress reports.
 
 use crate::error::{Error, Result};
 use crate::join::options::Phase;

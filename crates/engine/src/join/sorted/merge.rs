@@ -1,4 +1,4 @@
-//! Merging runs of rows of one width by a tree of losers.
+//! The merge of sorted runs of rows of one width, by a loser tree.
 
 use super::dense::KeyShape;
 use super::runs::CURSOR_BYTES;

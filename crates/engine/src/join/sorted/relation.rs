@@ -1,4 +1,4 @@
-//! A sorted copy of a relation.
+//! A sorted copy of a relation, in memory or in spill files.
 
 use super::input::Progress;
 use super::merge::RunMerge;

@@ -1,4 +1,4 @@
-//! External sort of rows of one width: runs as long as memory allows, merged.
+//! The external sort of rows of one width: runs as long as memory allows, merged.
 
 use super::dense::{KeyShape, sort_rows};
 use super::input::{Input, Progress, input_bytes};

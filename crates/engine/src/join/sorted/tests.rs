@@ -1,4 +1,5 @@
-//! Sorted copies of relations of any shape give the same rows in key order, within any limit, and leave nothing behind.
+//! Goal: sorted copies of relations of any shape give the same rows in key order, within any memory limit, and leave no
+//! file behind.
 
 use super::*;
 use crate::io::{MemoryStorage, Storage};

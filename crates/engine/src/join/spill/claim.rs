@@ -1,4 +1,4 @@
-//! Names of spill files, and who may remove them.
+//! The names of spill files, and the lock that protects those of a running join.
 
 use super::file::ChunkWriter;
 use crate::error::{Error, Result};

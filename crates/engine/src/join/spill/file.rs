@@ -1,4 +1,4 @@
-//! Chunks of a spill file: written one behind the other, read in any order.
+//! Chunks of a spill file: appended in order, read in any order.
 
 use super::claim::SpillName;
 use crate::block::checksum::{CHECKSUM_BYTES, check, identity, seal};

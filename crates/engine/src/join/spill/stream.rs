@@ -1,4 +1,4 @@
-//! Bytes in sequence, cut into chunks of one size: written once, read from front to back as often as wanted.
+//! Byte streams in a spill file, cut into chunks of one size: written once, read sequentially any number of times.
 
 use super::claim::Spill;
 use super::file::{ChunkWriter, SpillFile};

@@ -1,4 +1,4 @@
-//! Spill files hold what was put in, notice damage, and go when their join does: well, badly, or killed.
+//! Goal: spill files return the bytes written, detect damage, and are removed after success, failure and a kill.
 
 use super::*;
 use crate::error::{Error, Result};
