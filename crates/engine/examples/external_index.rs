@@ -4,7 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "the records are a file of another program")]
 
 use ogive::io::{LocalStorage, Storage};
-use ogive::table::beside::{RecordFile, index_records};
+use ogive::table::external::{RecordFile, index_records};
 use ogive::table::{OpenOptions, Table, WriteOptions};
 use std::sync::Arc;
 

@@ -105,7 +105,7 @@ fn with_no_budget_every_operation_reads_its_pages_once() {
     tx.begin_operation();
     assert_eq!(tx.read(first + 1, Purpose::Leaf).unwrap()[0], b'x');
     assert_eq!(meter.reset().reads.requests, 0, "changed pages are kept");
-    let tally = tx.tally();
+    let tally = tx.write_statistics();
     assert_eq!(tally.phases[&Phase::Search].pages_read, 3 * 2 + 1 + 1);
     assert_eq!(tally.phases[&Phase::Search].pages_changed, 1);
 }
@@ -206,7 +206,7 @@ fn phases_are_told_apart_and_timed_on_request() {
         tx.count("leaf split");
     }
     tx.enter(Phase::Search);
-    let tally = tx.tally();
+    let tally = tx.write_statistics();
     assert_eq!((tally.phases[&Phase::Search].pages_read, tally.phases[&Phase::Search].pages_changed), (2, 0));
     assert_eq!((tally.phases[&Phase::Insert].pages_read, tally.phases[&Phase::Insert].pages_changed), (0, 2));
     assert_eq!(tally.phases[&Phase::Structure].pages_read, 2);

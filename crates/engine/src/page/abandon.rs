@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Openings that the lost log may have known of: their epochs are passed over, so that what they wrote is never taken for what comes.
-const EPOCHS_PASSED: u32 = 64;
+const SKIPPED_EPOCHS: u32 = 64;
 
 /// A log that cannot be read, and what is left without it. Nothing is changed before [`Self::accept`].
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl PageFile {
         let segments = segments.map(|&number| crate::log::segment_name(name, number)).collect();
         let header = Header {
             turn: header.turn + 1,
-            epoch: header.epoch.wrapping_add(EPOCHS_PASSED),
+            epoch: header.epoch.wrapping_add(SKIPPED_EPOCHS),
             first_segment: last.checked_add(1).ok_or_else(exhausted)?.max(header.first_segment),
             last_segment: Some(SegmentId::default()),
             ..header

@@ -1,18 +1,18 @@
 //! Commits: append the changes of a transaction to the log, and publish them to readers.
 
-use super::edit::Dirty;
-use super::epochs::epoch_byte;
+use super::edit::DirtyPage;
 use super::extents::Extent;
 use super::header::STATE_BYTES_MAX;
-use super::log_map::Version;
+use super::log_map::PageVersion;
 use super::options::Durability;
 use super::pages::PageNumber;
 use super::pool::IN_FILE;
 use super::records::{self, ALLOCATED, DELTA, EXTENTS_MAX, FREED, FRESH, IMAGE, STATE};
-use super::shared::Shared;
-use super::spill::Spilled;
+use super::shared::PageFileShared;
+use super::space_map::epoch_byte;
+use super::spill::SpilledPages;
 use super::transaction::Transaction;
-use super::writer::Writer;
+use super::writer::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use crate::log::SegmentWriter;
@@ -51,7 +51,7 @@ impl Transaction {
     }
 
     /// Brings everything to the disk as far as the durability asks for; returns the number of the commit.
-    fn log_all(&mut self, shared: &Shared, old_state: &[u8]) -> Result<u64> {
+    fn log_all(&mut self, shared: &PageFileShared, old_state: &[u8]) -> Result<u64> {
         let file = Arc::clone(&self.writer_mut()?.file);
         if self.combiner.pages > 0 {
             self.combiner.flush(&shared.store, &*file, Purpose::Leaf)?;
@@ -73,7 +73,7 @@ impl Transaction {
     }
 
     /// Logs the changed pages; afterwards they are all among the spilled ones.
-    pub(super) fn log_pages(&mut self, shared: &Shared, sequence: u64) -> Result<()> {
+    pub(super) fn log_pages(&mut self, shared: &PageFileShared, sequence: u64) -> Result<()> {
         let mut numbers: Vec<PageNumber> = self.dirty.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
@@ -91,7 +91,7 @@ impl Transaction {
     }
 
     /// Logs what changed beside pages.
-    fn log_space(&mut self, shared: &Shared, old_state: &[u8]) -> Result<()> {
+    fn log_space(&mut self, shared: &PageFileShared, old_state: &[u8]) -> Result<()> {
         let (allocated, fresh) = (self.allocated.iter().collect::<Vec<_>>(), self.fresh.iter().collect::<Vec<_>>());
         let (freed, state) = (std::mem::take(&mut self.freed), std::mem::take(&mut self.state));
         let writer = self.writer_mut()?;
@@ -109,7 +109,7 @@ impl Transaction {
     }
 
     /// Makes the commit visible.
-    fn publish(&mut self, shared: &Shared, sequence: u64) {
+    fn publish(&mut self, shared: &PageFileShared, sequence: u64) {
         let Some(writer) = self.writer.as_deref_mut() else {
             return;
         };
@@ -150,13 +150,13 @@ impl Transaction {
 
 /// Logs one page as an image or as changes, whichever is right; `None` where nothing changed.
 fn log_page(
-    shared: &Shared,
+    shared: &PageFileShared,
     segment: &mut SegmentWriter,
     number: PageNumber,
-    dirty: &mut Dirty,
+    dirty: &mut DirtyPage,
     sequence: u64,
-    spilled: &Spilled,
-) -> Result<Option<Version>> {
+    spilled: &SpilledPages,
+) -> Result<Option<PageVersion>> {
     let changes = dirty.changes.as_bytes();
     if !dirty.whole && changes.is_empty() {
         return Ok(None);
@@ -178,7 +178,7 @@ fn log_page(
         shared.counters.images_logged.fetch_add(1, Ordering::Relaxed);
         (segment.append(IMAGE, &[&head, records::without_zeros_at_end(&dirty.page)])?, None)
     };
-    Ok(Some(Version { sequence, place, segment: segment.segment.number(), is_image: !as_changes, body }))
+    Ok(Some(PageVersion { sequence, place, segment: segment.segment.number(), is_image: !as_changes, body }))
 }
 
 fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Extent]) -> Result<()> {
@@ -188,9 +188,9 @@ fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Ex
     Ok(())
 }
 
-impl Writer {
+impl PageWriter {
     /// Syncs the log if the durability asks for it after a commit of so many bytes.
-    fn make_durable(&mut self, shared: &Shared, bytes: u64) -> Result<()> {
+    fn make_durable(&mut self, shared: &PageFileShared, bytes: u64) -> Result<()> {
         self.waiting_commits += 1;
         self.waiting_bytes += bytes;
         let due = match shared.options.durability {

@@ -1,16 +1,16 @@
 //! Changed pages of a transaction, and the guard through which a page is edited.
 
 use super::pages::{Page, PageNumber};
-use super::records::Changes;
+use super::records::PageChanges;
 use super::transaction::Transaction;
 use crate::io::Purpose;
 use std::ops::{Deref, Range};
 
 /// A changed page of a transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Dirty {
+pub(super) struct DirtyPage {
     pub(super) page: Page,
-    pub(super) changes: Changes,
+    pub(super) changes: PageChanges,
     /// Whether so much changed that the whole page will be logged.
     pub(super) whole: bool,
     pub(super) purpose: Purpose,
@@ -23,7 +23,7 @@ pub struct PageEdit<'a> {
     pub(super) transaction: &'a mut Transaction,
     pub(super) number: PageNumber,
     /// Taken out of the transaction for as long as the edit lasts.
-    pub(super) dirty: Dirty,
+    pub(super) dirty: DirtyPage,
 }
 
 impl PageEdit<'_> {
@@ -81,7 +81,8 @@ impl Deref for PageEdit<'_> {
 
 impl Drop for PageEdit<'_> {
     fn drop(&mut self) {
-        let empty = Dirty { page: Page::zeros(0), changes: Changes::default(), whole: false, purpose: Purpose::Leaf };
+        let empty =
+            DirtyPage { page: Page::zeros(0), changes: PageChanges::default(), whole: false, purpose: Purpose::Leaf };
         let dirty = std::mem::replace(&mut self.dirty, empty);
         self.transaction.put_dirty(self.number, dirty);
     }

@@ -1,18 +1,18 @@
 //! The page file: creation, opening, snapshots and transactions.
 
-use super::epochs;
 use super::header::{self, Header, USER_BYTES_MAX};
 use super::log_chain::FoundSegment;
 use super::options::PageOptions;
-use super::pool::Pool;
-use super::readers::Registration;
+use super::pool::PagePool;
+use super::readers::ReaderRegistration;
 use super::recover::Recovery;
-use super::shared::{Current, PageStore, Shared};
-use super::snapshot::{Snapshot, View};
-use super::space::Space;
-use super::statistics::{Counters, PageStatistics};
+use super::shared::{CurrentCommit, PageFileShared, PageStore};
+use super::snapshot::{Snapshot, SnapshotView};
+use super::space::PageSpace;
+use super::space_map;
+use super::statistics::{PageCounters, PageStatistics};
 use super::transaction::Transaction;
-use super::writer::Writer;
+use super::writer::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex, RwLock};
 use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, random_u64};
@@ -23,13 +23,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often a reader begins anew when a checkpoint of the writer comes between.
-const READ_ATTEMPTS: u32 = 20;
+const READ_ATTEMPTS_MAX: u32 = 20;
 
 /// A file of pages. Cheap to clone; clones share the file. When the last clone, snapshot and transaction are gone, a checkpoint
 /// brings everything into the page file.
 #[derive(Clone, Debug)]
 pub struct PageFile {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<PageFileShared>,
 }
 
 pub(super) fn lock_name(name: &str) -> String {
@@ -85,8 +85,8 @@ impl PageFile {
         let file = storage.open_update(name)?;
         let (header, one_slot) = Header::read(&*file)?;
         let store = store(Arc::<dyn UpdatableFile>::clone(&file), &header);
-        let (epochs, places) = epochs::load(&store, &header)?;
-        let space = Space::of_checkpoint(&epochs, &header);
+        let (epochs, places) = space_map::load(&store, &header)?;
+        let space = PageSpace::of_checkpoint(&epochs, &header);
         let numbers = segment_numbers(&**storage, name)?;
         let live = numbers.iter().copied().filter(|&number| number >= header.first_segment);
         let mut found = Vec::new();
@@ -107,7 +107,7 @@ impl PageFile {
             storage.sync_directory()?;
         }
         let next_segment = numbers.last().map_or(0, |&last| last.saturating_add(1)).max(header.first_segment);
-        let writer = Writer {
+        let writer = PageWriter {
             file: Arc::clone(&file),
             space: recovery.space.take().unwrap_or_default(),
             places,
@@ -120,7 +120,7 @@ impl PageFile {
             nonce: random_u64().max(1),
             header: header.clone(),
         };
-        let opened = Opened { storage, name, options, header, store, recovery, is_assumed: false };
+        let opened = OpenedPageFile { storage, name, options, header, store, recovery, is_assumed: false };
         let shared = opened.share(Some((file, writer)), Some(lock), None);
         super::checkpoint::remove_segments(&shared, shared.first_segment())?;
         Ok(Self { shared })
@@ -136,19 +136,19 @@ impl PageFile {
         let mut attempt = 0;
         loop {
             // A reader of commit 0 keeps all checkpoints back, but for one that is under way.
-            let guard = Registration::new(storage, name, 0)?;
+            let guard = ReaderRegistration::new(storage, name, 0)?;
             let (header, one_slot) = Header::read(&*storage.open(name)?)?;
             let opened = Self::read_log(storage, name, options, &header, one_slot);
             let unchanged = Header::read(&*storage.open(name)?)?.0 == header;
             attempt += 1;
             match opened {
                 Ok(opened) if unchanged => {
-                    let registration = Registration::new(storage, name, opened.recovery.sequence)?;
+                    let registration = ReaderRegistration::new(storage, name, opened.recovery.sequence)?;
                     drop(guard);
                     return Ok(Self { shared: opened.share(None, None, registration) });
                 }
                 Err(error) if unchanged && attempt >= 3 => return Err(error),
-                Err(error) if attempt >= READ_ATTEMPTS => return Err(error),
+                Err(error) if attempt >= READ_ATTEMPTS_MAX => return Err(error),
                 _ => {}
             }
         }
@@ -161,14 +161,14 @@ impl PageFile {
         options: &'a PageOptions,
         header: &Header,
         one_slot: bool,
-    ) -> Result<Opened<'a>> {
+    ) -> Result<OpenedPageFile<'a>> {
         let found = live_segments(&**storage, name, header)?;
         let store = store(storage.open(name)?, header);
         let fits = u64::from(header.page_count) <= options.budget_bytes / 8;
-        let epochs = fits.then(|| epochs::load(&store, header)).transpose()?;
+        let epochs = fits.then(|| space_map::load(&store, header)).transpose()?;
         let mut recovery = Recovery::new(header, &*store.file, None, epochs.map(|(epochs, _)| epochs));
         recovery.replay_all(header, one_slot, &found, u64::MAX)?;
-        Ok(Opened { storage, name, options, header: header.clone(), store, recovery, is_assumed: false })
+        Ok(OpenedPageFile { storage, name, options, header: header.clone(), store, recovery, is_assumed: false })
     }
 
     /// What [`Self::create`] was given.
@@ -186,7 +186,7 @@ impl PageFile {
     /// # Errors
     /// None now; a handle that follows a writer in another process may have to read its log.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        Ok(Snapshot { view: Arc::new(View::new(Arc::clone(&self.shared))) })
+        Ok(Snapshot { view: Arc::new(SnapshotView::new(Arc::clone(&self.shared))) })
     }
 
     /// Begins a transaction; waits while another one is under way.
@@ -281,7 +281,7 @@ impl PageFile {
         }
     }
 
-    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&mut Writer, &Shared) -> Result<T>) -> Result<T> {
+    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&mut PageWriter, &PageFileShared) -> Result<T>) -> Result<T> {
         let mut writer = self.take_writer()?;
         let outcome = self.shared.poison_on_error(work(&mut writer, &self.shared));
         self.shared.give_writer_back(writer);
@@ -289,7 +289,7 @@ impl PageFile {
     }
 
     /// Waits for the writer and takes it.
-    fn take_writer(&self) -> Result<Box<Writer>> {
+    fn take_writer(&self) -> Result<Box<PageWriter>> {
         if self.shared.file.is_none() {
             let path = self.shared.store.path.display();
             return Err(Error::InvalidArgument(format!("{path} is open for reading alone; open it for writing")));
@@ -305,7 +305,7 @@ impl PageFile {
     }
 }
 
-impl Shared {
+impl PageFileShared {
     fn first_segment(&self) -> u32 {
         let writer = self.writer.lock();
         writer.as_ref().map_or(0, |writer| writer.header.first_segment)
@@ -363,7 +363,7 @@ pub(super) fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recov
 }
 
 /// What is known of a file that is being opened.
-pub(super) struct Opened<'a> {
+pub(super) struct OpenedPageFile<'a> {
     storage: &'a Arc<dyn Storage>,
     name: &'a str,
     options: &'a PageOptions,
@@ -374,27 +374,27 @@ pub(super) struct Opened<'a> {
     pub(super) is_assumed: bool,
 }
 
-impl Opened<'_> {
+impl OpenedPageFile<'_> {
     pub(super) fn share(
         self,
-        writing: Option<(Arc<dyn UpdatableFile>, Writer)>,
+        writing: Option<(Arc<dyn UpdatableFile>, PageWriter)>,
         lock: Option<Box<dyn FileLock>>,
-        registration: Option<Registration>,
-    ) -> Arc<Shared> {
+        registration: Option<ReaderRegistration>,
+    ) -> Arc<PageFileShared> {
         let (header, recovery) = (self.header, self.recovery);
         let assumed = self.is_assumed.then(|| header.clone());
         let options = PageOptions { page_bytes: header.page_bytes, ..self.options.clone() };
         let (file, writer) = writing.unzip();
-        let current = Current {
+        let current = CurrentCommit {
             sequence: recovery.sequence,
             state: recovery.state.into(),
             page_count: recovery.page_count,
             readers: BTreeMap::new(),
         };
-        let shared = Shared {
+        let shared = PageFileShared {
             storage: Arc::clone(self.storage),
             name: self.name.to_owned(),
-            pool: Pool::new(&options, header.page_bytes),
+            pool: PagePool::new(&options, header.page_bytes),
             options,
             store: self.store,
             file,
@@ -404,7 +404,7 @@ impl Opened<'_> {
             current: Mutex::new(current),
             log_map: RwLock::new(recovery.log_map),
             epochs: recovery.epochs.map(RwLock::new),
-            counters: Counters::default(),
+            counters: PageCounters::default(),
             writer: Mutex::new(None),
             writer_is_back: Condvar::default(),
             poisoned: AtomicBool::new(false),

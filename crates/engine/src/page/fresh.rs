@@ -6,18 +6,18 @@ use crate::error::Result;
 use crate::io::{Purpose, UpdatableFile};
 
 /// Pages are written when so many bytes of consecutive ones wait.
-const COMBINED_BYTES: usize = 1 << 20;
+const COMBINED_BYTES_MAX: usize = 1 << 20;
 
 /// Consecutive pages that wait to be written together.
 #[derive(Debug, Default)]
-pub(super) struct Combiner {
+pub(super) struct WriteCombiner {
     first: PageNumber,
     bytes: Vec<u8>,
     /// Pages written so far.
     pub(super) pages: u64,
 }
 
-impl Combiner {
+impl WriteCombiner {
     /// Takes a page; writes what waited if it does not continue that, or if enough waits.
     pub(super) fn write(
         &mut self,
@@ -39,7 +39,7 @@ impl Combiner {
         self.bytes.resize(start + store.page_bytes, 0);
         store.seal(number, epoch, &mut self.bytes[start..]);
         self.pages += 1;
-        if self.bytes.len() >= COMBINED_BYTES {
+        if self.bytes.len() >= COMBINED_BYTES_MAX {
             self.flush(store, file, purpose)?;
         }
         Ok(())

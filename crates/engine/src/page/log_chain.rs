@@ -16,9 +16,9 @@ pub(super) struct FoundSegment {
 }
 
 /// A segment of the log, and its header; none where a file of version 1 has a segment without.
-pub(super) type Link = (Arc<Segment>, Option<SegmentHeader>);
+pub(super) type LogLink = (Arc<Segment>, Option<SegmentHeader>);
 
-type Unread = BTreeMap<u32, Link>;
+type Unread = BTreeMap<u32, LogLink>;
 
 /// The segments of the log in order. `one_slot` says that the other slot of the header is not valid: that one may have led to further
 /// segments.
@@ -26,7 +26,7 @@ type Unread = BTreeMap<u32, Link>;
 /// # Errors
 /// [`Error::Damaged`] where a segment that the header leads to is missing or is not the one that was meant, and where a segment that it does
 /// not lead to has commits all the same.
-pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[FoundSegment]) -> Result<Vec<Link>> {
+pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[FoundSegment]) -> Result<Vec<LogLink>> {
     let mut unread = Unread::new();
     for segment in found.iter().filter(|segment| segment.number >= header.first_segment) {
         let head = SegmentHeader::read(&*segment.file, header.file_id, segment.number)?;
@@ -47,7 +47,7 @@ pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[
 }
 
 /// The segments from the first that is needed up to `last`, taken out of `unread`.
-fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Unread) -> Result<Vec<Link>> {
+fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Unread) -> Result<Vec<LogLink>> {
     let mut chain = Vec::new();
     let mut next = last;
     while next.number != 0 && next.number >= header.first_segment {
@@ -90,7 +90,7 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
 }
 
 /// The segments behind `last` that only a slot led to that is gone.
-fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<Link> {
+fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<LogLink> {
     let candidates: Vec<u32> = unread.keys().rev().copied().collect();
     for newest in candidates {
         let (mut numbers, mut next) = (Vec::new(), newest);
@@ -111,7 +111,7 @@ fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<Link> {
 
 /// A segment that nothing leads to was begun in vain: the power went before the header of the page file led to it, and a commit came
 /// later than that.
-fn without_commits((segment, head): &Link) -> Result<()> {
+fn without_commits((segment, head): &LogLink) -> Result<()> {
     let mut commits = false;
     replay(segment, head.is_some(), &mut |entry| {
         commits |= matches!(entry, Entry::Commit(_));

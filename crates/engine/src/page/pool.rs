@@ -12,14 +12,14 @@ pub(super) const IN_FILE: u64 = 0;
 
 /// The pool: any pages by what is used, and apart from them inner pages nearest to the root.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct PagePool {
     cache: BlockCache,
-    resident: RwLock<Resident>,
+    resident: RwLock<ResidentPages>,
     resident_pages: usize,
 }
 
 #[derive(Debug, Default)]
-struct Resident {
+struct ResidentPages {
     pages: HashMap<PageNumber, ResidentPage>,
     /// How many there are of each depth.
     by_depth: Vec<usize>,
@@ -36,7 +36,7 @@ fn key(page: PageNumber, version: u64) -> BlockKey {
     BlockKey { file_id: version, offset: u64::from(page) }
 }
 
-impl Pool {
+impl PagePool {
     pub(super) fn new(options: &PageOptions, page_bytes: usize) -> Self {
         let (pool_bytes, resident_bytes) = match options.fast_paths.cache {
             true => (options.pool_bytes(), options.resident_bytes),
@@ -98,7 +98,7 @@ impl Pool {
     }
 }
 
-impl Resident {
+impl ResidentPages {
     /// Keeps a page if it is kept already in an older version, if there is room, or if one of greater depth can go for it.
     fn admit(&mut self, number: PageNumber, version: u64, depth: u8, page: &Page, limit: usize) -> bool {
         if let Some(found) = self.pages.get_mut(&number).filter(|found| found.depth == depth) {

@@ -6,11 +6,11 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// How often a reader tries again when the writer has removed its file.
-const ATTEMPTS: u32 = 100;
+const ATTEMPTS_MAX: u32 = 100;
 
 /// A reader that the writer knows of. The name of the file states the commit that it reads.
 #[derive(Debug)]
-pub(super) struct Registration {
+pub(super) struct ReaderRegistration {
     storage: Arc<dyn Storage>,
     name: String,
     lock: Option<Box<dyn FileLock>>,
@@ -20,10 +20,10 @@ fn prefix(name: &str) -> String {
     format!("{name}.reader-")
 }
 
-impl Registration {
+impl ReaderRegistration {
     /// Registers a reader of `sequence`; 0 keeps all checkpoints back. `None` where the medium takes no files.
     pub(super) fn new(storage: &Arc<dyn Storage>, file: &str, sequence: u64) -> Result<Option<Self>> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..ATTEMPTS_MAX {
             let name = format!("{}{sequence}-{:016x}", prefix(file), random_u64());
             match storage.lock(&name) {
                 // Between its creation and its lock the writer may have taken the file for a dead reader's and removed it.
@@ -43,7 +43,7 @@ impl Registration {
     }
 }
 
-impl Drop for Registration {
+impl Drop for ReaderRegistration {
     fn drop(&mut self) {
         // While it is still locked: afterwards the writer may remove it as well.
         let _ = self.storage.remove(&self.name);

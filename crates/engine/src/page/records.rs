@@ -28,13 +28,13 @@ const WRITE_HEAD_BYTES: usize = 5;
 
 /// Changes of a page in the order in which they were made, as they are logged.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct PageChanges {
     bytes: Vec<u8>,
     /// Where the last change begins, if it is a write.
     last_write: Option<usize>,
 }
 
-impl Changes {
+impl PageChanges {
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }

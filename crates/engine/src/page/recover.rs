@@ -1,14 +1,14 @@
 //! Recovery: replays the log beyond the last checkpoint when a page file is opened.
 
-use super::epochs::{Epochs, epoch_byte};
 use super::extents::Extent;
 use super::header::{Header, STATE_BYTES_MAX};
 use super::log_chain::{FoundSegment, links};
-use super::log_map::{LogMap, Version};
+use super::log_map::{LogMap, PageVersion};
 use super::pages::PageNumber;
 use super::records::{self, ALLOCATED, DELTA, FREED, FRESH, IMAGE, STATE};
-use super::space::Space;
-use super::writer::Sealed;
+use super::space::PageSpace;
+use super::space_map::{SpaceMap, epoch_byte};
+use super::writer::SealedSegment;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
 use crate::log::{Commit, Entry, RecordPlace, Segment, Visit, replay};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A record whose commit was not met yet.
 #[derive(Debug)]
-enum Pending {
+enum PendingRecord {
     Page { number: PageNumber, place: RecordPlace, is_image: bool },
     State(Vec<u8>),
     Allocated(u32, Vec<Extent>),
@@ -30,14 +30,14 @@ enum Pending {
 pub(super) struct Recovery {
     pub(super) log_map: LogMap,
     /// Free pages; none where nobody will write.
-    pub(super) space: Option<Space>,
-    pub(super) epochs: Option<Epochs>,
+    pub(super) space: Option<PageSpace>,
+    pub(super) epochs: Option<SpaceMap>,
     pub(super) sequence: u64,
     pub(super) state: Vec<u8>,
     pub(super) page_count: u32,
     /// The greatest epoch met.
     pub(super) epoch: u32,
-    pub(super) sealed: Vec<Sealed>,
+    pub(super) sealed: Vec<SealedSegment>,
     /// Whether some segment of the log, with commits or without, is of a version that begins none without the header's knowing.
     pub(super) has_nonce: bool,
     /// Pages that the page file has room for.
@@ -46,7 +46,12 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub(super) fn new(header: &Header, file: &dyn ReadableFile, space: Option<Space>, epochs: Option<Epochs>) -> Self {
+    pub(super) fn new(
+        header: &Header,
+        file: &dyn ReadableFile,
+        space: Option<PageSpace>,
+        epochs: Option<SpaceMap>,
+    ) -> Self {
         Self {
             log_map: LogMap::default(),
             space,
@@ -97,25 +102,25 @@ impl Recovery {
 
     fn replay_one(&mut self, segment: &Arc<Segment>, header_is_valid: bool, limit: u64) -> Result<()> {
         let before = self.sequence;
-        let mut pending: Vec<(u64, Pending)> = Vec::new();
+        let mut pending: Vec<(u64, PendingRecord)> = Vec::new();
         replay(segment, header_is_valid, &mut |entry| match entry {
             Entry::Record { kind, place, body } => {
-                let record = parse(kind, place, body).ok_or_else(|| nonsense(segment, place.position))?;
+                let record = parse(kind, place, body).ok_or_else(|| invalid_record(segment, place.position))?;
                 pending.push((place.position, record));
                 Ok(Visit::Continue)
             }
             Entry::Commit(commit) if commit.sequence > limit => Ok(Visit::Stop),
             Entry::Commit(commit) => {
                 if commit.sequence != self.sequence + 1 {
-                    return Err(nonsense(segment, commit.first));
+                    return Err(invalid_record(segment, commit.first));
                 }
                 self.sequence = commit.sequence;
                 // Pages last: what was allocated for them is logged behind those that had no room in memory.
                 let records = pending.drain(..).filter(|&(position, _)| position >= commit.first);
                 let (pages, others): (Vec<_>, Vec<_>) =
-                    records.partition(|(_, record)| matches!(record, Pending::Page { .. }));
+                    records.partition(|(_, record)| matches!(record, PendingRecord::Page { .. }));
                 for (position, record) in others.into_iter().chain(pages) {
-                    self.take(segment, commit, record).ok_or_else(|| nonsense(segment, position))?;
+                    self.take(segment, commit, record).ok_or_else(|| invalid_record(segment, position))?;
                 }
                 // What lies behind may be in the middle of being written.
                 Ok(if commit.sequence == limit { Visit::Stop } else { Visit::Continue })
@@ -125,7 +130,7 @@ impl Recovery {
             self.log_map.add_segment(Arc::clone(segment));
         }
         if self.sequence > before || header_is_valid {
-            self.sealed.push(Sealed {
+            self.sealed.push(SealedSegment {
                 id: segment.id,
                 bytes: segment.file.len(),
                 sequence: self.sequence,
@@ -136,21 +141,21 @@ impl Recovery {
     }
 
     /// Makes a committed record count; `None` where it makes no sense.
-    fn take(&mut self, segment: &Segment, commit: Commit, record: Pending) -> Option<()> {
+    fn take(&mut self, segment: &Segment, commit: Commit, record: PendingRecord) -> Option<()> {
         match record {
-            Pending::Page { number, place, is_image } => {
+            PendingRecord::Page { number, place, is_image } => {
                 if number >= self.page_count || !is_image && self.log_map.chain(number, segment.number()).is_none() {
                     return None;
                 }
                 let version =
-                    Version { sequence: commit.sequence, place, segment: segment.number(), is_image, body: None };
+                    PageVersion { sequence: commit.sequence, place, segment: segment.number(), is_image, body: None };
                 self.log_map.add(number, version);
             }
-            Pending::State(body) => {
+            PendingRecord::State(body) => {
                 self.state =
                     records::changed_state(&self.state, &body).filter(|state| state.len() <= STATE_BYTES_MAX)?;
             }
-            Pending::Allocated(page_count, extents) => {
+            PendingRecord::Allocated(page_count, extents) => {
                 self.page_count = self.page_count.max(page_count);
                 for (first, pages) in self.inside(extents)? {
                     if let Some(space) = &mut self.space {
@@ -159,14 +164,14 @@ impl Recovery {
                     }
                 }
             }
-            Pending::Freed(extents) => {
+            PendingRecord::Freed(extents) => {
                 for (first, pages) in extents {
                     if let Some(space) = &mut self.space {
                         space.hold(segment.number(), first, pages);
                     }
                 }
             }
-            Pending::Fresh(epoch, extents) => {
+            PendingRecord::Fresh(epoch, extents) => {
                 self.epoch = self.epoch.max(epoch);
                 for (first, pages) in self.inside(extents)? {
                     // Fresh pages were durable before their commit.
@@ -193,30 +198,30 @@ impl Recovery {
 }
 
 /// Lets the file grow; pages that no commit claims are free.
-fn grow(space: &mut Space, page_count: u32) {
+fn grow(space: &mut PageSpace, page_count: u32) {
     if let Some(more) = page_count.checked_sub(space.page_count) {
         space.clean.insert(space.page_count, more);
         space.page_count = page_count;
     }
 }
 
-fn nonsense(segment: &Segment, position: u64) -> Error {
+fn invalid_record(segment: &Segment, position: u64) -> Error {
     Error::damaged(segment.file.path(), position, "a log record has a valid checksum but makes no sense")
 }
 
-fn parse(kind: u8, place: RecordPlace, body: &[u8]) -> Option<Pending> {
+fn parse(kind: u8, place: RecordPlace, body: &[u8]) -> Option<PendingRecord> {
     let head = || body.split_first_chunk::<4>().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
     Some(match kind {
-        IMAGE | DELTA => Pending::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },
-        STATE => Pending::State(body.to_vec()),
+        IMAGE | DELTA => PendingRecord::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },
+        STATE => PendingRecord::State(body.to_vec()),
         ALLOCATED => {
             let (page_count, rest) = head()?;
-            Pending::Allocated(page_count, records::decode_extents(rest)?)
+            PendingRecord::Allocated(page_count, records::decode_extents(rest)?)
         }
-        FREED => Pending::Freed(records::decode_extents(body)?),
+        FREED => PendingRecord::Freed(records::decode_extents(body)?),
         FRESH => {
             let (epoch, rest) = head()?;
-            Pending::Fresh(epoch, records::decode_extents(rest)?)
+            PendingRecord::Fresh(epoch, records::decode_extents(rest)?)
         }
         _ => return None,
     })

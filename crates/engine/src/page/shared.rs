@@ -1,16 +1,16 @@
 //! The state shared by all handles of a page file.
 
 use super::checkpoint::read_records;
-use super::epochs::{Epochs, stale};
 use super::header::Header;
-use super::log_map::{LogMap, Version};
+use super::log_map::{LogMap, PageVersion};
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber, TRAILER_BYTES};
-use super::pool::{IN_FILE, Pool};
-use super::readers::Registration;
+use super::pool::{IN_FILE, PagePool};
+use super::readers::ReaderRegistration;
 use super::records;
-use super::statistics::Counters;
-use super::writer::Writer;
+use super::space_map::{SpaceMap, stale};
+use super::statistics::PageCounters;
+use super::writer::PageWriter;
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -96,7 +96,7 @@ impl PageStore {
 
 /// The last commit, and who reads which.
 #[derive(Debug)]
-pub(super) struct Current {
+pub(super) struct CurrentCommit {
     pub(super) sequence: u64,
     pub(super) state: Arc<[u8]>,
     pub(super) page_count: u32,
@@ -106,7 +106,7 @@ pub(super) struct Current {
 
 /// What the handles of a page file share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct PageFileShared {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) name: String,
     pub(super) options: PageOptions,
@@ -117,14 +117,14 @@ pub(super) struct Shared {
     pub(super) assumed: Option<Header>,
     pub(super) user_header: Vec<u8>,
     pub(super) first_page: PageNumber,
-    pub(super) current: Mutex<Current>,
+    pub(super) current: Mutex<CurrentCommit>,
     pub(super) log_map: RwLock<LogMap>,
     /// What each page of the file must be; none where the map is not in memory.
-    pub(super) epochs: Option<RwLock<Epochs>>,
-    pub(super) pool: Pool,
-    pub(super) counters: Counters,
+    pub(super) epochs: Option<RwLock<SpaceMap>>,
+    pub(super) pool: PagePool,
+    pub(super) counters: PageCounters,
     /// What only the one writer has; absent while a transaction is under way.
-    pub(super) writer: Mutex<Option<Box<Writer>>>,
+    pub(super) writer: Mutex<Option<Box<PageWriter>>>,
     pub(super) writer_is_back: Condvar,
     pub(super) poisoned: AtomicBool,
     pub(super) closed: AtomicBool,
@@ -132,11 +132,11 @@ pub(super) struct Shared {
     pub(super) known_epoch: Option<u32>,
     /// What keeps other writers away, or checkpoints of another process's writer.
     pub(super) _lock: Option<Box<dyn FileLock>>,
-    pub(super) _registration: Option<Registration>,
+    pub(super) _registration: Option<ReaderRegistration>,
 }
 
-impl Shared {
-    pub(super) fn current(&self) -> MutexGuard<'_, Current> {
+impl PageFileShared {
+    pub(super) fn current(&self) -> MutexGuard<'_, CurrentCommit> {
         self.current.lock()
     }
 
@@ -149,7 +149,7 @@ impl Shared {
     }
 
     /// Changes the space map; does nothing where it is not in memory.
-    pub(super) fn with_epochs<T: Default>(&self, work: impl FnOnce(&mut Epochs) -> T) -> T {
+    pub(super) fn with_epochs<T: Default>(&self, work: impl FnOnce(&mut SpaceMap) -> T) -> T {
         let epochs = self.epochs.as_ref();
         epochs.map_or_else(T::default, |epochs| work(&mut epochs.write()))
     }
@@ -197,7 +197,7 @@ impl Shared {
     }
 
     /// The page that an image and the changes behind it describe.
-    pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, Version)]) -> Result<Page> {
+    pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, PageVersion)]) -> Result<Page> {
         self.assemble(number, records, &read_records(records)?)
     }
 
@@ -205,22 +205,22 @@ impl Shared {
     pub(super) fn assemble(
         &self,
         number: PageNumber,
-        records: &[(Arc<Segment>, Version)],
+        records: &[(Arc<Segment>, PageVersion)],
         bodies: &[Arc<[u8]>],
     ) -> Result<Page> {
         let mut page = None;
         for ((segment, version), body) in records.iter().zip(bodies) {
-            let nonsense = || {
+            let invalid_record = || {
                 let detail = format!("a record of page {number} makes no sense");
                 Error::damaged(segment.file.path(), version.place.position, detail)
             };
             if version.is_image {
-                page = Some(records::image(body, self.store.page_bytes).ok_or_else(nonsense)?);
+                page = Some(records::image(body, self.store.page_bytes).ok_or_else(invalid_record)?);
                 continue;
             }
-            let (_, changes) = records::page_of(body).ok_or_else(nonsense)?;
-            let target = page.as_mut().ok_or_else(nonsense)?;
-            records::apply(target.payload_mut(), changes).ok_or_else(nonsense)?;
+            let (_, changes) = records::page_of(body).ok_or_else(invalid_record)?;
+            let target = page.as_mut().ok_or_else(invalid_record)?;
+            records::apply(target.payload_mut(), changes).ok_or_else(invalid_record)?;
         }
         page.ok_or_else(|| self.store.damaged(number, "the log has no image of it"))
     }
@@ -240,14 +240,14 @@ impl Shared {
             return Ok(());
         };
         let expected = epochs.read().get(number);
-        if expected != super::epochs::epoch_byte(epoch) {
+        if expected != super::space_map::epoch_byte(epoch) {
             return Err(stale(&self.store, number));
         }
         Ok(())
     }
 }
 
-impl Drop for Shared {
+impl Drop for PageFileShared {
     fn drop(&mut self) {
         let Some(mut writer) = self.writer.get_mut().take() else {
             return;

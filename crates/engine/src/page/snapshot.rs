@@ -2,7 +2,7 @@
 
 use super::pages::{Page, PageNumber, Pages};
 use super::pool::IN_FILE;
-use super::shared::Shared;
+use super::shared::PageFileShared;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use std::sync::Arc;
 /// The file as one commit left it. Cheap to clone. While it is held, checkpoints stop at its commit and the log grows.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    pub(super) view: Arc<View>,
+    pub(super) view: Arc<SnapshotView>,
 }
 
 /// A commit that is being read.
 #[derive(Debug)]
-pub(super) struct View {
-    pub(super) shared: Arc<Shared>,
+pub(super) struct SnapshotView {
+    pub(super) shared: Arc<PageFileShared>,
     pub(super) sequence: u64,
     pub(super) state: Arc<[u8]>,
     pub(super) page_count: u32,
 }
 
-impl View {
+impl SnapshotView {
     /// The last commit.
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<PageFileShared>) -> Self {
         let mut current = shared.current();
         let sequence = current.sequence;
         *current.readers.entry(sequence).or_default() += 1;
@@ -41,7 +41,7 @@ impl View {
     }
 }
 
-impl Drop for View {
+impl Drop for SnapshotView {
     fn drop(&mut self) {
         let mut current = self.shared.current();
         if let Some(readers) = current.readers.get_mut(&self.sequence) {
@@ -88,7 +88,7 @@ impl Pages for Snapshot {
     }
 }
 
-impl View {
+impl SnapshotView {
     /// Many pages in the order asked for; those that are neither in memory nor in the log are read at once.
     pub(super) fn read_many(&self, numbers: &[PageNumber], page_count: u32, purpose: Purpose) -> Result<Vec<Page>> {
         let mut pages: Vec<Option<Page>> = Vec::with_capacity(numbers.len());

@@ -1,20 +1,20 @@
 //! The space allocator: free pages, and the pages that snapshots still use.
 
-use super::epochs::Epochs;
 use super::extents::{Extent, Extents};
 use super::header::{Header, first_page};
 use super::pages::PageNumber;
+use super::space_map::SpaceMap;
 use std::collections::BTreeMap;
 
 /// Where an allocated extent was taken from, to be put back by an abort.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenExtent {
     pub(super) extent: Extent,
-    source: Source,
+    source: ExtentSource,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ExtentSource {
     Clean,
     Held(u32),
 }
@@ -26,15 +26,15 @@ enum Source {
 /// file is still somebody's, until a checkpoint has passed the segment. It may be used again for pages that are
 /// logged, for those do not touch the page file before the next checkpoint.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Space {
+pub(super) struct PageSpace {
     pub(super) clean: Extents,
     held: BTreeMap<u32, Extents>,
     pub(super) page_count: u32,
 }
 
-impl Space {
+impl PageSpace {
     /// The free pages of a checkpoint: those that its map has no epoch for.
-    pub(super) fn of_checkpoint(epochs: &Epochs, header: &Header) -> Self {
+    pub(super) fn of_checkpoint(epochs: &SpaceMap, header: &Header) -> Self {
         let mut space = Self { page_count: header.page_count, ..Self::default() };
         for (first, pages) in epochs.zeros(first_page(header.page_bytes), header.page_count) {
             space.clean.insert(first, pages);
@@ -57,17 +57,17 @@ impl Space {
     }
 
     /// A page whose content will be logged.
-    pub(super) fn take_logged(&mut self) -> Option<Taken> {
+    pub(super) fn take_logged(&mut self) -> Option<TakenExtent> {
         let mut held = self.held.iter_mut();
-        let found = held.find_map(|(&segment, pages)| Some((pages.take(1)?, Source::Held(segment))));
+        let found = held.find_map(|(&segment, pages)| Some((pages.take(1)?, ExtentSource::Held(segment))));
         if let Some((page, source)) = found {
-            return Some(Taken { extent: (page, 1), source });
+            return Some(TakenExtent { extent: (page, 1), source });
         }
         self.take_clean(1)
     }
 
     /// Consecutive pages that may be written directly; `None` when the file would have more than 2^32 pages.
-    pub(super) fn take_clean(&mut self, pages: u32) -> Option<Taken> {
+    pub(super) fn take_clean(&mut self, pages: u32) -> Option<TakenExtent> {
         let first = match self.clean.take(pages) {
             Some(first) => first,
             None => {
@@ -76,17 +76,17 @@ impl Space {
                 first
             }
         };
-        Some(Taken { extent: (first, pages), source: Source::Clean })
+        Some(TakenExtent { extent: (first, pages), source: ExtentSource::Clean })
     }
 
     /// Puts back what an aborted transaction took. If it was written directly, it is held under `segment`: the next writer
     /// must give it another epoch.
-    pub(super) fn put_back(&mut self, taken: Taken, written: bool, segment: u32) {
+    pub(super) fn put_back(&mut self, taken: TakenExtent, written: bool, segment: u32) {
         let (first, pages) = taken.extent;
         match taken.source {
-            Source::Clean if written => self.hold(segment, first, pages),
-            Source::Clean => self.clean.insert(first, pages),
-            Source::Held(segment) => self.hold(segment, first, pages),
+            ExtentSource::Clean if written => self.hold(segment, first, pages),
+            ExtentSource::Clean => self.clean.insert(first, pages),
+            ExtentSource::Held(segment) => self.hold(segment, first, pages),
         }
     }
 

@@ -4,9 +4,9 @@
 //! follow as deltas, so the log grows by the bytes changed, not by a page per change. A new image replaces everything
 //! that the transaction logged of the page before.
 
-use super::log_map::{Chain, Version};
+use super::log_map::{DeltaChain, PageVersion};
 use super::pages::{Page, PageNumber};
-use super::shared::Shared;
+use super::shared::PageFileShared;
 use super::transaction::Transaction;
 use crate::error::Result;
 use crate::io::Purpose;
@@ -19,14 +19,14 @@ const SPILLED_CHANGES_MAX: usize = 15;
 
 /// The pages of a transaction that have records in the log already.
 #[derive(Debug, Default)]
-pub(super) struct Spilled {
+pub(super) struct SpilledPages {
     /// The records of each page, from the transaction's last image of it on; without an image they follow what was committed.
-    pages: HashMap<PageNumber, Vec<Version>>,
+    pages: HashMap<PageNumber, Vec<PageVersion>>,
     /// Estimated bytes in memory.
     held_bytes: u64,
 }
 
-impl Spilled {
+impl SpilledPages {
     pub(super) fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
@@ -35,7 +35,7 @@ impl Spilled {
         self.pages.contains_key(&page)
     }
 
-    pub(super) fn get(&self, page: PageNumber) -> Option<&[Version]> {
+    pub(super) fn get(&self, page: PageNumber) -> Option<&[PageVersion]> {
         self.pages.get(&page).map(Vec::as_slice)
     }
 
@@ -49,7 +49,7 @@ impl Spilled {
     }
 
     /// What the log has of a page behind its last image, given what was committed; `None` where only an image may follow.
-    pub(super) fn chain(&self, page: PageNumber, committed: Option<Chain>) -> Option<Chain> {
+    pub(super) fn chain(&self, page: PageNumber, committed: Option<DeltaChain>) -> Option<DeltaChain> {
         let Some(versions) = self.get(page) else {
             return committed;
         };
@@ -57,14 +57,14 @@ impl Spilled {
         if own >= SPILLED_CHANGES_MAX {
             return None;
         }
-        versions.iter().fold(committed, Chain::followed_by)
+        versions.iter().fold(committed, DeltaChain::followed_by)
     }
 
     /// Notes a record of a page.
-    pub(super) fn add(&mut self, page: PageNumber, version: Version) {
+    pub(super) fn add(&mut self, page: PageNumber, version: PageVersion) {
         let versions = self.pages.entry(page).or_default();
         if version.is_image {
-            self.held_bytes -= versions.iter().map(Version::held_bytes).sum::<u64>();
+            self.held_bytes -= versions.iter().map(PageVersion::held_bytes).sum::<u64>();
             versions.clear();
         }
         self.held_bytes += version.held_bytes();
@@ -73,12 +73,12 @@ impl Spilled {
 
     pub(super) fn remove(&mut self, page: PageNumber) -> bool {
         let removed = self.pages.remove(&page);
-        self.held_bytes -= removed.iter().flatten().map(Version::held_bytes).sum::<u64>();
+        self.held_bytes -= removed.iter().flatten().map(PageVersion::held_bytes).sum::<u64>();
         removed.is_some()
     }
 
     /// All pages and their records, which are forgotten.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = (PageNumber, Vec<Version>)> {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (PageNumber, Vec<PageVersion>)> {
         self.held_bytes = 0;
         std::mem::take(&mut self.pages).into_iter()
     }
@@ -93,7 +93,7 @@ impl Transaction {
         shared.poison_on_error(outcome)
     }
 
-    fn spill_pages(&mut self, shared: &Shared) -> Result<()> {
+    fn spill_pages(&mut self, shared: &PageFileShared) -> Result<()> {
         let sequence = self.own_sequence();
         let before = self.writer_mut()?.segment_mut(shared)?.position();
         self.first_spilled.get_or_insert(before);
@@ -111,7 +111,7 @@ impl Transaction {
     }
 
     /// A page whose changes are in the log already.
-    pub(super) fn read_spilled(&self, number: PageNumber, purpose: Purpose, versions: &[Version]) -> Result<Page> {
+    pub(super) fn read_spilled(&self, number: PageNumber, purpose: Purpose, versions: &[PageVersion]) -> Result<Page> {
         let sequence = self.own_sequence();
         if let Some(found) = self.shared.pool.get(number, sequence) {
             return Ok(found);

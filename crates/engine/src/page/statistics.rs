@@ -40,7 +40,7 @@ pub struct PageStatistics {
 
 /// Counts that the writer keeps.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct PageCounters {
     pub(super) commits: AtomicU64,
     pub(super) checkpoints: AtomicU64,
     pub(super) log_bytes_written: AtomicU64,

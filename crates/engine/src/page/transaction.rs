@@ -1,16 +1,16 @@
 //! Write transactions.
 
-use super::edit::{Dirty, PageEdit};
+use super::edit::{DirtyPage, PageEdit};
 use super::extents::{Extent, Extents};
-use super::fresh::Combiner;
+use super::fresh::WriteCombiner;
 use super::pages::{Page, PageNumber, Pages};
-use super::records::Changes;
-use super::shared::Shared;
-use super::snapshot::View;
-use super::space::Taken;
-use super::spill::Spilled;
-use super::tally::{Phase, Tally, TallyKeeper, Touched};
-use super::writer::Writer;
+use super::records::PageChanges;
+use super::shared::PageFileShared;
+use super::snapshot::SnapshotView;
+use super::space::TakenExtent;
+use super::spill::SpilledPages;
+use super::write_statistics::{PageTouch, Phase, StatisticsRecorder, WriteStatistics};
+use super::writer::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::collections::HashMap;
@@ -22,44 +22,44 @@ const DIRTY_OVERHEAD_BYTES: u64 = 200;
 /// Changes to a page file that become visible together. Dropped without [`Self::commit`], it leaves no trace.
 #[derive(Debug)]
 pub struct Transaction {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<PageFileShared>,
     /// The commit before this transaction; gone once it is committed.
-    pub(super) view: Option<View>,
+    pub(super) view: Option<SnapshotView>,
     /// Held until the end.
-    pub(super) writer: Option<Box<Writer>>,
-    pub(super) dirty: HashMap<PageNumber, Dirty>,
+    pub(super) writer: Option<Box<PageWriter>>,
+    pub(super) dirty: HashMap<PageNumber, DirtyPage>,
     /// Changed pages that had no room in memory.
-    pub(super) spilled: Spilled,
+    pub(super) spilled: SpilledPages,
     /// Where the first of those records begins.
     pub(super) first_spilled: Option<u64>,
     pub(super) state: Vec<u8>,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<TakenExtent>,
     /// The pages of `taken`.
     pub(super) allocated: Extents,
     pub(super) freed: Vec<Extent>,
     /// Pages written directly.
     pub(super) fresh: Extents,
-    pub(super) combiner: Combiner,
-    pub(super) keeper: TallyKeeper,
+    pub(super) combiner: WriteCombiner,
+    pub(super) keeper: StatisticsRecorder,
 }
 
 impl Transaction {
-    pub(super) fn new(shared: Arc<Shared>, writer: Box<Writer>) -> Self {
-        let view = View::new(Arc::clone(&shared));
+    pub(super) fn new(shared: Arc<PageFileShared>, writer: Box<PageWriter>) -> Self {
+        let view = SnapshotView::new(Arc::clone(&shared));
         Self {
             state: view.state.to_vec(),
             shared,
             view: Some(view),
             writer: Some(writer),
             dirty: HashMap::new(),
-            spilled: Spilled::default(),
+            spilled: SpilledPages::default(),
             first_spilled: None,
             taken: Vec::new(),
             allocated: Extents::default(),
             freed: Vec::new(),
             fresh: Extents::default(),
-            combiner: Combiner::default(),
-            keeper: TallyKeeper::default(),
+            combiner: WriteCombiner::default(),
+            keeper: StatisticsRecorder::default(),
         }
     }
 
@@ -83,20 +83,20 @@ impl Transaction {
         let dirty = match self.dirty.remove(&page) {
             Some(dirty) => {
                 self.keeper.touch(page, purpose, None);
-                Dirty { purpose, ..dirty }
+                DirtyPage { purpose, ..dirty }
             }
             None => {
                 let content = self.read(page, purpose)?;
                 self.forget_spilled(page);
                 self.keeper.forget(page);
-                Dirty { page: content, changes: Changes::default(), whole: false, purpose }
+                DirtyPage { page: content, changes: PageChanges::default(), whole: false, purpose }
             }
         };
         self.keeper.count_change(page, purpose);
         Ok(PageEdit { transaction: self, number: page, dirty })
     }
 
-    pub(super) fn put_dirty(&mut self, page: PageNumber, dirty: Dirty) {
+    pub(super) fn put_dirty(&mut self, page: PageNumber, dirty: DirtyPage) {
         self.dirty.insert(page, dirty);
     }
 
@@ -116,9 +116,9 @@ impl Transaction {
     pub fn allocate(&mut self) -> Result<PageNumber> {
         self.make_room()?;
         let taken = self.writer_mut()?.space.take_logged();
-        let page = self.note_taken(taken)?;
+        let page = self.record_taken(taken)?;
         let content = Page::zeros(self.shared.store.page_bytes);
-        let dirty = Dirty { page: content, changes: Changes::default(), whole: true, purpose: Purpose::Leaf };
+        let dirty = DirtyPage { page: content, changes: PageChanges::default(), whole: true, purpose: Purpose::Leaf };
         self.dirty.insert(page, dirty);
         self.keeper.count_change(page, Purpose::Leaf);
         self.keeper.touch(page, Purpose::Leaf, None);
@@ -135,10 +135,10 @@ impl Transaction {
             return Err(Error::InvalidArgument("an extent has at least one page".into()));
         }
         let taken = self.writer_mut()?.space.take_clean(pages);
-        self.note_taken(taken)
+        self.record_taken(taken)
     }
 
-    fn note_taken(&mut self, taken: Option<Taken>) -> Result<PageNumber> {
+    fn record_taken(&mut self, taken: Option<TakenExtent>) -> Result<PageNumber> {
         let path = &self.shared.store.path;
         let full = || Error::InvalidArgument(format!("{} would have more than 2^32 pages", path.display()));
         let taken = taken.ok_or_else(full)?;
@@ -212,7 +212,7 @@ impl Transaction {
     }
 
     /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
-    pub fn take_touched(&mut self) -> Vec<Touched> {
+    pub fn take_touched(&mut self) -> Vec<PageTouch> {
         self.keeper.take_touched()
     }
 
@@ -222,8 +222,8 @@ impl Transaction {
     }
 
     /// What was done so far.
-    pub fn tally(&self) -> Tally {
-        self.keeper.tally()
+    pub fn write_statistics(&self) -> WriteStatistics {
+        self.keeper.write_statistics()
     }
 
     /// Makes all changes visible, and durable as the file's durability says.
@@ -235,7 +235,7 @@ impl Transaction {
         self.write_commit()
     }
 
-    pub(super) fn writer_mut(&mut self) -> Result<&mut Writer> {
+    pub(super) fn writer_mut(&mut self) -> Result<&mut PageWriter> {
         let path = &self.shared.store.path;
         self.writer.as_deref_mut().ok_or_else(|| Error::Poisoned { path: path.clone() })
     }
@@ -260,13 +260,13 @@ impl Transaction {
         }
         let (found, epoch) = store.read(page, purpose)?;
         if self.writer.as_ref().is_some_and(|writer| writer.epoch != epoch) {
-            return Err(super::epochs::stale(store, page));
+            return Err(super::space_map::stale(store, page));
         }
         Ok(found)
     }
 
     /// Undoes what the commit did not.
-    fn give_up(&mut self) {
+    fn abort(&mut self) {
         let Some(mut writer) = self.writer.take() else {
             return;
         };
@@ -285,7 +285,7 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.give_up();
+        self.abort();
     }
 }
 

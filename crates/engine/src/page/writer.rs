@@ -1,9 +1,9 @@
 //! The state private to the single writer of a page file.
 
-use super::epochs::MapPlaces;
 use super::header::Header;
-use super::shared::Shared;
-use super::space::Space;
+use super::shared::PageFileShared;
+use super::space::PageSpace;
+use super::space_map::MapLocations;
 use crate::error::{Error, Result};
 use crate::io::UpdatableFile;
 use crate::log::{SegmentHeader, SegmentId, SegmentWriter};
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 /// A segment that takes no more records, but whose pages are not all in the page file yet.
 #[derive(Clone, Debug)]
-pub(super) struct Sealed {
+pub(super) struct SealedSegment {
     pub(super) id: SegmentId,
     pub(super) bytes: u64,
     /// The last commit in it.
@@ -23,11 +23,11 @@ pub(super) struct Sealed {
 
 /// The writer's own. Whoever holds it is the one that writes.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct PageWriter {
     pub(super) file: Arc<dyn UpdatableFile>,
-    pub(super) space: Space,
+    pub(super) space: PageSpace,
     /// Where the space map is stored.
-    pub(super) places: MapPlaces,
+    pub(super) places: MapLocations,
     /// The header as it was written last.
     pub(super) header: Header,
     /// The epoch of pages that are written directly now.
@@ -35,7 +35,7 @@ pub(super) struct Writer {
     /// The segment that grows; none before the first commit after an open or a checkpoint.
     pub(super) segment: Option<SegmentWriter>,
     /// Segments before it, oldest first.
-    pub(super) sealed: Vec<Sealed>,
+    pub(super) sealed: Vec<SealedSegment>,
     pub(super) next_segment: u32,
     /// Commits and bytes since the last sync of the log.
     pub(super) waiting_commits: u32,
@@ -44,7 +44,7 @@ pub(super) struct Writer {
     pub(super) nonce: u64,
 }
 
-impl Writer {
+impl PageWriter {
     /// Number of the segment that the next commit goes to.
     pub(super) fn segment_number(&self) -> u32 {
         self.segment.as_ref().map_or(self.next_segment, |segment| segment.segment.number())
@@ -57,7 +57,7 @@ impl Writer {
     }
 
     /// The segment that grows, created if need be.
-    pub(super) fn segment_mut(&mut self, shared: &Shared) -> Result<&mut SegmentWriter> {
+    pub(super) fn segment_mut(&mut self, shared: &PageFileShared) -> Result<&mut SegmentWriter> {
         if self.segment.is_none() {
             self.segment = Some(self.begin_segment(shared)?);
         }
@@ -66,7 +66,7 @@ impl Writer {
 
     /// Creates a segment, and lets the header of the page file lead to it, before there is anything in it: so a log that is lost as a whole
     /// is missed.
-    fn begin_segment(&mut self, shared: &Shared) -> Result<SegmentWriter> {
+    fn begin_segment(&mut self, shared: &PageFileShared) -> Result<SegmentWriter> {
         let number = self.next_segment;
         let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
         self.next_segment = number.checked_add(1).ok_or_else(exhausted)?;
@@ -101,11 +101,11 @@ impl Writer {
     }
 
     /// Lets the next commit go to a new segment.
-    pub(super) fn seal(&mut self, shared: &Shared) -> Result<()> {
+    pub(super) fn seal(&mut self, shared: &PageFileShared) -> Result<()> {
         self.sync()?;
         if let Some(segment) = self.segment.take() {
             let current = shared.current();
-            self.sealed.push(Sealed {
+            self.sealed.push(SealedSegment {
                 id: segment.segment.id,
                 bytes: segment.position(),
                 sequence: current.sequence,
@@ -116,7 +116,7 @@ impl Writer {
     }
 
     /// Brings the counts that others may ask for up to date.
-    pub(super) fn publish_counts(&self, shared: &Shared) {
+    pub(super) fn publish_counts(&self, shared: &PageFileShared) {
         let counters = &shared.counters;
         counters.log_bytes.store(self.log_bytes(), Ordering::Relaxed);
         counters.free_pages.store(self.space.free_pages(), Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Inserts under watch: the pages that each touches and changes, and what goes to the log.
 
 use anyhow::{Result, ensure};
-use ogive::page::Tally;
+use ogive::page::WriteStatistics;
 
 use super::super::Resident;
 use super::store::{Store, payload};
@@ -50,7 +50,11 @@ impl Store {
     }
 
     /// Puts new keys in by transactions that take the time, and hands out what each of them tells.
-    pub(in crate::experiments) fn insert_timed(&self, keys: &[u64], mut done: impl FnMut(&Tally)) -> Result<()> {
+    pub(in crate::experiments) fn insert_timed(
+        &self,
+        keys: &[u64],
+        mut done: impl FnMut(&WriteStatistics),
+    ) -> Result<()> {
         for batch in keys.chunks(COMMIT_OPERATIONS) {
             let mut transaction = self.index.write()?;
             transaction.set_timed(true);

@@ -17,6 +17,7 @@
 //! against the blocks read: a wrong one costs reads, never rows.
 
 mod batch;
+mod block_batch;
 mod btree;
 mod buffer;
 mod decoded;
@@ -26,17 +27,16 @@ mod learned;
 mod load;
 mod lookup;
 mod open;
-mod piece;
 mod planned;
 mod probe;
 mod queue;
+mod run_planner;
 mod search;
 mod separators;
 mod sides;
 mod sizes;
-mod stretches;
 #[cfg(test)]
 mod tests;
 mod window;
 
-pub(crate) use lookup::Lookup;
+pub(crate) use lookup::IndexLookup;

@@ -32,7 +32,7 @@ mod scatter;
 mod tests;
 mod window;
 
-pub(crate) use btree::arrange as arrange_btree;
+pub(crate) use btree::btree_copies;
 pub(crate) use general::{FRAME_BYTES, framed};
-pub(crate) use plan::{arrange, flush_bytes};
+pub(crate) use plan::{flush_bytes, sorted_copies};
 pub(crate) use scatter::{Buckets, Scatter};

@@ -22,8 +22,8 @@ const TABLE_BITS: u32 = 11;
 /// knot's rank all round monotonically, and a line is cut off at the rank of its end. How evenly buckets are filled depends on the
 /// sample; nothing else does.
 #[derive(Clone, Debug)]
-pub(super) struct Distribution {
-    knots: Vec<Knot>,
+pub(super) struct KeyDistribution {
+    knots: Vec<DistributionKnot>,
     /// By `(key - first) >> shift`: the last knot that is not behind all keys of this value.
     table: Vec<u32>,
     first: u64,
@@ -32,14 +32,14 @@ pub(super) struct Distribution {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Knot {
+struct DistributionKnot {
     key: u64,
     /// In buckets.
     rank: f64,
     slope: f64,
 }
 
-impl Distribution {
+impl KeyDistribution {
     /// Learns from a sorted sample how to fill `buckets` evenly; each sampled key comes out at most `error` samples off its rank.
     pub(super) fn learn(sample: &[u64], buckets: usize, error: f64) -> Self {
         let buckets = buckets.max(1);
@@ -74,7 +74,7 @@ impl Distribution {
 
     /// Bytes of memory that it takes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.knots.capacity() * size_of::<Knot>() + self.table.capacity() * size_of::<u32>()
+        self.knots.capacity() * size_of::<DistributionKnot>() + self.table.capacity() * size_of::<u32>()
     }
 
     /// The bucket of a key, below [`Self::buckets`].
@@ -104,8 +104,8 @@ impl Distribution {
 /// known yet.
 ///
 /// Source: Neumann and Michel, "Smooth interpolating histograms with error guarantees" (BNCOD 2008).
-fn corridor(sample: &[u64], error: f64) -> Vec<Knot> {
-    let knot = |(key, rank): (u64, f64)| Knot { key, rank, slope: 0.0 };
+fn corridor(sample: &[u64], error: f64) -> Vec<DistributionKnot> {
+    let knot = |(key, rank): (u64, f64)| DistributionKnot { key, rank, slope: 0.0 };
     let mut points = sample.iter().enumerate().map(|(rank, &key)| (key, rank as f64));
     let Some(first) = points.next() else { return vec![knot((0, 0.0))] };
     let mut knots = vec![knot(first)];
@@ -161,7 +161,7 @@ mod tests {
         for (what, mut sample) in samples() {
             sample.sort_unstable();
             for buckets in [1, 2, 100, 1000] {
-                let distribution = Distribution::learn(&sample, buckets, 8.0);
+                let distribution = KeyDistribution::learn(&sample, buckets, 8.0);
                 let mut keys: Vec<u64> =
                     sample.iter().flat_map(|&key| [key.saturating_sub(1), key, key.saturating_add(1)]).collect();
                 keys.extend((0..2000).map(noise).chain((0..64).map(|bit| 1 << bit)).chain([0, u64::MAX]));
@@ -180,7 +180,7 @@ mod tests {
         {
             let mut sorted = sample.clone();
             sorted.sort_unstable();
-            let distribution = Distribution::learn(&sorted, 50, 8.0);
+            let distribution = KeyDistribution::learn(&sorted, 50, 8.0);
             let mut counts = vec![0; 50];
             sample.iter().for_each(|&key| counts[distribution.bucket(key)] += 1);
             // Keys near zero repeat in the log-uniform sample.
@@ -192,6 +192,6 @@ mod tests {
     #[test]
     fn easy_keys_take_few_knots() {
         let even: Vec<u64> = (0..100_000).map(|i| i * 1000).collect();
-        assert_eq!(Distribution::learn(&even, 500, 1.0).knots.len(), 2);
+        assert_eq!(KeyDistribution::learn(&even, 500, 1.0).knots.len(), 2);
     }
 }

@@ -15,12 +15,12 @@ pub(in crate::join) struct Requests {
 }
 
 impl Requests {
-    /// A whole stretch of `bytes`, read in pieces of `piece_bytes`.
-    pub(in crate::join) fn sequential(bytes: f64, piece_bytes: u64, at_once: u32) -> Self {
+    /// A whole stretch of `bytes`, read in pieces of `batch_bytes`.
+    pub(in crate::join) fn sequential(bytes: f64, batch_bytes: u64, at_once: u32) -> Self {
         if bytes <= 0.0 {
             return Self::default();
         }
-        let count = (bytes / piece_bytes.max(1) as f64).ceil().max(1.0);
+        let count = (bytes / batch_bytes.max(1) as f64).ceil().max(1.0);
         Self { count, bytes, at_once }
     }
 

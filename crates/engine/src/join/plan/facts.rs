@@ -9,28 +9,28 @@ const UNKNOWN_KEY_BYTES: f64 = 16.0;
 
 /// How a relation can be looked up in.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::join) enum Access {
+pub(in crate::join) enum LookupAccess {
     /// Only from end to end.
     Scan,
     /// It finds keys by itself: an index, or a store.
     Probe,
     /// A table, whose blocks can be read alone.
-    Blocks(Blocks),
+    TableBlocks(TableBlocks),
 }
 
 /// The blocks of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::join) struct Blocks {
+pub(in crate::join) struct TableBlocks {
     pub(in crate::join) count: f64,
     /// Bytes of one block.
     pub(in crate::join) bytes: u64,
     /// The index that the table carries, if it does: nobody has to build it.
-    pub(in crate::join) carried: Option<Carried>,
+    pub(in crate::join) stored_index: Option<StoredIndex>,
 }
 
 /// The nodes of an index next to the data, as a table carries them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::join) struct Carried {
+pub(in crate::join) struct StoredIndex {
     /// What must be read to have them in memory; nothing, where opening the table has.
     pub(in crate::join) unread_bytes: u64,
     /// What they take in memory.
@@ -52,12 +52,12 @@ pub(in crate::join) struct SideFacts {
     pub(in crate::join) value_bytes: Option<f64>,
     pub(in crate::join) is_sorted: bool,
     pub(in crate::join) is_distinct: bool,
-    pub(in crate::join) access: Access,
+    pub(in crate::join) access: LookupAccess,
 }
 
 /// What was asked for, and where.
 #[derive(Clone, Debug)]
-pub(in crate::join) struct Setting<'a> {
+pub(in crate::join) struct PlanContext<'a> {
     pub(in crate::join) kind: JoinKind,
     pub(in crate::join) profile: &'a Profile,
     pub(in crate::join) memory_bytes: f64,
@@ -68,10 +68,10 @@ pub(in crate::join) struct Setting<'a> {
 
 /// Everything that a choice follows from.
 #[derive(Clone, Debug)]
-pub(in crate::join) struct Case<'a> {
+pub(in crate::join) struct PlanInput<'a> {
     pub(in crate::join) left: SideFacts,
     pub(in crate::join) right: SideFacts,
-    pub(in crate::join) setting: Setting<'a>,
+    pub(in crate::join) context: PlanContext<'a>,
     /// How the keys of the left relation lie over the blocks of the right one.
     pub(in crate::join) left_over_right: Spread,
     /// And the other way round.
@@ -103,7 +103,7 @@ impl SideFacts {
     }
 }
 
-impl Case<'_> {
+impl PlanInput<'_> {
     pub(in crate::join) fn side(&self, side: Side) -> &SideFacts {
         match side {
             Side::Left => &self.left,
@@ -121,12 +121,12 @@ impl Case<'_> {
 
     /// Whether all rows of a side are wanted whatever the other one has, so that it cannot be the one that is looked up in.
     pub(in crate::join) fn must_scan(&self, side: Side) -> bool {
-        side == Side::Left && self.setting.kind.keeps_unmatched()
+        side == Side::Left && self.context.kind.keeps_unmatched()
     }
 
     /// Rows of the output, at most about: as many as the smaller side has, where every row of it finds one partner.
     pub(in crate::join) fn output_rows(&self) -> f64 {
-        match self.setting.kind {
+        match self.context.kind {
             JoinKind::Inner | JoinKind::Semi => self.left.rows.min(self.right.rows),
             JoinKind::Left => self.left.rows,
             JoinKind::Anti => (self.left.rows - self.right.rows).max(0.0),
@@ -135,7 +135,7 @@ impl Case<'_> {
 
     /// Bytes of a row of the output.
     pub(in crate::join) fn output_row_bytes(&self) -> f64 {
-        let right = if self.setting.kind.pairs() { self.right.row_bytes() - self.right.key_bytes_about() } else { 0.0 };
+        let right = if self.context.kind.pairs() { self.right.row_bytes() - self.right.key_bytes_about() } else { 0.0 };
         self.left.row_bytes() + right.max(0.0)
     }
 }

@@ -14,7 +14,7 @@ pub(super) const MERGE_ROW_NS: f64 = 3.0;
 /// Stepping over a row of the larger side where keys of the other are so sparse that the kernel gallops.
 pub(super) const GALLOP_ROW_NS: f64 = 0.3;
 /// From this many rows of the larger side for each of the smaller on, the kernel gallops.
-pub(super) const GALLOP_FROM: f64 = 8.0;
+pub(super) const GALLOP_RATIO_MIN: f64 = 8.0;
 /// Finding the block of a key from that of the one before.
 pub(super) const LOCATE_NS: f64 = 20.0;
 /// Issuing a request, whatever its size.
@@ -76,4 +76,4 @@ pub(super) const RMI_WINDOW_BLOCKS: f64 = 2.0;
 /// A page of an open index.
 pub(super) const PAGE_BYTES: f64 = 4096.0;
 /// What of the memory a method may hold as a whole; the rest is for buffers.
-pub(super) const HELD_SHARE: f64 = 0.5;
+pub(super) const HELD_FRACTION: f64 = 0.5;

@@ -7,7 +7,7 @@ use crate::io::Profile;
 const REQUEST_BYTES_MIN: u64 = 64 << 10;
 const REQUEST_BYTES_MAX: u64 = 8 << 20;
 /// A shape that takes more memory must be faster by this factor.
-const WORTHWHILE: f64 = 0.9;
+const SPEEDUP_RATIO_MAX: f64 = 0.9;
 
 /// Requests of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl ReadShape {
             while at_once <= profile.parallel() && taken_bytes / u64::from(at_once) >= REQUEST_BYTES_MIN {
                 let shape = Self { request_bytes: taken_bytes / u64::from(at_once), at_once };
                 let us = shape.us_per_byte(profile);
-                if shape.request_bytes <= REQUEST_BYTES_MAX && us < best_us * WORTHWHILE {
+                if shape.request_bytes <= REQUEST_BYTES_MAX && us < best_us * SPEEDUP_RATIO_MAX {
                     (best, best_us) = (shape, us);
                 }
                 at_once *= 2;

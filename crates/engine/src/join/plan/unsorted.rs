@@ -2,7 +2,7 @@
 
 use super::cost::Cost;
 use super::device::Requests;
-use super::facts::{Access, Case, SideFacts};
+use super::facts::{LookupAccess, PlanInput, SideFacts};
 use super::rates;
 use crate::io::Profile;
 use crate::join::options::Side;
@@ -10,28 +10,28 @@ use crate::join::options::Side;
 /// Memory that a row takes in a hash table beside itself, in bytes.
 const HASH_ROW_OVERHEAD_BYTES: f64 = 16.0;
 /// Runs are written in chunks of this part of memory, within bounds, and at most so many of them are merged at one time.
-const RUN_CHUNK_PART: f64 = 64.0;
-const RUN_CHUNK_BYTES: (f64, f64) = (4_096.0, 262_144.0);
+const RUN_CHUNK_DIVISOR: f64 = 64.0;
+const RUN_CHUNK_BYTES_LIMITS: (f64, f64) = (4_096.0, 262_144.0);
 /// What sorting takes beside the rows: this part for reading them, and working memory up to so many bytes.
-const SORT_INPUT_PART: f64 = 16.0;
+const SORT_INPUT_DIVISOR: f64 = 16.0;
 const SORT_SCRATCH_BYTES: f64 = 524_288.0;
 const FAN_IN_MAX: f64 = 512.0;
 /// Partitions are sorted within the cache of a core; least and most that is written to one at a time.
 const BUCKET_BYTES: f64 = 393_216.0;
-const FLUSH_BYTES: (u64, u64) = (16 << 10, 1 << 20);
+const FLUSH_BYTES_LIMITS: (u64, u64) = (16 << 10, 1 << 20);
 const BUCKETS_MAX: f64 = 4096.0;
 /// Buckets of a hash join are to take this part of memory, so that those that are larger than others still fit.
-const HASH_BUCKET_PART: f64 = 3.0;
+const HASH_BUCKET_DIVISOR: f64 = 3.0;
 const HASH_BUCKETS_MAX: f64 = 1024.0;
 /// What the B-tree of a relation has of the memory, what it needs whatever the relation, and bytes of rows for each further byte; its longest key.
-const BTREE_PART: f64 = 0.25;
+const BTREE_MEMORY_FRACTION: f64 = 0.25;
 const BTREE_BYTES_MIN: f64 = 2_686_976.0;
-const BTREE_BYTES_A_BYTE: f64 = 2_048.0;
+const BTREE_ROW_BYTES_PER_MEMORY_BYTE: f64 = 2_048.0;
 const BTREE_KEY_BYTES_MAX: f64 = 16.0;
 /// How full inserts in random order leave the leaves of a B-tree.
-const RANDOM_FILL: f64 = 0.69;
+const RANDOM_FILL_FRACTION: f64 = 0.69;
 
-impl Case<'_> {
+impl PlanInput<'_> {
     /// A relation in key order: read, and where it is not sorted, sorted within half of what there is of memory; `room_bytes` is what
     /// there is, and shrinks by what is held.
     pub(super) fn in_order(&self, side: &SideFacts, room_bytes: &mut f64) -> Cost {
@@ -40,9 +40,9 @@ impl Case<'_> {
             return cost;
         }
         let memory_bytes = *room_bytes / 2.0;
-        let (least, most) = RUN_CHUNK_BYTES;
-        let chunk = (memory_bytes / RUN_CHUNK_PART).clamp(least, most);
-        let beside = memory_bytes / SORT_INPUT_PART + (memory_bytes / 8.0).min(SORT_SCRATCH_BYTES) + 2.0 * chunk;
+        let (least, most) = RUN_CHUNK_BYTES_LIMITS;
+        let chunk = (memory_bytes / RUN_CHUNK_DIVISOR).clamp(least, most);
+        let beside = memory_bytes / SORT_INPUT_DIVISOR + (memory_bytes / 8.0).min(SORT_SCRATCH_BYTES) + 2.0 * chunk;
         let runs = (side.memory_bytes() / (memory_bytes - beside).max(chunk)).ceil().max(1.0);
         self.sort(&mut cost, side, side.rows / runs);
         if runs <= 1.0 {
@@ -75,12 +75,12 @@ impl Case<'_> {
         cost.work(1.0, rates::JOIN_NS);
         cost += self.scan(asked);
         let table_bytes = built.rows * (built.row_bytes() + HASH_ROW_OVERHEAD_BYTES);
-        let room_bytes = self.input_bytes() * rates::HELD_SHARE;
+        let room_bytes = self.input_bytes() * rates::HELD_FRACTION;
         let is_partitioned = table_bytes > room_bytes;
         let mut buckets = 1.0;
         if is_partitioned {
-            buckets = (table_bytes * HASH_BUCKET_PART / self.input_bytes()).ceil().min(HASH_BUCKETS_MAX);
-            let flush = (self.input_bytes() / 2.0 / buckets).clamp(8_192.0, FLUSH_BYTES.1 as f64);
+            buckets = (table_bytes * HASH_BUCKET_DIVISOR / self.input_bytes()).ceil().min(HASH_BUCKETS_MAX);
+            let flush = (self.input_bytes() / 2.0 / buckets).clamp(8_192.0, FLUSH_BYTES_LIMITS.1 as f64);
             for side in [built, asked] {
                 self.spill(&mut cost, side, flush, flush);
             }
@@ -89,7 +89,7 @@ impl Case<'_> {
         cost.work(built.rows, rates::HASH_ROW_NS[in_cache]);
         cost.work(asked.rows, rates::HASH_PROBE_NS[in_cache]);
         cost.hold(table_bytes.min(room_bytes));
-        if !self.setting.any_order && (is_partitioned || !asked.is_sorted) {
+        if !self.context.any_order && (is_partitioned || !asked.is_sorted) {
             cost += self.in_order(&self.output_side(), &mut self.input_bytes());
         }
         cost += self.output();
@@ -114,8 +114,9 @@ impl Case<'_> {
                 continue;
             }
             let buckets = (side.memory_bytes() / BUCKET_BYTES).ceil().min(BUCKETS_MAX);
-            let flush =
-                (flush_bytes(self.setting.profile) as f64).min(room_bytes * 0.75 / buckets).max(FLUSH_BYTES.0 as f64);
+            let flush = (flush_bytes(self.context.profile) as f64)
+                .min(room_bytes * 0.75 / buckets)
+                .max(FLUSH_BYTES_LIMITS.0 as f64);
             cost.work(side.rows, rates::PARTITION_ROW_NS);
             self.spill(&mut cost, side, flush, flush);
             self.sort(&mut cost, side, side.rows / buckets);
@@ -132,12 +133,12 @@ impl Case<'_> {
         for side in [&self.left, &self.right] {
             cost += self.scan(side);
             cost.work(side.rows, rates::BTREE_INSERT_NS);
-            let tree_bytes = side.memory_bytes() / RANDOM_FILL;
-            let absent = (1.0 - self.input_bytes() * BTREE_PART / tree_bytes.max(1.0)).clamp(0.0, 1.0);
+            let tree_bytes = side.memory_bytes() / RANDOM_FILL_FRACTION;
+            let absent = (1.0 - self.input_bytes() * BTREE_MEMORY_FRACTION / tree_bytes.max(1.0)).clamp(0.0, 1.0);
             let pages = if side.is_sorted { 0.0 } else { side.rows * absent };
             let requests = Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 };
-            cost.read(requests, self.setting.profile);
-            cost.write(requests, self.setting.profile);
+            cost.read(requests, self.context.profile);
+            cost.write(requests, self.context.profile);
         }
         cost.work(self.left.rows.min(self.right.rows), rates::BTREE_PROBE_NS);
         cost += self.output();
@@ -146,7 +147,7 @@ impl Case<'_> {
 
     /// Why a B-tree cannot be built of these relations.
     pub(super) fn no_btree(&self) -> Option<String> {
-        let room_bytes = self.input_bytes() * BTREE_PART;
+        let room_bytes = self.input_bytes() * BTREE_MEMORY_FRACTION;
         for side in [&self.left, &self.right] {
             if !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > BTREE_KEY_BYTES_MAX) {
                 let name = &side.name;
@@ -154,7 +155,7 @@ impl Case<'_> {
                     "rows of {name} have no one width with keys of up to 16 bytes, as a B-tree needs"
                 ));
             }
-            let needed_bytes = BTREE_BYTES_MIN + side.memory_bytes() / BTREE_BYTES_A_BYTE;
+            let needed_bytes = BTREE_BYTES_MIN + side.memory_bytes() / BTREE_ROW_BYTES_PER_MEMORY_BYTE;
             if needed_bytes > room_bytes {
                 return Some(format!(
                     "a B-tree of {} needs {needed_bytes:.0} bytes of memory, and would have {room_bytes:.0}",
@@ -175,7 +176,7 @@ impl Case<'_> {
             value_bytes: Some((self.output_row_bytes() - self.left.key_bytes_about()).max(0.0)),
             is_sorted: false,
             is_distinct: false,
-            access: Access::Scan,
+            access: LookupAccess::Scan,
         }
     }
 
@@ -184,8 +185,8 @@ impl Case<'_> {
         let bytes = side.memory_bytes();
         let writes = Requests::sequential(bytes, write_bytes as u64, 1);
         let reads = Requests::sequential(bytes, read_bytes as u64, 1);
-        cost.write(writes, self.setting.profile);
-        cost.read(reads, self.setting.profile);
+        cost.write(writes, self.context.profile);
+        cost.read(reads, self.context.profile);
         cost.work(writes.count + reads.count, rates::REQUEST_NS);
         cost.work(bytes, rates::SPILL_BYTE_NS);
         cost.work(side.rows, rates::SPILL_ROW_NS);
@@ -194,7 +195,7 @@ impl Case<'_> {
 
 /// The fewest bytes that a device reads at half of its best rate at least.
 fn flush_bytes(profile: &Profile) -> u64 {
-    let (least, most) = FLUSH_BYTES;
+    let (least, most) = FLUSH_BYTES_LIMITS;
     let rate = |bytes: u64| bytes as f64 / profile.time_us(bytes).max(f64::MIN_POSITIVE);
     let mut bytes = least;
     while bytes < most && rate(bytes) < rate(16 * most) / 2.0 {

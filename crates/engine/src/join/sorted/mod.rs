@@ -4,7 +4,7 @@
 //! consecutively to one spill file and merged by a loser tree. Rows of any length go through the
 //! [`Sorter`](crate::table::sort::Sorter) of the tables. Relations that fit memory are never written.
 
-mod arrange;
+mod copy;
 mod dense;
 mod general;
 mod input;
@@ -15,10 +15,10 @@ mod runs;
 mod tests;
 mod width;
 
-pub(crate) use arrange::arrange;
+pub(crate) use copy::sorted_copy;
 pub(crate) use dense::sort_rows;
-pub(crate) use input::{Input, Progress, input_bytes};
+pub(crate) use input::{SortInput, SortProgress, input_bytes};
 pub(crate) use merge::RunMerge;
 pub(crate) use relation::sorted_facts;
-pub(crate) use runs::{RunSorter, Sorted, merge_runs};
+pub(crate) use runs::{RunSorter, SortOutcome, merge_runs};
 pub(crate) use width::for_width;

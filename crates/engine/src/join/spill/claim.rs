@@ -24,7 +24,7 @@ pub(crate) struct Spill {
     pub(super) task: Arc<Task>,
     pub(super) storage: Arc<dyn Storage>,
     prefix: String,
-    claim: Mutex<Option<Arc<Claim>>>,
+    claim: Mutex<Option<Arc<SpillClaim>>>,
     files: AtomicU64,
 }
 
@@ -74,12 +74,12 @@ impl Spill {
         Ok(SpillName { spill: Arc::clone(self), number, owner: claim.id, name, _claim: claim })
     }
 
-    fn claim(&self) -> Result<Arc<Claim>> {
+    fn claim(&self) -> Result<Arc<SpillClaim>> {
         let mut slot = self.claim.lock();
         if let Some(claim) = &*slot {
             return Ok(Arc::clone(claim));
         }
-        let claim = Arc::new(Claim::take(&self.storage, &self.prefix)?);
+        let claim = Arc::new(SpillClaim::take(&self.storage, &self.prefix)?);
         *slot = Some(Arc::clone(&claim));
         Ok(claim)
     }
@@ -87,14 +87,14 @@ impl Spill {
 
 /// The lock under which a join's spill files live; its file goes with it.
 #[derive(Debug)]
-struct Claim {
+struct SpillClaim {
     storage: Arc<dyn Storage>,
     id: u64,
     lock_name: String,
     _lock: Box<dyn FileLock>,
 }
 
-impl Claim {
+impl SpillClaim {
     fn take(storage: &Arc<dyn Storage>, prefix: &str) -> Result<Self> {
         let mut refusal = None;
         for _ in 0..CLAIM_ATTEMPTS {
@@ -112,7 +112,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for SpillClaim {
     fn drop(&mut self) {
         // Removed while it is held; what cannot be removed now is a leftover for the next join.
         _ = self.storage.remove(&self.lock_name);
@@ -131,7 +131,7 @@ pub(crate) struct SpillName {
     /// What the checksums of the join's files are bound to.
     pub(super) owner: u64,
     name: String,
-    _claim: Arc<Claim>,
+    _claim: Arc<SpillClaim>,
 }
 
 impl SpillName {

@@ -4,17 +4,17 @@ use super::claim::SpillName;
 use crate::block::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, WritableFile};
-use crate::join::task::Spent;
+use crate::join::task::TimedPhase;
 use std::sync::Arc;
 
 /// Where a chunk lies in its file; its checksum included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ChunkLocation {
     pub(crate) offset: u64,
     pub(crate) stored_bytes: u32,
 }
 
-impl Place {
+impl ChunkLocation {
     /// Bytes of the chunk without its checksum.
     pub(crate) fn payload_bytes(self) -> usize {
         (self.stored_bytes as usize).saturating_sub(CHECKSUM_BYTES)
@@ -45,25 +45,25 @@ impl ChunkWriter {
     ///
     /// # Errors
     /// Those of the storage, of kind `StorageFull` where it is full; [`Error::Interrupted`].
-    pub(crate) fn append(&mut self, chunk: &mut Vec<u8>) -> Result<Place> {
+    pub(crate) fn append(&mut self, chunk: &mut Vec<u8>) -> Result<ChunkLocation> {
         chunk.extend_from_slice(&[0; CHECKSUM_BYTES]);
-        let place = self.append_sealed(chunk);
+        let location = self.append_sealed(chunk);
         chunk.clear();
-        place
+        location
     }
 
     /// Writes a chunk whose last bytes, [`Self::OVERHEAD_BYTES`] of them, are room for its checksum.
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub(crate) fn append_sealed(&mut self, chunk: &mut [u8]) -> Result<Place> {
+    pub(crate) fn append_sealed(&mut self, chunk: &mut [u8]) -> Result<ChunkLocation> {
         let task = &self.name.spill.task;
         task.check()?;
-        let place = Place { offset: self.offset, stored_bytes: chunk.len() as u32 };
+        let location = ChunkLocation { offset: self.offset, stored_bytes: chunk.len() as u32 };
         seal(self.identity, self.offset, chunk);
-        task.spend(Spent::Writing, || self.writer.append(chunk))?;
+        task.timed(TimedPhase::Writing, || self.writer.append(chunk))?;
         self.offset += chunk.len() as u64;
-        Ok(place)
+        Ok(location)
     }
 
     /// Ends the file, to be read from now on.
@@ -72,11 +72,11 @@ impl ChunkWriter {
     /// Those of the storage.
     pub(crate) fn finish(self) -> Result<Arc<SpillFile>> {
         let Self { mut writer, name, identity, offset } = self;
-        name.spill.task.spend(Spent::Writing, || writer.flush())?;
+        name.spill.task.timed(TimedPhase::Writing, || writer.flush())?;
         let file = name.spill.storage.open(name.as_str())?;
         if file.is_direct() {
             // Reads past the cache of the operating system see only what was synced.
-            name.spill.task.spend(Spent::Writing, || writer.sync())?;
+            name.spill.task.timed(TimedPhase::Writing, || writer.sync())?;
         }
         if file.len() != offset {
             let detail = format!("a spill file has {} bytes instead of {offset}", file.len());
@@ -106,7 +106,7 @@ impl SpillFile {
         task.check()?;
         task.count_reads(1, stored.len() as u64);
         let request = ReadRequest { offset, buffer: stored, purpose: Purpose::Input };
-        task.spend(Spent::Reading, || self.file.read(request))
+        task.timed(TimedPhase::Reading, || self.file.read(request))
     }
 
     /// Fills many buffers, each with one chunk and its checksum, and checks them; as many at a time as the storage serves.
@@ -121,7 +121,7 @@ impl SpillFile {
             .iter_mut()
             .map(|(offset, buffer)| ReadRequest { offset: *offset, buffer, purpose: Purpose::Input })
             .collect();
-        task.spend(Spent::Reading, || self.file.read_many(requests))?;
+        task.timed(TimedPhase::Reading, || self.file.read_many(requests))?;
         chunks.iter().try_for_each(|(offset, buffer)| self.check(*offset, buffer))
     }
 

@@ -23,5 +23,5 @@ mod stream;
 mod tests;
 
 pub(crate) use claim::{Spill, SpillName};
-pub(crate) use file::{ChunkWriter, Place, SpillFile};
-pub(crate) use stream::{ByteReader, ByteWriter, Bytes, Section};
+pub(crate) use file::{ChunkLocation, ChunkWriter, SpillFile};
+pub(crate) use stream::{ByteReader, ByteWriter, SpilledBytes, StreamRange};

@@ -12,12 +12,12 @@ pub(crate) struct ByteWriter {
     payload_bytes: usize,
     chunk: Vec<u8>,
     /// Where the present sequence begins.
-    section: Section,
+    range: StreamRange,
 }
 
 /// Where a sequence of bytes lies in its file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Section {
+pub(crate) struct StreamRange {
     offset: u64,
     end: u64,
 }
@@ -31,7 +31,7 @@ impl ByteWriter {
     pub(crate) fn create(spill: &Arc<Spill>, payload_bytes: usize) -> Result<Self> {
         let payload_bytes = payload_bytes.max(1);
         let chunk = Vec::with_capacity(Self::memory_bytes(payload_bytes));
-        Ok(Self { writer: spill.create()?, payload_bytes, chunk, section: Section::default() })
+        Ok(Self { writer: spill.create()?, payload_bytes, chunk, range: StreamRange::default() })
     }
 
     /// Memory that a writer takes.
@@ -56,8 +56,8 @@ impl ByteWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let place = self.writer.append(&mut self.chunk)?;
-        self.section.end = place.offset + u64::from(place.stored_bytes);
+        let location = self.writer.append(&mut self.chunk)?;
+        self.range.end = location.offset + u64::from(location.stored_bytes);
         Ok(())
     }
 
@@ -65,44 +65,44 @@ impl ByteWriter {
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn cut(&mut self) -> Result<Section> {
+    pub(crate) fn cut(&mut self) -> Result<StreamRange> {
         if !self.chunk.is_empty() {
             self.flush()?;
         }
-        let next = Section { offset: self.section.end, end: self.section.end };
-        Ok(std::mem::replace(&mut self.section, next))
+        let next = StreamRange { offset: self.range.end, end: self.range.end };
+        Ok(std::mem::replace(&mut self.range, next))
     }
 
     /// Ends the file; its sequences can be read from now on.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn finish_with(self, sections: Vec<Section>) -> Result<Vec<Bytes>> {
+    pub(crate) fn finish_with(self, sections: Vec<StreamRange>) -> Result<Vec<SpilledBytes>> {
         let Self { writer, payload_bytes, .. } = self;
         let file = writer.finish()?;
-        Ok(sections.into_iter().map(|section| Bytes { file: Arc::clone(&file), payload_bytes, section }).collect())
+        Ok(sections.into_iter().map(|range| SpilledBytes { file: Arc::clone(&file), payload_bytes, range }).collect())
     }
 
     /// Ends a file of one sequence, to be read from now on.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn finish(mut self) -> Result<Bytes> {
-        let section = self.cut()?;
+    pub(crate) fn finish(mut self) -> Result<SpilledBytes> {
+        let range = self.cut()?;
         let Self { writer, payload_bytes, .. } = self;
-        Ok(Bytes { file: writer.finish()?, payload_bytes, section })
+        Ok(SpilledBytes { file: writer.finish()?, payload_bytes, range })
     }
 }
 
 /// A sequence of bytes that was written; its file is removed with the last clone and the last reader of all that are in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Bytes {
+pub(crate) struct SpilledBytes {
     file: Arc<SpillFile>,
     payload_bytes: usize,
-    section: Section,
+    range: StreamRange,
 }
 
-impl Bytes {
+impl SpilledBytes {
     /// Bytes of each chunk but the last, without its checksum.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.payload_bytes
@@ -112,7 +112,7 @@ impl Bytes {
     pub(crate) fn reader(&self, buffer_bytes: usize) -> ByteReader {
         ByteReader {
             bytes: self.clone(),
-            next_offset: self.section.offset,
+            next_offset: self.range.offset,
             stored: Vec::new(),
             capacity_bytes: self.buffer_bytes(buffer_bytes),
             next_chunk: 0,
@@ -123,7 +123,7 @@ impl Bytes {
     /// Memory that a reader takes which is to read about `buffer_bytes` at a time.
     pub(crate) fn buffer_bytes(&self, buffer_bytes: usize) -> usize {
         let stored = self.payload_bytes + ChunkWriter::OVERHEAD_BYTES;
-        let most = usize::try_from(self.section.end - self.section.offset).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.range.end - self.range.offset).unwrap_or(usize::MAX);
         ((buffer_bytes / stored).max(1) * stored).min(most)
     }
 }
@@ -131,7 +131,7 @@ impl Bytes {
 /// Reads a sequence of bytes from front to back.
 #[derive(Debug)]
 pub(crate) struct ByteReader {
-    bytes: Bytes,
+    bytes: SpilledBytes,
     /// Where the chunks behind the buffer begin.
     next_offset: u64,
     stored: Vec<u8>,
@@ -174,7 +174,7 @@ impl ByteReader {
     }
 
     fn load(&mut self) -> Result<bool> {
-        let left = self.bytes.section.end - self.next_offset;
+        let left = self.bytes.range.end - self.next_offset;
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(self.capacity_bytes);
         self.stored.reserve_exact(length.saturating_sub(self.stored.len()));
         self.stored.resize(length, 0);

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const ENTRY_BYTES: usize = 8;
 
 /// A place of a map page or of a directory page: its number and its epoch; page 0 where there is none.
-pub(super) type Place = (PageNumber, u32);
+pub(super) type MapPageLocation = (PageNumber, u32);
 
 /// The byte of a page with content of an epoch.
 pub(super) fn epoch_byte(epoch: u32) -> u8 {
@@ -23,14 +23,14 @@ pub(super) fn epoch_byte(epoch: u32) -> u8 {
 
 /// The map in memory.
 #[derive(Debug, Default)]
-pub(super) struct Epochs {
+pub(super) struct SpaceMap {
     bytes: Vec<u8>,
     /// Parts, of a map page each, that differ from the stored ones.
     changed: BTreeSet<usize>,
     part_bytes: usize,
 }
 
-impl Epochs {
+impl SpaceMap {
     pub(super) fn new(part_bytes: usize) -> Self {
         Self { part_bytes, ..Self::default() }
     }
@@ -92,9 +92,9 @@ impl Epochs {
 
 /// Where the map is stored.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MapPlaces {
+pub(super) struct MapLocations {
     /// The map page of each part.
-    pub(super) parts: Vec<Place>,
+    pub(super) parts: Vec<MapPageLocation>,
     /// The pages of the directory, in order.
     pub(super) directory: Vec<PageNumber>,
 }
@@ -110,7 +110,7 @@ pub(super) fn entries_in(payload_bytes: usize) -> usize {
 }
 
 /// A page of the directory.
-pub(super) fn directory_page(page_bytes: usize, next: Place, parts: &[Place]) -> Page {
+pub(super) fn directory_page(page_bytes: usize, next: MapPageLocation, parts: &[MapPageLocation]) -> Page {
     let mut bytes = Vec::with_capacity(page_bytes);
     for (page, epoch) in std::iter::once(&next).chain(parts) {
         bytes.extend_from_slice(&page.to_le_bytes());
@@ -120,11 +120,11 @@ pub(super) fn directory_page(page_bytes: usize, next: Place, parts: &[Place]) ->
 }
 
 /// Loads the map that a checkpoint stored.
-pub(super) fn load(store: &PageStore, header: &Header) -> Result<(Epochs, MapPlaces)> {
+pub(super) fn load(store: &PageStore, header: &Header) -> Result<(SpaceMap, MapLocations)> {
     let (directory, page_count) = (header.directory, header.page_count);
     let payload_bytes = store.payload_bytes();
     let parts = parts_of(page_count, payload_bytes);
-    let (mut epochs, mut places) = (Epochs::new(payload_bytes), MapPlaces::default());
+    let (mut epochs, mut places) = (SpaceMap::new(payload_bytes), MapLocations::default());
     let mut next = directory;
     while next.0 != 0 && places.parts.len() < parts {
         let page = read(store, next, page_count)?;
@@ -145,12 +145,12 @@ pub(super) fn load(store: &PageStore, header: &Header) -> Result<(Epochs, MapPla
     Ok((epochs, places))
 }
 
-fn entry(bytes: &[u8]) -> Place {
+fn entry(bytes: &[u8]) -> MapPageLocation {
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     (word(0), word(4))
 }
 
-fn read(store: &PageStore, (number, epoch): Place, page_count: u32) -> Result<Page> {
+fn read(store: &PageStore, (number, epoch): MapPageLocation, page_count: u32) -> Result<Page> {
     if number >= page_count {
         return Err(store.damaged(number, "the space map leads beyond the file"));
     }

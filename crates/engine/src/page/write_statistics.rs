@@ -21,7 +21,7 @@ pub enum Phase {
 
 /// A page that an operation of a watched transaction touched, for evaluations that count blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touched {
+pub struct PageTouch {
     /// The page.
     pub page: PageNumber,
     /// What it was asked for.
@@ -34,7 +34,7 @@ pub struct Touched {
 
 /// Work of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PhaseTally {
+pub struct PhaseStatistics {
     /// Distinct pages asked for in the operations of this phase, cached or not.
     pub pages_read: u64,
     /// Pages changed.
@@ -45,9 +45,9 @@ pub struct PhaseTally {
 
 /// What a transaction did since it began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct WriteStatistics {
     /// Work by phase.
-    pub phases: BTreeMap<Phase, PhaseTally>,
+    pub phases: BTreeMap<Phase, PhaseStatistics>,
     /// Structure modifications by name, such as "leaf split".
     pub structure_modifications: BTreeMap<&'static str, u64>,
 }
@@ -59,7 +59,7 @@ const PHASES: [Phase; 4] = [Phase::Search, Phase::Insert, Phase::Structure, Phas
 
 /// Keeps the tally of a transaction, and the pages that the operation under way has read.
 #[derive(Debug, Default)]
-pub(super) struct TallyKeeper {
+pub(super) struct StatisticsRecorder {
     phase: Phase,
     pages_read: [Cell<u64>; PHASES.len()],
     pages_changed: [u64; PHASES.len()],
@@ -68,10 +68,10 @@ pub(super) struct TallyKeeper {
     structure_modifications: BTreeMap<&'static str, u64>,
     touched: RefCell<HashMap<PageNumber, Option<Page>>>,
     /// What was touched since it was last taken, where somebody watches.
-    watched: RefCell<Option<Vec<Touched>>>,
+    watched: RefCell<Option<Vec<PageTouch>>>,
 }
 
-impl TallyKeeper {
+impl StatisticsRecorder {
     /// A page that the operation read before.
     pub(super) fn kept(&self, page: PageNumber) -> Option<Page> {
         self.touched.borrow().get(&page).cloned().flatten()
@@ -83,7 +83,7 @@ impl TallyKeeper {
     }
 
     /// What was touched since the last call, in order.
-    pub(super) fn take_touched(&mut self) -> Vec<Touched> {
+    pub(super) fn take_touched(&mut self) -> Vec<PageTouch> {
         self.watched.get_mut().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -93,7 +93,7 @@ impl TallyKeeper {
         let Some(watched) = watched.as_mut() else { return };
         match watched.iter_mut().find(|touched| touched.page == page) {
             Some(touched) => touched.changed |= changed,
-            None => watched.push(Touched { page, purpose, read: !changed, changed }),
+            None => watched.push(PageTouch { page, purpose, read: !changed, changed }),
         }
     }
 
@@ -141,18 +141,18 @@ impl TallyKeeper {
         self.timer = timed.then(Timer::start);
     }
 
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn write_statistics(&self) -> WriteStatistics {
         let mut phases = BTreeMap::new();
         for (index, &phase) in PHASES.iter().enumerate() {
-            let tally = PhaseTally {
+            let write_statistics = PhaseStatistics {
                 pages_read: self.pages_read[index].get(),
                 pages_changed: self.pages_changed[index],
                 time_ns: self.time_ns[index],
             };
-            if tally != PhaseTally::default() {
-                phases.insert(phase, tally);
+            if write_statistics != PhaseStatistics::default() {
+                phases.insert(phase, write_statistics);
             }
         }
-        Tally { phases, structure_modifications: self.structure_modifications.clone() }
+        WriteStatistics { phases, structure_modifications: self.structure_modifications.clone() }
     }
 }

@@ -1,7 +1,7 @@
 //! Prefetch for sequential readers: a worker fills buffers while the consumer uses those filled before. With prefetch
 //! disabled, the consumer fills each buffer itself.
 
-use super::task::{Spent, Task};
+use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::Worker;
 use crate::io::sync::{Condvar, Mutex};
@@ -9,78 +9,78 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A worker that fills buffers in turn. Dropping it ends the worker.
-pub(super) struct Ahead<T> {
-    shared: Arc<Shared<T>>,
+/// A worker that fills buffers ahead of their consumer. Dropping it stops the worker.
+pub(super) struct Prefetcher<T> {
+    shared: Arc<PrefetchShared<T>>,
     task: Arc<Task>,
-    at_hand: Option<T>,
+    current: Option<T>,
     worker: Option<Worker>,
-    /// What fills buffers where there is no worker.
-    fill: Option<Fill<T>>,
+    /// Fills buffers in the consumer's thread, if there is no worker.
+    fill: Option<FillBuffer<T>>,
 }
 
-/// Fills a buffer; `false` where nothing is left.
-type Fill<T> = Box<dyn FnMut(&mut T) -> Result<bool> + Send>;
+/// Fills a buffer; returns `false` at the end of the input.
+type FillBuffer<T> = Box<dyn FnMut(&mut T) -> Result<bool> + Send>;
 
-struct Shared<T> {
-    state: Mutex<State<T>>,
+struct PrefetchShared<T> {
+    state: Mutex<PrefetchState<T>>,
     changed: Condvar,
 }
 
-struct State<T> {
+struct PrefetchState<T> {
     free: Vec<T>,
     full: VecDeque<T>,
-    /// Nothing more is wanted.
+    /// The consumer is gone.
     closed: bool,
-    /// Nothing more comes, because of this error or because that was all.
+    /// The input has ended, or failed with this error.
     ended: bool,
     failed: Option<Error>,
 }
 
-impl<T: Send + 'static> Ahead<T> {
-    /// Starts a worker; `fill` fills a buffer that was used before, and returns `false` where nothing is left. `path` names in errors whom it
-    /// works for.
+impl<T: Send + 'static> Prefetcher<T> {
+    /// Starts a worker. `fill` fills a recycled buffer, and returns `false` at the end of the input. `path` names the
+    /// input in errors.
     pub(super) fn start(
         task: &Arc<Task>,
         path: &Path,
         buffers: Vec<T>,
         mut fill: impl FnMut(&mut T) -> Result<bool> + Send + 'static,
     ) -> Result<Self> {
-        let state = State { free: buffers, full: VecDeque::new(), closed: false, ended: false, failed: None };
-        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::default() });
+        let state = PrefetchState { free: buffers, full: VecDeque::new(), closed: false, ended: false, failed: None };
+        let shared = Arc::new(PrefetchShared { state: Mutex::new(state), changed: Condvar::default() });
         let task = task.clone();
         if !task.fast_paths.prefetch {
-            return Ok(Self { shared, task, at_hand: None, worker: None, fill: Some(Box::new(fill)) });
+            return Ok(Self { shared, task, current: None, worker: None, fill: Some(Box::new(fill)) });
         }
-        let theirs = shared.clone();
-        let worker = Worker::spawn("ogive-ahead", path, move || work(&theirs, &mut fill))?;
-        Ok(Self { shared, task, at_hand: None, worker: Some(worker), fill: None })
+        let worker_shared = shared.clone();
+        let worker = Worker::spawn("ogive-prefetch", path, move || work(&worker_shared, &mut fill))?;
+        Ok(Self { shared, task, current: None, worker: Some(worker), fill: None })
     }
 
-    /// Gives the buffer at hand back, and takes the next one that is filled; `false` at the end.
+    /// Recycles the current buffer and takes the next filled one; `false` at the end.
     ///
     /// # Errors
-    /// What filling it met; afterwards the end.
+    /// The error of `fill`; afterwards the stream is at its end.
     pub(super) fn next(&mut self) -> Result<bool> {
         if let Some(fill) = &mut self.fill {
-            return fill_now(&self.shared, &self.task, &mut self.at_hand, fill);
+            return fill_now(&self.shared, &self.task, &mut self.current, fill);
         }
         let mut state = self.shared.state.lock();
-        if let Some(used) = self.at_hand.take() {
+        if let Some(used) = self.current.take() {
             state.free.push(used);
             self.shared.changed.notify_all();
         }
         if state.full.is_empty() && !state.ended {
             let (shared, task) = (&self.shared, &self.task);
-            state = task.spend(Spent::Reading, || {
+            state = task.timed(TimedPhase::Reading, || {
                 while state.full.is_empty() && !state.ended {
                     state = shared.changed.wait(&shared.state, state);
                 }
                 state
             });
         }
-        self.at_hand = state.full.pop_front();
-        match (self.at_hand.is_some(), state.failed.take()) {
+        self.current = state.full.pop_front();
+        match (self.current.is_some(), state.failed.take()) {
             (false, Some(error)) => Err(error),
             (is_there, failed) => {
                 state.failed = failed;
@@ -89,12 +89,12 @@ impl<T: Send + 'static> Ahead<T> {
         }
     }
 
-    pub(super) fn at_hand(&self) -> Option<&T> {
-        self.at_hand.as_ref()
+    pub(super) fn current(&self) -> Option<&T> {
+        self.current.as_ref()
     }
 }
 
-impl<T> Drop for Ahead<T> {
+impl<T> Drop for Prefetcher<T> {
     fn drop(&mut self) {
         self.shared.state.lock().closed = true;
         self.shared.changed.notify_all();
@@ -102,18 +102,23 @@ impl<T> Drop for Ahead<T> {
     }
 }
 
-/// Fills the buffer at hand in this thread; `false` at the end.
-fn fill_now<T>(shared: &Shared<T>, task: &Task, at_hand: &mut Option<T>, fill: &mut Fill<T>) -> Result<bool> {
+/// Fills the current buffer in this thread; `false` at the end.
+fn fill_now<T>(
+    shared: &PrefetchShared<T>,
+    task: &Task,
+    current: &mut Option<T>,
+    fill: &mut FillBuffer<T>,
+) -> Result<bool> {
     let mut state = shared.state.lock();
-    let buffer = at_hand.take().or_else(|| state.free.pop());
+    let buffer = current.take().or_else(|| state.free.pop());
     let Some(mut buffer) = buffer.filter(|_| !state.ended) else { return Ok(false) };
-    let filled = task.spend(Spent::Reading, || fill(&mut buffer));
+    let filled = task.timed(TimedPhase::Reading, || fill(&mut buffer));
     state.ended = !matches!(filled, Ok(true));
-    *at_hand = (!state.ended).then_some(buffer);
+    *current = (!state.ended).then_some(buffer);
     filled
 }
 
-fn work<T>(shared: &Shared<T>, fill: &mut dyn FnMut(&mut T) -> Result<bool>) {
+fn work<T>(shared: &PrefetchShared<T>, fill: &mut dyn FnMut(&mut T) -> Result<bool>) {
     let mut state = shared.state.lock();
     while !state.closed {
         let Some(mut buffer) = state.free.pop() else {
@@ -138,8 +143,8 @@ fn work<T>(shared: &Shared<T>, fill: &mut dyn FnMut(&mut T) -> Result<bool>) {
     }
 }
 
-impl<T> std::fmt::Debug for Ahead<T> {
+impl<T> std::fmt::Debug for Prefetcher<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Ahead").finish_non_exhaustive()
+        formatter.debug_struct("Prefetcher").finish_non_exhaustive()
     }
 }
