@@ -22,7 +22,8 @@ fn rows(keys: &[&str], times: usize, has_values: bool, seed: usize) -> Vec<Row> 
     keys.map(|(at, key)| (key.as_bytes().to_vec(), value(at))).collect()
 }
 
-/// Sets of rows that have the empty key in every way: never, alone, alone in a run over several blocks, and ahead of others.
+/// Sets of rows that have the empty key in every way: never, alone, alone in a run over several blocks, and ahead of
+/// others.
 fn sets(seed: usize) -> Vec<Vec<Row>> {
     let mut long = rows(&[""], 70, true, seed);
     long.extend(rows(&["a", "b", "c", "d"], 30, true, seed + 1));

@@ -150,7 +150,8 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Joins within a limit, and holds rows and memory against what they should be; the report where the method can join these at all.
+/// Joins within a limit, and holds rows and memory against what they should be; the report where the method can join
+/// these at all.
 fn check(
     folder: &Folder,
     (left, right): (&Source, &Source),

@@ -41,8 +41,8 @@ fn small() -> PageOptions {
     options
 }
 
-/// Some commits after a checkpoint. The files as they are with the log, and the models of the commits in it, the one of the checkpoint
-/// first; and the files after a last checkpoint.
+/// Some commits after a checkpoint. The files as they are with the log, and the models of the commits in it, the one of
+/// the checkpoint first; and the files after a last checkpoint.
 fn example() -> (Files, Vec<Model>, Files) {
     let storage = MemoryStorage::new();
     let mut random = Random::new(11);

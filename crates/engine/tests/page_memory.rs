@@ -14,8 +14,8 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What does not depend on the budget: buffers of 1 MiB for direct writes and for the log, the floors of the log map and of changed
-/// pages, a batch of pages in a checkpoint, and a byte for each page.
+/// What does not depend on the budget: buffers of 1 MiB for direct writes and for the log, the floors of the log map
+/// and of changed pages, a batch of pages in a checkpoint, and a byte for each page.
 const BESIDE_BYTES: usize = 9 << 20;
 
 #[test]

@@ -70,13 +70,13 @@ pub enum Fault {
     DeviceError,
     /// ENOSPC: no space is left; nothing was written.
     NoSpace,
-    /// EMFILE: the process has no file handle left; nothing was opened, read or written. Reads meet it, too, where files are opened
-    /// again to be read.
+    /// EMFILE: the process has no file handle left; nothing was opened, read or written. Reads meet it, too, where
+    /// files are opened again to be read.
     TooManyOpenFiles,
     /// ENFILE: the system has none left; as above.
     SystemTooManyOpenFiles,
-    /// Half of the bytes are read or written, then a read meets the end of the file and a write meets ENOSPC. Calls that
-    /// move no bytes meet EIO.
+    /// Half of the bytes are read or written, then a read meets the end of the file and a write meets ENOSPC. Calls
+    /// that move no bytes meet EIO.
     Short,
 }
 
@@ -204,8 +204,8 @@ fn no_space(operation: Operation, path: &Path) -> Error {
 }
 
 /// Runs `work` once for each call of `operation` that it makes, failing that call, until a run meets no fault; returns
-/// how many calls were failed. `make` gives each run a fresh storage; `check` sees what the run returned and the storage
-/// that it left, with the fault gone.
+/// how many calls were failed. `make` gives each run a fresh storage; `check` sees what the run returned and the
+/// storage that it left, with the fault gone.
 pub fn enumerate_faults<T>(
     operation: Operation,
     fault: Fault,

@@ -3,7 +3,8 @@
 /// The environment variable that names one seed.
 const SEED: &str = "OGIVE_TEST_SEED";
 
-/// The seed that the environment names: a failure that printed it is repeated. A test that counts what it saw counts less then.
+/// The seed that the environment names: a failure that printed it is repeated. A test that counts what it saw counts
+/// less then.
 ///
 /// # Panics
 /// If what the environment names is no number.

@@ -41,7 +41,8 @@ impl MemoryBudget {
     pub(crate) fn take(&self, bytes: u64, what: &str) -> Result<MemoryGrant> {
         self.try_take(bytes).ok_or_else(|| {
             let left = self.left_bytes();
-            let what = format!("{what} of this join takes {bytes} bytes of memory, and {left} bytes of its limit are left");
+            let what =
+                format!("{what} of this join takes {bytes} bytes of memory, and {left} bytes of its limit are left");
             self.raised(self.0.limit_bytes.saturating_add(bytes.saturating_sub(left)), what)
         })
     }

@@ -255,8 +255,8 @@ impl WriterWrapper for FillingWriter {
     }
 }
 
-/// Whether work that spills leaves no file behind when the storage is full, or the join stopped, at any of its writes; `at_least` writes are
-/// expected.
+/// Whether work that spills leaves no file behind when the storage is full, or the join stopped, at any of its writes;
+/// `at_least` writes are expected.
 pub(crate) fn assert_leaves_nothing(memory_bytes: u64, at_least: i64, work: impl Fn(&Arc<Spill>) -> Result<()>) {
     for stops in [false, true] {
         let mut writes = 0;

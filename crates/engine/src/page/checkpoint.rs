@@ -16,14 +16,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Pages that a checkpoint has in memory at once.
+/// Most pages that a checkpoint has in memory at once.
 const BATCH_PAGES_MAX: usize = 256;
 
 impl PageWriter {
-    /// Makes a checkpoint if the log, its map or the pages that wait for one have become large.
+    /// Makes a checkpoint if the log, its map, or the set of pages waiting for a checkpoint is large.
     pub(super) fn checkpoint_if_due(&mut self, shared: &PageFileShared) -> Result<()> {
         let options = &shared.options;
-        // Pages that wait to be written again make the file grow meanwhile: by a quarter, at most, where it is large.
+        // Pages that wait for reuse make the file grow: by a quarter, at most, if it is large.
         let page_bytes = shared.store.page_bytes as u64;
         let waiting_bytes = self.space.held_pages() * page_bytes;
         let waiting_limit = (u64::from(self.space.page_count) / 4 * page_bytes).max(options.checkpoint_bytes / 16);
@@ -33,7 +33,8 @@ impl PageWriter {
         if due { self.checkpoint(shared, false) } else { Ok(()) }
     }
 
-    /// Brings what no reader keeps back into the page file. With `seal` the segment that grows is included in any case.
+    /// Copies all pages not delayed by a reader to the page file. With `seal`, the growing segment is included in any
+    /// case.
     pub(super) fn checkpoint(&mut self, shared: &PageFileShared, seal: bool) -> Result<()> {
         let (sequence, here) = {
             let current = shared.current();
@@ -78,7 +79,7 @@ impl PageWriter {
         self.forget_log(shared, &pages, &last, passed, &released)
     }
 
-    /// Writes the pages as the last commit of a segment left them.
+    /// Writes the pages as of the last commit of a segment.
     fn write_pages(&self, shared: &PageFileShared, pages: &[(PageNumber, u64)], last: &SealedSegment) -> Result<()> {
         let mut combiner = WriteCombiner::default();
         let free: BTreeSet<PageNumber> =
@@ -101,8 +102,8 @@ impl PageWriter {
         Ok(())
     }
 
-    /// Stores the parts of the space map that changed, and its directory, in other places than before; returns the old
-    /// places, which are needed until the header is written.
+    /// Stores the changed parts of the space map, and its directory, at new locations; returns the old locations, which
+    /// are needed until the header is written.
     fn write_map(&mut self, shared: &PageFileShared) -> Result<Vec<PageNumber>> {
         let payload_bytes = shared.store.payload_bytes();
         let mut released = std::mem::take(&mut self.places.directory);
@@ -164,7 +165,7 @@ impl PageWriter {
         Ok(())
     }
 
-    /// Lets go of the segments that the checkpoint has passed.
+    /// Drops the segments that the checkpoint has copied.
     fn forget_log(
         &mut self,
         shared: &PageFileShared,
@@ -173,7 +174,7 @@ impl PageWriter {
         passed: usize,
         released: &[PageNumber],
     ) -> Result<()> {
-        // Before the log map forgets the pages: from then on readers ask for what the page file holds.
+        // Before the log map drops the pages: from then on, readers read the page file.
         for &(number, version) in pages {
             shared.pool.rename(number, version, IN_FILE);
         }
@@ -188,7 +189,7 @@ impl PageWriter {
     }
 }
 
-/// Pages as a commit left them: from the pool, and from the log by as many reads at a time as the storage serves at once.
+/// Pages as of a commit: from the pool, and from the log by as many reads at once as the storage serves.
 fn pages_from_log(shared: &PageFileShared, batch: &[(PageNumber, u64)], sequence: u64) -> Result<Vec<Page>> {
     let mut missing = Vec::new();
     let mut found: Vec<Option<Page>> = Vec::with_capacity(batch.len());
@@ -214,7 +215,7 @@ fn pages_from_log(shared: &PageFileShared, batch: &[(PageNumber, u64)], sequence
     Ok(found.into_iter().filter_map(|page| page.or_else(|| read.next())).collect())
 }
 
-/// The bodies of records: from memory, and from the segments, one after the other.
+/// The bodies of records, from memory or from the segments.
 pub(super) fn read_records(records: &[(Arc<Segment>, PageVersion)]) -> Result<Vec<Arc<[u8]>>> {
     let mut bodies = Vec::with_capacity(records.len());
     for run in records.chunk_by(|a, b| a.0.id == b.0.id) {
@@ -240,7 +241,7 @@ pub(super) fn remove_segments(shared: &PageFileShared, first: u32) -> Result<()>
 }
 
 impl PageFileShared {
-    /// Lets the next transaction begin.
+    /// Returns the writer, so that the next transaction can begin.
     pub(super) fn give_writer_back(self: &Arc<Self>, writer: Box<PageWriter>) {
         writer.publish_counts(self);
         *self.writer.lock() = Some(writer);

@@ -19,11 +19,11 @@ use crate::log::SegmentWriter;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Changes behind an image, at most: each that is not kept in memory is a read for whoever finds the page in the log.
+/// Most deltas after an image: each one not in memory costs a read when the page is read from the log.
 const CHAIN_CHANGES_MAX: usize = 64;
 
 impl Transaction {
-    /// Writes the commit, makes it visible, and gives the writer back. On an error the caller gives up.
+    /// Writes the commit, publishes it, and returns the writer. On an error the caller aborts.
     pub(super) fn write_commit(&mut self) -> Result<()> {
         if self.state.len() > STATE_BYTES_MAX {
             let detail = format!("a state of {} bytes is too long; it may have {STATE_BYTES_MAX}", self.state.len());
@@ -43,14 +43,14 @@ impl Transaction {
         let Some(mut writer) = self.writer.take() else {
             return Ok(());
         };
-        // The commit stands, whatever becomes of the checkpoint; a failure is told to the next transaction.
+        // The commit is valid even if the checkpoint fails; the next transaction reports the failure.
         let checkpoint = writer.checkpoint_if_due(&shared);
         let _ = shared.poison_on_error(checkpoint);
         shared.give_writer_back(writer);
         Ok(())
     }
 
-    /// Brings everything to the disk as far as the durability asks for; returns the number of the commit.
+    /// Writes the log as the durability requires; returns the number of the commit.
     fn log_all(&mut self, shared: &PageFileShared, old_state: &[u8]) -> Result<u64> {
         let file = Arc::clone(&self.writer_mut()?.file);
         if self.combiner.pages > 0 {
@@ -72,7 +72,7 @@ impl Transaction {
         Ok(sequence)
     }
 
-    /// Logs the changed pages; afterwards they are all among the spilled ones.
+    /// Logs the changed pages, which then count as spilled.
     pub(super) fn log_pages(&mut self, shared: &PageFileShared, sequence: u64) -> Result<()> {
         let mut numbers: Vec<PageNumber> = self.dirty.keys().copied().collect();
         numbers.sort_unstable();
@@ -90,7 +90,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Logs what changed beside pages.
+    /// Logs changes other than those of pages.
     fn log_space(&mut self, shared: &PageFileShared, old_state: &[u8]) -> Result<()> {
         let (allocated, fresh) = (self.allocated.iter().collect::<Vec<_>>(), self.fresh.iter().collect::<Vec<_>>());
         let (freed, state) = (std::mem::take(&mut self.freed), std::mem::take(&mut self.state));
@@ -108,7 +108,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes the commit visible.
+    /// Publishes the commit.
     fn publish(&mut self, shared: &PageFileShared, sequence: u64) {
         let Some(writer) = self.writer.as_deref_mut() else {
             return;
@@ -148,7 +148,7 @@ impl Transaction {
     }
 }
 
-/// Logs one page as an image or as changes, whichever is right; `None` where nothing changed.
+/// Logs one page as an image or a delta; `None` if it did not change.
 fn log_page(
     shared: &PageFileShared,
     segment: &mut SegmentWriter,
@@ -169,7 +169,7 @@ fn log_page(
     let head = number.to_le_bytes();
     let (place, body) = if as_changes {
         shared.counters.changes_logged.fetch_add(1, Ordering::Relaxed);
-        // Beyond its memory the map grows only while a reader keeps checkpoints back.
+        // The map exceeds its memory only while a reader delays checkpoints.
         let held_bytes = shared.log_map().held_bytes() + spilled.held_bytes();
         let has_room = held_bytes < shared.options.log_map_bytes();
         let body = has_room.then(|| [&head, changes].concat().into());
@@ -189,7 +189,7 @@ fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Ex
 }
 
 impl PageWriter {
-    /// Syncs the log if the durability asks for it after a commit of so many bytes.
+    /// Syncs the log if the durability requires it after a commit of `bytes`.
     fn make_durable(&mut self, shared: &PageFileShared, bytes: u64) -> Result<()> {
         self.waiting_commits += 1;
         self.waiting_bytes += bytes;

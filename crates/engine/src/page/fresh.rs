@@ -5,10 +5,10 @@ use super::shared::PageStore;
 use crate::error::Result;
 use crate::io::{Purpose, UpdatableFile};
 
-/// Pages are written when so many bytes of consecutive ones wait.
+/// Most bytes of consecutive pages combined in one write.
 const COMBINED_BYTES_MAX: usize = 1 << 20;
 
-/// Consecutive pages that wait to be written together.
+/// Combines consecutive pages into one write.
 #[derive(Debug, Default)]
 pub(super) struct WriteCombiner {
     first: PageNumber,
@@ -18,7 +18,7 @@ pub(super) struct WriteCombiner {
 }
 
 impl WriteCombiner {
-    /// Takes a page; writes what waited if it does not continue that, or if enough waits.
+    /// Adds a page; first writes the waiting ones if it does not follow them, or if enough wait.
     pub(super) fn write(
         &mut self,
         store: &PageStore,
@@ -45,7 +45,7 @@ impl WriteCombiner {
         Ok(())
     }
 
-    /// Writes what waits.
+    /// Writes the waiting pages.
     pub(super) fn flush(&mut self, store: &PageStore, file: &dyn UpdatableFile, purpose: Purpose) -> Result<()> {
         if !self.bytes.is_empty() {
             file.write_at(store.offset(self.first), &self.bytes, purpose)?;
@@ -54,7 +54,7 @@ impl WriteCombiner {
         Ok(())
     }
 
-    /// A page that waits.
+    /// A waiting page.
     pub(super) fn waiting(&self, store: &PageStore, number: PageNumber) -> Option<Page> {
         let index = number.checked_sub(self.first)? as usize;
         let bytes = self.bytes.get(index * store.page_bytes..(index + 1) * store.page_bytes)?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A segment that is there.
+/// A segment found on the storage.
 #[derive(Debug)]
 pub(super) struct FoundSegment {
     pub(super) number: u32,
@@ -20,12 +20,12 @@ pub(super) type LogLink = (Arc<Segment>, Option<SegmentHeader>);
 
 type Unread = BTreeMap<u32, LogLink>;
 
-/// The segments of the log in order. `one_slot` says that the other slot of the header is not valid: that one may have led to further
-/// segments.
+/// The segments of the log in order. `one_slot` says that the other slot of the header is not valid: that one may have
+/// led to further segments.
 ///
 /// # Errors
-/// [`Error::Damaged`] where a segment that the header leads to is missing or is not the one that was meant, and where a segment that it does
-/// not lead to has commits all the same.
+/// [`Error::Damaged`] where a segment that the header leads to is missing or is not the one that was meant, and where a
+/// segment that it does not lead to has commits all the same.
 pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[FoundSegment]) -> Result<Vec<LogLink>> {
     let mut unread = Unread::new();
     for segment in found.iter().filter(|segment| segment.number >= header.first_segment) {
@@ -35,7 +35,7 @@ pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[
         unread.insert(segment.number, (read, head));
     }
     let Some(last) = header.last_segment else {
-        // Version 1: whatever is there.
+        // Version 1: all segments found.
         return Ok(unread.into_values().collect());
     };
     let mut chain = back_from(page_file, header, last, &mut unread)?;
@@ -89,7 +89,7 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
     Ok(chain)
 }
 
-/// The segments behind `last` that only a slot led to that is gone.
+/// The segments after `last` to which only a lost header slot led.
 fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<LogLink> {
     let candidates: Vec<u32> = unread.keys().rev().copied().collect();
     for newest in candidates {
@@ -109,8 +109,8 @@ fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<LogLink> {
     Vec::new()
 }
 
-/// A segment that nothing leads to was begun in vain: the power went before the header of the page file led to it, and a commit came
-/// later than that.
+/// A segment to which nothing leads holds no commits: power was lost before the page file's header led to it, and
+/// commits come only later.
 fn without_commits((segment, head): &LogLink) -> Result<()> {
     let mut commits = false;
     replay(segment, head.is_some(), &mut |entry| {
@@ -125,7 +125,7 @@ fn without_commits((segment, head): &LogLink) -> Result<()> {
     Ok(())
 }
 
-/// Where a segment should be.
+/// The path of a segment.
 fn segment_path(page_file: &Path, number: u32) -> PathBuf {
     let name = page_file.file_name().unwrap_or_default().to_string_lossy();
     page_file.with_file_name(segment_name(&name, number))

@@ -10,13 +10,13 @@ use std::sync::Arc;
 pub(super) struct PageVersion {
     /// The commit.
     pub(super) sequence: u64,
-    /// Where the record lies.
+    /// The location of the record.
     pub(super) place: RecordPlace,
-    /// The segment that it lies in.
+    /// The segment of the record.
     pub(super) segment: u32,
     /// Whether it is an image.
     pub(super) is_image: bool,
-    /// The body of a change, where it is kept in memory, so that to find the page in the log takes one read: of the image.
+    /// The body of a delta, if kept in memory, so that reading the page from the log takes a single read, of the image.
     pub(super) body: Option<Arc<[u8]>>,
 }
 
@@ -35,9 +35,9 @@ impl PageVersion {
 /// The log of a page since its last image in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DeltaChain {
-    /// Changes behind the image.
+    /// Number of deltas after the image.
     pub(super) changes: usize,
-    /// Bytes of them.
+    /// Their size in bytes.
     pub(super) bytes: usize,
 }
 
@@ -52,11 +52,11 @@ impl DeltaChain {
     }
 }
 
-/// What a version takes in memory, its share of the tables included.
+/// Memory of a version in bytes, including its part of the tables.
 const VERSION_OVERHEAD_BYTES: u64 = 56;
-/// What a body in memory takes beyond its bytes: two counts, and what the allocator adds.
+/// Memory overhead of a body in bytes: two counts, and allocator overhead.
 const BODY_OVERHEAD_BYTES: u64 = 32;
-/// What a page takes beyond its versions.
+/// Memory overhead of a page in bytes.
 const PAGE_OVERHEAD_BYTES: u64 = 64;
 
 /// The map of the log.
@@ -90,7 +90,7 @@ impl LogMap {
         versions.push(version);
     }
 
-    /// Which commit up to `sequence` left the page in the log last; `None` where the page file has what counts.
+    /// The last commit up to `sequence` with the page in the log; `None` if the page file has the current version.
     pub(super) fn newest(&self, page: PageNumber, sequence: u64) -> Option<u64> {
         let versions = self.pages.get(&page)?;
         versions.iter().rev().map(|version| version.sequence).find(|&found| found <= sequence)
@@ -118,7 +118,7 @@ impl LogMap {
         None
     }
 
-    /// The pages that segments up to and including `segment` have versions of, in order, with the last of these versions.
+    /// The pages with versions in segments up to and including `segment`, in order, with the last of these versions.
     pub(super) fn pages_through(&self, segment: u32) -> Vec<(PageNumber, u64)> {
         let last = |(&page, versions): (&PageNumber, &Vec<PageVersion>)| {
             let last = versions.iter().rev().find(|version| version.segment <= segment)?;
@@ -129,7 +129,7 @@ impl LogMap {
         pages
     }
 
-    /// Forgets what lies in segments up to and including `segment`.
+    /// Drops all versions in segments up to and including `segment`.
     pub(super) fn drop_through(&mut self, segment: u32) {
         self.pages.retain(|_, versions| {
             versions.retain(|version| version.segment > segment);

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// The version of a page that the page file holds, rather than the log.
 pub(super) const IN_FILE: u64 = 0;
 
-/// The pool: any pages by what is used, and apart from them inner pages nearest to the root.
+/// The page pool: a cache of all pages by use, and separately of the inner pages nearest to the root.
 #[derive(Debug)]
 pub(super) struct PagePool {
     cache: BlockCache,
@@ -21,7 +21,7 @@ pub(super) struct PagePool {
 #[derive(Debug, Default)]
 struct ResidentPages {
     pages: HashMap<PageNumber, ResidentPage>,
-    /// How many there are of each depth.
+    /// Number of pages of each depth.
     by_depth: Vec<usize>,
 }
 
@@ -69,7 +69,7 @@ impl PagePool {
         self.cache.insert(key(number, version), page.whole().clone());
     }
 
-    /// Forgets a version of a page.
+    /// Drops a version of a page.
     pub(super) fn remove(&self, page: PageNumber, version: u64) {
         if self.resident_pages > 0 {
             let mut resident = self.resident.write();
@@ -80,7 +80,7 @@ impl PagePool {
         self.cache.remove(key(page, version));
     }
 
-    /// Says that what was one version of a page is now another, if it is in memory.
+    /// Relabels a version of a page, if it is in memory.
     pub(super) fn rename(&self, page: PageNumber, from: u64, to: u64) {
         if self.resident_pages > 0 {
             let mut resident = self.resident.write();
@@ -99,7 +99,7 @@ impl PagePool {
 }
 
 impl ResidentPages {
-    /// Keeps a page if it is kept already in an older version, if there is room, or if one of greater depth can go for it.
+    /// Admits a page if an older version is present, if there is room, or if a page of greater depth can be evicted.
     fn admit(&mut self, number: PageNumber, version: u64, depth: u8, page: &Page, limit: usize) -> bool {
         if let Some(found) = self.pages.get_mut(&number).filter(|found| found.depth == depth) {
             if found.version <= version {

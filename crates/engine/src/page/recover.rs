@@ -15,7 +15,7 @@ use crate::log::{Commit, Entry, RecordPlace, Segment, Visit, replay};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A record whose commit was not met yet.
+/// A record whose commit has not been read yet.
 #[derive(Debug)]
 enum PendingRecord {
     Page { number: PageNumber, place: RecordPlace, is_image: bool },
@@ -25,20 +25,21 @@ enum PendingRecord {
     Fresh(u32, Vec<Extent>),
 }
 
-/// What is known of a file: by the checkpoint at first, then commit by commit.
+/// The recovered state of a file: initially that of the checkpoint, then commit by commit.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) log_map: LogMap,
-    /// Free pages; none where nobody will write.
+    /// Free pages; none for read-only handles.
     pub(super) space: Option<PageSpace>,
     pub(super) epochs: Option<SpaceMap>,
     pub(super) sequence: u64,
     pub(super) state: Vec<u8>,
     pub(super) page_count: u32,
-    /// The greatest epoch met.
+    /// The greatest epoch found.
     pub(super) epoch: u32,
     pub(super) sealed: Vec<SealedSegment>,
-    /// Whether some segment of the log, with commits or without, is of a version that begins none without the header's knowing.
+    /// Whether some segment of the log, with commits or without, is of a version that begins none without the header's
+    /// knowing.
     pub(super) has_nonce: bool,
     /// Pages that the page file has room for.
     file_pages: u64,
@@ -67,10 +68,11 @@ impl Recovery {
         }
     }
 
-    /// Reads all segments up to a commit. Where one slot of the header is not valid, what it may have led to counts as well.
+    /// Replays all segments up to a commit. If one header slot is invalid, segments to which it may have led are
+    /// included.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where commits are missing, or records are not what was written.
+    /// [`Error::Damaged`] if commits are missing, or records are invalid.
     pub(super) fn replay_all(
         &mut self,
         header: &Header,
@@ -81,7 +83,8 @@ impl Recovery {
         let segments = links(&self.file_path, header, one_slot, found)?;
         self.has_nonce = segments.iter().any(|(segment, _)| segment.id.nonce != 0);
         for (index, (segment, header)) in segments.iter().enumerate() {
-            // What a segment holds beyond the base of the next was not durable when that began, and was dropped by then.
+            // What a segment holds beyond the base of the next was not durable when that began, and was dropped by
+            // then.
             let later = segments[index + 1..].iter().find_map(|(_, header)| header.as_ref());
             let limit = later.map_or(last, |header| header.base.min(last));
             if self.sequence >= last {
@@ -122,7 +125,7 @@ impl Recovery {
                 for (position, record) in others.into_iter().chain(pages) {
                     self.take(segment, commit, record).ok_or_else(|| invalid_record(segment, position))?;
                 }
-                // What lies behind may be in the middle of being written.
+                // Later records may be incomplete.
                 Ok(if commit.sequence == limit { Visit::Stop } else { Visit::Continue })
             }
         })?;
@@ -140,7 +143,7 @@ impl Recovery {
         Ok(())
     }
 
-    /// Makes a committed record count; `None` where it makes no sense.
+    /// Applies a committed record; `None` if it is invalid.
     fn take(&mut self, segment: &Segment, commit: Commit, record: PendingRecord) -> Option<()> {
         match record {
             PendingRecord::Page { number, place, is_image } => {
@@ -197,7 +200,7 @@ impl Recovery {
     }
 }
 
-/// Lets the file grow; pages that no commit claims are free.
+/// Extends the file; pages that no commit claims are free.
 fn grow(space: &mut PageSpace, page_count: u32) {
     if let Some(more) = page_count.checked_sub(space.page_count) {
         space.clean.insert(space.page_count, more);
@@ -206,7 +209,7 @@ fn grow(space: &mut PageSpace, page_count: u32) {
 }
 
 fn invalid_record(segment: &Segment, position: u64) -> Error {
-    Error::damaged(segment.file.path(), position, "a log record has a valid checksum but makes no sense")
+    Error::damaged(segment.file.path(), position, "a log record has a valid checksum but invalid content")
 }
 
 fn parse(kind: u8, place: RecordPlace, body: &[u8]) -> Option<PendingRecord> {

@@ -7,13 +7,13 @@ use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::sync::Arc;
 
-/// The file as one commit left it. Cheap to clone. While it is held, checkpoints stop at its commit and the log grows.
+/// A page file as of one commit. Cheap to clone. While it is held, checkpoints stop at its commit and the log grows.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) view: Arc<SnapshotView>,
 }
 
-/// A commit that is being read.
+/// A commit with readers.
 #[derive(Debug)]
 pub(super) struct SnapshotView {
     pub(super) shared: Arc<PageFileShared>,
@@ -54,12 +54,12 @@ impl Drop for SnapshotView {
 }
 
 impl Snapshot {
-    /// What the last [`super::Transaction::set_state`] before this commit said.
+    /// The state last set by [`super::Transaction::set_state`] before this commit.
     pub fn state(&self) -> &[u8] {
         &self.view.state
     }
 
-    /// Number of the commit; each has the next.
+    /// Number of the commit; numbers are consecutive.
     pub fn sequence(&self) -> u64 {
         self.view.sequence
     }
@@ -89,7 +89,7 @@ impl Pages for Snapshot {
 }
 
 impl SnapshotView {
-    /// Many pages in the order asked for; those that are neither in memory nor in the log are read at once.
+    /// Reads many pages in the order requested; those neither in memory nor in the log are read together.
     pub(super) fn read_many(&self, numbers: &[PageNumber], page_count: u32, purpose: Purpose) -> Result<Vec<Page>> {
         let mut pages: Vec<Option<Page>> = Vec::with_capacity(numbers.len());
         let mut missing = Vec::new();

@@ -6,7 +6,7 @@ use super::pages::PageNumber;
 use super::space_map::SpaceMap;
 use std::collections::BTreeMap;
 
-/// Where an allocated extent was taken from, to be put back by an abort.
+/// An allocated extent with its origin, to be returned by an abort.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TakenExtent {
     pub(super) extent: Extent,
@@ -21,10 +21,10 @@ enum ExtentSource {
 
 /// The free pages of a file.
 ///
-/// A *clean* page is needed by nobody: not by the last checkpoint, nor by any snapshot, nor by recovery. It may be written
-/// directly. A *held* page was freed after the last checkpoint, by a commit in the segment it is held under: its content in the page
-/// file is still somebody's, until a checkpoint has passed the segment. It may be used again for pages that are
-/// logged, for those do not touch the page file before the next checkpoint.
+/// A *clean* page is not needed by the last checkpoint, a snapshot, or recovery. It may be written directly. A *held*
+/// page was freed after the last checkpoint, by a commit in the segment it is held under: its content in the page file
+/// may still be read until a checkpoint has passed the segment. It may be reused for logged pages, since those do not
+/// touch the page file before the next checkpoint.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageSpace {
     pub(super) clean: Extents,
@@ -33,7 +33,7 @@ pub(super) struct PageSpace {
 }
 
 impl PageSpace {
-    /// The free pages of a checkpoint: those that its map has no epoch for.
+    /// The free pages of a checkpoint: those without an epoch in its map.
     pub(super) fn of_checkpoint(epochs: &SpaceMap, header: &Header) -> Self {
         let mut space = Self { page_count: header.page_count, ..Self::default() };
         for (first, pages) in epochs.zeros(first_page(header.page_bytes), header.page_count) {
@@ -42,12 +42,12 @@ impl PageSpace {
         space
     }
 
-    /// Free pages of both kinds.
+    /// Number of free pages of both kinds.
     pub(super) fn free_pages(&self) -> u64 {
         self.clean.pages() + self.held.values().map(Extents::pages).sum::<u64>()
     }
 
-    /// Free pages that wait for a checkpoint before they may be written directly.
+    /// Number of free pages that may be written directly only after a checkpoint.
     pub(super) fn held_pages(&self) -> u64 {
         self.held.values().map(Extents::pages).sum()
     }
@@ -56,7 +56,7 @@ impl PageSpace {
         self.clean.contains(page) || self.held.values().any(|held| held.contains(page))
     }
 
-    /// A page whose content will be logged.
+    /// Takes a page whose content will be logged.
     pub(super) fn take_logged(&mut self) -> Option<TakenExtent> {
         let mut held = self.held.iter_mut();
         let found = held.find_map(|(&segment, pages)| Some((pages.take(1)?, ExtentSource::Held(segment))));
@@ -66,7 +66,7 @@ impl PageSpace {
         self.take_clean(1)
     }
 
-    /// Consecutive pages that may be written directly; `None` when the file would have more than 2^32 pages.
+    /// Takes consecutive pages that may be written directly; `None` if the file would exceed 2^32 pages.
     pub(super) fn take_clean(&mut self, pages: u32) -> Option<TakenExtent> {
         let first = match self.clean.take(pages) {
             Some(first) => first,
@@ -79,8 +79,8 @@ impl PageSpace {
         Some(TakenExtent { extent: (first, pages), source: ExtentSource::Clean })
     }
 
-    /// Puts back what an aborted transaction took. If it was written directly, it is held under `segment`: the next writer
-    /// must give it another epoch.
+    /// Returns an extent taken by an aborted transaction. If it was written directly, it is held under `segment`: the
+    /// next writer must give it another epoch.
     pub(super) fn put_back(&mut self, taken: TakenExtent, written: bool, segment: u32) {
         let (first, pages) = taken.extent;
         match taken.source {

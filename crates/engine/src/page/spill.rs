@@ -13,14 +13,15 @@ use crate::io::Purpose;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Changes of a spilled page behind its image, at most: each takes memory until the transaction ends, and is a read for whoever
-/// opens the page again.
+/// Most deltas of a spilled page after its image: each takes memory until the transaction ends, and costs a read when
+/// the page is opened again.
 const SPILLED_CHANGES_MAX: usize = 15;
 
-/// The pages of a transaction that have records in the log already.
+/// The pages of a transaction that already have records in the log.
 #[derive(Debug, Default)]
 pub(super) struct SpilledPages {
-    /// The records of each page, from the transaction's last image of it on; without an image they follow what was committed.
+    /// The records of each page, from the transaction's last image of it on; without an image they follow what was
+    /// committed.
     pages: HashMap<PageNumber, Vec<PageVersion>>,
     /// Estimated bytes in memory.
     held_bytes: u64,
@@ -48,7 +49,7 @@ impl SpilledPages {
         self.held_bytes
     }
 
-    /// What the log has of a page behind its last image, given what was committed; `None` where only an image may follow.
+    /// The delta chain of a page after its last image, given the committed one; `None` if only an image may follow.
     pub(super) fn chain(&self, page: PageNumber, committed: Option<DeltaChain>) -> Option<DeltaChain> {
         let Some(versions) = self.get(page) else {
             return committed;
@@ -60,7 +61,7 @@ impl SpilledPages {
         versions.iter().fold(committed, DeltaChain::followed_by)
     }
 
-    /// Notes a record of a page.
+    /// Adds a record of a page.
     pub(super) fn add(&mut self, page: PageNumber, version: PageVersion) {
         let versions = self.pages.entry(page).or_default();
         if version.is_image {
@@ -77,7 +78,7 @@ impl SpilledPages {
         removed.is_some()
     }
 
-    /// All pages and their records, which are forgotten.
+    /// Removes and returns all pages with their records.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (PageNumber, Vec<PageVersion>)> {
         self.held_bytes = 0;
         std::mem::take(&mut self.pages).into_iter()
@@ -85,7 +86,7 @@ impl SpilledPages {
 }
 
 impl Transaction {
-    /// Writes all changed pages to the log and lets go of them.
+    /// Writes all changed pages to the log and drops them.
     pub(super) fn spill(&mut self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         shared.check_poison()?;
@@ -102,7 +103,7 @@ impl Transaction {
         segment.flush()?;
         shared.counters.log_bytes_written.fetch_add(segment.position() - before, std::sync::atomic::Ordering::Relaxed);
         for (number, dirty) in self.dirty.drain() {
-            // Nobody else asks for a commit that is not there yet.
+            // No one else reads a commit that is not published yet.
             if self.spilled.contains(number) {
                 shared.pool.insert(number, sequence, dirty.purpose, &dirty.page);
             }
@@ -110,7 +111,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// A page whose changes are in the log already.
+    /// Reads a page whose changes are already in the log.
     pub(super) fn read_spilled(&self, number: PageNumber, purpose: Purpose, versions: &[PageVersion]) -> Result<Page> {
         let sequence = self.own_sequence();
         if let Some(found) = self.shared.pool.get(number, sequence) {
@@ -131,12 +132,12 @@ impl Transaction {
         Ok(found)
     }
 
-    /// The number that the commit will have.
+    /// The number of the future commit.
     pub(super) fn own_sequence(&self) -> u64 {
         self.view.as_ref().map_or(0, |view| view.sequence) + 1
     }
 
-    /// Forgets what the pool has of a spilled page, which is about to change, or of a transaction that is given up.
+    /// Drops a spilled page from the pool, because it is about to change or the transaction is aborted.
     pub(super) fn forget_spilled(&self, page: PageNumber) {
         if self.spilled.contains(page) {
             self.shared.pool.remove(page, self.own_sequence());

@@ -16,21 +16,22 @@ use crate::io::Purpose;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a changed page takes in memory beside its bytes.
+/// Memory overhead of a changed page, in bytes.
 const DIRTY_OVERHEAD_BYTES: u64 = 200;
 
-/// Changes to a page file that become visible together. Dropped without [`Self::commit`], it leaves no trace.
+/// A write transaction: changes to a page file that become visible atomically. Dropping it without [`Self::commit`]
+/// discards them.
 #[derive(Debug)]
 pub struct Transaction {
     pub(super) shared: Arc<PageFileShared>,
-    /// The commit before this transaction; gone once it is committed.
+    /// The commit on which this transaction is based; none after its own commit.
     pub(super) view: Option<SnapshotView>,
-    /// Held until the end.
+    /// The writer, held until the end.
     pub(super) writer: Option<Box<PageWriter>>,
     pub(super) dirty: HashMap<PageNumber, DirtyPage>,
-    /// Changed pages that had no room in memory.
+    /// Changed pages spilled to the log.
     pub(super) spilled: SpilledPages,
-    /// Where the first of those records begins.
+    /// The position of the first spilled record.
     pub(super) first_spilled: Option<u64>,
     pub(super) state: Vec<u8>,
     pub(super) taken: Vec<TakenExtent>,
@@ -63,18 +64,19 @@ impl Transaction {
         }
     }
 
-    /// The state as this transaction sees it.
+    /// The state as of this transaction.
     pub fn state(&self) -> &[u8] {
         &self.state
     }
 
-    /// Bytes that are committed along with the pages, at most 256: roots, models, counts. With more, the commit fails.
+    /// Sets bytes that are committed with the pages, at most 256: roots, models, counts. The commit fails if there are
+    /// more.
     pub fn set_state(&mut self, state: &[u8]) {
         self.state.clear();
         self.state.extend_from_slice(state);
     }
 
-    /// Opens a page for changes. Each change is logged as the range of bytes that it touches.
+    /// Opens a page for editing. Each change is logged as the byte range that it touches.
     ///
     /// # Errors
     /// As for [`Pages::read`].
@@ -100,7 +102,7 @@ impl Transaction {
         self.dirty.insert(page, dirty);
     }
 
-    /// Writes changed pages to the log when they take too much memory.
+    /// Spills changed pages to the log if they take too much memory.
     fn make_room(&mut self) -> Result<()> {
         let page_bytes = self.shared.store.page_bytes as u64 * 3 / 2 + DIRTY_OVERHEAD_BYTES;
         if self.dirty.len() as u64 * page_bytes > self.shared.options.dirty_bytes() {
@@ -109,7 +111,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// A page of zeros, which is logged; for nodes of one page that are updated in place.
+    /// Allocates a logged page of zeros, for nodes of one page that are updated in place.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] when the file has 2^32 pages.
@@ -125,7 +127,7 @@ impl Transaction {
         Ok(page)
     }
 
-    /// Consecutive pages that this transaction fills with [`Self::write_fresh`]: for nodes of many pages, and for bulk
+    /// Allocates consecutive pages to be filled with [`Self::write_fresh`]: for nodes of many pages, and for bulk
     /// loads. They bypass the log; the commit syncs them before its record.
     ///
     /// # Errors
@@ -147,11 +149,11 @@ impl Transaction {
         Ok(taken.extent.0)
     }
 
-    /// Fills one page of an extent that this transaction allocated; a shorter payload is padded with zeros. Each page may
-    /// be written once, in any order; ascending order is fastest.
+    /// Writes one page of an extent allocated by this transaction; a shorter payload is padded with zeros. Each page
+    /// may be written once, in any order; ascending order is the fastest.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be written; [`Error::InvalidArgument`] for a page that is not this transaction's, and for a
+    /// [`Error::Io`] if the file cannot be written; [`Error::InvalidArgument`] for a page of another origin, and for a
     /// payload that is too long.
     pub fn write_fresh(&mut self, page: PageNumber, purpose: Purpose, payload: &[u8]) -> Result<()> {
         if !self.allocated.contains(page) || payload.len() > self.shared.store.payload_bytes() {
@@ -172,7 +174,7 @@ impl Transaction {
         shared.poison_on_error(outcome)
     }
 
-    /// Gives pages back. They are used again once no snapshot and no recovery can need them.
+    /// Frees pages. They are reused once no snapshot and no recovery can need them.
     pub fn free(&mut self, first: PageNumber, pages: u32) {
         // A number from a damaged node may be any; pages that do not exist are not freed.
         let end = first.saturating_add(pages).min(self.page_count());
@@ -190,28 +192,28 @@ impl Transaction {
         self.freed.push((first, end - first));
     }
 
-    /// Says what the operations that follow are for. [`Phase::Search`] begins an operation.
+    /// Starts a phase, to which the following operations are attributed. [`Phase::Search`] begins an operation.
     pub fn enter(&mut self, phase: Phase) {
         self.keeper.enter(phase);
     }
 
-    /// Begins an operation: pages read from now on are counted anew. Pages that it reads are kept for it, however small
-    /// the budget.
+    /// Begins an operation: its distinct pages are counted separately, and pages it reads are kept for it, regardless
+    /// of the budget.
     pub fn begin_operation(&mut self) {
         self.keeper.enter(Phase::Search);
     }
 
-    /// Measures the time of phases from now on, or no longer.
+    /// Enables or disables the timing of phases.
     pub fn set_timed(&mut self, timed: bool) {
         self.keeper.set_timed(timed);
     }
 
-    /// Begins to note which pages are touched, or ends it.
+    /// Starts or stops recording touched pages.
     pub fn watch(&mut self, on: bool) {
         self.keeper.watch(on);
     }
 
-    /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
+    /// The distinct pages touched since the last call, in order, if enabled by [`Self::watch`].
     pub fn take_touched(&mut self) -> Vec<PageTouch> {
         self.keeper.take_touched()
     }
@@ -221,15 +223,15 @@ impl Transaction {
         self.keeper.count(modification);
     }
 
-    /// What was done so far.
+    /// The statistics of the transaction so far.
     pub fn write_statistics(&self) -> WriteStatistics {
         self.keeper.write_statistics()
     }
 
-    /// Makes all changes visible, and durable as the file's durability says.
+    /// Commits: makes all changes visible, and durable as the file's [`Durability`](super::Durability) specifies.
     ///
     /// # Errors
-    /// [`Error::Io`]; then the file refuses further writes, and whether the commit is there when it is opened again is not known.
+    /// [`Error::Io`]: the file then rejects further writes, and reopening it may or may not show the commit.
     /// [`Error::InvalidArgument`] for a state that is too long: nothing was changed.
     pub fn commit(mut self) -> Result<()> {
         self.write_commit()
@@ -240,7 +242,7 @@ impl Transaction {
         self.writer.as_deref_mut().ok_or_else(|| Error::Poisoned { path: path.clone() })
     }
 
-    /// A page that is not among the changed ones in memory.
+    /// Reads a page that is not among the changed ones in memory.
     fn read_unchanged(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
         if let Some(versions) = self.spilled.get(page) {
             return self.read_spilled(page, purpose, versions);
@@ -252,7 +254,7 @@ impl Transaction {
         self.shared.read_committed(page, sequence, purpose)
     }
 
-    /// A page that this transaction wrote directly.
+    /// Reads a page that this transaction wrote directly.
     fn read_fresh(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
         let store = &self.shared.store;
         if let Some(found) = self.combiner.waiting(store, page) {
@@ -265,7 +267,7 @@ impl Transaction {
         Ok(found)
     }
 
-    /// Undoes what the commit did not.
+    /// Rolls back the changes.
     fn abort(&mut self) {
         let Some(mut writer) = self.writer.take() else {
             return;

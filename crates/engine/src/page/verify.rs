@@ -12,7 +12,7 @@ use super::space_map::{self, MapLocations, epoch_byte, stale};
 use crate::error::Result;
 use crate::io::Purpose;
 
-/// How often it begins anew when a checkpoint comes between.
+/// Most retries when a checkpoint interferes.
 const ATTEMPTS_MAX: u32 = 20;
 
 impl PageFile {
@@ -26,12 +26,13 @@ impl PageFile {
 }
 
 impl Snapshot {
-    /// Reads every page from the disk and checks it; `claimed` are the pages that the file's user has at this commit, as runs: they
-    /// must be exactly those that are allocated, each once. Takes a byte of memory for each page, beyond the budget.
+    /// Reads every page from the disk and verifies it. `claimed` lists the extents that the file's user has at this
+    /// commit: they must be exactly the allocated pages, each once. Takes one byte of memory per page, beyond the
+    /// budget.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first page that is not what was written last, is claimed twice, is claimed though it is free,
-    /// or is claimed by nobody.
+    /// [`crate::Error::Damaged`] at the first page that is not the one last written, is claimed twice, is claimed but
+    /// free, or is allocated but not claimed.
     pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
         let shared = &*self.view.shared;
         let claimed = claims(shared, claimed)?;
@@ -57,7 +58,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What the disk says about this commit: the last checkpoint, which is not beyond it, and the log.
+    /// Reads the state of this commit from the disk: the last checkpoint, which is not later than it, and the log.
     fn load(&self) -> Result<(Recovery, MapLocations)> {
         if let Some(header) = &self.view.shared.assumed {
             return self.load_from(header, false);
@@ -112,7 +113,7 @@ fn map_pages(places: &MapLocations) -> Extents {
     pages
 }
 
-/// Reads a page from where the commit left it, past the pool.
+/// Reads a page of the commit from storage, bypassing the pool.
 fn check_page(shared: &PageFileShared, found: &Recovery, page: PageNumber, sequence: u64) -> Result<()> {
     if let Some(records) = found.log_map.records(page, sequence) {
         return shared.materialise(page, &records).map(drop);

@@ -5,13 +5,13 @@ use crate::io::{Purpose, Timer};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a write operation is busy with, as the papers split it (AULID, Figures 13 to 15).
+/// The phases of a write operation, as in the papers (AULID, Figures 13 to 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Finding where an entry belongs.
+    /// Finding the position of an entry.
     #[default]
     Search,
-    /// Putting the entry there.
+    /// Inserting the entry.
     Insert,
     /// Structure modification: splits, merges, new nodes, rebuilding.
     Structure,
@@ -19,23 +19,23 @@ pub enum Phase {
     Statistics,
 }
 
-/// A page that an operation of a watched transaction touched, for evaluations that count blocks.
+/// A page touched by an operation of a watched transaction, for evaluations that count blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageTouch {
     /// The page.
     pub page: PageNumber,
-    /// What it was asked for.
+    /// The purpose of the access.
     pub purpose: Purpose,
-    /// Whether it was read, cached or not; pages that are new are not.
+    /// Whether it was read, cached or not; new pages are not read.
     pub read: bool,
     /// Whether it was changed.
     pub changed: bool,
 }
 
-/// Work of one phase.
+/// Statistics of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseStatistics {
-    /// Distinct pages asked for in the operations of this phase, cached or not.
+    /// Distinct pages read per operation in this phase, cached or not.
     pub pages_read: u64,
     /// Pages changed.
     pub pages_changed: u64,
@@ -43,7 +43,7 @@ pub struct PhaseStatistics {
     pub time_ns: u64,
 }
 
-/// What a transaction did since it began.
+/// Statistics of a transaction since it began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteStatistics {
     /// Work by phase.
@@ -52,12 +52,12 @@ pub struct WriteStatistics {
     pub structure_modifications: BTreeMap<&'static str, u64>,
 }
 
-/// Pages that an operation keeps for itself; beyond, it keeps none of those so far.
+/// Most pages kept for a running operation; beyond, all are dropped.
 const KEPT_PAGES_MAX: usize = 512;
 
 const PHASES: [Phase; 4] = [Phase::Search, Phase::Insert, Phase::Structure, Phase::Statistics];
 
-/// Keeps the tally of a transaction, and the pages that the operation under way has read.
+/// Records the statistics of a transaction, and the pages that the running operation has read.
 #[derive(Debug, Default)]
 pub(super) struct StatisticsRecorder {
     phase: Phase,
@@ -67,27 +67,27 @@ pub(super) struct StatisticsRecorder {
     timer: Option<Timer>,
     structure_modifications: BTreeMap<&'static str, u64>,
     touched: RefCell<HashMap<PageNumber, Option<Page>>>,
-    /// What was touched since it was last taken, where somebody watches.
+    /// The pages touched since the last call of [`Self::take_touched`], if watched.
     watched: RefCell<Option<Vec<PageTouch>>>,
 }
 
 impl StatisticsRecorder {
-    /// A page that the operation read before.
+    /// A page that the running operation has read before.
     pub(super) fn kept(&self, page: PageNumber) -> Option<Page> {
         self.touched.borrow().get(&page).cloned().flatten()
     }
 
-    /// Begins to note what is touched, or ends it.
+    /// Starts or stops recording touched pages.
     pub(super) fn watch(&mut self, on: bool) {
         self.watched = RefCell::new(on.then(Vec::new));
     }
 
-    /// What was touched since the last call, in order.
+    /// The pages touched since the last call, in order.
     pub(super) fn take_touched(&mut self) -> Vec<PageTouch> {
         self.watched.get_mut().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Notes a read or a change for those who watch.
+    /// Records a read or a change, if watched.
     fn note(&self, page: PageNumber, purpose: Purpose, changed: bool) {
         let mut watched = self.watched.borrow_mut();
         let Some(watched) = watched.as_mut() else { return };
@@ -97,7 +97,7 @@ impl StatisticsRecorder {
         }
     }
 
-    /// Counts a page that the operation asks for; `page` is kept for it.
+    /// Counts a page read by the operation, and keeps `page` for it.
     pub(super) fn touch(&self, number: PageNumber, purpose: Purpose, page: Option<&Page>) {
         self.note(number, purpose, false);
         let mut touched = self.touched.borrow_mut();
@@ -110,7 +110,7 @@ impl StatisticsRecorder {
         }
     }
 
-    /// Lets go of a page that is about to change.
+    /// Drops a page that is about to change.
     pub(super) fn forget(&self, number: PageNumber) {
         if let Some(page) = self.touched.borrow_mut().get_mut(&number) {
             *page = None;

@@ -90,7 +90,8 @@ impl Draws {
         }
     }
 
-    /// Joins with options that are drawn, and holds the rows against the reference. Returns whether the method could join these at all.
+    /// Joins with options that are drawn, and holds the rows against the reference. Returns whether the method could
+    /// join these at all.
     #[track_caller]
     pub fn check(
         &mut self,

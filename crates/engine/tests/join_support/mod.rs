@@ -71,8 +71,8 @@ pub fn options(kind: JoinKind, method: Method, memory_bytes: u64) -> JoinOptions
     JoinOptions { kind, method, memory_bytes, spill: Some((spill, "spilled".into())), ..JoinOptions::default() }
 }
 
-/// Holds a join against the reference: the same rows, in key order unless that was given up, and nothing left where rows are put aside.
-/// Returns whether the method could join these at all.
+/// Holds a join against the reference: the same rows, in key order unless that was given up, and nothing left where
+/// rows are put aside. Returns whether the method could join these at all.
 #[track_caller]
 pub fn check(left: &Source, right: &Source, options: &JoinOptions, expected: &[Joined], what: &str) -> bool {
     let what = format!("{what}: {} by {}, {} threads", options.kind, options.method, options.threads);

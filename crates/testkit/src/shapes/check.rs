@@ -89,7 +89,8 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Holds a scan against the rows that it should show, in that order, at most `most` of them. `next` gives the next record.
+    /// Holds a scan against the rows that it should show, in that order, at most `most` of them. `next` gives the next
+    /// record.
     pub(super) fn follow<E: Display>(
         &self,
         how: &str,

@@ -34,7 +34,8 @@ const ENTRY_BYTES: usize = 48;
 const UNCACHED_BYTES_MAX: u64 = 4 << 30;
 /// A store flushes about so often while a shape is written into it: more of them take minutes, and find nothing else.
 const FLUSHES_MAX: u64 = 500;
-/// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other things.
+/// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other
+/// things.
 const OPEN_TABLE_BYTES: u64 = 8 << 10;
 
 /// A shape of about so many bytes of rows at most.
@@ -143,8 +144,8 @@ fn way(choices: &mut Choices<'_>, record_bytes: usize) -> Way {
 }
 
 impl StoreForm {
-    /// Makes memtables and tables large enough for so many bytes of each version: open tables take memory, each some KiB, and where that
-    /// is short a store says so and takes no more; and each flush takes time.
+    /// Makes memtables and tables large enough for so many bytes of each version: open tables take memory, each some
+    /// KiB, and where that is short a store says so and takes no more; and each flush takes time.
     fn make_room_for(&mut self, version_bytes: u64) {
         let bytes = version_bytes * (self.earlier_versions + 1);
         self.memtable_bytes = self.memtable_bytes.max(bytes / FLUSHES_MAX);

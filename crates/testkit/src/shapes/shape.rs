@@ -260,7 +260,8 @@ impl Shape {
         };
         let (table, report) = doing("written sorted", write())?;
         check_table(&table, &Answers::of(rows), effort)?;
-        // A writer whose index could not be proved writes the table once more: then answers are right, and a mistake is there.
+        // A writer whose index could not be proved writes the table once more: then answers are right, and a mistake is
+        // there.
         let (written, file_bytes) = (meter.snapshot().writes.bytes, report.file_bytes);
         if written > file_bytes + file_bytes / 2 + (1 << 16) {
             return Err(format!("{written} bytes were written for a file of {file_bytes}: it was written twice"));

@@ -121,7 +121,8 @@ impl OuterBatcher {
             }
             if taken > self.batch_bytes {
                 let most = self.batch_bytes;
-                let what = format!("a row of {taken} bytes exceeds the {most} bytes that this join has for a batch of rows");
+                let what =
+                    format!("a row of {taken} bytes exceeds the {most} bytes that this join has for a batch of rows");
                 return Err(self.budget.short((taken as u64, most as u64), what));
             }
             let key_at = batch.bytes.len();

@@ -144,7 +144,8 @@ impl<'a> ProbeBuffer<'a> {
             None => Ok(()),
             Some(_) => {
                 let (number, path) = (self.number(), self.table.path().display());
-                let what = format!("the rows of block {number} of {path} take more memory than join of this join have");
+                let what =
+                    format!("the rows of block {number} of {path} exceed the memory that this join has for probes");
                 // The memory needed is unknown until more is available, so the error asks for twice as much.
                 Err(self.task.budget.short((2, 1), what))
             }

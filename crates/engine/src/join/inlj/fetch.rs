@@ -48,7 +48,7 @@ struct EndGuard<'a>(&'a PlannedFetch);
 impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         let panicked = || {
-            let source = std::io::Error::other("the thread that reads prefetch panicked");
+            let source = std::io::Error::other("the prefetch thread panicked");
             Error::io("join rows of", self.0.inner.path(), source)
         };
         self.0.queue.end(std::thread::panicking().then(panicked));
@@ -332,8 +332,8 @@ impl PrefetchProgress<'_> {
         Ok(Some(low))
     }
 
-    /// Whether a stretch that a gap follows ends before all that it is for was read: the keys up to number `end`, of which `last_key` is
-    /// the last.
+    /// Whether a stretch that a gap follows ends before all that it is for was read: the keys up to number `end`, of
+    /// which `last_key` is the last.
     fn ends_too_early(&self, read: &[u8], run: &PlannedRun, last_key: &[u8], rows: RowsView<'_>, end: usize) -> bool {
         if !run.is_exact && read < last_key {
             return true;

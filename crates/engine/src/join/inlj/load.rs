@@ -257,8 +257,7 @@ impl IndexLoader<'_> {
     fn scan_separators(&self) -> Result<BlockSeparators> {
         let blocks = self.table.blocks();
         let each = (SCAN_BYTES.min(self.task.budget.left_bytes() / 4) / self.table.largest_block_bytes().max(1)).max(1);
-        let memory =
-            self.task.budget.take(2 * each * self.table.largest_block_bytes(), "a scan_separators over a table")?;
+        let memory = self.task.budget.take(2 * each * self.table.largest_block_bytes(), "a scan of a table")?;
         let mut builder = SeparatorBuilder::new(self.table);
         let mut block_batch = BlockBatch::default();
         for first in (0..blocks).step_by(each as usize) {

@@ -3,8 +3,8 @@
 /// Bits of the table that leads to a spline's segment: its entries fit the first-level cache.
 const TABLE_BITS: u32 = 11;
 
-/// A monotone spline through the cumulative distribution of a sample: straight lines between *knots*, each sampled key at most an error
-/// away from its line.
+/// A monotone spline through the cumulative distribution of a sample: straight lines between *knots*, each sampled key
+/// at most an error away from its line.
 ///
 /// ```text
 /// buckets |            .--o       o  knots: keys of the sample, each with its exact rank
@@ -13,14 +13,14 @@ const TABLE_BITS: u32 = 11;
 ///         +---------------- key
 /// ```
 ///
-/// It is a RadixSpline (Kipf et al., aiDM 2020) over the sample: knots are chosen by the greedy spline corridor, and a table over the
-/// highest bits of the key leads to the segment. Instead of a position in a sorted file it gives a bucket, as in Chesetti and
-/// Pandey, Section 5.4.
+/// It is a RadixSpline (Kipf et al., aiDM 2020) over the sample: knots are chosen by the greedy spline corridor, and a
+/// table over the highest bits of the key leads to the segment. Instead of a position in a sorted file it gives a
+/// bucket, as in Chesetti and Pandey, Section 5.4.
 ///
-/// Guarantee: of two keys, the greater one never gets the lesser bucket, so that buckets are ranges of keys, whatever the sample: within a
-/// segment, a difference of integers, its conversion to a float, the product with a slope that is not negative and the sum with the
-/// knot's rank all round monotonically, and a line is cut off at the rank of its end. How evenly buckets are filled depends on the
-/// sample; nothing else does.
+/// Guarantee: of two keys, the greater one never gets the lesser bucket, so that buckets are ranges of keys, whatever
+/// the sample: within a segment, a difference of integers, its conversion to a float, the product with a slope that is
+/// not negative and the sum with the knot's rank all round monotonically, and a line is cut off at the rank of its end.
+/// How evenly buckets are filled depends on the sample; nothing else does.
 #[derive(Clone, Debug)]
 pub(super) struct KeyDistribution {
     knots: Vec<DistributionKnot>,
@@ -40,7 +40,8 @@ struct DistributionKnot {
 }
 
 impl KeyDistribution {
-    /// Learns from a sorted sample how to fill `buckets` evenly; each sampled key comes out at most `error` samples off its rank.
+    /// Learns from a sorted sample how to fill `buckets` evenly; each sampled key comes out at most `error` samples off
+    /// its rank.
     pub(super) fn learn(sample: &[u64], buckets: usize, error: f64) -> Self {
         let buckets = buckets.max(1);
         let scale = buckets as f64 / sample.len().max(1) as f64;
@@ -100,8 +101,8 @@ impl KeyDistribution {
     }
 }
 
-/// Knots of a spline that misses no key's rank, which is the number of lesser samples, by more than `error`; ranks in samples, slopes not
-/// known yet.
+/// Knots of a spline that misses no key's rank, which is the number of lesser samples, by more than `error`; ranks in
+/// samples, slopes not known yet.
 ///
 /// Source: Neumann and Michel, "Smooth interpolating histograms with error guarantees" (BNCOD 2008).
 fn corridor(sample: &[u64], error: f64) -> Vec<DistributionKnot> {

@@ -11,21 +11,21 @@ use crate::join::report::JoinReport;
 use crate::join::source::Relation;
 use crate::table::{HistogramPoint, Table};
 
-/// How a join is to be done.
+/// The plan of a join.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct Plan {
     /// Never [`Method::Auto`].
     pub(in crate::join) method: Method,
-    /// The relation that is looked up in, hashed or indexed.
+    /// The inner relation: looked up in, hashed or indexed.
     pub(in crate::join) inner: Side,
     pub(in crate::join) threads: usize,
     pub(in crate::join) explanation: Explanation,
 }
 
-/// Chooses how to join two relations.
+/// Plans the join of two relations.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where the method that was asked for cannot run, with the reason.
+/// [`Error::InvalidArgument`] with the reason, if the requested method cannot run.
 pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: &JoinOptions) -> Result<Plan> {
     let (left_side, right_side) = (gathered(left), gathered(right));
     let input = PlanInput {
@@ -49,24 +49,24 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
     Ok(Plan { method, inner, threads, explanation: explain(&input, options, chosen, &cost, threads, &candidates) })
 }
 
-/// The relation that is looked up in where a method does not choose: the larger one, if it may be.
+/// The inner relation if a method does not determine it: the larger one, if possible.
 fn larger(input: &PlanInput<'_>) -> Side {
     if input.left.rows > input.right.rows && !input.must_scan(Side::Left) { Side::Left } else { Side::Right }
 }
 
-/// The cheapest, or the one that was asked for.
+/// The cheapest method, or the requested one.
 fn choose(candidates: &[Candidate], asked: Method) -> Result<&Candidate> {
     let wanted = candidates.iter().find(|candidate| asked == Method::Auto || candidate.method == asked);
     match wanted {
-        Some(Candidate { cost: Err(reason), method, .. }) => {
-            Err(Error::InvalidArgument(format!("the method {method} cannot join these: {reason}; try `auto`")))
-        }
+        Some(Candidate { cost: Err(reason), method, .. }) => Err(Error::InvalidArgument(format!(
+            "the method {method} cannot join these relations: {reason}; try `auto`"
+        ))),
         Some(candidate) => Ok(candidate),
-        None => Err(Error::InvalidArgument(format!("there is no method {asked} here; try `auto`"))),
+        None => Err(Error::InvalidArgument(format!("the method {asked} is not available; try `auto`"))),
     }
 }
 
-/// The facts of a relation, and the outline of the table that it may be.
+/// The facts of a relation, and its key histogram if it is a table.
 fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<HistogramPoint>) {
     let facts = relation.facts();
     let (access, histogram) = match relation.table() {
@@ -102,13 +102,14 @@ fn blocks(table: &Table) -> TableBlocks {
     TableBlocks { count: count as f64, bytes, stored_index }
 }
 
-/// What a separator of an 8-byte key takes in memory, and a line with its beginning.
+/// Memory of a separator of an 8-byte key, and of a line segment, in bytes.
 const SEPARATOR_MEMORY_BYTES: u64 = 8;
 const LINE_MEMORY_BYTES: u64 = 40;
-/// Points of an outline: some hundred stretches tell dense keys from sparse ones, and take a fraction of a millisecond to compare.
+/// Points of a key histogram: a few hundred intervals distinguish dense from sparse keys, and take a fraction of a
+/// millisecond to compare.
 const HISTOGRAM_POINTS: usize = 512;
 
-/// How the keys of one side lie over the blocks of the other.
+/// The spread of one side's keys over the other's blocks.
 fn spread(
     (outer, outer_points): &(SideFacts, Vec<HistogramPoint>),
     (inner, inner_points): &(SideFacts, Vec<HistogramPoint>),
@@ -180,7 +181,7 @@ fn alternative(candidate: &Candidate) -> Alternative {
 }
 
 impl Explanation {
-    /// Fills in what the join took.
+    /// Fills in the measured cost.
     pub(in crate::join) fn complete(&mut self, report: &JoinReport) {
         self.actual = Some(Actual {
             total_us: report.seconds.total() * 1e6,

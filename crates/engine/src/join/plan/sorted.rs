@@ -12,32 +12,32 @@ use super::shape::ReadShape;
 use super::spread::{ReadRule, worthwhile_gap_bytes};
 use crate::join::options::{Method, Side};
 
-/// Parts of the memory, as the join gives it out: the output's buffers up to so many bytes, and of what is left, a scan's; half of it is read
-/// ahead.
+/// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
+/// of that is prefetch.
 const OUTPUT_DIVISOR: f64 = 4.0;
 const OUTPUT_BYTES_MAX: f64 = 33_554_432.0;
 const SCAN_DIVISOR: f64 = 4.0;
-/// A planned scan has half of that memory, in so many parts; one of them, of at most so many bytes, is read at a time.
+/// A planned scan gets half of that memory, in 18 parts; one of them, up to a limit in bytes, is read at a time.
 const PLANNED_SCAN_PARTS: f64 = 18.0;
 const BATCH_BYTES_MAX: f64 = 8_388_608.0;
-/// Most requests that it makes at a time.
+/// Most requests that it submits at once.
 const BATCH_REQUESTS_MAX: f64 = 512.0;
-/// Files that are not ours are read with one request at a time, of this part of the memory, within bounds.
+/// Record files are read with one request at a time, of 1/16 of the memory, within bounds.
 const FILE_REQUEST_DIVISOR: f64 = 16.0;
 const FILE_REQUEST_BYTES_LIMITS: (f64, f64) = (32_768.0, 1_048_576.0);
 
 impl PlanInput<'_> {
-    /// Memory for rows on their way in, in bytes.
+    /// Memory for input rows, in bytes.
     pub(super) fn input_bytes(&self) -> f64 {
         self.context.memory_bytes - (self.context.memory_bytes / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX)
     }
 
-    /// How a table is read from end to end.
+    /// The read shape of a full scan of a table.
     pub(in crate::join) fn scan_shape(&self) -> ReadShape {
         ReadShape::sequential(self.context.profile, (self.input_bytes() / SCAN_DIVISOR / 2.0) as u64)
     }
 
-    /// How a planned scan reads the blocks of a table.
+    /// The read rule of a planned scan of a table.
     pub(in crate::join) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
         let part_bytes = (self.input_bytes() / PLANNED_SCAN_PARTS).min(BATCH_BYTES_MAX) as u64;
         let shape = ReadShape::sequential(self.context.profile, part_bytes.max(blocks.bytes));
@@ -49,7 +49,7 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Reading all of a relation.
+    /// The cost of a full scan of a relation.
     pub(super) fn scan(&self, side: &SideFacts) -> Cost {
         let mut cost = Cost::default();
         let (least, most) = FILE_REQUEST_BYTES_LIMITS;
@@ -74,7 +74,7 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// The kernel over so many rows of both sides.
+    /// The cost of the merge kernel over both sides.
     pub(super) fn kernel(&self, rows: f64, others: f64) -> Cost {
         let mut cost = Cost::default();
         let (few, many) = (rows.min(others), rows.max(others));
@@ -84,7 +84,7 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// Making and writing the output; the same for every method that gives it in order.
+    /// The cost of building and writing the output; the same for all methods with ordered output.
     pub(super) fn output(&self) -> Cost {
         let mut cost = Cost::default();
         let rows = self.output_rows();
@@ -93,7 +93,7 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// Both relations from end to end, in key order.
+    /// The merge: full scans of both relations in key order.
     pub(super) fn merge(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
@@ -105,7 +105,7 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// The outer relation from end to end; of the inner, what its index names.
+    /// The planned scan: a full scan of the outer relation, and reads of the inner blocks located by its index.
     pub(super) fn planned(&self, inner: Side) -> Result<Cost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
@@ -115,7 +115,7 @@ impl PlanInput<'_> {
         cost.work(1.0, rates::JOIN_NS);
         cost += self.scan(outer);
         let mut requests = reads.requests;
-        // Short requests go out many at a time: as many as the blocks of a piece.
+        // Short requests are submitted together: as many as a batch has blocks.
         let batch_bytes = f64::from(rule.at_once) * rule.batch_bytes as f64;
         let mean_bytes = requests.bytes / requests.count.max(1.0);
         let windows = blocks.stored_index.map_or(1.0, |stored_index| stored_index.window_blocks.max(1.0));
@@ -137,7 +137,7 @@ impl PlanInput<'_> {
         self.fits(cost)
     }
 
-    /// Key by key, as the paper does it: look the index up, read the window unless it is there, search it.
+    /// The probe loop of the paper, key by key: look the index up, read the window unless it is buffered, search it.
     pub(super) fn probes(&self, method: Method, inner: Side) -> Result<Cost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
@@ -162,11 +162,11 @@ impl PlanInput<'_> {
         self.fits(cost)
     }
 
-    /// Probes of an index that is open anyway.
+    /// Probes of an open index or store.
     pub(super) fn open_probes(&self, inner: Side) -> Result<Cost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         if side.access != LookupAccess::Probe {
-            return Err(format!("{} is no open index", side.name));
+            return Err(format!("{} is not an open index", side.name));
         }
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
@@ -182,7 +182,7 @@ impl PlanInput<'_> {
         self.fits(cost)
     }
 
-    /// The nodes that lead to blocks, in memory, as the table carries them; where it carries none, separators are made.
+    /// The stored index of a table, in memory; if there is none, separators are built.
     fn load_nodes(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
         let mut cost = Cost::default();
         let Some(stored_index) = blocks.stored_index else { return self.load_separators(side, blocks) };
@@ -194,7 +194,7 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// One separator for each block, in memory: nothing to build where the table carries them.
+    /// One separator per block, in memory; nothing to build if the table stores them.
     fn load_separators(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
         if blocks.stored_index.is_some_and(|stored_index| stored_index.separates_blocks) {
             return self.load_nodes(side, blocks);
@@ -205,12 +205,12 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// The relation whose keys are looked up, in their order.
+    /// The outer relation, which must be in key order.
     fn sorted_outer(&self, inner: Side) -> Result<&SideFacts, String> {
         let outer = self.side(inner.other());
         match outer.is_sorted {
             true => Ok(outer),
-            false => Err(format!("{} is not sorted, and its keys would be looked up in any order", outer.name)),
+            false => Err(format!("{} is not sorted, so its keys cannot be looked up in order", outer.name)),
         }
     }
 
@@ -221,38 +221,38 @@ impl PlanInput<'_> {
         }
         match &side.access {
             LookupAccess::TableBlocks(blocks) => Ok(blocks),
-            _ => Err(format!("{} is no table: its blocks cannot be read alone", side.name)),
+            _ => Err(format!("{} is not a table, so its blocks cannot be read individually", side.name)),
         }
     }
 
-    /// Refuses what needs more memory at once than there is.
+    /// Rejects a method that needs more memory at once than available.
     pub(super) fn fits(&self, cost: Cost) -> Result<Cost, String> {
         if cost.memory_bytes > self.context.memory_bytes * rates::HELD_FRACTION {
-            return Err(format!("it would hold {:.0} bytes in memory", cost.memory_bytes));
+            return Err(format!("it needs {:.0} bytes in memory at once", cost.memory_bytes));
         }
         Ok(cost)
     }
 }
 
 fn must_scan_words(side: &SideFacts) -> String {
-    format!("all rows of {} are wanted, so that nothing is gained by looking them up", side.name)
+    format!("all rows of {} must be returned, so it cannot be the inner relation", side.name)
 }
 
-/// An index of the paper's, as its probes cost.
+/// The costs of one of the paper's indexes.
 struct ProbedIndex {
-    /// A look-up in it, in nanoseconds.
+    /// A lookup, in nanoseconds.
     probe_ns: f64,
-    /// Blocks in the window that it answers with.
+    /// Blocks in its window.
     window_blocks: f64,
-    /// Building it, for each block of the table, in nanoseconds.
+    /// Building it, in nanoseconds per block of the table.
     build_block_ns: f64,
-    /// Its bytes, for each block of the table, while it is built.
+    /// Its memory during the build, in bytes per block of the table.
     block_bytes: f64,
 }
 
 impl ProbedIndex {
     fn of(method: Method, rows_a_block: f64) -> Self {
-        // An error in rows becomes one in whole blocks, either way of the block that is predicted.
+        // An error in rows becomes one in whole blocks, on either side of the predicted block.
         let blocks = |error_rows: f64| 2.0 * (error_rows / rows_a_block).ceil() + 1.0;
         let (probe_ns, window_blocks, build_block_ns, block_bytes) = match method {
             Method::InljBtree => (rates::DESCENT_NS, 1.0, rates::TREE_BUILD_NS, 8.0),

@@ -14,7 +14,7 @@ use super::device::Requests;
 use crate::io::Profile;
 use crate::table::HistogramPoint;
 
-/// A stretch of keys in which both sides are taken for evenly spread.
+/// An interval of keys in which both sides are assumed to be evenly spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::join) struct KeyInterval {
     /// Rows of the outer relation.
@@ -23,39 +23,39 @@ pub(in crate::join) struct KeyInterval {
     pub(in crate::join) inner_blocks: f64,
 }
 
-/// All stretches, in order.
+/// All key intervals, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::join) struct Spread {
     intervals: Vec<KeyInterval>,
 }
 
-/// What a planned scan reads of the inner relation.
+/// The predicted reads of a planned scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::join) struct PlannedReads {
     /// The requests.
     pub(in crate::join) requests: Requests,
-    /// Blocks that hold what some key asks for.
+    /// Blocks that hold a key of the outer relation.
     pub(in crate::join) touched_blocks: f64,
-    /// Blocks that are read, those in gaps that are read along included.
+    /// Blocks read, including those in gaps.
     pub(in crate::join) read_blocks: f64,
-    /// Stretches of blocks of which all are read in long requests.
+    /// Fraction of the blocks in ranges that are read whole, by long requests.
     pub(in crate::join) range_share: f64,
 }
 
-/// How a planned scan goes about its reads.
+/// The read rule of a planned scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::join) struct ReadRule {
-    /// Bytes of one block.
+    /// Size of a block in bytes.
     pub(in crate::join) block_bytes: u64,
-    /// A gap of up to so many bytes is read along.
+    /// Largest gap that is read along, in bytes.
     pub(in crate::join) gap_bytes: u64,
     /// Longest request, in bytes.
     pub(in crate::join) batch_bytes: u64,
-    /// Requests handed over at a time.
+    /// Requests submitted at once.
     pub(in crate::join) at_once: u32,
 }
 
-/// Most bytes between two blocks that are cheaper to read along than to jump over: T(a + gap + b) against T(a) + T(b).
+/// Largest gap between two blocks that is cheaper to read than to skip, in bytes: T(a + gap + b) against T(a) + T(b).
 pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64) -> u64 {
     let apart_us = 2.0 * profile.time_us(block_bytes);
     let along_is_cheaper = |gap: u64| profile.time_us(2 * block_bytes + gap) <= apart_us;
@@ -67,7 +67,7 @@ pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64)
     low
 }
 
-/// A table as its root outlines it.
+/// The key histogram of a table.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) struct TableHistogram<'a> {
     pub(in crate::join) points: &'a [HistogramPoint],
@@ -75,11 +75,11 @@ pub(in crate::join) struct TableHistogram<'a> {
     pub(in crate::join) rows: f64,
 }
 
-/// Where keys lie among blocks: points of rising coordinate and place, straight lines between them.
+/// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block.
 struct BlockCurve(Vec<(f64, f64)>);
 
 impl BlockCurve {
-    /// The last point, which no separator tells, lies as far away as the blocks before it suggest.
+    /// The last point, for which there is no separator, is extrapolated from the blocks before it.
     fn of(histogram: &TableHistogram<'_>, shared: usize) -> Self {
         let position = |key: &[u8]| {
             let mut word = [0; 16];
@@ -95,7 +95,7 @@ impl BlockCurve {
         Self(points)
     }
 
-    /// The place of a coordinate, as a fractional number of blocks.
+    /// The block of a position, as a fractional number.
     fn block_at(&self, position: f64) -> f64 {
         let right = self.0.partition_point(|(known, _)| *known < position);
         match (right.checked_sub(1).and_then(|left| self.0.get(left)), self.0.get(right)) {
@@ -109,7 +109,7 @@ impl BlockCurve {
     }
 }
 
-/// Bytes that all keys of some outlines begin with.
+/// Length of the common prefix of all keys in the histograms.
 fn shared_prefix(histograms: &[&[HistogramPoint]]) -> usize {
     let mut ends = histograms.iter().flat_map(|points| points.first().into_iter().chain(points.last()));
     let Some((first, _)) = ends.next() else { return 0 };
@@ -117,13 +117,13 @@ fn shared_prefix(histograms: &[&[HistogramPoint]]) -> usize {
 }
 
 impl Spread {
-    /// One density for everything, where nothing better is known.
+    /// A single density, if nothing better is known.
     pub(in crate::join) fn even(outer_rows: f64, inner_blocks: f64) -> Self {
         Self { intervals: vec![KeyInterval { outer_rows, inner_blocks }] }
     }
 
-    /// From what the roots of two tables tell: between two points of the outer one lie as many of its rows as blocks say, spread evenly
-    /// over the blocks of the inner one between the same two keys.
+    /// From two key histograms: two neighbouring points of the outer one enclose a number of its rows in proportion to
+    /// its blocks, spread evenly over the inner blocks between the same keys.
     pub(in crate::join) fn between(outer: &TableHistogram<'_>, inner: &TableHistogram<'_>) -> Self {
         if outer.points.len() < 2 || inner.points.len() < 2 {
             return Self::even(outer.rows, inner.blocks);
@@ -138,33 +138,33 @@ impl Spread {
         Self { intervals: outer_curve.0.windows(2).map(interval).collect() }
     }
 
-    /// Blocks of the inner relation that lie in the range of the outer one.
+    /// Inner blocks within the key range of the outer relation.
     pub(in crate::join) fn inner_blocks(&self) -> f64 {
         self.intervals.iter().map(|interval| interval.inner_blocks).sum()
     }
 
-    /// Blocks that at least one key of the outer relation leads to.
+    /// Inner blocks that hold at least one outer key.
     #[cfg(test)]
     pub(in crate::join) fn touched_blocks(&self) -> f64 {
         self.intervals.iter().map(|interval| interval.inner_blocks * interval.touched_share()).sum()
     }
 
-    /// Windows of so many blocks that a forward search reads, each beginning at a block that a key leads to and that the window before
-    /// did not reach.
+    /// Number of windows that a forward-only search reads, each beginning at a block that holds a key and was not in
+    /// the previous window.
     pub(in crate::join) fn windows(&self, window_blocks: f64) -> f64 {
         let windows = |interval: &KeyInterval| {
             let touched = interval.touched_share();
             if touched <= 0.0 {
                 return 0.0;
             }
-            // Behind a window, the next touched block lies (1 - q) / q blocks away in the mean.
+            // After a window, the next touched block is (1 - q) / q blocks away on average.
             let cycle = window_blocks.max(1.0) + (1.0 - touched) / touched;
             (interval.inner_blocks / cycle).min(interval.outer_rows)
         };
         self.intervals.iter().map(windows).sum()
     }
 
-    /// What a planned scan by this rule reads.
+    /// The reads of a planned scan under this rule.
     pub(in crate::join) fn planned_reads(&self, rule: &ReadRule) -> PlannedReads {
         let mut found = PlannedReads::default();
         let mut long_blocks = 0.0;
@@ -178,7 +178,7 @@ impl Spread {
                 long_blocks += interval.inner_blocks;
             }
         }
-        // A request that is shared by two stretches was counted in both as a part.
+        // A request shared by two intervals was counted partially in both.
         if found.requests.count > 0.0 {
             found.requests.count = found.requests.count.max(1.0);
         }
@@ -189,7 +189,7 @@ impl Spread {
 }
 
 impl KeyInterval {
-    /// Share of the blocks that some key leads to, each key leading to any of them.
+    /// The fraction of blocks that hold some key, if each key falls on any of them.
     fn touched_share(&self) -> f64 {
         if self.inner_blocks <= 0.0 {
             return 0.0;
@@ -200,7 +200,7 @@ impl KeyInterval {
         1.0 - (1.0 - 1.0 / self.inner_blocks).powf(self.outer_rows)
     }
 
-    /// Touched blocks lie apart by gaps that are geometrically distributed; a gap of up to `gap_bytes` is read along.
+    /// Gaps between touched blocks are geometrically distributed; a gap of up to `gap_bytes` is read along.
     fn reads(&self, rule: &ReadRule) -> PlannedReads {
         let touched_share = self.touched_share();
         let touched_blocks = self.inner_blocks * touched_share;
@@ -209,13 +209,13 @@ impl KeyInterval {
         }
         let absent = 1.0 - touched_share;
         let gap_blocks = (rule.gap_bytes / rule.block_bytes.max(1)) as f64;
-        // Behind a touched block: no touched one within the gap, and so a new request.
+        // No touched block within the gap after a touched one: a new request.
         let breaks = absent.powf(gap_blocks + 1.0);
         let along = gap_along(absent, gap_blocks);
         let read_blocks = (touched_blocks * (1.0 + along)).min(self.inner_blocks.max(touched_blocks));
         let bytes = read_blocks * rule.block_bytes as f64;
         let starts = touched_blocks * breaks;
-        // Runs of blocks are exponentially long: so many of them exceed a piece once, twice, ...
+        // Run lengths are exponentially distributed: this many runs exceed a request once, twice, ...
         let piece_blocks = (rule.batch_bytes.max(rule.block_bytes) / rule.block_bytes.max(1)) as f64;
         let pieces_a_run = piece_blocks * starts / read_blocks;
         let further = if pieces_a_run > 1e-9 { starts / pieces_a_run.exp_m1() } else { read_blocks / piece_blocks };
@@ -225,7 +225,7 @@ impl KeyInterval {
     }
 }
 
-/// Mean number of untouched blocks read along behind a touched one: the sum of j (1 - q)^j q for j from 1 to `most`.
+/// Mean number of untouched blocks read along after a touched one: the sum of j (1 - q)^j q for j from 1 to `most`.
 fn gap_along(absent: f64, most: f64) -> f64 {
     let touched = 1.0 - absent;
     if absent <= 0.0 || most < 1.0 || touched <= 0.0 {

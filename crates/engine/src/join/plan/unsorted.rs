@@ -7,33 +7,34 @@ use super::rates;
 use crate::io::Profile;
 use crate::join::options::Side;
 
-/// Memory that a row takes in a hash table beside itself, in bytes.
+/// Memory overhead of a row in a hash table, in bytes.
 const HASH_ROW_OVERHEAD_BYTES: f64 = 16.0;
-/// Runs are written in chunks of this part of memory, within bounds, and at most so many of them are merged at one time.
+/// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.
 const RUN_CHUNK_DIVISOR: f64 = 64.0;
 const RUN_CHUNK_BYTES_LIMITS: (f64, f64) = (4_096.0, 262_144.0);
-/// What sorting takes beside the rows: this part for reading them, and working memory up to so many bytes.
+/// Memory of a sort beside the rows: 1/16 for the input, and working memory up to a limit in bytes; most runs merged at
+/// once.
 const SORT_INPUT_DIVISOR: f64 = 16.0;
 const SORT_SCRATCH_BYTES: f64 = 524_288.0;
 const FAN_IN_MAX: f64 = 512.0;
-/// Partitions are sorted within the cache of a core; least and most that is written to one at a time.
+/// Partitions are sorted within a core's cache; smallest and largest write to a partition.
 const BUCKET_BYTES: f64 = 393_216.0;
 const FLUSH_BYTES_LIMITS: (u64, u64) = (16 << 10, 1 << 20);
 const BUCKETS_MAX: f64 = 4096.0;
-/// Buckets of a hash join are to take this part of memory, so that those that are larger than others still fit.
+/// Partitions of a hash join are sized to 1/3 of the memory, so that larger ones still fit.
 const HASH_BUCKET_DIVISOR: f64 = 3.0;
 const HASH_BUCKETS_MAX: f64 = 1024.0;
-/// What the B-tree of a relation has of the memory, what it needs whatever the relation, and bytes of rows for each further byte; its longest key.
+/// A B-tree gets a quarter of the memory; its fixed need in bytes, bytes of rows per further byte, and its longest key.
 const BTREE_MEMORY_FRACTION: f64 = 0.25;
 const BTREE_BYTES_MIN: f64 = 2_686_976.0;
 const BTREE_ROW_BYTES_PER_MEMORY_BYTE: f64 = 2_048.0;
 const BTREE_KEY_BYTES_MAX: f64 = 16.0;
-/// How full inserts in random order leave the leaves of a B-tree.
+/// Fill factor of B-tree leaves after random inserts.
 const RANDOM_FILL_FRACTION: f64 = 0.69;
 
 impl PlanInput<'_> {
-    /// A relation in key order: read, and where it is not sorted, sorted within half of what there is of memory; `room_bytes` is what
-    /// there is, and shrinks by what is held.
+    /// The cost of reading a relation in key order, including an external sort within half of the memory if it is
+    /// unsorted. `room_bytes` is the memory left, reduced by what stays in memory.
     pub(super) fn in_order(&self, side: &SideFacts, room_bytes: &mut f64) -> Cost {
         let mut cost = self.scan(side);
         if side.is_sorted || side.rows < 2.0 {
@@ -52,14 +53,14 @@ impl PlanInput<'_> {
         let fan_in = (memory_bytes / chunk).clamp(2.0, FAN_IN_MAX);
         let passes = (runs.ln() / fan_in.ln()).ceil().max(1.0);
         for _ in 0..passes as u32 {
-            // Runs are read in turns, each into a buffer of its own.
+            // Runs are read alternately, each into its own buffer.
             self.spill(&mut cost, side, chunk, chunk);
             cost.work(side.rows, runs.min(fan_in).log2().max(1.0) * rates::RUN_STEP_NS);
         }
         cost
     }
 
-    /// Sorting rows in memory, so many at a time.
+    /// The cost of sorting rows in memory, in runs of this many rows.
     fn sort(&self, cost: &mut Cost, side: &SideFacts, rows_at_once: f64) {
         if side.is_dense() {
             cost.work(side.rows, rates::RADIX_ROW_NS);
@@ -68,7 +69,7 @@ impl PlanInput<'_> {
         }
     }
 
-    /// One relation hashed, the other asked for row by row.
+    /// The hash join: one relation hashed, probed with each row of the other.
     pub(super) fn hash(&self, build: Side) -> Cost {
         let (built, asked) = (self.side(build), self.side(build.other()));
         let mut cost = self.scan(built);
@@ -96,7 +97,8 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// Both relations cut into partitions by a learned distribution, each sorted in memory; what fits into half of it is sorted at once.
+    /// The partition join: both relations partitioned by a learned distribution, and each partition sorted in memory; a
+    /// relation that fits half of the memory is sorted at once.
     pub(super) fn partition(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
@@ -126,7 +128,8 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// A B-tree of each relation, built by inserts as rows arrive; the smaller one is scanned, the larger one asked.
+    /// The B-tree join: a B-tree of each relation, built by inserts in order of arrival; the smaller one is scanned,
+    /// the larger one probed.
     pub(super) fn partition_btree(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
@@ -145,20 +148,20 @@ impl PlanInput<'_> {
         cost
     }
 
-    /// Why a B-tree cannot be built of these relations.
+    /// The reason why B-trees of these relations cannot be built, if any.
     pub(super) fn no_btree(&self) -> Option<String> {
         let room_bytes = self.input_bytes() * BTREE_MEMORY_FRACTION;
         for side in [&self.left, &self.right] {
             if !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > BTREE_KEY_BYTES_MAX) {
                 let name = &side.name;
                 return Some(format!(
-                    "rows of {name} have no one width with keys of up to 16 bytes, as a B-tree needs"
+                    "a B-tree needs rows of one width with keys of up to 16 bytes, which {name} does not have"
                 ));
             }
             let needed_bytes = BTREE_BYTES_MIN + side.memory_bytes() / BTREE_ROW_BYTES_PER_MEMORY_BYTE;
             if needed_bytes > room_bytes {
                 return Some(format!(
-                    "a B-tree of {} needs {needed_bytes:.0} bytes of memory, and would have {room_bytes:.0}",
+                    "a B-tree of {} needs {needed_bytes:.0} bytes of memory, and would get {room_bytes:.0}",
                     side.name
                 ));
             }
@@ -166,7 +169,7 @@ impl PlanInput<'_> {
         None
     }
 
-    /// The rows of the output as a relation that is to be sorted.
+    /// The output rows as a relation to be sorted.
     fn output_side(&self) -> SideFacts {
         SideFacts {
             name: String::new(),
@@ -180,7 +183,7 @@ impl PlanInput<'_> {
         }
     }
 
-    /// Writes all rows, and reads them again.
+    /// The cost of writing all rows and reading them back.
     fn spill(&self, cost: &mut Cost, side: &SideFacts, write_bytes: f64, read_bytes: f64) {
         let bytes = side.memory_bytes();
         let writes = Requests::sequential(bytes, write_bytes as u64, 1);
@@ -193,7 +196,7 @@ impl PlanInput<'_> {
     }
 }
 
-/// The fewest bytes that a device reads at half of its best rate at least.
+/// The smallest request at which a device reaches half of its best rate, in bytes.
 fn flush_bytes(profile: &Profile) -> u64 {
     let (least, most) = FLUSH_BYTES_LIMITS;
     let rate = |bytes: u64| bytes as f64 / profile.time_us(bytes).max(f64::MIN_POSITIVE);

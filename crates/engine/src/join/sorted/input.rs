@@ -102,9 +102,7 @@ impl<'a> SortInput<'a> {
         for row in 0..rows.len() {
             let (key_bytes, value) = (rows.key(row), rows.value(row));
             if rows.is_long(row) || key_bytes.len() != key || key_bytes.len() + value.len() != N {
-                return Err(Error::InvalidArgument(format!(
-                    "a row is not {N} bytes wide, unlike its relation states"
-                )));
+                return Err(Error::InvalidArgument(format!("a row is not {N} bytes wide, unlike its relation states")));
             }
             let mut copy = [0; N];
             copy[..key].copy_from_slice(key_bytes);

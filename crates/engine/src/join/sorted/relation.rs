@@ -46,7 +46,8 @@ impl<const N: usize> DenseRelation<N> {
         let body = match sorted {
             SortOutcome::Memory(rows) => CopyStorage::Memory(Arc::new(MemoryRelation { rows, _memory: memory })),
             SortOutcome::Runs(found) => {
-                // Passes before the last merge may use all of the memory that sorting had, the last one only what a scan gets.
+                // Passes before the last merge may use all of the memory that sorting had, the last one only what a
+                // scan gets.
                 let fan_in = RunMerge::<N>::fan_in(&found, scan_bytes as usize);
                 CopyStorage::Runs(runs::reduce::<N>(found, fan_in, key, spill, memory.bytes() as usize)?)
             }

@@ -9,7 +9,8 @@ use crate::join::spill::{ByteWriter, Spill, SpilledBytes, StreamRange};
 use crate::join::task::MemoryGrant;
 use std::sync::Arc;
 
-/// Rows are sorted in pieces of about so many bytes, with as much memory beside: both fit the second-level cache of a core.
+/// Rows are sorted in pieces of about so many bytes, with as much memory beside: both fit the second-level cache of a
+/// core.
 const SCRATCH_BYTES: usize = 512 << 10;
 /// Chunks of runs, in bytes: a 64th of memory, within these.
 const CHUNK_BYTES_MIN: usize = 4 << 10;

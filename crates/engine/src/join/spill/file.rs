@@ -7,7 +7,7 @@ use crate::io::{Purpose, ReadRequest, ReadableFile, WritableFile};
 use crate::join::task::TimedPhase;
 use std::sync::Arc;
 
-/// Where a chunk lies in its file; its checksum included.
+/// The location of a chunk in its file, checksum included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChunkLocation {
     pub(crate) offset: u64,
@@ -32,7 +32,7 @@ pub(crate) struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Bytes that each chunk takes in its buffer beside what is put in.
+    /// Buffer overhead of a chunk, in bytes.
     pub(crate) const OVERHEAD_BYTES: usize = CHECKSUM_BYTES;
 
     pub(super) fn create(name: SpillName) -> Result<Self> {
@@ -41,10 +41,11 @@ impl ChunkWriter {
         Ok(Self { writer, name, identity, offset: 0 })
     }
 
-    /// Writes what `chunk` holds, and leaves it empty. It needs room for [`Self::OVERHEAD_BYTES`] more, or it is allocated anew.
+    /// Writes the content of `chunk`, and clears it. The buffer needs spare capacity of [`Self::OVERHEAD_BYTES`], or it
+    /// is reallocated.
     ///
     /// # Errors
-    /// Those of the storage, of kind `StorageFull` where it is full; [`Error::Interrupted`].
+    /// Errors of the storage, of kind `StorageFull` if it is full; [`Error::Interrupted`].
     pub(crate) fn append(&mut self, chunk: &mut Vec<u8>) -> Result<ChunkLocation> {
         chunk.extend_from_slice(&[0; CHECKSUM_BYTES]);
         let location = self.append_sealed(chunk);
@@ -52,7 +53,7 @@ impl ChunkWriter {
         location
     }
 
-    /// Writes a chunk whose last bytes, [`Self::OVERHEAD_BYTES`] of them, are room for its checksum.
+    /// Writes a chunk whose last [`Self::OVERHEAD_BYTES`] are reserved for its checksum.
     ///
     /// # Errors
     /// As [`Self::append`].
@@ -66,16 +67,16 @@ impl ChunkWriter {
         Ok(location)
     }
 
-    /// Ends the file, to be read from now on.
+    /// Completes the file for reading.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub(crate) fn finish(self) -> Result<Arc<SpillFile>> {
         let Self { mut writer, name, identity, offset } = self;
         name.spill.task.timed(TimedPhase::Writing, || writer.flush())?;
         let file = name.spill.storage.open(name.as_str())?;
         if file.is_direct() {
-            // Reads past the cache of the operating system see only what was synced.
+            // Direct reads see only synced data.
             name.spill.task.timed(TimedPhase::Writing, || writer.sync())?;
         }
         if file.len() != offset {
@@ -87,7 +88,7 @@ impl ChunkWriter {
     }
 }
 
-/// A spill file that was written.
+/// A completed spill file.
 #[derive(Debug)]
 pub(crate) struct SpillFile {
     // The file is closed before it is removed.
@@ -97,7 +98,7 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    /// Fills `stored` with the bytes from `offset` on: whole chunks, whose checksums [`Self::check`] compares.
+    /// Reads the bytes from `offset` on into `stored`: whole chunks, to be verified by [`Self::check`].
     ///
     /// # Errors
     /// Those of the storage; [`Error::Interrupted`].
@@ -109,7 +110,7 @@ impl SpillFile {
         task.timed(TimedPhase::Reading, || self.file.read(request))
     }
 
-    /// Fills many buffers, each with one chunk and its checksum, and checks them; as many at a time as the storage serves.
+    /// Reads many chunks into their buffers and verifies them; as many reads at once as the storage serves.
     ///
     /// # Errors
     /// Those of the storage; [`Error::Damaged`] for a chunk that is not what was written; [`Error::Interrupted`].
@@ -125,10 +126,10 @@ impl SpillFile {
         chunks.iter().try_for_each(|(offset, buffer)| self.check(*offset, buffer))
     }
 
-    /// Compares a chunk, read from `offset`, with its checksum.
+    /// Verifies the checksum of a chunk read from `offset`.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where it is not what was written.
+    /// [`Error::Damaged`] if it does not match.
     pub(crate) fn check(&self, offset: u64, chunk: &[u8]) -> Result<()> {
         if chunk.len() > CHECKSUM_BYTES && check(self.identity, offset, chunk) {
             return Ok(());
