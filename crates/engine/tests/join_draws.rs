@@ -24,7 +24,7 @@ fn pick<T: Copy>(random: &mut Random, from: &[T]) -> T {
     from[random.below(from.len() as u64) as usize]
 }
 
-/// What both relations have in common.
+/// The common properties of both relations.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
     key_type: KeyType,

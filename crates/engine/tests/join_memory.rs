@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What the open relations may keep of their own, in bytes.
+/// Memory that open relations may hold, in bytes.
 const OPEN_BYTES: u64 = 256 << 10;
 /// Names, paths, error messages, threads, and what the harness allocates meanwhile.
 const SLACK_BYTES: u64 = 64 << 10;

@@ -103,7 +103,7 @@ fn joined(left: &Source, right: &Source, options: &JoinOptions, what: &str) -> O
     }
 }
 
-/// What is said of values of one width, without keys of one.
+/// The documented layout for values of one width without keys of one width.
 fn told(rows: &[Row], form: Form) -> Source {
     unsorted(rows, form.key_type, form.value)
 }

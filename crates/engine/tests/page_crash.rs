@@ -14,12 +14,12 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// What a run that lost its power had done.
+/// The progress of a run that lost power.
 #[derive(Debug)]
 struct History {
     /// The models after each commit that was begun, the last one perhaps not acknowledged.
     models: Vec<Model>,
-    /// How many of them are durable for sure; with 0 not even the file.
+    /// Number of commits that are certainly durable; with 0, not even the file.
     durable: usize,
 }
 

@@ -66,7 +66,7 @@ fn work(storage: &Arc<dyn Storage>, operation: Operation) -> Outcome {
                 outcome.attempted = None;
             }
             Err(_) => {
-                // It may be there or not; so nobody may build upon it.
+                // It may exist or not, so nothing may depend on it.
                 assert!(matches!(file.begin(), Err(Error::Poisoned { .. })) || operation == Operation::Create);
                 model.check_snapshot(&file.snapshot().unwrap()).unwrap_or_else(|error| {
                     assert_eq!(operation, Operation::Read, "{error}");

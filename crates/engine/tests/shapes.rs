@@ -28,7 +28,7 @@ const TABLE: TableForm = TableForm {
     filtered: false,
 };
 
-/// What a join writes unless it is told otherwise.
+/// The default output design of a join.
 const CODED: TableForm = TableForm { design: "coded", block_bytes: None, ..TABLE };
 
 /// Counting text keys without values, written sorted.
@@ -239,7 +239,7 @@ fn shapes_by_name_at_full_size() {
     }
 }
 
-/// Seeds of shapes that are drawn in each run, but for those that take longer than so many bytes of rows.
+/// Seeds of the random shapes of each run, except those above a limit of bytes of rows.
 const SAMPLE: (std::ops::Range<u64>, u64) = (0..80, 160 << 10);
 
 #[test]
@@ -278,7 +278,7 @@ fn shapes_that_are_drawn_for_as_long_as_is_said() {
     assert!(failures.is_empty(), "of {} shapes:\n{}", seed - first, failures.join("\n\n"));
 }
 
-/// What is wrong with the shape of a seed, and how to see it again.
+/// The failure of a seed, and the command that repeats it.
 fn failure_of(seed: u64, effort: Effort) -> Option<String> {
     let shape = Shape::of_seed(seed);
     println!("{shape:?}");

@@ -59,11 +59,11 @@ impl Operation {
     }
 }
 
-/// What the system calls the two ways of having no handle left.
+/// Error codes of the system for the two ways of running out of file handles.
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
-/// What the failing call meets.
+/// The fault of the failing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// EIO: the device failed; nothing was read or written.
@@ -124,7 +124,7 @@ impl FaultInjector {
         *self.plan() = Plan::default();
     }
 
-    /// How many calls of this kind there were since the plan was made.
+    /// Number of calls of this kind since the plan was set.
     pub fn calls(&self, operation: Operation) -> u64 {
         self.plan().calls.get(&operation).copied().unwrap_or(0)
     }
@@ -189,7 +189,7 @@ fn no_handle(fault: Fault, operation: Operation, path: &Path) -> Error {
     Error::io(operation.verb(), path, io::Error::from_raw_os_error(code))
 }
 
-/// What a call that moves no bytes meets.
+/// The fault of a call without data.
 fn failure(fault: Fault, operation: Operation, path: &Path) -> Error {
     match fault {
         Fault::NoSpace => no_space(operation, path),
@@ -351,7 +351,7 @@ struct FaultyWriter {
 }
 
 impl FaultyWriter {
-    /// Lets `work` run unless an earlier call failed; it is told how it is to fail.
+    /// Runs `work` unless an earlier call failed, and tells it how to fail.
     fn guarded(
         &mut self,
         operation: Operation,

@@ -132,7 +132,8 @@ impl<'w> Emitter<'w> {
     fn flush_built(&mut self, count: usize, row_bytes: usize) -> Result<()> {
         if self.built.len() != count * row_bytes {
             return Err(Error::InvalidArgument(format!(
-                "{count} rows of a join take {} bytes, instead of {row_bytes} each: a relation does not have the widths that it states",
+                "{count} rows of a join take {} bytes, instead of {row_bytes} each: a relation does not have the \
+                 widths that it states",
                 self.built.len()
             )));
         }

@@ -21,7 +21,7 @@ type Row = (Vec<u8>, Vec<u8>);
 /// A row as a caller sees it.
 type Seen = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-/// What rows look like in memory.
+/// The layout of rows in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Look {
     /// Keys of 8 or 16 bytes.

@@ -13,7 +13,9 @@ pub(super) struct NoSpillStorage {
 impl NoSpillStorage {
     fn refusal() -> Error {
         Error::InvalidArgument(
-            "this join exceeds its memory and has no spill storage: set `JoinOptions::spill`, or raise `JoinOptions::memory_bytes`".into(),
+            "this join exceeds its memory and has no spill storage: set `JoinOptions::spill`, or raise \
+             `JoinOptions::memory_bytes`"
+                .into(),
         )
     }
 }

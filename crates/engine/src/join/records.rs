@@ -312,7 +312,8 @@ impl CallerScan {
         let RelationFacts { name, key_bytes, value_bytes, .. } = &self.facts;
         if key_bytes.is_some_and(|width| width != key.len()) || value_bytes.is_some_and(|width| width != value.len()) {
             return Err(Error::InvalidArgument(format!(
-                "a record of {name} has a key of {} bytes and a value of {} bytes, which is not what its `RecordShape` states",
+                "a record of {name} has a key of {} bytes and a value of {} bytes, which is not what its \
+                 `RecordShape` states",
                 key.len(),
                 value.len()
             )));

@@ -115,7 +115,8 @@ impl MemoryGrant {
         }
         let (left, limit_bytes) = (self.budget.left_bytes(), self.limit_bytes());
         let what = format!(
-            "a record of {name} has {bytes} bytes, reading it takes {more} more bytes of memory, and {left} bytes of this join's limit are left"
+            "a record of {name} has {bytes} bytes, reading it takes {more} more bytes of memory, and {left} bytes of \
+             this join's limit are left"
         );
         // Other parts of the join grow with the limit as well.
         let missing = more - left.min(more);

@@ -212,7 +212,7 @@ pub(crate) fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Join
     rows
 }
 
-/// A storage that is full after so many writes; removals go through.
+/// A storage that is full after a number of writes; removals succeed.
 #[derive(Debug)]
 struct Filling {
     inner: MemoryStorage,

@@ -48,7 +48,7 @@ fn a_join_gives_the_same_rows_with_fewer_threads_or_says_why_not() {
     assert!(asked > 0);
 }
 
-/// What is written behind otherwise is written at once.
+/// Without write-behind, data is written at once.
 #[test]
 fn an_output_needs_no_thread_to_write_behind() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());

@@ -20,7 +20,7 @@ const SKIPPED_EPOCHS: u32 = 64;
 /// A page file whose log is lost or damaged. Nothing changes before [`Self::accept`].
 #[derive(Debug)]
 pub struct LostLog {
-    /// What is wrong with the log.
+    /// The damage to the log.
     pub cause: Error,
     /// The last commit in the page file; later ones are lost.
     pub checkpoint: u64,

@@ -26,7 +26,7 @@ pub(super) const STATE_BYTES_MAX: usize = 256;
 /// Most bytes of the user's own header.
 pub(super) const USER_BYTES_MAX: usize = 1024;
 
-/// Where the numbers end and the state begins.
+/// Offset of the state, after the numbers.
 const STATE_OFFSET: usize = 64;
 const USER_OFFSET: usize = STATE_OFFSET + STATE_BYTES_MAX;
 /// The last segment of the log: its nonce, and its number.

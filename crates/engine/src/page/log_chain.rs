@@ -53,7 +53,8 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
     while next.number != 0 && next.number >= header.first_segment {
         let path = segment_path(page_file, next.number);
         let Some((segment, head)) = unread.remove(&next.number) else {
-            let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page file and all of its log, or let `ogive index repair` go on without them";
+            let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page \
+                file and all of its log, or let `ogive index repair` go on without them";
             return Err(Error::damaged(path, 0, detail));
         };
         let Some(head) = head.filter(|head| head.id == next) else {

@@ -31,7 +31,7 @@ const WRITE_HEAD_BYTES: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageChanges {
     bytes: Vec<u8>,
-    /// Where the last change begins, if it is a write.
+    /// Offset of the last change, if it is a write.
     last_write: Option<usize>,
 }
 
@@ -128,7 +128,7 @@ pub(super) fn image(body: &[u8], page_bytes: usize) -> Option<Page> {
     (payload.len() <= page.len()).then_some(page)
 }
 
-/// What a state record holds beside the old state: the two numbers, and which bytes of the new one.
+/// The content of a state record: its two numbers, and the bytes that differ from the old state.
 pub(super) fn state_change<'a>(old: &[u8], new: &'a [u8]) -> ([u8; 4], &'a [u8]) {
     let kept = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = (old.len() - kept).min(new.len() - kept);

@@ -194,7 +194,7 @@ impl Recovery {
         extents.iter().all(|&(first, pages)| first + pages <= self.page_count).then_some(extents)
     }
 
-    /// Where the page file is, for messages.
+    /// An error at the page file.
     pub(super) fn damaged(&self, detail: &str) -> Error {
         Error::damaged(&self.file_path, 0, detail)
     }

@@ -158,7 +158,8 @@ impl Transaction {
     pub fn write_fresh(&mut self, page: PageNumber, purpose: Purpose, payload: &[u8]) -> Result<()> {
         if !self.allocated.contains(page) || payload.len() > self.shared.store.payload_bytes() {
             return Err(Error::InvalidArgument(format!(
-                "{} bytes cannot be written to page {page}: allocate it in the same transaction, and give at most {} bytes",
+                "{} bytes cannot be written to page {page}: allocate it in the same transaction, and give at most {} \
+                 bytes",
                 payload.len(),
                 self.shared.store.payload_bytes()
             )));

@@ -10,7 +10,7 @@ use ogive_testkit::{Random, Repeat, fast_paths, named_seed};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
-/// Where the rows go.
+/// The destination of the rows.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Caller,

@@ -27,7 +27,7 @@ pub fn methods() -> impl Iterator<Item = Method> {
     Method::ALL.into_iter().filter(|method| *method != Method::Auto)
 }
 
-/// What a join of these rows gives, sorted.
+/// The expected rows of a join, sorted.
 pub fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
     let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
     for (key, value) in right {
@@ -106,7 +106,7 @@ pub fn check(left: &Source, right: &Source, options: &JoinOptions, expected: &[J
     true
 }
 
-/// How rows lie in a table.
+/// The layout of rows in a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub key_type: KeyType,

@@ -9,7 +9,7 @@ use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot, Transactio
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 
-/// What one commit left.
+/// The state after a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) pages: BTreeMap<PageNumber, Vec<u8>>,

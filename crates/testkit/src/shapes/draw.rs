@@ -28,9 +28,9 @@ const DESIGNS_OF_ANY_KEYS: usize = 3;
 const MOST_ROWS: u64 = 1_500_000;
 /// A sort takes records of up to a quarter of its memory.
 const SORTED_RECORDS: usize = 5;
-/// What a record takes beside what is drawn of its key and value, in a memtable or a table: about.
+/// Approximate overhead of a record in a memtable or table, in bytes.
 const ENTRY_BYTES: usize = 48;
-/// Without a cache each look-up reads and unpacks a block. More than so many bytes of that take minutes.
+/// Without a cache, each lookup reads and unpacks a block. More than this many bytes of that take minutes.
 const UNCACHED_BYTES_MAX: u64 = 4 << 30;
 /// A store flushes about so often while a shape is written into it: more of them take minutes, and find nothing else.
 const FLUSHES_MAX: u64 = 500;
@@ -38,7 +38,7 @@ const FLUSHES_MAX: u64 = 500;
 /// things.
 const OPEN_TABLE_BYTES: u64 = 8 << 10;
 
-/// A shape of about so many bytes of rows at most.
+/// A random shape with at most about this many bytes of rows.
 pub(super) fn shape(choices: &mut Choices<'_>, most_bytes: u64) -> Shape {
     let seed = choices.below(1 << 32);
     let key_type = choices.pick(&[

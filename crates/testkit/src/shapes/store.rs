@@ -10,9 +10,9 @@ use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning, Snapshot};
 use ogive::table::TableWriter;
 use std::sync::Arc;
 
-/// A batch takes about so many bytes of rows.
+/// Approximate size of a batch, in bytes of rows.
 const BATCH_BYTES: usize = 8 << 10;
-/// Rows are ingested in so many tables.
+/// Number of ingested tables.
 const INGESTED_TABLES: usize = 3;
 
 /// Writes the rows into a store, and asks it, its checkpoint, and what is opened again.

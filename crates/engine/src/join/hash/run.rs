@@ -178,14 +178,13 @@ impl HashJoin<'_> {
         progress: &mut SortProgress,
     ) -> Result<()> {
         let part = memory_bytes / 4;
-        let arrange =
-            |relation: &Arc<dyn Relation>, bytes, progress: &mut SortProgress| match relation.facts().is_sorted {
-                true => Ok(Arc::clone(relation)),
-                false => sorted::sorted_copy(relation, self.spill, bytes, part, progress),
-            };
+        let sort = |relation: &Arc<dyn Relation>, bytes, progress: &mut SortProgress| match relation.facts().is_sorted {
+            true => Ok(Arc::clone(relation)),
+            false => sorted::sorted_copy(relation, self.spill, bytes, part, progress),
+        };
         // The memory that the first copy keeps is not available to the second, nor to the scans.
-        let left = arrange(self.left, part, progress)?;
-        let right = arrange(self.right, part, progress)?;
+        let left = sort(self.left, part, progress)?;
+        let right = sort(self.right, part, progress)?;
         let scan = |relation: &Arc<dyn Relation>| {
             let memory = self.task.budget.take(self.task.budget.left_bytes().min(part), "reading")?;
             relation.scan(range, self.task, memory)

@@ -267,13 +267,13 @@ impl PrefetchProgress<'_> {
         let ranges: Vec<Range<u64>> = runs.iter().map(|run| run.first..run.last + 1).collect();
         block_batch.read(&self.fetch.inner, &self.fetch.task, &ranges, self.fetch.sizes.request_bytes)?;
         let block_batch = Arc::new(block_batch);
-        let outcome = self.hand_on_stretches(rows, runs, &block_batch);
+        let outcome = self.hand_over_runs(rows, runs, &block_batch);
         self.fetch.queue.return_block_batch(block_batch);
         outcome
     }
 
-    /// Hands stretches of a piece on in order, with what else turns out to be needed between them.
-    fn hand_on_stretches(
+    /// Hands over the runs of a block batch in order, together with blocks that turn out to be needed between them.
+    fn hand_over_runs(
         &mut self,
         rows: RowsView<'_>,
         runs: &[PlannedRun],
@@ -313,7 +313,7 @@ impl PrefetchProgress<'_> {
         Ok(ReadOutcome::Done)
     }
 
-    /// Where a hint was wrong because what it is for lies before the stretch: the block from which on to read.
+    /// If an approximate window was wrong because the key precedes the run: the block from which to read.
     fn begins_too_late(&self, first_key: &[u8], floor: u64, run: &PlannedRun, key: &[u8]) -> Result<Option<u64>> {
         let before = |edge: &[u8]| edge < key || (edge == key && self.fetch.inner.is_distinct());
         if run.is_exact || run.first <= floor || before(first_key) {
@@ -332,7 +332,7 @@ impl PrefetchProgress<'_> {
         Ok(Some(low))
     }
 
-    /// Whether a stretch that a gap follows ends before all that it is for was read: the keys up to number `end`, of
+    /// Whether a run followed by a gap ends before all partners of its keys were read: the keys up to number `end`, of
     /// which `last_key` is the last.
     fn ends_too_early(&self, read: &[u8], run: &PlannedRun, last_key: &[u8], rows: RowsView<'_>, end: usize) -> bool {
         if !run.is_exact && read < last_key {
@@ -350,7 +350,7 @@ impl PrefetchProgress<'_> {
         low < end && rows.key(low) == read
     }
 
-    /// Reads on behind a stretch until it is complete, or the next one begins.
+    /// Reads on after a run until it is complete, or the next one begins.
     fn read_on(&mut self, run: &PlannedRun, next: &PlannedRun, rows: RowsView<'_>) -> Result<ReadOutcome> {
         self.pass_blocks(run.last + 1);
         let last_key = rows.key(next.key.saturating_sub(1));

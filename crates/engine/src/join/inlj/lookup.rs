@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The scan of the outer relation gets 1/2 of a probe loop's memory.
 const PROBE_SCAN_DIVISOR: u64 = 2;
 
-/// How keys are looked up in the inner relation.
+/// The access path to the inner relation.
 #[derive(Debug)]
 enum InnerAccess {
     /// By a planned scan of its blocks.

@@ -217,7 +217,7 @@ fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
     seen
 }
 
-/// How a join is done.
+/// A form of the join.
 #[derive(Clone, Copy, Debug)]
 struct JoinForm {
     inner: Side,
@@ -303,7 +303,8 @@ proptest! {
     #[test]
     fn joins_equal_the_model_whatever_the_index_says(
         seed: u64, outer_rows in 0_usize..400, inner_rows in 0_usize..2500, spread in 1_u64..4000, runs in 0_u64..3,
-        method in 0_usize..7, design in 0_usize..7, liar in proptest::option::of(0_u64..100), small: bool, shape in 0_usize..3,
+        method in 0_usize..7, design in 0_usize..7, liar in proptest::option::of(0_u64..100), small: bool,
+        shape in 0_usize..3,
     ) {
         let mut random = Random::new(seed);
         let mut rows = |count: usize| {

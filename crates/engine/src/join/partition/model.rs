@@ -20,7 +20,7 @@ const TABLE_BITS: u32 = 11;
 /// Guarantee: of two keys, the greater one never gets the lesser bucket, so that buckets are ranges of keys, whatever
 /// the sample: within a segment, a difference of integers, its conversion to a float, the product with a slope that is
 /// not negative and the sum with the knot's rank all round monotonically, and a line is cut off at the rank of its end.
-/// How evenly buckets are filled depends on the sample; nothing else does.
+/// The sample affects only how evenly buckets are filled.
 #[derive(Clone, Debug)]
 pub(super) struct KeyDistribution {
     knots: Vec<DistributionKnot>,

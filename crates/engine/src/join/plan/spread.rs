@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn separators_tell_dense_stretches_from_sparse_ones() {
+    fn separators_tell_dense_intervals_from_sparse_ones() {
         // Half of the outer keys lie in a hundredth of the inner blocks.
         let inner = histogram(1000, |block| block * 1_000_000);
         let outer = histogram(10, |block| if block < 5 { block * 2_000_000 } else { (block - 4) * 150_000_000 });

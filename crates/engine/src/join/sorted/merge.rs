@@ -54,7 +54,7 @@ pub(crate) struct RunMerge<const N: usize> {
 }
 
 impl<const N: usize> RunMerge<N> {
-    /// How many of these runs can be merged at one time within `memory_bytes`; at least 2.
+    /// Number of these runs that can be merged at once within `memory_bytes`; at least 2.
     pub(crate) fn fan_in(runs: &[SpilledBytes], memory_bytes: usize) -> usize {
         let each = runs.first().map_or(1, |run| run.buffer_bytes(0) + CURSOR_BYTES);
         (memory_bytes.saturating_sub(chunk_bytes(memory_bytes)) / each).clamp(2, FAN_IN_MAX)

@@ -56,7 +56,7 @@ impl<const N: usize> DenseRelation<N> {
     }
 }
 
-/// What is known of a relation once it is sorted.
+/// The facts of the sorted copy of a relation.
 pub(crate) fn sorted_facts(facts: &RelationFacts) -> RelationFacts {
     RelationFacts { is_sorted: true, ..facts.clone() }
 }
@@ -80,7 +80,7 @@ impl<const N: usize> Relation for DenseRelation<N> {
     }
 }
 
-/// A stretch of sorted rows in memory, as one chunk.
+/// A range of sorted rows in memory, as one chunk.
 pub(crate) struct MemoryRows<const N: usize> {
     memory_relation: Arc<MemoryRelation<N>>,
     key: usize,
@@ -125,7 +125,7 @@ struct MergedRows<const N: usize> {
     merge: RunMerge<N>,
     key: usize,
     range: KeyRange,
-    /// What of the chunk lies within the range.
+    /// The part of the chunk within the range.
     kept: std::ops::Range<usize>,
     _memory: MemoryGrant,
 }

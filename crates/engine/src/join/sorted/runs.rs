@@ -9,16 +9,16 @@ use crate::join::spill::{ByteWriter, Spill, SpilledBytes, StreamRange};
 use crate::join::task::MemoryGrant;
 use std::sync::Arc;
 
-/// Rows are sorted in pieces of about so many bytes, with as much memory beside: both fit the second-level cache of a
-/// core.
+/// Approximate size of the parts in which rows are sorted, in bytes, with as much working memory: both fit a core's
+/// second-level cache.
 const SCRATCH_BYTES: usize = 512 << 10;
-/// Chunks of runs, in bytes: a 64th of memory, within these.
+/// Smallest and largest chunk of a run, in bytes; otherwise 1/64 of the memory.
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 256 << 10;
 /// Beside its buffer, a run that is read takes so much.
 pub(super) const CURSOR_BYTES: usize = 256;
 
-/// What became of rows that were sorted.
+/// The outcome of a sort: rows in memory, or runs to be merged.
 #[derive(Debug)]
 pub(crate) enum SortOutcome<const N: usize> {
     /// All of them, in memory.

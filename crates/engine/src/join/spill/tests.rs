@@ -180,7 +180,7 @@ fn a_join_that_is_stopped_writes_and_reads_nothing_more() {
     assert!(storage.list().unwrap().is_empty());
 }
 
-/// A storage whose files hold so many bytes each.
+/// A storage with a size limit per file.
 #[derive(Debug)]
 struct FullStorage(MemoryStorage, u64);
 
