@@ -67,7 +67,8 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
                 path,
                 0,
                 format!(
-                    "{detail}; put back the page file and all of its log, or let `ogive index repair` go on without it"
+                    "{detail}; put back the page file and all of its log, \
+                      or let `ogive index repair` go on without it"
                 ),
             ));
         };
@@ -119,8 +120,9 @@ fn without_commits((segment, head): &LogLink) -> Result<()> {
         Ok(if commits { Visit::Stop } else { Visit::Continue })
     })?;
     if commits {
-        let detail = "this segment of the log has commits that the page file does not know of: the page file is an older one, or a copy's; \
-                      put back the page file and all of its log, or let `ogive index repair` go on without it";
+        let detail = "this segment of the log has commits that the page file does not know of: the page \
+                      file is an older one, or a copy's; put back the page file and all of its log, \
+                      or let `ogive index repair` go on without it";
         return Err(Error::damaged(segment.file.path(), 0, detail));
     }
     Ok(())
