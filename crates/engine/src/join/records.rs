@@ -15,7 +15,7 @@ const READ_BYTES_MAX: u64 = 1 << 20;
 /// Size of a sampled block, in bytes: a device reads it at the cost of one record.
 const SAMPLE_BLOCK_BYTES: u64 = 4 << 10;
 /// Sampled blocks per batch of requests.
-const SAMPLE_BLOCKS_AT_ONCE: usize = 64;
+const SAMPLE_BATCH_BLOCKS_MAX: usize = 64;
 /// Approximate size of the chunks into which a caller's records are copied, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 << 10;
 
@@ -102,11 +102,11 @@ impl Relation for FileRelation {
         let block_rows = (SAMPLE_BLOCK_BYTES / record as u64).max(1);
         let blocks = self.facts.rows.div_ceil(block_rows);
         let wanted = (rows as u64).div_ceil(block_rows).min(blocks);
-        let mut buffers = vec![0; SAMPLE_BLOCKS_AT_ONCE.min(wanted as usize) * block_rows as usize * record];
+        let mut buffers = vec![0; SAMPLE_BATCH_BLOCKS_MAX.min(wanted as usize) * block_rows as usize * record];
         let mut next = 0;
         while next < wanted {
             task.check()?;
-            let count = (wanted - next).min(SAMPLE_BLOCKS_AT_ONCE as u64);
+            let count = (wanted - next).min(SAMPLE_BATCH_BLOCKS_MAX as u64);
             let mut requests = Vec::with_capacity(count as usize);
             let mut rest = &mut buffers[..];
             for number in next..next + count {

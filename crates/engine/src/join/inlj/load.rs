@@ -88,7 +88,7 @@ impl IndexLoader<'_> {
                     BlockSeparators::NumericSeparators(numbers) => Arc::new(SeparatorBTree::new(numbers)),
                     BlockSeparators::StringSeparators(strings) => Arc::new(StringBTree::new(strings)),
                 };
-                self.shrink_memory(index, memory)
+                self.adjust_memory(index, memory)
             }
             Method::InljPgm { error_keys } => {
                 self.train(is_forward, |fences| Pgm::build(fences, in_blocks(error_keys), pgm::UPPER_ERROR))
@@ -129,11 +129,11 @@ impl IndexLoader<'_> {
             BlockSeparators::StringSeparators(strings) => BlockBorders::of_strings(strings),
         };
         drop(separators);
-        self.shrink_memory(Arc::new(LearnedIndex::train(borders, is_forward, build)), memory)
+        self.adjust_memory(Arc::new(LearnedIndex::train(borders, is_forward, build)), memory)
     }
 
     /// Adjusts the grant to the size of the finished index.
-    fn shrink_memory(
+    fn adjust_memory(
         &self,
         index: Arc<dyn BlockIndex>,
         mut memory: MemoryGrant,
@@ -161,7 +161,7 @@ impl IndexLoader<'_> {
         let budget = &self.task.budget;
         let Some(layer) = self.table.bottom_layer() else {
             let (separators, memory) = self.block_separators()?;
-            return self.shrink_memory(separators.into_index(), memory);
+            return self.adjust_memory(separators.into_index(), memory);
         };
         let estimated = match layer.is_exact {
             true => self.separator_bytes() / layer.granule.max(1) + 1024,
@@ -175,7 +175,7 @@ impl IndexLoader<'_> {
         };
         if layer.is_exact {
             let separators = self.stored_separators(layer.granule)?;
-            return self.shrink_memory(separators.into_index(), memory);
+            return self.adjust_memory(separators.into_index(), memory);
         }
         let mut nodes = Vec::new();
         let (requests, bytes) = self.table.visit_bottom(|run| match run {
@@ -186,7 +186,7 @@ impl IndexLoader<'_> {
             _ => None,
         })?;
         self.task.count_reads(requests, bytes);
-        self.shrink_memory(Arc::new(StoredLines::new(nodes, self.table.blocks())), memory)
+        self.adjust_memory(Arc::new(StoredLines::new(nodes, self.table.blocks())), memory)
     }
 
     /// Estimated memory of one separator per block.
