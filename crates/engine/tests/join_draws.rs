@@ -1,5 +1,6 @@
-//! Goal: no combination of options changes a row of a join. Method: relations, their forms and all options are drawn by a seed, joined, and held
-//! against the plain reference; a fixed sample of seeds, and as many that were never drawn before. A failure prints the command that repeats it.
+//! Goal: no combination of options changes a row of a join. Method: relations, their forms and all options are drawn
+//! from a seed, joined, and compared with the plain reference; a fixed sample of seeds, and as many new ones. A failure
+//! prints the command that repeats it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "files lie in a folder")]
@@ -23,7 +24,7 @@ fn pick<T: Copy>(random: &mut Random, from: &[T]) -> T {
     from[random.below(from.len() as u64) as usize]
 }
 
-/// What both relations have in common.
+/// The common properties of both relations.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
     key_type: KeyType,

@@ -1,6 +1,7 @@
-//! Goal: the empty key is a key like any other, in every method, kind and form of relation: it has partners, repeats, and is told apart from
-//! "none yet". So are keys that another relation of numbers cannot have. Method: small relations with the empty key alone, with others, once
-//! and in runs longer than a block, with values and without, each joined with each and held against the plain reference.
+//! Goal: the empty key is a key like any other, in every method, kind and form of relation: it has partners, repeats,
+//! and is distinguished from "none yet". The same holds for keys that cannot occur in a relation of numbers. Method:
+//! small relations with the empty key alone, with others, once and in runs longer than a block, with values and
+//! without, each joined with each and compared with the plain reference.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a store needs a folder")]
@@ -21,7 +22,8 @@ fn rows(keys: &[&str], times: usize, has_values: bool, seed: usize) -> Vec<Row> 
     keys.map(|(at, key)| (key.as_bytes().to_vec(), value(at))).collect()
 }
 
-/// Sets of rows that have the empty key in every way: never, alone, alone in a run over several blocks, and ahead of others.
+/// Sets of rows that have the empty key in every way: never, alone, alone in a run over several blocks, and ahead of
+/// others.
 fn sets(seed: usize) -> Vec<Vec<Row>> {
     let mut long = rows(&[""], 70, true, seed);
     long.extend(rows(&["a", "b", "c", "d"], 30, true, seed + 1));

@@ -1,7 +1,7 @@
-//! Goal: a device that fails, a full disk, an interruption and a loss of power are typed errors or leave the old state; nothing stands under the
-//! final name that is not whole, and no spill file stays behind, or not beyond the next join.
-//! Method: calls of every kind fail while joins spill and write, one call in each run, evenly chosen; the simulated disk loses its power at
-//! evenly chosen calls, and what it then holds is joined again.
+//! Goal: a failing device, a full disk, an interruption and a loss of power are typed errors or leave the old state; no
+//! incomplete file ever has the final name, and no spill file outlives the next join.
+//! Method: calls of every kind fail while joins spill and write, one call in each run, evenly chosen; the simulated
+//! disk loses power at evenly chosen calls, and what it then holds is joined again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -96,7 +96,7 @@ fn is_whole(storage: &Arc<dyn Storage>) -> bool {
 
 const INPUTS: [&str; 4] = ["left", "left.bin", "right", "right.bin"];
 
-/// What there is beside the inputs and the output.
+/// Files other than the inputs and the output.
 fn leftovers(storage: &Arc<dyn Storage>) -> Vec<String> {
     storage.list().unwrap().into_iter().filter(|name| !INPUTS.contains(&name.as_str()) && name != "joined").collect()
 }
@@ -109,7 +109,7 @@ fn ways() -> Vec<(Method, bool)> {
     unsorted.into_iter().map(|method| (method, false)).chain(sorted.map(|method| (method, true))).collect()
 }
 
-/// Evenly chosen calls out of so many, the first and the last among them.
+/// Evenly spaced call numbers, including the first and the last.
 fn points(calls: u64) -> impl Iterator<Item = u64> {
     let points = POINTS.min(calls);
     (0..points).map(move |point| if points == 1 { 0 } else { point * (calls - 1) / (points - 1) })

@@ -1,6 +1,7 @@
-//! Goal: a join stays within its limit of memory, whatever it joins and however it does it, and gives the rows that it should.
-//! Method: a counting allocator; relations and spill files lie in a real folder, and rows are counted and summed up as they come. The reference
-//! goes through the keys of both sides by themselves. One test at a time: the allocator counts all threads.
+//! Goal: a join stays within its memory limit for every relation and method, and gives the right rows.
+//! Method: a counting allocator; relations and spill files are in a real folder, and rows are counted and summed as
+//! they come. The reference iterates over the keys of both sides independently. One test at a time: the allocator
+//! counts all threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "relations larger than memory need a real folder")]
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What the open relations may keep of their own, in bytes.
+/// Memory that open relations may hold, in bytes.
 const OPEN_BYTES: u64 = 256 << 10;
 /// Names, paths, error messages, threads, and what the harness allocates meanwhile.
 const SLACK_BYTES: u64 = 64 << 10;
@@ -149,7 +150,8 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Joins within a limit, and holds rows and memory against what they should be; the report where the method can join these at all.
+/// Joins within a limit, and holds rows and memory against what they should be; the report where the method can join
+/// these at all.
 fn check(
     folder: &Folder,
     (left, right): (&Source, &Source),

@@ -1,6 +1,6 @@
-//! Goal: the figures from which the planner's rates are read off, and how far its predictions are from what joins take.
-//! Method: every method joins relations in memory, so that the processor does all of the work; the time of the whole process counts. Nothing is
-//! asserted of time; requests and bytes must be near what was predicted.
+//! Goal: print the figures from which the planner's rates are derived, and the error of its predictions.
+//! Method: every method joins relations in memory, so that all work is processor work; the time of the whole process
+//! counts. Times are not asserted; requests and bytes must be near the prediction.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(

@@ -1,7 +1,8 @@
-//! Goal: every method gives the rows that a plain reference gives, for every kind of join, sort of relation and type of key.
-//! Method: generated keys of both sides that have to do with each other in every way, repeats and the nasty sets of the testkit among them, in
-//! tables of small blocks, indexes, stores and files; rows are compared as multisets, and their order by the keys alone. Memory, threads, layouts,
-//! direct or cached reads and the form of the output are drawn for each join.
+//! Goal: every method gives the rows of a plain reference, for every kind of join, sort of relation and type of key.
+//! Method: generated keys of both sides that overlap in every way, including repeats and the adversarial key sets of
+//! the testkit, in tables of small blocks, indexes, stores and files; rows are compared as multisets, and their order
+//! by the keys alone. Memory, threads, layouts, direct or cached reads and the form of the output are drawn for each
+//! join.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a store needs a folder")]

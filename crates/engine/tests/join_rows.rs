@@ -1,7 +1,7 @@
-//! Goal: rows of a join's output are what the documentation of `Output` says, so that whoever reads it can take them apart: in the dense form
-//! where keys and values have one width each, else with lengths; and an output is a relation like any other.
-//! Method: every combination of fixed and varying keys and values, kind, sort of relation and method; each output is decoded by a reader made
-//! from the documentation alone, and read back as a source.
+//! Goal: the rows of a join's output match the documentation of `Output`, so that readers can decode them: dense where
+//! keys and values have one width each, length-prefixed otherwise; and an output can be a relation of another join.
+//! Method: every combination of fixed and varying keys and values, kind, sort of relation and method; each output is
+//! decoded by a reader written from the documentation alone, and read back as a source.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -103,7 +103,7 @@ fn joined(left: &Source, right: &Source, options: &JoinOptions, what: &str) -> O
     }
 }
 
-/// What is said of values of one width, without keys of one.
+/// The documented layout for values of one width without keys of one width.
 fn told(rows: &[Row], form: Form) -> Source {
     unsorted(rows, form.key_type, form.value)
 }

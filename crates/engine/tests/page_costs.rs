@@ -1,4 +1,5 @@
-//! What operations cost: bytes of log, pages read with and without memory, and what the tally and the meter say of it.
+//! Goal: operations cost what they should: bytes of log, pages read with and without cache. Method: the write
+//! statistics and the meter of the storage are checked against each other.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -104,9 +105,9 @@ fn with_no_budget_every_operation_reads_its_pages_once() {
     tx.begin_operation();
     assert_eq!(tx.read(first + 1, Purpose::Leaf).unwrap()[0], b'x');
     assert_eq!(meter.reset().reads.requests, 0, "changed pages are kept");
-    let tally = tx.tally();
-    assert_eq!(tally.phases[&Phase::Search].pages_read, 3 * 2 + 1 + 1);
-    assert_eq!(tally.phases[&Phase::Search].pages_changed, 1);
+    let statistics = tx.write_statistics();
+    assert_eq!(statistics.phases[&Phase::Search].pages_read, 3 * 2 + 1 + 1);
+    assert_eq!(statistics.phases[&Phase::Search].pages_changed, 1);
 }
 
 /// Changes pages at random in one transaction, 24 bytes each time; the bytes of log that were written.
@@ -205,12 +206,12 @@ fn phases_are_told_apart_and_timed_on_request() {
         tx.count("leaf split");
     }
     tx.enter(Phase::Search);
-    let tally = tx.tally();
-    assert_eq!((tally.phases[&Phase::Search].pages_read, tally.phases[&Phase::Search].pages_changed), (2, 0));
-    assert_eq!((tally.phases[&Phase::Insert].pages_read, tally.phases[&Phase::Insert].pages_changed), (0, 2));
-    assert_eq!(tally.phases[&Phase::Structure].pages_read, 2);
-    assert_eq!(tally.structure_modifications["leaf split"], 2);
-    assert!(tally.phases[&Phase::Structure].time_ns > 0);
+    let statistics = tx.write_statistics();
+    assert_eq!((statistics.phases[&Phase::Search].pages_read, statistics.phases[&Phase::Search].pages_changed), (2, 0));
+    assert_eq!((statistics.phases[&Phase::Insert].pages_read, statistics.phases[&Phase::Insert].pages_changed), (0, 2));
+    assert_eq!(statistics.phases[&Phase::Structure].pages_read, 2);
+    assert_eq!(statistics.structure_modifications["leaf split"], 2);
+    assert!(statistics.phases[&Phase::Structure].time_ns > 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! The power goes at every call that changes the disk, in commits, checkpoints, recovery and creation: what was acknowledged is
-//! there, what was not is wholly there or wholly absent, and the file opens, verifies and takes new commits.
+//! Goal: acknowledged changes survive a loss of power, others are wholly there or wholly absent, and the file opens,
+//! verifies and takes new commits. Method: power is lost at every call that changes the disk, in commits, checkpoints,
+//! recovery and creation.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,12 +14,12 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// What a run that lost its power had done.
+/// The progress of a run that lost power.
 #[derive(Debug)]
 struct History {
     /// The models after each commit that was begun, the last one perhaps not acknowledged.
     models: Vec<Model>,
-    /// How many of them are durable for sure; with 0 not even the file.
+    /// Number of commits that are certainly durable; with 0, not even the file.
     durable: usize,
 }
 

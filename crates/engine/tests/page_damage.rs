@@ -1,5 +1,5 @@
-//! Bits that flip, pages that are misplaced or stale, logs that are damaged in the middle or end in garbage: found out, or rightly
-//! dropped, and never taken for content.
+//! Goal: damage is detected or, at the end of a log, correctly dropped, and never read as content. Method: flipped
+//! bits, misplaced and stale pages, logs damaged in the middle or ending in garbage.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -41,8 +41,8 @@ fn small() -> PageOptions {
     options
 }
 
-/// Some commits after a checkpoint. The files as they are with the log, and the models of the commits in it, the one of the checkpoint
-/// first; and the files after a last checkpoint.
+/// Some commits after a checkpoint. The files as they are with the log, and the models of the commits in it, the one of
+/// the checkpoint first; and the files after a last checkpoint.
 fn example() -> (Files, Vec<Model>, Files) {
     let storage = MemoryStorage::new();
     let mut random = Random::new(11);

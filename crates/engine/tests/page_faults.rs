@@ -1,5 +1,5 @@
-//! Every call to the storage fails once, as a broken device or a full disk would make it: what was acknowledged survives, and after a
-//! failed write or sync the handle takes no more.
+//! Goal: acknowledged changes survive a failing storage, and after a failed write or sync the handle accepts no more
+//! changes. Method: every call to the storage fails once, as a broken device or a full disk would make it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -66,7 +66,7 @@ fn work(storage: &Arc<dyn Storage>, operation: Operation) -> Outcome {
                 outcome.attempted = None;
             }
             Err(_) => {
-                // It may be there or not; so nobody may build upon it.
+                // It may exist or not, so nothing may depend on it.
                 assert!(matches!(file.begin(), Err(Error::Poisoned { .. })) || operation == Operation::Create);
                 model.check_snapshot(&file.snapshot().unwrap()).unwrap_or_else(|error| {
                     assert_eq!(operation, Operation::Read, "{error}");

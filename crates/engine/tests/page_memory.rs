@@ -1,4 +1,5 @@
-//! The budget holds: a counting allocator sees what a file of pages takes while it is loaded, updated at random, read and checkpointed.
+//! Goal: a page file stays within its memory budget. Method: a counting allocator while the file is loaded, updated at
+//! random, read and checkpointed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,8 +14,8 @@ use std::sync::Arc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What does not depend on the budget: buffers of 1 MiB for direct writes and for the log, the floors of the log map and of changed
-/// pages, a batch of pages in a checkpoint, and a byte for each page.
+/// What does not depend on the budget: buffers of 1 MiB for direct writes and for the log, the floors of the log map
+/// and of changed pages, a batch of pages in a checkpoint, and a byte for each page.
 const BESIDE_BYTES: usize = 9 << 20;
 
 #[test]

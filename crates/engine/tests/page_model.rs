@@ -1,4 +1,5 @@
-//! Random transactions, aborts, checkpoints, snapshots and reopenings against a plain model.
+//! Goal: a page file behaves like a plain model. Method: random transactions, aborts, checkpoints, snapshots and
+//! reopenings on both.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

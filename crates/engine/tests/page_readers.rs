@@ -1,4 +1,5 @@
-//! Readers beside the writer: in threads, through a second handle as another process has it, and on old snapshots.
+//! Goal: readers see consistent commits beside the writer. Method: readers in threads, readers through a second handle
+//! as another process has it, and readers of old snapshots.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,10 +1,13 @@
-//! Goal: whatever the shape of the input (length of the shared prefix, number of rows, kind of keys, length of values, design, size of
-//! blocks, memory, and whether rows come sorted, unsorted, through a store or out of a join), what was written is found again.
-//! Method: shapes that were written wrongly once, by name, and shapes that are drawn: one seed is one case. Each is written, verified,
-//! and held against the sorted rows: every key, absent keys beside them, scans from both ends and from anywhere, ranks.
+//! Goal: whatever is written can be read back, for every shape of input: length of the shared prefix, number of rows,
+//! kind of keys, length of values, design, block size, memory, and rows that come sorted, unsorted, through a store or
+//! out of a join.
+//! Method: shapes that were once written wrongly, by name, and random shapes: one seed is one case. Each is written,
+//! verified, and compared with the sorted rows: every key, absent neighbours, scans from both ends and from anywhere,
+//! ranks.
 //!
-//! Drawn shapes run on and on where the environment says for how long: `OGIVE_SHAPES_SECONDS=3600 OGIVE_SHAPES_SEED=1 cargo test
-//! --release -p ogive --test shapes -- --ignored --nocapture`. A failure prints the command that repeats its case alone.
+//! Random shapes run for as long as the environment says: `OGIVE_SHAPES_SECONDS=3600 OGIVE_SHAPES_SEED=1 cargo test
+//! --release -p ogive --test shapes -- --ignored --nocapture`. A failure prints the command that repeats its case
+//! alone.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "how long to run, and from which seed, comes from the environment")]
@@ -25,7 +28,7 @@ const TABLE: TableForm = TableForm {
     filtered: false,
 };
 
-/// What a join writes unless it is told otherwise.
+/// The default output design of a join.
 const CODED: TableForm = TableForm { design: "coded", block_bytes: None, ..TABLE };
 
 /// Counting text keys without values, written sorted.
@@ -236,7 +239,7 @@ fn shapes_by_name_at_full_size() {
     }
 }
 
-/// Seeds of shapes that are drawn in each run, but for those that take longer than so many bytes of rows.
+/// Seeds of the random shapes of each run, except those above a limit of bytes of rows.
 const SAMPLE: (std::ops::Range<u64>, u64) = (0..80, 160 << 10);
 
 #[test]
@@ -275,7 +278,7 @@ fn shapes_that_are_drawn_for_as_long_as_is_said() {
     assert!(failures.is_empty(), "of {} shapes:\n{}", seed - first, failures.join("\n\n"));
 }
 
-/// What is wrong with the shape of a seed, and how to see it again.
+/// The failure of a seed, and the command that repeats it.
 fn failure_of(seed: u64, effort: Effort) -> Option<String> {
     let shape = Shape::of_seed(seed);
     println!("{shape:?}");

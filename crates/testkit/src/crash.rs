@@ -1,18 +1,18 @@
-//! Trying every point at which the power can go.
+//! The crash enumerator: tries every point at which power can be lost.
 
 use crate::disk::SimulatedDisk;
 use crate::image::Survival;
 use crate::random::Random;
 use std::fmt;
 
-/// How thoroughly [`enumerate_crashes`] looks.
+/// The thoroughness of [`enumerate_crashes`].
 #[derive(Clone, Copy, Debug)]
 pub struct CrashOptions {
     /// Random images for each point, half of them prefixes and half subsets, beside the four fixed ones.
     pub random_images: u32,
-    /// Tries every so many points; 1 tries all of them.
+    /// Interval between the points tried; 1 tries all of them.
     pub stride: u64,
-    /// Where the random images come from.
+    /// Seed of the random images.
     pub seed: u64,
 }
 
@@ -27,13 +27,13 @@ impl Default for CrashOptions {
 pub struct CrashPoint {
     /// The mutating call that failed, counted from 0; when `completed`, the number of calls that there were.
     pub call: u64,
-    /// What survived of the un-synced changes.
+    /// The unsynced changes that survived.
     pub survival: Survival,
     /// Whether the work had come to its end before the power went.
     pub completed: bool,
 }
 
-/// How much was tried.
+/// The extent of an enumeration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrashReport {
     /// Moments at which the power went, the one after the end included.

@@ -1,4 +1,4 @@
-//! A disk in memory that forgets, reorders and tears what was not synced.
+//! The simulated disk: in memory; it loses, reorders and tears unsynced writes.
 
 use crate::image::{self, Survival};
 use ogive::io::{
@@ -28,7 +28,7 @@ pub struct SimulatedDisk {
 pub(crate) struct State {
     pub(crate) files: Vec<Content>,
     pub(crate) names: Names,
-    /// What was done since the last sync that covers it, oldest first.
+    /// Changes since the last sync that covers them, oldest first.
     pub(crate) pending: Vec<Change>,
     locks: BTreeSet<String>,
     mutating_calls: u64,
@@ -154,12 +154,12 @@ impl SimulatedDisk {
         self.state().stopped
     }
 
-    /// How many calls so far changed something: create, append, write, sync, rename, remove, directory sync.
+    /// Number of changing calls so far: create, append, write, sync, rename, remove, directory sync.
     pub fn mutating_calls(&self) -> u64 {
         self.state().mutating_calls
     }
 
-    /// How many changes would be at risk if the power went now.
+    /// Number of changes that a loss of power could undo now.
     pub fn changes_at_risk(&self) -> usize {
         self.state().pending.len()
     }

@@ -1,9 +1,9 @@
-//! Settings of [`FastPaths`]: those under which answers are compared.
+//! Settings of [`FastPaths`] under which answers are compared.
 
 use crate::random::Random;
 use ogive::io::FastPaths;
 
-/// How many settings there are.
+/// Number of settings.
 pub const SETTINGS: u64 = 1 << 7;
 
 /// The setting of a number below [`SETTINGS`]: one bit for each path.
@@ -25,7 +25,7 @@ pub fn drawn(random: &mut Random) -> FastPaths {
     if random.one_in(2) { FastPaths::ALL } else { of_bits(random.below(SETTINGS)) }
 }
 
-/// All paths on, each one off by itself, all off, and so many that are drawn.
+/// All paths on, each one off individually, all off, and several random settings.
 pub fn settings(random: &mut Random, drawn: usize) -> Vec<FastPaths> {
     let one_off = (0..SETTINGS.ilog2()).map(|path| of_bits(!(1 << path)));
     let drawn = (0..drawn).map(|_| of_bits(random.below(SETTINGS)));

@@ -1,4 +1,4 @@
-//! Failing the k-th call, as a device or a full disk would.
+//! The fault injector: fails the k-th call, like a broken device or a full disk.
 
 use ogive::io::{
     Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile, UpdaterWrapper,
@@ -59,24 +59,24 @@ impl Operation {
     }
 }
 
-/// What the system calls the two ways of having no handle left.
+/// Error codes of the system for the two ways of running out of file handles.
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
-/// What the failing call meets.
+/// The fault of the failing call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// EIO: the device failed; nothing was read or written.
     DeviceError,
     /// ENOSPC: no space is left; nothing was written.
     NoSpace,
-    /// EMFILE: the process has no file handle left; nothing was opened, read or written. Reads meet it, too, where files are opened
-    /// again to be read.
+    /// EMFILE: the process has no file handle left; nothing was opened, read or written. Reads meet it, too, where
+    /// files are opened again to be read.
     TooManyOpenFiles,
     /// ENFILE: the system has none left; as above.
     SystemTooManyOpenFiles,
-    /// Half of the bytes are read or written, then a read meets the end of the file and a write meets ENOSPC. Calls that
-    /// move no bytes meet EIO.
+    /// Half of the bytes are read or written, then a read meets the end of the file and a write meets ENOSPC. Calls
+    /// that move no bytes meet EIO.
     Short,
 }
 
@@ -124,7 +124,7 @@ impl FaultInjector {
         *self.plan() = Plan::default();
     }
 
-    /// How many calls of this kind there were since the plan was made.
+    /// Number of calls of this kind since the plan was set.
     pub fn calls(&self, operation: Operation) -> u64 {
         self.plan().calls.get(&operation).copied().unwrap_or(0)
     }
@@ -189,7 +189,7 @@ fn no_handle(fault: Fault, operation: Operation, path: &Path) -> Error {
     Error::io(operation.verb(), path, io::Error::from_raw_os_error(code))
 }
 
-/// What a call that moves no bytes meets.
+/// The fault of a call without data.
 fn failure(fault: Fault, operation: Operation, path: &Path) -> Error {
     match fault {
         Fault::NoSpace => no_space(operation, path),
@@ -204,8 +204,8 @@ fn no_space(operation: Operation, path: &Path) -> Error {
 }
 
 /// Runs `work` once for each call of `operation` that it makes, failing that call, until a run meets no fault; returns
-/// how many calls were failed. `make` gives each run a fresh storage; `check` sees what the run returned and the storage
-/// that it left, with the fault gone.
+/// how many calls were failed. `make` gives each run a fresh storage; `check` sees what the run returned and the
+/// storage that it left, with the fault gone.
 pub fn enumerate_faults<T>(
     operation: Operation,
     fault: Fault,
@@ -351,7 +351,7 @@ struct FaultyWriter {
 }
 
 impl FaultyWriter {
-    /// Lets `work` run unless an earlier call failed; it is told how it is to fail.
+    /// Runs `work` unless an earlier call failed, and tells it how to fail.
     fn guarded(
         &mut self,
         operation: Operation,

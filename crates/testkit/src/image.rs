@@ -1,4 +1,4 @@
-//! What may be left of un-synced changes after a loss of power.
+//! Crash images: the possible remains of unsynced changes after a loss of power.
 
 use crate::disk::{Change, FileId, State, overlay};
 use crate::random::Random;
@@ -16,7 +16,7 @@ pub enum Survival {
     Everything,
     /// Creations, renames and removals, but nothing that was written: the empty file under its final name.
     NamesOnly,
-    /// What was written to files that have a durable name, but no creation, rename or removal.
+    /// Writes to files with durable names, but no creation, rename or removal.
     WritesOnly,
     /// The changes up to some point, as a journal would keep them, the last write torn.
     Prefix(u64),

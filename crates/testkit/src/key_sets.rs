@@ -1,4 +1,4 @@
-//! Sorted key sets that have broken learned indexes, all deterministic.
+//! Adversarial key sets: sorted, deterministic, and known to have broken learned indexes.
 
 use crate::random::Random;
 

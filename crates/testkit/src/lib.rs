@@ -1,11 +1,15 @@
 //! # Test support for Ogive
 //!
-//! A [`SimulatedDisk`] that forgets, reorders and tears what was not synced, with [`enumerate_crashes`] to try every
-//! point at which the power can go; a [`FaultInjector`] that fails the k-th call; the [`ReferenceTable`] that says what
-//! a table must answer; the [`key_sets`] that have broken learned indexes; settings of [`fast_paths`]; the tests that
-//! every structure of an [`index`] and every [kind](kinds) of index passes; the [`shapes`] of input that writers are
-//! held against; the [`seeds`] of what is drawn, with the command that [repeats](Repeat) a failure; and [`PeakAlloc`],
-//! an allocator that counts.
+//! - [`SimulatedDisk`]: a disk that loses, reorders and tears unsynced writes, with [`enumerate_crashes`] to try every
+//!   point at which power can be lost.
+//! - [`FaultInjector`]: fails the k-th call to the storage.
+//! - [`ReferenceTable`]: the expected answers of a table.
+//! - [`key_sets`]: keys that have broken learned indexes.
+//! - [`fast_paths`]: settings of the fast paths.
+//! - [`index`], [`kinds`]: the tests that every structure and every kind of index passes.
+//! - [`shapes`]: random shapes of input for writers.
+//! - [`seeds`]: the seeds of random tests, with the command that [repeats](Repeat) a failure.
+//! - [`PeakAlloc`]: an allocator that counts.
 
 mod crash;
 mod disk;

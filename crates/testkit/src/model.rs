@@ -1,4 +1,4 @@
-//! The reference: what a table answers, from a sorted array.
+//! The reference table: the expected answers of a table, from a sorted array.
 
 use std::ops::{Bound, Range, RangeBounds};
 
@@ -39,7 +39,7 @@ impl ReferenceTable {
         self.of_key(key).iter().map(|record| record.1.clone()).collect()
     }
 
-    /// What [`ReferenceTable::get`] answers for each key.
+    /// The answer of [`ReferenceTable::get`] for each key.
     pub fn multi_get(&self, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
         keys.iter().map(|key| self.get(key)).collect()
     }
@@ -49,7 +49,7 @@ impl ReferenceTable {
         &self.records[self.positions(bounds)]
     }
 
-    /// How many records have a smaller key.
+    /// Number of records with a smaller key.
     pub fn rank(&self, key: &[u8]) -> u64 {
         self.records.partition_point(|record| record.0.as_slice() < key) as u64
     }
@@ -59,7 +59,7 @@ impl ReferenceTable {
         usize::try_from(position).ok().and_then(|position| self.records.get(position)).cloned()
     }
 
-    /// How many records lie within the bounds.
+    /// Number of records within the bounds.
     pub fn count(&self, bounds: impl RangeBounds<Vec<u8>>) -> u64 {
         self.positions(bounds).len() as u64
     }

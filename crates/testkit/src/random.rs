@@ -1,4 +1,4 @@
-//! A small deterministic generator, the same on every machine and in every version.
+//! A small deterministic random generator, the same on every machine and in every version.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014).
 #[derive(Clone, Debug)]

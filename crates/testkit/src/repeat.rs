@@ -1,9 +1,10 @@
-//! Seeds of tests that draw, and the command that repeats a failure.
+//! Seeds of random tests, and the command that repeats a failure.
 
 /// The environment variable that names one seed.
 const SEED: &str = "OGIVE_TEST_SEED";
 
-/// The seed that the environment names: a failure that printed it is repeated. A test that counts what it saw counts less then.
+/// The seed that the environment names: a failure that printed it is repeated. A test that counts what it saw counts
+/// less then.
 ///
 /// # Panics
 /// If what the environment names is no number.

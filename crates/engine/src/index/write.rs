@@ -9,7 +9,7 @@ use super::structure::{Amount, Entries};
 use super::view::{State, View};
 use super::word::Word;
 use crate::error::{Error, Result};
-use crate::page::{Tally, Touched, Transaction};
+use crate::page::{PageTouch, Transaction, WriteStatistics};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -203,11 +203,11 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     }
 
     /// What was done so far, by phase.
-    pub fn tally(&self) -> Tally {
-        self.transaction.tally()
+    pub fn tally(&self) -> WriteStatistics {
+        self.transaction.write_statistics()
     }
 
-    /// Measures the time of phases from now on, or no longer; see [`PhaseTally::time_ns`](crate::page::PhaseTally::time_ns).
+    /// Measures the time of phases from now on, or no longer; see [`PhaseStatistics::time_ns`](crate::page::PhaseStatistics::time_ns).
     pub fn set_timed(&mut self, timed: bool) {
         self.transaction.set_timed(timed);
     }
@@ -218,7 +218,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     }
 
     /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
-    pub fn take_touched(&mut self) -> Vec<Touched> {
+    pub fn take_touched(&mut self) -> Vec<PageTouch> {
         self.transaction.take_touched()
     }
 

@@ -1,4 +1,4 @@
-//! Rows of the output: what they hold, and how they are made.
+//! The rows of the output: their layout, and the emitter that builds them.
 //!
 //! ```text
 //! key | value                                    of a table or a file of records
@@ -7,7 +7,8 @@
 //!       semi, anti left value
 //! ```
 //!
-//! That is the form where keys, and the values that are given, have one width each; all rows then have one width, too. Else the value is
+//! This is the dense form, in which keys and the values of each side have one width each; all rows then have one width,
+//! too. Otherwise the value is
 //!
 //! ```text
 //!       inner      varint length of the left value | left value | right value
@@ -15,27 +16,27 @@
 //!       semi, anti varint length of the left value | left value
 //! ```
 
-use super::merge::Sink;
+use super::merge::RowSink;
 use super::options::JoinKind;
 use super::rows::RowsView;
-use super::source::Facts;
+use super::source::RelationFacts;
 use crate::block::varint::put_varint;
 use crate::error::{Error, Result};
 use crate::table::KeyType;
 use std::ops::Range;
 
-/// What rows of the output look like.
+/// The layout of output rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowForm {
     pub(crate) kind: JoinKind,
     pub(crate) key_type: KeyType,
-    /// Widths of the key, and of the left and the right value, where they are fixed.
+    /// Widths of the key, the left and the right value, if fixed.
     pub(crate) key: Option<usize>,
     pub(crate) left: Option<usize>,
     pub(crate) right: Option<usize>,
 }
 
-/// Widths of rows that all have the same.
+/// The widths of fixed-width rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Widths {
     pub(crate) key: usize,
@@ -44,24 +45,24 @@ pub(crate) struct Widths {
 }
 
 impl RowForm {
-    /// The rows of a join of this kind.
-    pub(crate) fn new(kind: JoinKind, left: &Facts, right: &Facts) -> Self {
-        // A key of the output is one of a left row.
+    /// The layout of the rows of a join of this kind.
+    pub(crate) fn new(kind: JoinKind, left: &RelationFacts, right: &RelationFacts) -> Self {
+        // Output keys come from left rows.
         Self { kind, key_type: left.key_type, key: left.key_bytes, left: left.value_bytes, right: right.value_bytes }
     }
 
-    /// Bytes of the flag that tells rows without partner apart.
+    /// Bytes of the flag that marks rows without partner.
     fn flag_bytes(self) -> usize {
         usize::from(self.kind == JoinKind::Left)
     }
 
-    /// Width of all values of the output, where rows have one width.
+    /// Width of output values, if rows have one width.
     pub(crate) fn value_bytes(self) -> Option<usize> {
         let Widths { left, right, .. } = self.widths()?;
         Some(self.flag_bytes() + left + right)
     }
 
-    /// The widths, where all rows of the output have the same.
+    /// The widths of output rows, if fixed.
     pub(crate) fn widths(self) -> Option<Widths> {
         let right = if self.kind.pairs() { self.right? } else { 0 };
         Some(Widths { key: self.key?, left: self.left?, right })
@@ -94,61 +95,62 @@ impl RowForm {
     }
 }
 
-/// Rows are made at a time that take about so many bytes: a first-level cache holds them and what they are made of.
-const MADE_BYTES: usize = 24 << 10;
+/// Approximate size of a batch of built rows, in bytes: a first-level cache holds the batch and its input rows.
+const ROW_BATCH_BYTES: usize = 24 << 10;
 
-/// Where rows go that have their final form.
+/// A writer of rows in their final layout.
 pub(crate) trait RowWriter {
-    /// Rows of one width, one behind the other, each a key and a value; where [`RowForm::widths`] are known.
+    /// Writes consecutive rows of one width, each a key and a value. Requires known [`RowForm::widths`].
     ///
     /// # Errors
-    /// What the output reports. So in the other methods.
+    /// Errors of the output; the same applies to the other methods.
     fn dense(&mut self, rows: &[u8]) -> Result<()>;
 
-    /// One row of any length.
+    /// Writes one row of any length.
     fn row(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
 
-    /// Completes the output, and makes it durable.
+    /// Completes and syncs the output.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Makes rows of the output, and gives them to a writer.
+/// Builds output rows and passes them to a writer.
 pub(crate) struct Emitter<'w> {
     form: RowForm,
     widths: Option<Widths>,
     writer: Box<dyn RowWriter + 'w>,
-    /// Rows that are made; empty between calls.
-    made: Vec<u8>,
+    /// The current batch of built rows; empty between calls.
+    built: Vec<u8>,
     rows: u64,
 }
 
 impl<'w> Emitter<'w> {
     pub(crate) fn new(form: RowForm, writer: Box<dyn RowWriter + 'w>) -> Self {
-        Self { form, widths: form.widths(), writer, made: Vec::new(), rows: 0 }
+        Self { form, widths: form.widths(), writer, built: Vec::new(), rows: 0 }
     }
 
-    /// Gives the rows that are made to the writer: `count` of `row_bytes` each, which is checked.
-    fn give(&mut self, count: usize, row_bytes: usize) -> Result<()> {
-        if self.made.len() != count * row_bytes {
+    /// Passes the built rows to the writer, after checking that they are `count` rows of `row_bytes` each.
+    fn flush_built(&mut self, count: usize, row_bytes: usize) -> Result<()> {
+        if self.built.len() != count * row_bytes {
             return Err(Error::InvalidArgument(format!(
-                "{count} rows of a join take {} bytes, and should take {row_bytes} each: a relation has not the widths that it states",
-                self.made.len()
+                "{count} rows of a join take {} bytes, instead of {row_bytes} each: a relation does not have the \
+                 widths that it states",
+                self.built.len()
             )));
         }
-        let given = self.writer.dense(&self.made);
-        self.made.clear();
+        let given = self.writer.dense(&self.built);
+        self.built.clear();
         given
     }
 
-    /// Gives rows that are made at once.
-    fn some_pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+    /// Builds and emits one batch of pairs.
+    fn emit_pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         self.rows += pairs.len() as u64;
         let Some(widths) = self.widths else {
             return pairs.iter().try_for_each(|&(i, j)| {
                 let (i, j) = (i as usize, j as usize);
-                self.made.clear();
-                self.form.push_value(&mut self.made, left.value(i), Some(right.value(j)));
-                self.writer.row(left.key(i), &self.made)
+                self.built.clear();
+                self.form.push_value(&mut self.built, left.value(i), Some(right.value(j)));
+                self.writer.row(left.key(i), &self.built)
             });
         };
         if let (
@@ -158,29 +160,29 @@ impl<'w> Emitter<'w> {
             && (Widths { key, left: value, right: behind }) == widths
             && key == other
         {
-            let ours = Strided { bytes: ours, width: key + value };
-            let theirs = Strided { bytes: theirs, width: key + behind };
+            let ours = StridedRows { bytes: ours, width: key + value };
+            let theirs = StridedRows { bytes: theirs, width: key + behind };
             let row_bytes = key + value + behind + self.form.flag_bytes();
-            if self.form.kind == JoinKind::Inner && copy_known(&mut self.made, widths, ours, theirs, pairs) {
-                return self.give(pairs.len(), row_bytes);
+            if self.form.kind == JoinKind::Inner && copy_known(&mut self.built, widths, ours, theirs, pairs) {
+                return self.flush_built(pairs.len(), row_bytes);
             }
             for &(i, j) in pairs {
                 let (ours, theirs) = (ours.row(i), theirs.row(j));
-                self.made.extend_from_slice(ours.get(..key).unwrap_or_default());
+                self.built.extend_from_slice(ours.get(..key).unwrap_or_default());
                 if self.form.kind == JoinKind::Left {
-                    self.made.push(1);
+                    self.built.push(1);
                 }
-                self.made.extend_from_slice(ours.get(key..).unwrap_or_default());
-                self.made.extend_from_slice(theirs.get(key..).unwrap_or_default());
+                self.built.extend_from_slice(ours.get(key..).unwrap_or_default());
+                self.built.extend_from_slice(theirs.get(key..).unwrap_or_default());
             }
-            return self.give(pairs.len(), row_bytes);
+            return self.flush_built(pairs.len(), row_bytes);
         }
         let rows =
             pairs.iter().map(|&(i, j)| (left.key(i as usize), left.value(i as usize), Some(right.value(j as usize))));
         self.each(widths, rows)
     }
 
-    /// Makes dense rows one by one, and gives them.
+    /// Builds dense rows one by one, and emits them.
     fn each<'a>(
         &mut self,
         widths: Widths,
@@ -189,26 +191,26 @@ impl<'w> Emitter<'w> {
         let count = rows.len();
         let row_bytes = widths.key + self.form.value_bytes().unwrap_or(0);
         for (key, left, right) in rows {
-            self.made.extend_from_slice(key);
-            self.form.push_value(&mut self.made, left, right);
+            self.built.extend_from_slice(key);
+            self.form.push_value(&mut self.built, left, right);
         }
-        self.give(count, row_bytes)
+        self.flush_built(count, row_bytes)
     }
 }
 
-impl Sink for Emitter<'_> {
+impl RowSink for Emitter<'_> {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
-        let at_once = (MADE_BYTES / self.form.row_bytes().unwrap_or(1).max(1)).max(1);
-        pairs.chunks(at_once).try_for_each(|pairs| self.some_pairs(left, right, pairs))
+        let at_once = (ROW_BATCH_BYTES / self.form.row_bytes().unwrap_or(1).max(1)).max(1);
+        pairs.chunks(at_once).try_for_each(|pairs| self.emit_pairs(left, right, pairs))
     }
 
     fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
         self.rows += rows.len() as u64;
         let Some(widths) = self.widths else {
             return rows.into_iter().try_for_each(|i| {
-                self.made.clear();
-                self.form.push_value(&mut self.made, left.value(i), None);
-                self.writer.row(left.key(i), &self.made)
+                self.built.clear();
+                self.form.push_value(&mut self.built, left.value(i), None);
+                self.writer.row(left.key(i), &self.built)
             });
         };
         match left {
@@ -219,7 +221,7 @@ impl Sink for Emitter<'_> {
                 self.writer.dense(bytes.get(rows.start * width..rows.end * width).unwrap_or_default())
             }
             _ => {
-                let at_once = (MADE_BYTES / self.form.row_bytes().unwrap_or(1).max(1)).max(1);
+                let at_once = (ROW_BATCH_BYTES / self.form.row_bytes().unwrap_or(1).max(1)).max(1);
                 let mut begin = rows.start;
                 while begin < rows.end {
                     let end = rows.end.min(begin + at_once);
@@ -236,9 +238,9 @@ impl Sink for Emitter<'_> {
         match self.widths {
             Some(widths) => self.each(widths, std::iter::once((key, left, right))),
             None => {
-                self.made.clear();
-                self.form.push_value(&mut self.made, left, right);
-                self.writer.row(key, &self.made)
+                self.built.clear();
+                self.form.push_value(&mut self.built, left, right);
+                self.writer.row(key, &self.built)
             }
         }
     }
@@ -261,14 +263,14 @@ impl Sink for Emitter<'_> {
     }
 }
 
-/// Rows of one width by number.
+/// Rows of one width, by row number.
 #[derive(Clone, Copy)]
-struct Strided<'a> {
+struct StridedRows<'a> {
     bytes: &'a [u8],
     width: usize,
 }
 
-impl<'a> Strided<'a> {
+impl<'a> StridedRows<'a> {
     #[inline]
     fn row(&self, row: u32) -> &'a [u8] {
         let at = row as usize * self.width;
@@ -276,37 +278,37 @@ impl<'a> Strided<'a> {
     }
 }
 
-/// Makes rows whose widths are among the usual ones by copies of a known length; `false` for others.
+/// Builds rows of common widths by copies of constant length; returns `false` for other widths.
 fn copy_known(
-    made: &mut Vec<u8>,
+    built: &mut Vec<u8>,
     widths: Widths,
-    ours: Strided<'_>,
-    theirs: Strided<'_>,
+    ours: StridedRows<'_>,
+    theirs: StridedRows<'_>,
     pairs: &[(u32, u32)],
 ) -> bool {
     match widths {
-        Widths { key: 8, left: 8, right: 8 } => copy::<8, 16, 8>(made, ours, theirs, pairs),
-        Widths { key: 8, left: 0, right: 8 } => copy::<8, 8, 8>(made, ours, theirs, pairs),
-        Widths { key: 8, left: 8, right: 0 } => copy::<8, 16, 0>(made, ours, theirs, pairs),
-        Widths { key: 8, left: 0, right: 0 } => copy::<8, 8, 0>(made, ours, theirs, pairs),
-        Widths { key: 16, left: 8, right: 8 } => copy::<16, 24, 8>(made, ours, theirs, pairs),
-        Widths { key: 16, left: 16, right: 16 } => copy::<16, 32, 16>(made, ours, theirs, pairs),
+        Widths { key: 8, left: 8, right: 8 } => copy::<8, 16, 8>(built, ours, theirs, pairs),
+        Widths { key: 8, left: 0, right: 8 } => copy::<8, 8, 8>(built, ours, theirs, pairs),
+        Widths { key: 8, left: 8, right: 0 } => copy::<8, 16, 0>(built, ours, theirs, pairs),
+        Widths { key: 8, left: 0, right: 0 } => copy::<8, 8, 0>(built, ours, theirs, pairs),
+        Widths { key: 16, left: 8, right: 8 } => copy::<16, 24, 8>(built, ours, theirs, pairs),
+        Widths { key: 16, left: 16, right: 16 } => copy::<16, 32, 16>(built, ours, theirs, pairs),
         _ => return false,
     }
     true
 }
 
-/// Appends left rows of `LEFT` bytes, each with the `RIGHT` bytes behind the key of its partner.
+/// Appends left rows of `LEFT` bytes, each followed by the `RIGHT` bytes after its partner's key.
 fn copy<const KEY: usize, const LEFT: usize, const RIGHT: usize>(
-    made: &mut Vec<u8>,
-    ours: Strided<'_>,
-    theirs: Strided<'_>,
+    built: &mut Vec<u8>,
+    ours: StridedRows<'_>,
+    theirs: StridedRows<'_>,
     pairs: &[(u32, u32)],
 ) {
     let row_bytes = LEFT + RIGHT;
-    let start = made.len();
-    made.resize(start + pairs.len() * row_bytes, 0);
-    let (mut missing, rows) = (false, made[start..].chunks_exact_mut(row_bytes));
+    let start = built.len();
+    built.resize(start + pairs.len() * row_bytes, 0);
+    let (mut missing, rows) = (false, built[start..].chunks_exact_mut(row_bytes));
     for (row, &(i, j)) in rows.zip(pairs) {
         let left = ours.bytes.get(i as usize * LEFT..).and_then(|rest| rest.first_chunk::<LEFT>());
         let right = theirs.bytes.get(j as usize * (KEY + RIGHT) + KEY..).and_then(|rest| rest.first_chunk::<RIGHT>());
@@ -318,21 +320,21 @@ fn copy<const KEY: usize, const LEFT: usize, const RIGHT: usize>(
         }
     }
     if missing {
-        // The caller counts.
-        made.truncate(start);
+        // The caller counts the rows.
+        built.truncate(start);
     }
 }
 
-/// What a caller does with each row: key, left value, and right value unless there is none.
-pub(crate) type Visit = dyn FnMut(&[u8], &[u8], Option<&[u8]>) -> Result<()> + Send;
+/// The caller's callback for each row: key, left value, and right value if there is one.
+pub(crate) type RowCallback = dyn FnMut(&[u8], &[u8], Option<&[u8]>) -> Result<()> + Send;
 
-/// Gives rows to the caller as they are.
+/// Passes rows to the caller's callback.
 pub(crate) struct CallerSink {
-    pub(crate) visit: Box<Visit>,
+    pub(crate) visit: Box<RowCallback>,
     pub(crate) rows: u64,
 }
 
-impl Sink for CallerSink {
+impl RowSink for CallerSink {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         self.rows += pairs.len() as u64;
         pairs.iter().try_for_each(|&(i, j)| {

@@ -1,84 +1,84 @@
-//! Runs of equal keys that do not lie within one chunk of each stream.
+//! The join of two runs of equal keys that span several chunks of a stream.
 //!
-//! One side's run is held while the other's passes by. A run that lies within its chunk is held where it is; any other is copied, as
-//! far as memory goes:
+//! One side's run is retained while the other's streams past. A run within one chunk is used in place; any other is
+//! copied, as far as memory allows:
 //!
 //! ```text
-//! left run fits its share                 held left  x  right run as it passes
-//! left run does not, right run does       held right x  (left rows held so far, then the left run as it passes)
-//! neither does                            right run spilled; for each share of left rows: x the spilled run, read again
+//! left run fits memory               retained left  x  right run as it streams
+//! left run does not, right one does  retained right x  (left rows retained so far, then the rest of the left run)
+//! neither does                       right run spilled; each memory load of left rows  x  the spilled run
 //! ```
 //!
-//! So a key with more rows than memory on both sides is a block nested loop join of its two runs (Chesetti and Pandey leave such keys out:
-//! their keys are distinct).
+//! A key with more rows than memory on both sides is thus a block nested loop join of its two runs. (Chesetti and
+//! Pandey exclude such keys: their keys are distinct.)
 
-use super::merge::{PAIRS_AT_ONCE, Side, Sink, run_end_of};
+use super::merge::{PAIR_BATCH_MAX, RowSink, StreamCursor, run_end_of};
 use super::rows::{RowStream, RowsView, Span};
-use super::task::{Share, Task};
+use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows of the first segment, which is there from the start, take so many bytes: most runs at the end of a chunk are a few rows.
+/// Size of the first segment, which is allocated in advance: most runs at the end of a chunk are a few rows.
 const FIRST_SEGMENT_BYTES: usize = 4 << 10;
-/// Further segments are at least and at most so long, in bytes.
+/// Smallest and largest size of further segments, in bytes.
 const SEGMENT_BYTES: std::ops::RangeInclusive<usize> = FIRST_SEGMENT_BYTES..=1 << 20;
-/// Bytes that a new group takes of its share at once.
-const LEAST_BYTES: u64 = 2 * FIRST_SEGMENT_BYTES as u64;
+/// Memory that a new group takes for each side.
+const MEMORY_BYTES_MIN: u64 = 2 * FIRST_SEGMENT_BYTES as u64;
 
-/// Where a run goes that memory does not hold, and comes back from.
+/// Overflow storage for a run that exceeds memory.
 pub(crate) trait Overflow {
     /// Appends rows to the run.
     fn put(&mut self, rows: RowsView<'_>, range: Range<usize>) -> Result<()>;
 
-    /// Shows the run from its start, chunk by chunk.
-    fn visit(&mut self, see: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()>;
+    /// Visits the run from its start, chunk by chunk.
+    fn visit(&mut self, visit: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()>;
 
-    /// Forgets the run.
+    /// Discards the run.
     fn clear(&mut self) -> Result<()>;
 }
 
-/// Joins runs of equal keys within a share of memory.
-pub(crate) struct Group {
-    left: Held,
-    right: Held,
+/// Joins runs of equal keys within a memory limit.
+pub(crate) struct KeyGroup {
+    left: RetainedRun,
+    right: RetainedRun,
     key: Vec<u8>,
     overflow: Option<Box<dyn Overflow>>,
     pairs: Vec<(u32, u32)>,
 }
 
-impl std::fmt::Debug for Group {
+impl std::fmt::Debug for KeyGroup {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Group").field("left", &self.left).field("right", &self.right).finish_non_exhaustive()
+        formatter.debug_struct("KeyGroup").field("left", &self.left).field("right", &self.right).finish_non_exhaustive()
     }
 }
 
-impl Group {
-    /// A group that holds runs in up to `memory_bytes` of the task's budget, as far as there are so many when they are needed; what is more goes to
-    /// `overflow`.
+impl KeyGroup {
+    /// A group that retains runs in up to `memory_bytes` of the task's budget, as far as it has them at the time; the
+    /// rest goes to `overflow`.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`] where the budget is used up.
+    /// [`Error::JoinMemoryShort`] if the budget is used up.
     pub(crate) fn new(task: &Task, memory_bytes: u64, overflow: Option<Box<dyn Overflow>>) -> Result<Self> {
-        let held = || Held::new(task, memory_bytes / 2);
-        Ok(Self { left: held()?, right: held()?, key: Vec::new(), overflow, pairs: Vec::new() })
+        let retained = || RetainedRun::new(task, memory_bytes / 2);
+        Ok(Self { left: retained()?, right: retained()?, key: Vec::new(), overflow, pairs: Vec::new() })
     }
 
-    /// Joins the runs at which both streams stand; afterwards both stand behind them. Returns whether there are further left rows, and further
-    /// right rows.
+    /// Joins the runs at the positions of both streams, and moves both past them. Returns whether there are more left
+    /// rows, and whether there are more right rows.
     pub(super) fn join(
         &mut self,
         task: &Arc<Task>,
-        left: (&mut dyn RowStream, &mut Side),
-        right: (&mut dyn RowStream, &mut Side),
-        sink: &mut dyn Sink,
+        left: (&mut dyn RowStream, &mut StreamCursor),
+        right: (&mut dyn RowStream, &mut StreamCursor),
+        sink: &mut dyn RowSink,
         done: &mut dyn FnMut(u64),
     ) -> Result<(bool, bool)> {
         self.key.clear();
         self.key.extend_from_slice(left.0.rows().key(left.1.at));
         let key = std::mem::take(&mut self.key);
-        let mut left = Passing { stream: left.0, side: left.1, key: &key, task, done };
-        let mut right = Passing { stream: right.0, side: right.1, key: &key, task, done: &mut |_| () };
+        let mut left = RunCursor { stream: left.0, side: left.1, key: &key, task, done };
+        let mut right = RunCursor { stream: right.0, side: right.1, key: &key, task, done: &mut |_| () };
         let outcome = self.join_runs(&mut left, &mut right, sink);
         self.left.clear();
         self.right.clear();
@@ -88,49 +88,53 @@ impl Group {
 
     fn join_runs(
         &mut self,
-        left: &mut Passing<'_>,
-        right: &mut Passing<'_>,
-        sink: &mut dyn Sink,
+        left: &mut RunCursor<'_>,
+        right: &mut RunCursor<'_>,
+        sink: &mut dyn RowSink,
     ) -> Result<(bool, bool)> {
         let pairs = &mut self.pairs;
         if let Some(range) = left.lies_in_chunk() {
-            let held = [left.stream.rows()];
-            let more = right.pass(|stream, rows| cross(&held, range.clone(), (stream, rows), true, sink, pairs))?;
+            let retained = [left.stream.rows()];
+            let more =
+                right.visit_run(|stream, rows| cross(&retained, range.clone(), (stream, rows), true, sink, pairs))?;
             left.side.at = range.end;
             return Ok((true, more));
         }
         if let Some(range) = right.lies_in_chunk() {
-            let held = [right.stream.rows()];
-            let more = left.pass(|stream, rows| cross(&held, range.clone(), (stream, rows), false, sink, pairs))?;
+            let retained = [right.stream.rows()];
+            let more =
+                left.visit_run(|stream, rows| cross(&retained, range.clone(), (stream, rows), false, sink, pairs))?;
             right.side.at = range.end;
             return Ok((more, true));
         }
         if let Some(left_more) = self.left.collect(left)? {
-            let held = self.left.views();
-            let more = right.pass(|stream, rows| cross(&held, 0..usize::MAX, (stream, rows), true, sink, pairs))?;
+            let retained = self.left.views();
+            let more =
+                right.visit_run(|stream, rows| cross(&retained, 0..usize::MAX, (stream, rows), true, sink, pairs))?;
             return Ok((left_more, more));
         }
         if let Some(right_more) = self.right.collect(right)? {
-            let held = self.right.views();
+            let retained = self.right.views();
             for view in self.left.views() {
-                cross_views(&held, 0..usize::MAX, view, 0..view.len(), false, sink, pairs)?;
+                cross_views(&retained, 0..usize::MAX, view, 0..view.len(), false, sink, pairs)?;
             }
             self.left.clear();
-            let more = left.pass(|stream, rows| cross(&held, 0..usize::MAX, (stream, rows), false, sink, pairs))?;
+            let more =
+                left.visit_run(|stream, rows| cross(&retained, 0..usize::MAX, (stream, rows), false, sink, pairs))?;
             return Ok((more, right_more));
         }
         self.join_spilled(left, right, sink)
     }
 
-    /// Both runs are larger than memory; a part of each is held.
+    /// Joins two runs larger than memory, of each of which a part is retained.
     fn join_spilled(
         &mut self,
-        left: &mut Passing<'_>,
-        right: &mut Passing<'_>,
-        sink: &mut dyn Sink,
+        left: &mut RunCursor<'_>,
+        right: &mut RunCursor<'_>,
+        sink: &mut dyn RowSink,
     ) -> Result<(bool, bool)> {
         let Some(overflow) = &mut self.overflow else {
-            let what = "a key has more rows on both sides than memory holds, and there is nowhere to spill them";
+            let what = "a key has more rows on both sides than fit memory, and this join has no spill storage";
             return Err(self.right.short(what));
         };
         let right_more = loop {
@@ -148,8 +152,9 @@ impl Group {
         self.right.clear();
         let mut left_more = None;
         loop {
-            let (held, pairs) = (self.left.views(), &mut self.pairs);
-            overflow.visit(&mut |rows| cross_views(&held, 0..usize::MAX, rows, 0..rows.len(), true, sink, pairs))?;
+            let (retained, pairs) = (self.left.views(), &mut self.pairs);
+            overflow
+                .visit(&mut |rows| cross_views(&retained, 0..usize::MAX, rows, 0..rows.len(), true, sink, pairs))?;
             left.task.check()?;
             self.left.clear();
             if let Some(more) = left_more {
@@ -161,17 +166,17 @@ impl Group {
     }
 }
 
-/// A stream that passes through a run.
-struct Passing<'a> {
+/// A cursor over one run of a stream.
+struct RunCursor<'a> {
     stream: &'a mut dyn RowStream,
-    side: &'a mut Side,
+    side: &'a mut StreamCursor,
     key: &'a [u8],
     task: &'a Task,
     done: &'a mut dyn FnMut(u64),
 }
 
-impl Passing<'_> {
-    /// The rows of the run, where it ends in this chunk and none of its values lies elsewhere.
+impl RunCursor<'_> {
+    /// The rows of the run, if it ends in this chunk and has no out-of-line values.
     fn lies_in_chunk(&self) -> Option<Range<usize>> {
         let rows = self.stream.rows();
         let end = run_end_of(&rows, self.side.at, self.key);
@@ -179,15 +184,15 @@ impl Passing<'_> {
         (end < rows.len() && !range.clone().any(|row| rows.is_long(row))).then_some(range)
     }
 
-    /// Shows the rows of the run, chunk by chunk; returns whether there are rows behind it.
-    fn pass(&mut self, mut see: impl FnMut(&mut dyn RowStream, Range<usize>) -> Result<()>) -> Result<bool> {
+    /// Visits the rows of the run, chunk by chunk; returns whether rows follow it.
+    fn visit_run(&mut self, mut visit: impl FnMut(&mut dyn RowStream, Range<usize>) -> Result<()>) -> Result<bool> {
         loop {
             let rows = self.stream.rows();
             let range = self.side.at..run_end_of(&rows, self.side.at, self.key);
             self.side.at = range.end;
             let in_chunk = range.end < rows.len();
             if !range.is_empty() {
-                see(self.stream, range)?;
+                visit(self.stream, range)?;
             }
             if in_chunk {
                 return Ok(true);
@@ -208,26 +213,26 @@ impl Passing<'_> {
     }
 }
 
-/// Rows that were copied: segments, so that nothing moves when there are more.
+/// Copied rows of a run, in segments, so that growth moves nothing.
 #[derive(Debug)]
-struct Held {
-    segments: Vec<Segment>,
-    /// Segments that hold rows.
+struct RetainedRun {
+    segments: Vec<RetainedSegment>,
+    /// Number of segments in use.
     used: usize,
-    share: Share,
-    most_bytes: u64,
+    grant: MemoryGrant,
+    bytes_max: u64,
     long: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Segment {
+struct RetainedSegment {
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// Widths of key and value, where rows lie densely; then there are no spans.
+    /// Widths of key and value if rows are dense; `spans` is then empty.
     dense: Option<(usize, usize)>,
 }
 
-impl Segment {
+impl RetainedSegment {
     fn view(&self) -> RowsView<'_> {
         match self.dense {
             Some((key, value)) => RowsView::Dense { bytes: &self.bytes, key, value },
@@ -236,16 +241,16 @@ impl Segment {
     }
 }
 
-impl Held {
-    fn new(task: &Task, most_bytes: u64) -> Result<Self> {
-        let share = task.budget.take(LEAST_BYTES, "the rows of one key")?;
-        let mut held = Self { segments: Vec::new(), used: 0, share, most_bytes, long: Vec::new() };
-        held.segments.push(segment_of(FIRST_SEGMENT_BYTES));
-        Ok(held)
+impl RetainedRun {
+    fn new(task: &Task, bytes_max: u64) -> Result<Self> {
+        let grant = task.budget.take(MEMORY_BYTES_MIN, "the rows of one key")?;
+        let mut retained = Self { segments: Vec::new(), used: 0, grant, bytes_max, long: Vec::new() };
+        retained.segments.push(segment_of(FIRST_SEGMENT_BYTES));
+        Ok(retained)
     }
 
     fn clear(&mut self) {
-        // The first segment stays; what else there is goes back.
+        // The first segment is kept; the others are returned to the budget.
         self.segments.truncate(1);
         if let Some(first) = self.segments.first_mut() {
             first.bytes.clear();
@@ -253,15 +258,15 @@ impl Held {
         }
         self.used = 0;
         self.long = Vec::new();
-        self.share.shrink_to(LEAST_BYTES);
+        self.grant.shrink_to(MEMORY_BYTES_MIN);
     }
 
     fn views(&self) -> Vec<RowsView<'_>> {
-        self.segments.iter().take(self.used).map(Segment::view).collect()
+        self.segments.iter().take(self.used).map(RetainedSegment::view).collect()
     }
 
-    /// Copies the run; `Some` of whether there are rows behind it, `None` where memory has no room for more of it.
-    fn collect(&mut self, run: &mut Passing<'_>) -> Result<Option<bool>> {
+    /// Copies the run. Returns whether rows follow it, or `None` if memory has no room for more of it.
+    fn collect(&mut self, run: &mut RunCursor<'_>) -> Result<Option<bool>> {
         loop {
             let rows = run.stream.rows();
             let end = run_end_of(&rows, run.side.at, run.key);
@@ -284,17 +289,17 @@ impl Held {
 
     fn too_small(&self) -> Error {
         self.short(format!(
-            "a single row does not fit the {} bytes that are left for the rows of one key",
-            self.most_bytes
+            "a single row does not fit in the {} bytes available for the rows of one key",
+            self.bytes_max
         ))
     }
 
-    /// How much more it takes is known only with more: twice as much is the next to try.
+    /// The memory needed is unknown until more is available, so the error asks for twice as much.
     fn short(&self, what: impl Into<String>) -> Error {
-        self.share.short((2, 1), what)
+        self.grant.short((2, 1), what)
     }
 
-    /// Copies rows for as long as there is room; returns how many.
+    /// Copies rows while there is room; returns their number.
     fn take(&mut self, stream: &mut dyn RowStream, range: Range<usize>) -> Result<usize> {
         let rows = stream.rows();
         if let RowsView::Dense { bytes, key, value } = rows {
@@ -331,9 +336,9 @@ impl Held {
         Ok(usize::from(taken))
     }
 
-    /// The segment that takes a row of so many bytes; `None` where memory has no room for one.
-    fn segment_for(&mut self, row_bytes: usize, dense: Option<(usize, usize)>) -> Option<&mut Segment> {
-        let fits = |segment: &Segment| {
+    /// The segment that receives a row of `row_bytes`; `None` if memory has no room for one.
+    fn segment_for(&mut self, row_bytes: usize, dense: Option<(usize, usize)>) -> Option<&mut RetainedSegment> {
+        let fits = |segment: &RetainedSegment| {
             let has_span = dense.is_some() || segment.spans.len() < segment.spans.capacity();
             segment.dense == dense && segment.bytes.capacity() - segment.bytes.len() >= row_bytes && has_span
         };
@@ -344,9 +349,9 @@ impl Held {
                 self.segments.truncate(1);
             } else {
                 let wanted =
-                    (self.most_bytes as usize / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end()).max(row_bytes);
+                    (self.bytes_max as usize / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end()).max(row_bytes);
                 let memory = segment_memory(wanted);
-                if self.share.bytes() + memory > self.most_bytes.max(LEAST_BYTES) || !self.share.try_grow(memory) {
+                if self.grant.bytes() + memory > self.bytes_max.max(MEMORY_BYTES_MIN) || !self.grant.try_grow(memory) {
                     return None;
                 }
                 if self.used == 0 {
@@ -362,30 +367,31 @@ impl Held {
     }
 }
 
-/// Bytes of a segment for each span that it has room for: rows that are not dense have about so many.
-const BYTES_A_SPAN: usize = 32;
+/// Bytes of a segment per span: about the size of a row that is not dense.
+const BYTES_PER_SPAN: usize = 32;
 
-fn segment_of(bytes: usize) -> Segment {
-    Segment { bytes: Vec::with_capacity(bytes), spans: Vec::with_capacity(bytes / BYTES_A_SPAN), dense: None }
+fn segment_of(bytes: usize) -> RetainedSegment {
+    RetainedSegment { bytes: Vec::with_capacity(bytes), spans: Vec::with_capacity(bytes / BYTES_PER_SPAN), dense: None }
 }
 
-/// What a segment for so many bytes of rows takes.
+/// Memory of a segment for `bytes` of rows.
 fn segment_memory(bytes: usize) -> u64 {
-    (bytes + bytes / BYTES_A_SPAN * size_of::<Span>()) as u64
+    (bytes + bytes / BYTES_PER_SPAN * size_of::<Span>()) as u64
 }
 
-/// Gives all pairs of held rows (in `held_range` of each view) and the rows of a stream's chunk; the held ones are left rows where `held_is_left`.
+/// Emits all pairs of retained rows (in `retained_range` of each view) and the rows of a stream's chunk. The retained
+/// rows are left rows if `retained_is_left`.
 fn cross(
-    held: &[RowsView<'_>],
-    held_range: Range<usize>,
+    retained: &[RowsView<'_>],
+    retained_range: Range<usize>,
     (stream, rows): (&mut dyn RowStream, Range<usize>),
-    held_is_left: bool,
-    sink: &mut dyn Sink,
+    retained_is_left: bool,
+    sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
     let view = stream.rows();
     if !rows.clone().any(|row| view.is_long(row)) {
-        return cross_views(held, held_range, view, rows, held_is_left, sink, pairs);
+        return cross_views(retained, retained_range, view, rows, retained_is_left, sink, pairs);
     }
     let mut value = Vec::new();
     for row in rows {
@@ -395,9 +401,9 @@ fn cross(
         }
         let view = stream.rows();
         let ours = if is_long { &value } else { view.value(row) };
-        for other in held {
-            for i in held_range.start..held_range.end.min(other.len()) {
-                let (left, right) = if held_is_left { (other.value(i), ours) } else { (ours, other.value(i)) };
+        for other in retained {
+            for i in retained_range.start..retained_range.end.min(other.len()) {
+                let (left, right) = if retained_is_left { (other.value(i), ours) } else { (ours, other.value(i)) };
                 sink.row(view.key(row), left, Some(right))?;
             }
         }
@@ -405,23 +411,23 @@ fn cross(
     Ok(())
 }
 
-/// As [`cross`], where no value lies elsewhere.
+/// As [`cross`], for rows without out-of-line values.
 fn cross_views(
-    held: &[RowsView<'_>],
-    held_range: Range<usize>,
+    retained: &[RowsView<'_>],
+    retained_range: Range<usize>,
     view: RowsView<'_>,
     rows: Range<usize>,
-    held_is_left: bool,
-    sink: &mut dyn Sink,
+    retained_is_left: bool,
+    sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
-    for other in held {
-        let (left, right) = if held_is_left { (*other, view) } else { (view, *other) };
+    for other in retained {
+        let (left, right) = if retained_is_left { (*other, view) } else { (view, *other) };
         pairs.clear();
-        for i in held_range.start..held_range.end.min(other.len()) {
+        for i in retained_range.start..retained_range.end.min(other.len()) {
             for row in rows.clone() {
-                pairs.push(if held_is_left { (i as u32, row as u32) } else { (row as u32, i as u32) });
-                if pairs.len() >= PAIRS_AT_ONCE {
+                pairs.push(if retained_is_left { (i as u32, row as u32) } else { (row as u32, i as u32) });
+                if pairs.len() >= PAIR_BATCH_MAX {
                     sink.pairs(left, right, pairs)?;
                     pairs.clear();
                 }

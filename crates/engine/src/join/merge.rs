@@ -1,4 +1,4 @@
-//! The kernel that every method ends in: two row streams in key order become the rows of a join.
+//! The merge kernel, the last step of every method: turns two row streams in key order into the rows of a join.
 //!
 //! ```text
 //! left    | 3 5 5 | 9 12 ...        chunks, as the streams give them
@@ -6,15 +6,15 @@
 //! inner     (5, 5) (5, 5) (5, 5) (5, 5) (12, 12)
 //! ```
 //!
-//! Two chunks are walked at a time, the lesser key gallops. Pairs of rows are noted by number and given to the [`Sink`] many at a time,
-//! so that they are made where the widths are known. Where a run of equal keys reaches the end of a chunk on either
-//! side, [`super::group`] takes over until the run ends.
+//! The kernel processes one chunk of each stream at a time; the side with the lesser key gallops. Pairs of rows are
+//! collected by row number and passed to the [`RowSink`] in bulk, which builds the rows, since it knows the widths. If
+//! a run of equal keys reaches the end of a chunk on either side, [`super::group`] takes over until the run ends.
 //!
-//! Guarantees: every pair once; rows in key order, those of one key in any order; left rows in their own order where kinds keep them
-//! alone. Memory does not depend on the relations.
+//! Guarantees: each pair once; rows in key order, rows of one key in any order; left rows in their own order in the
+//! kinds of join that return left rows alone. Memory does not depend on the size of the relations.
 
 use super::emit::RowForm;
-use super::group::Group;
+use super::group::KeyGroup;
 use super::options::JoinKind;
 use super::rows::{RowStream, RowsView};
 use super::task::Task;
@@ -23,56 +23,57 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Pairs that are given to a sink at a time: their rows stay in the first-level cache.
-pub(crate) const PAIRS_AT_ONCE: usize = 1024;
+/// Most pairs passed to a sink at once: their rows stay in the first-level cache.
+pub(crate) const PAIR_BATCH_MAX: usize = 1024;
 
-/// Takes the rows of a join.
-pub(crate) trait Sink {
-    /// Rows of a left and a right chunk, by number, that belong together.
+/// A consumer of the rows of a join.
+pub(crate) trait RowSink {
+    /// Takes pairs of rows of a left and a right chunk, by row number.
     ///
     /// # Errors
-    /// What the output reports; nothing more is given then. So in the other methods.
+    /// Errors of the output, after which no more rows may be passed; the same applies to the other methods.
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()>;
 
-    /// Left rows that are given alone: those without partner, or, of a semi join, those with one.
+    /// Takes left rows without right values: unmatched rows, or, in a semi join, matched ones.
     fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()>;
 
-    /// One row; without right value as in [`Self::lefts`].
+    /// Takes one row; without a right value as in [`Self::lefts`].
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()>;
 
-    /// Rows taken so far.
+    /// Number of rows taken so far.
     fn rows(&self) -> u64;
 
-    /// What rows look like that [`Self::dense`] takes; `None` where it takes none.
+    /// The layout of the rows that [`Self::dense`] takes; `None` if it takes none.
     fn dense_form(&self) -> Option<RowForm> {
         None
     }
 
-    /// Rows that an [`Emitter`](super::emit::Emitter) of the form has made.
+    /// Takes rows built by an [`Emitter`](super::emit::Emitter) of that layout.
     fn dense(&mut self, rows: &[u8]) -> Result<()> {
         let _ = rows;
-        Err(Error::InvalidArgument("this output takes rows one by one".into()))
+        Err(Error::InvalidArgument("this output does not take dense rows".into()))
     }
 
-    /// Completes the output, and makes it durable; an output that is dropped instead leaves nothing behind.
+    /// Completes and syncs the output. An output that is dropped instead leaves nothing behind.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Joins two streams in key order, and gives the rows to a sink. `done` is told of every left chunk how many rows it has.
+/// Joins two streams in key order and passes the rows to a sink. Calls `done` with the number of rows of each left
+/// chunk.
 ///
 /// # Errors
-/// What the streams and the sink report; [`crate::Error::Interrupted`]; [`crate::Error::InvalidArgument`] where a run of equal keys needs more memory
-/// than there is, and there is nowhere to spill it.
+/// Errors of the streams and the sink; [`crate::Error::Interrupted`]; [`crate::Error::JoinMemoryShort`] if a run of
+/// equal keys exceeds memory and cannot be spilled.
 pub(crate) fn join(
     task: &Arc<Task>,
     left: &mut dyn RowStream,
     right: &mut dyn RowStream,
-    sink: &mut dyn Sink,
-    group: &mut Group,
+    sink: &mut dyn RowSink,
+    group: &mut KeyGroup,
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
-    let mut pairs = Vec::with_capacity(PAIRS_AT_ONCE);
-    let (mut l, mut r) = (Side::default(), Side::default());
+    let mut pairs = Vec::with_capacity(PAIR_BATCH_MAX);
+    let (mut l, mut r) = (StreamCursor::default(), StreamCursor::default());
     if !l.advance(left, None)? {
         return Ok(());
     }
@@ -82,7 +83,7 @@ pub(crate) fn join(
         task.check()?;
         if right_is_there {
             let end = round(task.kind, (left, &mut l), (right, &mut r), sink, &mut pairs)?;
-            if end == End::Run {
+            if end == RoundEnd::Run {
                 let (left_is_there, right_goes_on) = group.join(task, (left, &mut l), (right, &mut r), sink, done)?;
                 right_is_there = right_goes_on;
                 if !left_is_there {
@@ -92,7 +93,7 @@ pub(crate) fn join(
             }
         } else if task.kind.keeps_unmatched() {
             let end = left.rows().len();
-            give_alone(left, l.at..end, sink)?;
+            emit_unpaired(left, l.at..end, sink)?;
             l.at = end;
         } else {
             return Ok(());
@@ -111,69 +112,69 @@ pub(crate) fn join(
     }
 }
 
-/// Where one stream stands: at a row of its chunk.
+/// The position of a stream: a row of its current chunk.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Side {
+pub(super) struct StreamCursor {
     pub(super) at: usize,
 }
 
-impl Side {
+impl StreamCursor {
     pub(super) fn advance(&mut self, stream: &mut dyn RowStream, from: Option<&[u8]>) -> Result<bool> {
         self.at = 0;
         stream.advance(from)
     }
 }
 
-/// Why a round ended.
+/// The reason why a round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// One of the chunks is at its end.
-    Chunk,
-    /// Both stand at rows of one key, and one run of it or both reach the end of their chunks.
+enum RoundEnd {
+    /// One of the chunks is exhausted.
+    RowChunk,
+    /// Both are at rows of one key, and at least one of the runs reaches the end of its chunk.
     Run,
 }
 
-/// Walks two chunks until one of them ends.
+/// Merges two chunks until one of them ends.
 fn round(
     kind: JoinKind,
-    (left, l): (&mut dyn RowStream, &mut Side),
-    (right, r): (&mut dyn RowStream, &mut Side),
-    sink: &mut dyn Sink,
+    (left, l): (&mut dyn RowStream, &mut StreamCursor),
+    (right, r): (&mut dyn RowStream, &mut StreamCursor),
+    sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
-) -> Result<End> {
+) -> Result<RoundEnd> {
     if has_long(&left.rows()) || (kind.pairs() && has_long(&right.rows())) {
-        return careful_round(kind, (left, l), (right, r), sink);
+        return round_with_long_values(kind, (left, l), (right, r), sink);
     }
-    walk_any(kind, left.rows(), l, right.rows(), r, sink, pairs)
+    merge_any_width(kind, left.rows(), l, right.rows(), r, sink, pairs)
 }
 
-/// As [`round`], for chunks with values that must be fetched: every pair of runs is left to the group.
-fn careful_round(
+/// As [`round`], for chunks with out-of-line values: leaves every pair of runs to the group.
+fn round_with_long_values(
     kind: JoinKind,
-    (left, l): (&mut dyn RowStream, &mut Side),
-    (right, r): (&mut dyn RowStream, &mut Side),
-    sink: &mut dyn Sink,
-) -> Result<End> {
+    (left, l): (&mut dyn RowStream, &mut StreamCursor),
+    (right, r): (&mut dyn RowStream, &mut StreamCursor),
+    sink: &mut dyn RowSink,
+) -> Result<RoundEnd> {
     loop {
-        let (ours, theirs) = (left.rows(), right.rows());
-        if l.at >= ours.len() || r.at >= theirs.len() {
-            return Ok(End::Chunk);
+        let (left_keys, right_keys) = (left.rows(), right.rows());
+        if l.at >= left_keys.len() || r.at >= right_keys.len() {
+            return Ok(RoundEnd::RowChunk);
         }
-        let (a, b) = (ours.key(l.at), theirs.key(r.at));
+        let (a, b) = (left_keys.key(l.at), right_keys.key(r.at));
         match a.cmp(b) {
             Ordering::Less => {
-                let next = first_not_below(&ours, l.at, ours.len(), b);
+                let next = first_not_below(&left_keys, l.at, left_keys.len(), b);
                 if kind.keeps_unmatched() {
-                    give_alone(left, l.at..next, sink)?;
+                    emit_unpaired(left, l.at..next, sink)?;
                 }
                 l.at = next;
             }
-            Ordering::Greater => r.at = first_not_below(&theirs, r.at, theirs.len(), a),
-            Ordering::Equal if kind.pairs() => return Ok(End::Run),
+            Ordering::Greater => r.at = first_not_below(&right_keys, r.at, right_keys.len(), a),
+            Ordering::Equal if kind.pairs() => return Ok(RoundEnd::Run),
             Ordering::Equal => {
-                let next = run_end(&ours, l.at, ours.len());
+                let next = run_end(&left_keys, l.at, left_keys.len());
                 if kind == JoinKind::Semi {
-                    give_alone(left, l.at..next, sink)?;
+                    emit_unpaired(left, l.at..next, sink)?;
                 }
                 l.at = next;
             }
@@ -181,7 +182,7 @@ fn careful_round(
     }
 }
 
-/// Whether some value of a chunk lies elsewhere.
+/// Whether a chunk has out-of-line values.
 pub(in crate::join) fn has_long(rows: &RowsView<'_>) -> bool {
     match rows {
         RowsView::Dense { .. } => false,
@@ -189,51 +190,59 @@ pub(in crate::join) fn has_long(rows: &RowsView<'_>) -> bool {
     }
 }
 
-fn walk_any(
+fn merge_any_width(
     kind: JoinKind,
     left: RowsView<'_>,
-    l: &mut Side,
+    l: &mut StreamCursor,
     right: RowsView<'_>,
-    r: &mut Side,
-    sink: &mut dyn Sink,
+    r: &mut StreamCursor,
+    sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
-) -> Result<End> {
+) -> Result<RoundEnd> {
     let (l, r) = ((left, l), (right, r));
     match (left, right) {
         (
-            RowsView::Dense { bytes: ours, key: 8, value: one },
-            RowsView::Dense { bytes: theirs, key: 8, value: other },
+            RowsView::Dense { bytes: left_keys, key: 8, value: one },
+            RowsView::Dense { bytes: right_keys, key: 8, value: other },
         ) => {
-            let (ours, theirs) =
-                (Numbers::<8> { bytes: ours, width: 8 + one }, Numbers::<8> { bytes: theirs, width: 8 + other });
-            walk(kind, (ours, l), (theirs, r), sink, pairs)
+            let (left_keys, right_keys) = (
+                IntegerKeys::<8> { bytes: left_keys, width: 8 + one },
+                IntegerKeys::<8> { bytes: right_keys, width: 8 + other },
+            );
+            merge_chunks(kind, (left_keys, l), (right_keys, r), sink, pairs)
         }
         (
-            RowsView::Dense { bytes: ours, key: 16, value: one },
-            RowsView::Dense { bytes: theirs, key: 16, value: other },
+            RowsView::Dense { bytes: left_keys, key: 16, value: one },
+            RowsView::Dense { bytes: right_keys, key: 16, value: other },
         ) => {
-            let ours = Numbers::<16> { bytes: ours, width: 16 + one };
-            walk(kind, (ours, l), (Numbers::<16> { bytes: theirs, width: 16 + other }, r), sink, pairs)
+            let left_keys = IntegerKeys::<16> { bytes: left_keys, width: 16 + one };
+            merge_chunks(
+                kind,
+                (left_keys, l),
+                (IntegerKeys::<16> { bytes: right_keys, width: 16 + other }, r),
+                sink,
+                pairs,
+            )
         }
-        _ => walk(kind, (left, l), (right, r), sink, pairs),
+        _ => merge_chunks(kind, (left, l), (right, r), sink, pairs),
     }
 }
 
-/// Keys of a chunk, by the number of their row.
-trait Keys: Copy {
+/// Access to the keys of a chunk by row number.
+trait KeyAccess: Copy {
     type Key: Ord + Copy;
 
     fn at(&self, row: usize) -> Self::Key;
 }
 
-/// Keys of `N` bytes in dense rows, as numbers.
+/// Keys of `N` bytes in dense rows, as integers.
 #[derive(Clone, Copy)]
-struct Numbers<'a, const N: usize> {
+struct IntegerKeys<'a, const N: usize> {
     bytes: &'a [u8],
     width: usize,
 }
 
-impl Keys for Numbers<'_, 8> {
+impl KeyAccess for IntegerKeys<'_, 8> {
     type Key = u64;
 
     #[inline]
@@ -243,7 +252,7 @@ impl Keys for Numbers<'_, 8> {
     }
 }
 
-impl Keys for Numbers<'_, 16> {
+impl KeyAccess for IntegerKeys<'_, 16> {
     type Key = u128;
 
     #[inline]
@@ -253,7 +262,7 @@ impl Keys for Numbers<'_, 16> {
     }
 }
 
-impl<'a> Keys for RowsView<'a> {
+impl<'a> KeyAccess for RowsView<'a> {
     type Key = &'a [u8];
 
     #[inline]
@@ -262,14 +271,14 @@ impl<'a> Keys for RowsView<'a> {
     }
 }
 
-fn walk<K: Keys, O: Keys<Key = K::Key>>(
+fn merge_chunks<K: KeyAccess, O: KeyAccess<Key = K::Key>>(
     kind: JoinKind,
-    (ours, (left, l)): (K, (RowsView<'_>, &mut Side)),
-    (theirs, (right, r)): (O, (RowsView<'_>, &mut Side)),
-    sink: &mut dyn Sink,
+    (left_keys, (left, l)): (K, (RowsView<'_>, &mut StreamCursor)),
+    (right_keys, (right, r)): (O, (RowsView<'_>, &mut StreamCursor)),
+    sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
-) -> Result<End> {
-    let mut chunks = Chunks { ours, left, theirs, right, left_len: left.len(), right_len: right.len() };
+) -> Result<RoundEnd> {
+    let mut chunks = ChunkPair { left_keys, left, right_keys, right, left_len: left.len(), right_len: right.len() };
     match kind {
         JoinKind::Inner => chunks.pairs::<false>(&mut l.at, &mut r.at, sink, pairs),
         JoinKind::Left => chunks.pairs::<true>(&mut l.at, &mut r.at, sink, pairs),
@@ -278,51 +287,51 @@ fn walk<K: Keys, O: Keys<Key = K::Key>>(
     }
 }
 
-/// Two chunks side by side.
-struct Chunks<'a, K, O> {
-    ours: K,
+/// Two chunks to be merged.
+struct ChunkPair<'a, K, O> {
+    left_keys: K,
     left: RowsView<'a>,
-    theirs: O,
+    right_keys: O,
     right: RowsView<'a>,
     left_len: usize,
     right_len: usize,
 }
 
-impl<K: Keys, O: Keys<Key = K::Key>> Chunks<'_, K, O> {
-    /// Gives the pairs of an inner join, and, where `KEEPS`, left rows without partner.
+impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
+    /// Emits the pairs of an inner join, and, if `KEEPS`, left rows without partner.
     fn pairs<const KEEPS: bool>(
         &mut self,
         l: &mut usize,
         r: &mut usize,
-        sink: &mut dyn Sink,
+        sink: &mut dyn RowSink,
         pairs: &mut Vec<(u32, u32)>,
-    ) -> Result<End> {
+    ) -> Result<RoundEnd> {
         let (mut i, mut j) = (*l, *r);
-        let mut end = End::Chunk;
+        let mut end = RoundEnd::RowChunk;
         while i < self.left_len && j < self.right_len {
-            let (a, b) = (self.ours.at(i), self.theirs.at(j));
+            let (a, b) = (self.left_keys.at(i), self.right_keys.at(j));
             match a.cmp(&b) {
                 Ordering::Less => {
-                    let next = first_not_below(&self.ours, i, self.left_len, b);
+                    let next = first_not_below(&self.left_keys, i, self.left_len, b);
                     if KEEPS {
                         self.flush(sink, pairs)?;
                         sink.lefts(self.left, i..next)?;
                     }
                     i = next;
                 }
-                Ordering::Greater => j = first_not_below(&self.theirs, j, self.right_len, a),
+                Ordering::Greater => j = first_not_below(&self.right_keys, j, self.right_len, a),
                 Ordering::Equal => {
                     self.single_pairs(&mut i, &mut j, a, pairs);
-                    if pairs.len() >= PAIRS_AT_ONCE {
+                    if pairs.len() >= PAIR_BATCH_MAX {
                         self.flush(sink, pairs)?;
                     }
-                    if self.ours.at(i) != self.theirs.at(j) {
+                    if self.left_keys.at(i) != self.right_keys.at(j) {
                         continue;
                     }
-                    let next_i = run_end(&self.ours, i, self.left_len);
-                    let next_j = run_end(&self.theirs, j, self.right_len);
+                    let next_i = run_end(&self.left_keys, i, self.left_len);
+                    let next_j = run_end(&self.right_keys, j, self.right_len);
                     if next_i == self.left_len || next_j == self.right_len {
-                        end = End::Run;
+                        end = RoundEnd::Run;
                         break;
                     }
                     self.cross(i..next_i, j..next_j, sink, pairs)?;
@@ -335,13 +344,13 @@ impl<K: Keys, O: Keys<Key = K::Key>> Chunks<'_, K, O> {
         Ok(end)
     }
 
-    /// Notes pairs for as long as one left and one right row have the same key, and others follow on both sides; ends with `pairs` about full
-    /// at the latest. `key` is that of both rows to begin with.
+    /// Collects pairs while one left and one right row have the same key and more rows follow on both sides; stops at
+    /// the latest when `pairs` is full. `key` is the key of both first rows.
     #[inline]
     fn single_pairs(&self, i: &mut usize, j: &mut usize, key: K::Key, pairs: &mut Vec<(u32, u32)>) {
         let (mut a, mut b) = (key, key);
-        while a == b && *i + 1 < self.left_len && *j + 1 < self.right_len && pairs.len() < PAIRS_AT_ONCE {
-            let (next_a, next_b) = (self.ours.at(*i + 1), self.theirs.at(*j + 1));
+        while a == b && *i + 1 < self.left_len && *j + 1 < self.right_len && pairs.len() < PAIR_BATCH_MAX {
+            let (next_a, next_b) = (self.left_keys.at(*i + 1), self.right_keys.at(*j + 1));
             if next_a == a || next_b == b {
                 return;
             }
@@ -354,13 +363,13 @@ impl<K: Keys, O: Keys<Key = K::Key>> Chunks<'_, K, O> {
         &self,
         left: Range<usize>,
         right: Range<usize>,
-        sink: &mut dyn Sink,
+        sink: &mut dyn RowSink,
         pairs: &mut Vec<(u32, u32)>,
     ) -> Result<()> {
         for i in left {
             for j in right.clone() {
                 pairs.push((i as u32, j as u32));
-                if pairs.len() >= PAIRS_AT_ONCE {
+                if pairs.len() >= PAIR_BATCH_MAX {
                     self.flush(sink, pairs)?;
                 }
             }
@@ -368,7 +377,7 @@ impl<K: Keys, O: Keys<Key = K::Key>> Chunks<'_, K, O> {
         Ok(())
     }
 
-    fn flush(&self, sink: &mut dyn Sink, pairs: &mut Vec<(u32, u32)>) -> Result<()> {
+    fn flush(&self, sink: &mut dyn RowSink, pairs: &mut Vec<(u32, u32)>) -> Result<()> {
         if !pairs.is_empty() {
             sink.pairs(self.left, self.right, pairs)?;
             pairs.clear();
@@ -376,52 +385,57 @@ impl<K: Keys, O: Keys<Key = K::Key>> Chunks<'_, K, O> {
         Ok(())
     }
 
-    /// Gives left rows that have a partner, or, without `WANTED`, those that have none.
-    fn exists<const WANTED: bool>(&mut self, l: &mut usize, r: &mut usize, sink: &mut dyn Sink) -> Result<End> {
+    /// Emits left rows that have a partner, or, without `MATCHED`, those that have none.
+    fn exists<const MATCHED: bool>(
+        &mut self,
+        l: &mut usize,
+        r: &mut usize,
+        sink: &mut dyn RowSink,
+    ) -> Result<RoundEnd> {
         let (mut i, mut j) = (*l, *r);
-        // Left rows from here to `i` are to be given.
-        let mut given = i;
+        // Left rows from here to `i` are not emitted yet.
+        let mut emitted = i;
         while i < self.left_len && j < self.right_len {
-            let (a, b) = (self.ours.at(i), self.theirs.at(j));
+            let (a, b) = (self.left_keys.at(i), self.right_keys.at(j));
             match a.cmp(&b) {
                 Ordering::Less => {
-                    let next = first_not_below(&self.ours, i, self.left_len, b);
-                    if WANTED {
-                        give(self.left, given..i, sink)?;
-                        given = next;
+                    let next = first_not_below(&self.left_keys, i, self.left_len, b);
+                    if MATCHED {
+                        emit_left_rows(self.left, emitted..i, sink)?;
+                        emitted = next;
                     }
                     i = next;
                 }
-                Ordering::Greater => j = first_not_below(&self.theirs, j, self.right_len, a),
-                // The right row stays: further left rows of its key may follow, in the next chunk, too.
+                Ordering::Greater => j = first_not_below(&self.right_keys, j, self.right_len, a),
+                // The right row is kept: further left rows with its key may follow, even in the next chunk.
                 Ordering::Equal => {
-                    if !WANTED {
-                        give(self.left, given..i, sink)?;
-                        given = i + 1;
+                    if !MATCHED {
+                        emit_left_rows(self.left, emitted..i, sink)?;
+                        emitted = i + 1;
                     }
                     i += 1;
                 }
             }
         }
-        give(self.left, given..i, sink)?;
+        emit_left_rows(self.left, emitted..i, sink)?;
         (*l, *r) = (i, j);
-        Ok(End::Chunk)
+        Ok(RoundEnd::RowChunk)
     }
 }
 
-fn give(left: RowsView<'_>, rows: Range<usize>, sink: &mut dyn Sink) -> Result<()> {
+fn emit_left_rows(left: RowsView<'_>, rows: Range<usize>, sink: &mut dyn RowSink) -> Result<()> {
     if rows.is_empty() { Ok(()) } else { sink.lefts(left, rows) }
 }
 
-/// The first row from `at` on whose key is not below `key`, where that of `at` is; looked for in steps that double.
+/// Finds the first row from `at` on whose key is not below `key`, by galloping; the key at `at` is below.
 #[inline]
-fn first_not_below<K: Keys>(keys: &K, at: usize, end: usize, key: K::Key) -> usize {
+fn first_not_below<K: KeyAccess>(keys: &K, at: usize, end: usize, key: K::Key) -> usize {
     let (mut low, mut step) = (at, 1);
     while low + step < end && keys.at(low + step) < key {
         low += step;
         step *= 2;
     }
-    // Row `low` is below, and `high` is not, or is the end.
+    // Invariant: row `low` is below `key`; row `high` is not, or is the end.
     let mut high = (low + step).min(end);
     low += 1;
     while low < high {
@@ -431,9 +445,9 @@ fn first_not_below<K: Keys>(keys: &K, at: usize, end: usize, key: K::Key) -> usi
     low
 }
 
-/// The first row behind `at` with another key, or the end of the chunk.
+/// The first row after `at` with another key, or the end of the chunk.
 #[inline]
-fn run_end<K: Keys>(keys: &K, at: usize, end: usize) -> usize {
+fn run_end<K: KeyAccess>(keys: &K, at: usize, end: usize) -> usize {
     let key = keys.at(at);
     let mut next = at + 1;
     while next < end && keys.at(next) == key {
@@ -442,7 +456,7 @@ fn run_end<K: Keys>(keys: &K, at: usize, end: usize) -> usize {
     next
 }
 
-/// The first row from `at` on whose key is another than `key`.
+/// The first row from `at` on whose key differs from `key`.
 pub(super) fn run_end_of(rows: &RowsView<'_>, at: usize, key: &[u8]) -> usize {
     let end = rows.len();
     let mut next = at;
@@ -452,10 +466,10 @@ pub(super) fn run_end_of(rows: &RowsView<'_>, at: usize, key: &[u8]) -> usize {
     next
 }
 
-/// Gives all left rows of a range alone.
-pub(super) fn give_alone(left: &mut dyn RowStream, rows: Range<usize>, sink: &mut dyn Sink) -> Result<()> {
+/// Emits left rows without right values.
+pub(super) fn emit_unpaired(left: &mut dyn RowStream, rows: Range<usize>, sink: &mut dyn RowSink) -> Result<()> {
     if !has_long(&left.rows()) {
-        return give(left.rows(), rows, sink);
+        return emit_left_rows(left.rows(), rows, sink);
     }
     let mut value = Vec::new();
     for row in rows {

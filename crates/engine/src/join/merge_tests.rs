@@ -1,8 +1,9 @@
-//! The kernel against a plain model: every kind of join, over streams that are cut into chunks anywhere.
+//! Goal: the merge kernel gives the rows of a plain reference. Method: every kind of join, over streams cut into chunks
+//! at arbitrary rows.
 
 use super::emit::{CallerSink, Emitter, RowForm, RowWriter};
-use super::group::{Group, Overflow};
-use super::merge::{Sink, join};
+use super::group::{KeyGroup, Overflow};
+use super::merge::{RowSink, join};
 use super::options::{JoinKind, JoinOptions};
 use super::rows::{RowStream, RowsView, Span};
 use super::task::Task;
@@ -20,7 +21,7 @@ type Row = (Vec<u8>, Vec<u8>);
 /// A row as a caller sees it.
 type Seen = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-/// What rows look like in memory.
+/// The layout of rows in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Look {
     /// Keys of 8 or 16 bytes.
@@ -152,7 +153,8 @@ fn task(kind: JoinKind) -> Arc<Task> {
     Task::new(&JoinOptions { kind, ..JoinOptions::default() }).unwrap()
 }
 
-/// Joins, with so much memory for the rows of one key; returns what the caller saw, and how often spilled rows were read.
+/// Joins, with so much memory for the rows of one key; returns what the caller saw, and how often spilled rows were
+/// read.
 fn joined(kind: JoinKind, mut left: Chunks, mut right: Chunks, group_bytes: u64) -> (Vec<Seen>, usize) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let theirs = seen.clone();
@@ -163,7 +165,7 @@ fn joined(kind: JoinKind, mut left: Chunks, mut right: Chunks, group_bytes: u64)
     let task = task(kind);
     let kept = Kept::default();
     let reads = kept.0.clone();
-    let mut group = Group::new(&task, group_bytes, Some(Box::new(kept))).unwrap();
+    let mut group = KeyGroup::new(&task, group_bytes, Some(Box::new(kept))).unwrap();
     let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
     let mut rows = 0;
     join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |count| rows += count).unwrap();
@@ -268,7 +270,7 @@ fn a_key_with_more_rows_than_memory_is_joined_all_the_same() {
 fn without_a_place_to_spill_too_many_rows_of_one_key_are_refused() {
     let many: Vec<Row> = (0..1000_u64).map(|i| (vec![7; 8], i.to_le_bytes().to_vec())).collect();
     let task = task(JoinKind::Inner);
-    let mut group = Group::new(&task, 0, None).unwrap();
+    let mut group = KeyGroup::new(&task, 0, None).unwrap();
     let mut sink = CallerSink { visit: Box::new(|_, _, _| Ok(())), rows: 0 };
     let (mut left, mut right) =
         (Chunks::new(&many, &[9], Look::Dense, false), Chunks::new(&many, &[9], Look::Dense, false));
@@ -324,7 +326,7 @@ proptest! {
             let writer = Gathered(gathered.clone(), key, form.row_bytes().unwrap_or(1));
             let mut sink = Emitter::new(form, Box::new(writer));
             let task = task(kind);
-            let mut group = Group::new(&task, 1 << 20, None).unwrap();
+            let mut group = KeyGroup::new(&task, 1 << 20, None).unwrap();
             let mut streams = (Chunks::new(&left, &[5, 2], look.0, false), Chunks::new(&right, &[3], look.1, false));
             join(&task, &mut streams.0, &mut streams.1, &mut sink, &mut group, &mut |_| ()).unwrap();
             let mut expected: Vec<Row> = model(kind, &left, &right).into_iter().map(|row| encoded(&form, row)).collect();

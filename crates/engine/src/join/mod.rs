@@ -1,24 +1,26 @@
 //! Joins of relations larger than memory, planned by cost.
 //!
-//! Two relations are joined on their keys by one kernel that walks two *row streams* in key order. The methods differ in how the
-//! streams come about: read from end to end, read where an index of the other relation says that partners may lie, or made
-//! of unsorted input by sorting, partitioning or hashing.
+//! One kernel merges two *row streams* in key order. The methods differ in how they produce the streams: by reading a
+//! relation from end to end, by reading only the blocks in which an index locates partners, or by sorting, partitioning
+//! or hashing unsorted input.
 
-mod ahead;
+mod block_run;
 mod emit;
+mod execute;
 mod group;
 mod hash;
 mod inlj;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
-mod nowhere;
+mod no_spill;
 mod options;
 mod output;
 mod overflow;
 mod parallel;
 mod partition;
 mod plan;
+mod prefetch;
 mod records;
 mod report;
 mod rows;
@@ -30,15 +32,13 @@ mod sorted;
 mod source;
 mod spill;
 mod stored;
-mod stretch;
 mod task;
 #[cfg(test)]
-mod thread_tests;
+mod test_relations;
 #[cfg(test)]
-mod trial;
-mod work;
+mod thread_tests;
 
-pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Method, Side, Watcher};
 pub use output::Output;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use records::{Record, RecordShape, Records};

@@ -1,4 +1,4 @@
-//! What a caller may choose about a join.
+//! The options of a join: kind, method, memory, threads and storage profile.
 
 use crate::error::{Error, Result};
 use crate::io::{FastPaths, Profile, Storage};
@@ -8,32 +8,32 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Which rows a join gives.
+/// The kind of a join: which rows it returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum JoinKind {
-    /// Each pair of a left and a right row of one key.
+    /// Every pair of a left and a right row with equal keys.
     #[default]
     Inner,
-    /// As `Inner`, and each left row without partner once, alone.
+    /// As `Inner`, plus each left row without partner, once.
     Left,
-    /// Each left row that has a partner, once.
+    /// Each left row that has a partner, once, without right values.
     Semi,
-    /// Each left row that has none.
+    /// Each left row that has no partner.
     Anti,
 }
 
 impl JoinKind {
-    /// All kinds, with their names.
+    /// All kinds, with their textual names.
     pub const ALL: [(Self, &'static str); 4] =
         [(Self::Inner, "inner"), (Self::Left, "left"), (Self::Semi, "semi"), (Self::Anti, "anti")];
 
-    /// Whether left rows without partner are wanted, so that all of the left relation must be read.
+    /// Whether the join returns left rows without partner, and must therefore read the whole left relation.
     #[must_use]
     pub fn keeps_unmatched(self) -> bool {
         matches!(self, Self::Left | Self::Anti)
     }
 
-    /// Whether rows of the output have a right value.
+    /// Whether output rows have a right value.
     #[must_use]
     pub fn pairs(self) -> bool {
         matches!(self, Self::Inner | Self::Left)
@@ -51,55 +51,57 @@ impl FromStr for JoinKind {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(|| {
-            Error::InvalidArgument(format!("{text:?} is no kind of join; give inner, left, semi or anti"))
+            Error::InvalidArgument(format!("{text:?} is not a kind of join; give inner, left, semi or anti"))
         })
     }
 }
 
-/// How a join is done.
+/// The method of a join.
 ///
-/// As text: `auto`, `merge`, `hash`, `inlj`, `inlj:btree`, `inlj:btree-iter`, `inlj:pgm:EPS`, `inlj:pgm-sampled`, `inlj:radix-spline`,
-/// `inlj:rmi`, `inlj:index`, `partition`, `partition:btree`. INLJ is the index nested loop join of Chesetti and Pandey, Section 5.3.
+/// As text: `auto`, `merge`, `hash`, `inlj`, `inlj:btree`, `inlj:btree-iter`, `inlj:pgm:EPS`, `inlj:pgm-sampled`,
+/// `inlj:radix-spline`, `inlj:rmi`, `inlj:index`, `partition`, `partition:btree`. INLJ is the index nested loop join of
+/// Chesetti and Pandey, Section 5.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
-    /// The one that the planner expects to be the fastest.
+    /// The method with the lowest predicted cost.
     #[default]
     Auto,
-    /// Both relations in key order, sorted first where they are not.
+    /// Merges both relations in key order; sorts unsorted ones first.
     Merge,
-    /// A hash table of one relation, asked for each row of the other; partitioned where memory is short.
+    /// Builds a hash table over one relation and probes it with the other; partitions both if memory is short.
     Hash,
-    /// The outer relation in key order; of the inner, the blocks that its tuned index names, in batches.
+    /// Planned scan: reads the outer relation in key order, and of the inner table only the blocks located by its own
+    /// index, in batches.
     Inlj,
-    /// Probes of a B-tree, each from the root.
+    /// Probes a B-tree, descending from the root for each key.
     InljBtree,
-    /// Probes of a B-tree by a cursor that only moves forward.
+    /// Probes a B-tree through a forward-only cursor.
     InljBtreeIter,
-    /// Probes of a PGM-index.
+    /// Probes a PGM-index.
     InljPgm {
-        /// Its error in keys.
+        /// Error bound in keys.
         error_keys: u64,
     },
-    /// Probes of a PGM-index over every 128th key.
+    /// Probes a PGM-index over every 128th key.
     InljPgmSampled,
-    /// Probes of a RadixSpline.
+    /// Probes a RadixSpline.
     InljRadixSpline,
-    /// Probes of a recursive model index.
+    /// Probes a recursive model index.
     InljRmi,
-    /// Probes of an open [`Index`](crate::index::Index).
+    /// Probes an open [`Index`](crate::index::Index) or a store.
     InljIndex,
-    /// Both relations partitioned by a learned distribution, pairs of partitions sorted in memory.
+    /// Partitions both relations by a learned key distribution, and sorts each pair of partitions in memory.
     Partition,
-    /// A B-tree built of each relation by inserts in the order of arrival.
+    /// Builds a B-tree over each relation by inserts in order of arrival.
     PartitionBtree,
 }
 
-/// Error of the PGM-index that stands for all errors where methods are listed, in keys: that of the paper's window of 256.
+/// The error bound, in keys, under which `InljPgm` is listed: that of the paper's window of 256.
 const LISTED_ERROR_KEYS: u64 = 128;
 
 impl Method {
-    /// All methods, [`Self::Auto`] first; `InljPgm` with one error.
+    /// All methods, [`Self::Auto`] first; `InljPgm` with one error bound.
     pub const ALL: [Self; 13] = [
         Self::Auto,
         Self::Merge,
@@ -118,7 +120,7 @@ impl Method {
 }
 
 impl Method {
-    /// Whether the method looks up in an index of one relation.
+    /// Whether the method looks keys up in an index of one relation.
     pub(super) fn is_lookup(self) -> bool {
         matches!(
             self,
@@ -162,12 +164,12 @@ impl FromStr for Method {
         if let Some(error) = text.strip_prefix("inlj:pgm:") {
             return match error.parse() {
                 Ok(error_keys) if error_keys > 0 => Ok(Self::InljPgm { error_keys }),
-                _ => Err(Error::InvalidArgument(format!("the error of {text:?} is no whole number above 0"))),
+                _ => Err(Error::InvalidArgument(format!("the error of {text:?} is not a positive integer"))),
             };
         }
         Self::ALL.into_iter().find(|method| method.to_string() == text).ok_or_else(|| {
             let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
-            Error::InvalidArgument(format!("{text:?} is no method of joining; give one of {}", names.join(", ")))
+            Error::InvalidArgument(format!("{text:?} is not a join method; give one of {}", names.join(", ")))
         })
     }
 }
@@ -176,14 +178,14 @@ impl FromStr for Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The first one, all rows of which some kinds of join keep.
+    /// The first relation; left and anti joins return its unmatched rows.
     Left,
-    /// The second one.
+    /// The second relation.
     Right,
 }
 
 impl Side {
-    /// The other one.
+    /// The opposite side.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -193,73 +195,75 @@ impl Side {
     }
 }
 
-/// What a join is doing, for those who watch it.
+/// The phase of a running join, for progress reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Phase {
+pub enum JoinPhase {
     /// Choosing the method.
     Planning,
     /// Reading or building indexes.
     Loading,
     /// Sorting, partitioning or hashing unsorted input.
-    Arranging,
-    /// Joining and writing.
+    Preparing,
+    /// Joining and writing rows.
     Joining,
-    /// Completing the output and making it durable.
+    /// Completing the output and syncing it.
     Finishing,
 }
 
-/// How far a join has come: in its phase, so many rows of about so many.
+/// The progress of a join: input rows processed in the current phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinProgress {
-    /// What it does.
-    pub phase: Phase,
-    /// Input rows dealt with in this phase.
+    /// The current phase.
+    pub phase: JoinPhase,
+    /// Input rows processed in this phase.
     pub done: u64,
-    /// Input rows that there are, about.
+    /// Estimated number of input rows in this phase.
     pub total: u64,
 }
 
-/// Whoever is told of a join's progress; from any thread, some hundred times at most for each phase.
+/// A callback for progress reports. Called from any thread, at most a few hundred times per phase.
 pub type Watcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
 
-/// How a join is to be done. `JoinOptions::default()` gives an inner join by the method that the planner chooses, on one thread, within 256 MiB,
-/// in key order, for NVMe.
+/// The options of a join. The defaults: an inner join on one thread within 256 MiB, by the method that the planner
+/// chooses, with output in key order, and storage priced as NVMe.
 #[derive(Clone)]
 pub struct JoinOptions {
-    /// Which rows are wanted.
+    /// The rows to return.
     pub kind: JoinKind,
-    /// How they are found.
+    /// The method.
     pub method: Method,
-    /// The relation that is looked up in, in methods that have such a one; `None` lets the planner choose.
+    /// The relation to look keys up in, for methods that use an index; `None` lets the planner choose.
     pub inner: Option<Side>,
-    /// Most memory that the join takes, in bytes, its output's writer included; at least [`MEMORY_BYTES_MIN`].
+    /// Memory limit in bytes, including the writer of the output; at least [`MEMORY_BYTES_MIN`].
     pub memory_bytes: u64,
-    /// Threads that join; those that read ahead and write behind come on top.
+    /// Number of joining threads. Prefetch and write-behind threads are additional.
     pub threads: usize,
-    /// Whether rows may come in any order; else, and always where the output is a table, they come in key order.
+    /// Whether rows may come in any order. Otherwise, and always if the output is a table, rows come in key order.
     pub any_order: bool,
-    /// The storage that the relations, and the spill files, are read from.
+    /// Cost profile of the storage that holds the relations and spill files.
     pub profile: Profile,
-    /// Optimisation 1 of the paper (Section 4.1): walk the leaves of the index instead of descending from the root for each key. `None`
-    /// is what the method stands for.
+    /// Optimisation 1 of the paper (Section 4.1): steps along the leaves of the index instead of descending from the
+    /// root for each key. `None` uses the method's default.
     pub leaf_iterator: Option<bool>,
-    /// Optimisation 2 of the paper (Section 4.1): windows never begin before the place of the last key. `None` is what the method stands for.
+    /// Optimisation 2 of the paper (Section 4.1): windows never begin before the position of the last key. `None` uses
+    /// the method's default.
     pub forward_window: Option<bool>,
-    /// Where spill files go, and what their names begin with; `None` for beside the output. Where the output is the caller, a join that needs
-    /// them is refused without.
+    /// Storage and name prefix of spill files. `None` puts them beside the output; if the output is a callback, a join
+    /// that has to spill then fails.
     pub spill: Option<(Arc<dyn Storage>, String)>,
-    /// Set to stop the join; it ends with [`Error::Interrupted`] soon after.
+    /// Set to `true` to stop the join, which then returns [`Error::Interrupted`].
     pub stop: Option<Arc<AtomicBool>>,
-    /// Told of the progress.
+    /// Called with progress reports.
     pub watcher: Option<Watcher>,
-    /// For tests and for measuring: which fast paths the join takes, of separators, prefetch, batches and writing behind. Rows are the same.
+    /// For tests and measurements: the fast paths that the join may take (separators, prefetch, batches, write-behind).
+    /// They do not change the rows.
     pub fast_paths: FastPaths,
 }
 
-/// The smallest limit that a join works with, in bytes: its buffers would be shorter than a few blocks.
+/// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
 pub const MEMORY_BYTES_MIN: u64 = 1 << 20;
-/// The limit unless said, in bytes.
+/// Default memory limit in bytes.
 const MEMORY_BYTES: u64 = 256 << 20;
 
 impl Default for JoinOptions {

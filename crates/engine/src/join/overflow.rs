@@ -1,51 +1,51 @@
-//! A run of equal keys that memory does not hold, in a spill file.
+//! A spilled run of equal keys: rows that exceed memory, in a spill file.
 
 use super::group::Overflow;
-use super::rows::{Chunk, RowsView};
-use super::spill::{ByteReader, ByteWriter, Bytes, Spill};
-use super::task::Share;
+use super::rows::{RowChunk, RowsView};
+use super::spill::{ByteReader, ByteWriter, Spill, SpilledBytes};
+use super::task::MemoryGrant;
 use crate::error::Result;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Rows are written and read in pieces of so many bytes, or an eighth of the memory that the group has.
-const PIECE_BYTES: u64 = 64 << 10;
-/// In front of each row: lengths of key and value.
-const HEAD_BYTES: usize = 8;
+/// Largest chunk of a spilled run, in bytes; at most an eighth of the group's memory.
+const CHUNK_BYTES_MAX: u64 = 64 << 10;
+/// Header of each row: lengths of key and value.
+const ROW_HEADER_BYTES: usize = 8;
 
-/// The run, once it is there: written row by row, then read as often as wanted.
+/// A spilled run: written row by row, then read any number of times.
 pub(super) struct SpilledRun {
     spill: Arc<Spill>,
     widths: (Option<usize>, Option<usize>),
-    piece_bytes: usize,
-    state: State,
+    chunk_bytes: usize,
+    state: SpilledRunState,
 }
 
-enum State {
+enum SpilledRunState {
     Empty,
-    Written(ByteWriter, Share),
-    Whole(Bytes, Share),
+    Written(ByteWriter, MemoryGrant),
+    Whole(SpilledBytes, MemoryGrant),
 }
 
 impl SpilledRun {
-    /// A run of rows whose keys and values have these widths, where they are fixed. It takes memory when the first row comes, an eighth of `memory_bytes`
-    /// three times over.
+    /// A run of rows with these widths of key and value, if fixed. With its first row it takes three eighths of
+    /// `memory_bytes`.
     pub(super) fn new(spill: &Arc<Spill>, widths: (Option<usize>, Option<usize>), memory_bytes: u64) -> Self {
-        let piece_bytes = (memory_bytes / 8).min(PIECE_BYTES) as usize;
-        Self { spill: spill.clone(), widths, piece_bytes, state: State::Empty }
+        let chunk_bytes = (memory_bytes / 8).min(CHUNK_BYTES_MAX) as usize;
+        Self { spill: spill.clone(), widths, chunk_bytes, state: SpilledRunState::Empty }
     }
 }
 
 impl Overflow for SpilledRun {
     fn put(&mut self, rows: RowsView<'_>, range: Range<usize>) -> Result<()> {
-        if let State::Empty = self.state {
-            let share = self.spill.task().budget.take(3 * self.piece_bytes as u64, "a run of equal keys")?;
-            self.state = State::Written(ByteWriter::create(&self.spill, self.piece_bytes)?, share);
+        if let SpilledRunState::Empty = self.state {
+            let grant = self.spill.task().budget.take(3 * self.chunk_bytes as u64, "a run of equal keys")?;
+            self.state = SpilledRunState::Written(ByteWriter::create(&self.spill, self.chunk_bytes)?, grant);
         }
-        let State::Written(writer, _) = &mut self.state else { return Ok(()) };
+        let SpilledRunState::Written(writer, _) = &mut self.state else { return Ok(()) };
         range.into_iter().try_for_each(|row| {
             let (key, value) = (rows.key(row), rows.value(row));
-            let mut head = [0; HEAD_BYTES];
+            let mut head = [0; ROW_HEADER_BYTES];
             head[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
             head[4..].copy_from_slice(&(value.len() as u32).to_le_bytes());
             writer.write(&head)?;
@@ -54,43 +54,43 @@ impl Overflow for SpilledRun {
         })
     }
 
-    fn visit(&mut self, see: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()> {
-        self.state = match std::mem::replace(&mut self.state, State::Empty) {
-            State::Written(writer, share) => State::Whole(writer.finish()?, share),
+    fn visit(&mut self, visit_rows: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()> {
+        self.state = match std::mem::replace(&mut self.state, SpilledRunState::Empty) {
+            SpilledRunState::Written(writer, grant) => SpilledRunState::Whole(writer.finish()?, grant),
             other => other,
         };
-        let State::Whole(bytes, share) = &mut self.state else { return Ok(()) };
-        let mut reader = bytes.reader(self.piece_bytes);
-        let mut chunk = Chunk::new(self.widths.0, self.widths.1, self.piece_bytes);
+        let SpilledRunState::Whole(bytes, grant) = &mut self.state else { return Ok(()) };
+        let mut reader = bytes.reader(self.chunk_bytes);
+        let mut chunk = RowChunk::new(self.widths.0, self.widths.1, self.chunk_bytes);
         let mut row = Vec::new();
-        while let Some((key_bytes, value_bytes)) = next_head(&mut reader, &mut row)? {
+        while let Some((key_bytes, value_bytes)) = next_lengths(&mut reader, &mut row)? {
             row.clear();
             reader.read(key_bytes + value_bytes, &mut row)?;
             let (key, value) = row.split_at(key_bytes.min(row.len()));
-            if !chunk.is_empty() && chunk.taken_bytes() + row.len() > self.piece_bytes / 2 {
-                see(chunk.rows())?;
+            if !chunk.is_empty() && chunk.taken_bytes() + row.len() > self.chunk_bytes / 2 {
+                visit_rows(chunk.rows())?;
                 chunk.clear();
             }
-            let long = (row.len() as u64).saturating_sub(self.piece_bytes as u64 / 2);
-            if long > 0 && !share.try_grow(2 * long) {
+            let long = (row.len() as u64).saturating_sub(self.chunk_bytes as u64 / 2);
+            if long > 0 && !grant.try_grow(2 * long) {
                 self.spill.task().budget.take(2 * long, "a long row")?;
             }
             chunk.push(key, value);
-            share.shrink_to(3 * self.piece_bytes as u64 + 2 * long);
+            grant.shrink_to(3 * self.chunk_bytes as u64 + 2 * long);
         }
-        if chunk.is_empty() { Ok(()) } else { see(chunk.rows()) }
+        if chunk.is_empty() { Ok(()) } else { visit_rows(chunk.rows()) }
     }
 
     fn clear(&mut self) -> Result<()> {
-        self.state = State::Empty;
+        self.state = SpilledRunState::Empty;
         Ok(())
     }
 }
 
 /// Lengths of key and value of the next row; `None` at the end.
-fn next_head(reader: &mut ByteReader, row: &mut Vec<u8>) -> Result<Option<(usize, usize)>> {
+fn next_lengths(reader: &mut ByteReader, row: &mut Vec<u8>) -> Result<Option<(usize, usize)>> {
     row.clear();
-    if !reader.read(HEAD_BYTES, row)? {
+    if !reader.read(ROW_HEADER_BYTES, row)? {
         return Ok(None);
     }
     let length = |at: usize| row.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);

@@ -1,20 +1,21 @@
-//! Joining on several threads: the keys are cut into *morsels*, and each is joined by itself.
+//! Parallel execution: the key range is cut into *morsels*, and each is joined on its own.
 //!
 //! ```text
 //! worker 0   | morsel 0 | morsel 3       ...
 //! worker 1   | morsel 1         | morsel 4
 //! worker 2   | morsel 2 |(waits: the queue is full)
-//! caller     0 0 0 0 1 1 2 2 2 ...              takes rows in the order of morsels, as they come from the one that is next
+//! caller     0 0 0 0 1 1 2 2 2 ...              takes rows in morsel order, as the current morsel produces them
 //! ```
 //!
-//! Rows of the morsel whose turn it is pass at once; those of others wait in memory, as far as that goes, and then their workers wait. The morsel whose
-//! turn it is was begun before all others, so somebody is always at work. Where any order will do, rows pass as they come.
+//! Rows of the current morsel pass at once. Rows of later morsels wait in memory; when that is full, their workers
+//! wait. The current morsel is the oldest unfinished one, so at least one worker always makes progress. If any order is
+//! acceptable, rows pass as they are produced.
 
 use super::emit::{Emitter, RowForm, RowWriter};
-use super::merge::Sink;
+use super::merge::RowSink;
 use super::rows::RowsView;
 use super::source::KeyRange;
-use super::task::{Spent, Task};
+use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::spawn_helper;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
@@ -23,19 +24,19 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Rows are handed over in batches of about so many bytes, or a sixteenth of what may wait.
+/// Approximate size of a batch of rows, in bytes: at most a sixteenth of the queue.
 const BATCH_BYTES: usize = 64 << 10;
 const BATCH_BYTES_MIN: usize = 4 << 10;
-/// Batches of the morsel whose turn it is that may wait whatever else does.
-const OWN_BATCHES: usize = 2;
-/// Morsels for each thread: enough that they end together although morsels differ.
-const MORSELS_A_THREAD: usize = 8;
-/// In front of each row of a batch: lengths of key, left and right value.
-const HEAD_BYTES: usize = 12;
-/// The length of a right value that there is not.
+/// Batches of the current morsel that may wait even if the queue is full.
+const CURRENT_MORSEL_BATCHES_MAX: usize = 2;
+/// Morsels per thread: enough for threads to finish together although morsels differ.
+const MORSELS_PER_THREAD: usize = 8;
+/// Header of each row of a batch: lengths of key, left and right value.
+const ROW_HEADER_BYTES: usize = 12;
+/// The length that stands for an absent right value.
 const NO_VALUE: u32 = u32::MAX;
 
-/// All keys, cut at `cuts`.
+/// Splits the key space at `cuts`.
 pub(super) fn ranges(cuts: Vec<Vec<u8>>) -> Vec<KeyRange> {
     let mut ranges = vec![KeyRange::all()];
     for cut in cuts {
@@ -47,55 +48,56 @@ pub(super) fn ranges(cuts: Vec<Vec<u8>>) -> Vec<KeyRange> {
     ranges
 }
 
-/// How morsels are joined.
+/// The settings of a parallel join.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parallel {
-    /// Threads that join.
+    /// Number of joining threads.
     pub(super) threads: usize,
     /// Whether rows may come in any order.
     pub(super) any_order: bool,
-    /// Bytes of rows that may wait. What batches take that are being filled comes on top: [`Self::batch_bytes`] for each thread.
+    /// Bytes of rows that may wait. Batches being filled are additional: [`Self::batch_bytes`] per thread.
     pub(super) queue_bytes: u64,
 }
 
 impl Parallel {
-    /// Morsels to be cut for so many threads.
+    /// Number of morsels for this many threads.
     pub(super) fn morsels(self) -> usize {
-        if self.threads > 1 { self.threads * MORSELS_A_THREAD } else { 1 }
+        if self.threads > 1 { self.threads * MORSELS_PER_THREAD } else { 1 }
     }
 
-    /// Bytes of a batch.
+    /// Size of a batch in bytes.
     pub(super) fn batch_bytes(self) -> usize {
         (self.queue_bytes as usize / 16).clamp(BATCH_BYTES_MIN, BATCH_BYTES)
     }
 
-    /// Bytes that handing rows over takes at most: what waits, and for each thread the batch that is filled and the one that it hands over.
+    /// Memory limit of the hand-over: the queue, and for each thread the batch being filled and the one being handed
+    /// over.
     pub(super) fn memory_bytes(self) -> u64 {
         self.queue_bytes + (2 * self.threads * self.batch_bytes()) as u64
     }
 
-    /// Has `work` join each of the ranges, on so many threads, and gives the rows to `sink`.
+    /// Calls `work` for each of the ranges, on several threads, and passes the rows to `sink`.
     ///
     /// # Errors
-    /// The first that a thread or the sink reports; the others are stopped then.
+    /// The first error of a thread or the sink; the other threads are then stopped.
     pub(super) fn run(
         self,
         task: &Arc<Task>,
         ranges: &[KeyRange],
-        work: &(dyn Fn(&KeyRange, &mut dyn Sink) -> Result<()> + Sync),
-        sink: &mut dyn Sink,
+        work: &(dyn Fn(&KeyRange, &mut dyn RowSink) -> Result<()> + Sync),
+        sink: &mut dyn RowSink,
     ) -> Result<()> {
         if let [range] = ranges {
             return work(range, sink);
         }
-        let queue = Queue::new(self, task, ranges.len());
+        let queue = MorselQueue::new(self, task, ranges.len());
         let form = sink.dense_form();
         let next = AtomicUsize::new(0);
         let worker = || {
             loop {
                 let morsel = next.fetch_add(1, Ordering::Relaxed);
                 let Some(range) = ranges.get(morsel) else { return };
-                let ending = Ending { queue: &queue, morsel };
+                let ending = MorselGuard { queue: &queue, morsel };
                 let outcome = join_morsel(&queue, morsel, form, &|sink| work(range, sink));
                 if ending.end(outcome) {
                     return;
@@ -107,10 +109,10 @@ impl Parallel {
                 .take_while(|_| spawn_helper(scope, "ogive-join", worker).is_ok())
                 .count();
             if started == 0 {
-                // The system gives no thread.
+                // The system refused every thread.
                 return ranges.iter().try_for_each(|range| work(range, sink));
             }
-            let given = give(&queue, form.is_some(), sink);
+            let given = forward_rows(&queue, form.is_some(), sink);
             if given.is_err() {
                 queue.stop();
             }
@@ -119,13 +121,13 @@ impl Parallel {
     }
 }
 
-/// Ends a morsel even where joining it panics: the caller would wait for it for ever.
-struct Ending<'a, 'q> {
-    queue: &'a Queue<'q>,
+/// Ends a morsel even if joining it panics: otherwise the caller would wait forever.
+struct MorselGuard<'a, 'q> {
+    queue: &'a MorselQueue<'q>,
     morsel: usize,
 }
 
-impl Ending<'_, '_> {
+impl MorselGuard<'_, '_> {
     fn end(self, outcome: Result<()>) -> bool {
         let stop = self.queue.end(self.morsel, outcome);
         std::mem::forget(self);
@@ -133,21 +135,21 @@ impl Ending<'_, '_> {
     }
 }
 
-impl Drop for Ending<'_, '_> {
+impl Drop for MorselGuard<'_, '_> {
     fn drop(&mut self) {
-        self.queue.end(self.morsel, Err(Error::InvalidArgument("a thread of the join broke down".into())));
+        self.queue.end(self.morsel, Err(Error::InvalidArgument("a thread of the join panicked".into())));
     }
 }
 
-/// Joins one morsel, its rows going to the queue.
+/// Joins one morsel, and puts its rows into the queue.
 fn join_morsel(
-    queue: &Queue<'_>,
+    queue: &MorselQueue<'_>,
     morsel: usize,
     form: Option<RowForm>,
-    work: &dyn Fn(&mut dyn Sink) -> Result<()>,
+    work: &dyn Fn(&mut dyn RowSink) -> Result<()>,
 ) -> Result<()> {
-    let batch = Batch { queue, morsel, bytes: Vec::with_capacity(queue.batch_bytes) };
-    let mut sink: Box<dyn Sink + '_> = match form {
+    let batch = MorselBatch { queue, morsel, bytes: Vec::with_capacity(queue.batch_bytes) };
+    let mut sink: Box<dyn RowSink + '_> = match form {
         Some(form) => Box::new(Emitter::new(form, Box::new(DenseBatches(batch)))),
         None => Box::new(RowBatches { batch, rows: 0 }),
     };
@@ -155,8 +157,8 @@ fn join_morsel(
     sink.finish()
 }
 
-/// Gives what comes out of the queue to the sink.
-fn give(queue: &Queue<'_>, is_dense: bool, sink: &mut dyn Sink) -> Result<()> {
+/// Forwards rows from the queue to the sink.
+fn forward_rows(queue: &MorselQueue<'_>, is_dense: bool, sink: &mut dyn RowSink) -> Result<()> {
     while let Some(batch) = queue.take()? {
         queue.task.check()?;
         if is_dense {
@@ -168,9 +170,9 @@ fn give(queue: &Queue<'_>, is_dense: bool, sink: &mut dyn Sink) -> Result<()> {
     Ok(())
 }
 
-fn replay(mut batch: &[u8], sink: &mut dyn Sink) -> Result<()> {
-    let cut_off = || Error::InvalidArgument("a batch of rows is cut off".into());
-    while let Some((head, rest)) = batch.split_first_chunk::<HEAD_BYTES>() {
+fn replay(mut batch: &[u8], sink: &mut dyn RowSink) -> Result<()> {
+    let cut_off = || Error::InvalidArgument("a batch of rows is truncated".into());
+    while let Some((head, rest)) = batch.split_first_chunk::<ROW_HEADER_BYTES>() {
         let length = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let right_bytes = Some(length(8)).filter(|&bytes| bytes != NO_VALUE);
         let (key, rest) = rest.split_at_checked(length(0) as usize).ok_or_else(cut_off)?;
@@ -182,38 +184,39 @@ fn replay(mut batch: &[u8], sink: &mut dyn Sink) -> Result<()> {
     Ok(())
 }
 
-/// Rows on their way from the workers to the caller.
-struct Queue<'a> {
+/// The queue of rows between the workers and the caller.
+struct MorselQueue<'a> {
     task: &'a Task,
     any_order: bool,
     limit_bytes: usize,
     batch_bytes: usize,
-    state: Mutex<State>,
+    state: Mutex<MorselQueueState>,
     changed: Condvar,
 }
 
-struct State {
-    morsels: Vec<Waiting>,
-    /// The morsel whose turn it is.
-    turn: usize,
-    /// Bytes that wait, of all morsels.
+struct MorselQueueState {
+    morsels: Vec<MorselBacklog>,
+    /// The morsel whose rows are passed on now.
+    current: usize,
+    /// Bytes waiting, over all morsels.
     bytes: usize,
-    /// Morsels that are not ended.
+    /// Number of unfinished morsels.
     left: usize,
     failed: Option<Error>,
     stopped: bool,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct MorselBacklog {
     batches: VecDeque<Vec<u8>>,
     ended: bool,
 }
 
-impl<'a> Queue<'a> {
+impl<'a> MorselQueue<'a> {
     fn new(parallel: Parallel, task: &'a Task, morsels: usize) -> Self {
-        let waiting = (0..morsels).map(|_| Waiting::default()).collect();
-        let state = State { morsels: waiting, turn: 0, bytes: 0, left: morsels, failed: None, stopped: false };
+        let backlog = (0..morsels).map(|_| MorselBacklog::default()).collect();
+        let state =
+            MorselQueueState { morsels: backlog, current: 0, bytes: 0, left: morsels, failed: None, stopped: false };
         Self {
             task,
             any_order: parallel.any_order,
@@ -224,17 +227,18 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Takes rows of a morsel, once there is room.
+    /// Adds rows of a morsel, waiting for room.
     fn put(&self, morsel: usize, batch: Vec<u8>) -> Result<()> {
         let mut state = self.state.lock();
-        let is_blocked = |state: &State| {
-            let own_turn = self.any_order || state.turn == morsel;
-            let own = state.morsels.get(morsel).map_or(0, |waiting| waiting.batches.len());
-            let has_room = state.bytes + batch.len() + OWN_BATCHES * self.batch_bytes <= self.limit_bytes;
-            !(state.stopped || has_room || (own_turn && own < OWN_BATCHES))
+        let is_blocked = |state: &MorselQueueState| {
+            let own_turn = self.any_order || state.current == morsel;
+            let own = state.morsels.get(morsel).map_or(0, |backlog| backlog.batches.len());
+            let has_room =
+                state.bytes + batch.len() + CURRENT_MORSEL_BATCHES_MAX * self.batch_bytes <= self.limit_bytes;
+            !(state.stopped || has_room || (own_turn && own < CURRENT_MORSEL_BATCHES_MAX))
         };
         if is_blocked(&state) {
-            state = self.task.spend(Spent::Writing, || {
+            state = self.task.timed(TimedPhase::Writing, || {
                 while is_blocked(&state) {
                     state = self.changed.wait(&self.state, state);
                 }
@@ -245,25 +249,25 @@ impl<'a> Queue<'a> {
             return Err(Error::Interrupted);
         }
         state.bytes += batch.len();
-        if let Some(waiting) = state.morsels.get_mut(morsel) {
-            waiting.batches.push_back(batch);
+        if let Some(backlog) = state.morsels.get_mut(morsel) {
+            backlog.batches.push_back(batch);
         }
         self.changed.notify_all();
         Ok(())
     }
 
-    /// Notes that nothing more comes of a morsel; returns whether its worker is to end.
+    /// Marks a morsel as finished; returns whether its worker must stop.
     fn end(&self, morsel: usize, outcome: Result<()>) -> bool {
         let mut state = self.state.lock();
         if let Err(error) = outcome {
-            // Those that are stopped because of the first tell nothing of their own.
+            // Workers that were stopped because of the first error report none of their own.
             if !state.stopped {
                 state.failed.get_or_insert(error);
             }
             state.stopped = true;
         }
-        if let Some(waiting) = state.morsels.get_mut(morsel) {
-            waiting.ended = true;
+        if let Some(backlog) = state.morsels.get_mut(morsel) {
+            backlog.ended = true;
         }
         state.left -= 1;
         self.changed.notify_all();
@@ -275,7 +279,7 @@ impl<'a> Queue<'a> {
         self.changed.notify_all();
     }
 
-    /// The rows that are next; `None` behind the last.
+    /// The next rows; `None` at the end.
     fn take(&self) -> Result<Option<Vec<u8>>> {
         let mut state = self.state.lock();
         loop {
@@ -287,42 +291,42 @@ impl<'a> Queue<'a> {
                 self.changed.notify_all();
                 return Ok(Some(batch));
             }
-            if state.turn >= state.morsels.len() || (self.any_order && state.left == 0) {
+            if state.current >= state.morsels.len() || (self.any_order && state.left == 0) {
                 return Ok(None);
             }
             state = self.changed.wait(&self.state, state);
         }
     }
 
-    fn next(&self, state: &mut MutexGuard<'_, State>) -> Option<Vec<u8>> {
+    fn next(&self, state: &mut MutexGuard<'_, MorselQueueState>) -> Option<Vec<u8>> {
         if self.any_order {
-            return state.morsels.iter_mut().find_map(|waiting| waiting.batches.pop_front());
+            return state.morsels.iter_mut().find_map(|backlog| backlog.batches.pop_front());
         }
         loop {
-            let turn = state.turn;
-            let waiting = state.morsels.get_mut(turn)?;
-            if let Some(batch) = waiting.batches.pop_front() {
+            let current = state.current;
+            let backlog = state.morsels.get_mut(current)?;
+            if let Some(batch) = backlog.batches.pop_front() {
                 return Some(batch);
             }
-            if !waiting.ended {
+            if !backlog.ended {
                 return None;
             }
-            state.turn += 1;
-            // Whoever joins the next morsel may have waited for its turn.
+            state.current += 1;
+            // The worker of the next morsel may be waiting for its turn.
             self.changed.notify_all();
         }
     }
 }
 
-/// Rows that are handed over together.
-struct Batch<'a, 'q> {
-    queue: &'a Queue<'q>,
+/// A batch of rows being filled by a worker.
+struct MorselBatch<'a, 'q> {
+    queue: &'a MorselQueue<'q>,
     morsel: usize,
     bytes: Vec<u8>,
 }
 
-impl Batch<'_, '_> {
-    /// Makes room for so many bytes.
+impl MorselBatch<'_, '_> {
+    /// Flushes the batch unless `bytes` more fit into it.
     fn make_room(&mut self, bytes: usize) -> Result<()> {
         if !self.bytes.is_empty() && self.bytes.len() + bytes > self.queue.batch_bytes { self.flush() } else { Ok(()) }
     }
@@ -336,8 +340,8 @@ impl Batch<'_, '_> {
     }
 }
 
-/// Takes rows of one width from an emitter.
-struct DenseBatches<'a, 'q>(Batch<'a, 'q>);
+/// Batches fixed-width rows from an emitter.
+struct DenseBatches<'a, 'q>(MorselBatch<'a, 'q>);
 
 impl RowWriter for DenseBatches<'_, '_> {
     fn dense(&mut self, rows: &[u8]) -> Result<()> {
@@ -347,7 +351,7 @@ impl RowWriter for DenseBatches<'_, '_> {
     }
 
     fn row(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
-        Err(Error::InvalidArgument("rows of one width were expected".into()))
+        Err(Error::InvalidArgument("expected fixed-width rows".into()))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -355,13 +359,13 @@ impl RowWriter for DenseBatches<'_, '_> {
     }
 }
 
-/// Takes rows of any length apart from each other.
+/// Batches rows of any length, each with a header.
 struct RowBatches<'a, 'q> {
-    batch: Batch<'a, 'q>,
+    batch: MorselBatch<'a, 'q>,
     rows: u64,
 }
 
-impl Sink for RowBatches<'_, '_> {
+impl RowSink for RowBatches<'_, '_> {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         pairs.iter().try_for_each(|&(i, j)| {
             let (i, j) = (i as usize, j as usize);
@@ -375,7 +379,7 @@ impl Sink for RowBatches<'_, '_> {
 
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
-        self.batch.make_room(HEAD_BYTES + key.len() + left.len() + right.map_or(0, <[u8]>::len))?;
+        self.batch.make_room(ROW_HEADER_BYTES + key.len() + left.len() + right.map_or(0, <[u8]>::len))?;
         let lengths = [key.len() as u32, left.len() as u32, right.map_or(NO_VALUE, |right| right.len() as u32)];
         lengths.iter().for_each(|length| self.batch.bytes.extend_from_slice(&length.to_le_bytes()));
         self.batch.bytes.extend_from_slice(key);
@@ -408,8 +412,8 @@ mod tests {
         (0..RANGES).map(|i| KeyRange { from: Some(vec![i as u8]), to: Some(vec![i as u8 + 1]) }).collect()
     }
 
-    /// Gives for each range as many rows as its number says, a hundred times over.
-    fn rows(range: &KeyRange, sink: &mut dyn Sink) -> Result<()> {
+    /// Emits for each range a hundred times as many rows as its number.
+    fn rows(range: &KeyRange, sink: &mut dyn RowSink) -> Result<()> {
         let number = range.from.as_ref().map_or(0, |from| from[0]);
         for i in 0..u32::from(number) * 100 {
             sink.row(&[number], &i.to_be_bytes(), (i % 3 > 0).then_some(&[7; 4][..]))?;
@@ -423,7 +427,7 @@ mod tests {
     fn run(
         parallel: Parallel,
         options: &JoinOptions,
-        work: &(dyn Fn(&KeyRange, &mut dyn Sink) -> Result<()> + Sync),
+        work: &(dyn Fn(&KeyRange, &mut dyn RowSink) -> Result<()> + Sync),
     ) -> (Result<()>, Vec<Row>) {
         let seen = Arc::new(Shared::new(Vec::new()));
         let theirs = seen.clone();
@@ -475,7 +479,7 @@ mod tests {
             let parallel = Parallel { threads, any_order: false, queue_bytes: 1 << 16 };
             let all = [KeyRange::all()];
             let ranges = if threads == 1 { all.to_vec() } else { ranges() };
-            let work = |range: &KeyRange, sink: &mut dyn Sink| match range.from {
+            let work = |range: &KeyRange, sink: &mut dyn RowSink| match range.from {
                 None => super::tests::ranges().iter().try_for_each(|range| rows(range, sink)),
                 Some(_) => rows(range, sink),
             };

@@ -1,8 +1,8 @@
-//! Files of records, and records that a caller gives, as relations: in any order.
+//! Unsorted relations: files of plain records, and records supplied by the caller.
 
-use super::rows::{Chunk, RowStream, RowsView};
-use super::source::{Facts, KeyRange, Relation};
-use super::task::{Share, Spent, Task};
+use super::rows::{RowChunk, RowStream, RowsView};
+use super::source::{KeyRange, Relation, RelationFacts};
+use super::task::{MemoryGrant, Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
 use crate::table::KeyType;
@@ -10,21 +10,21 @@ use crate::table::external::RecordFile;
 use std::fmt;
 use std::sync::Arc;
 
-/// A file of records is read at most so many bytes at a time.
+/// Largest read of a file of records, in bytes.
 const READ_BYTES_MAX: u64 = 1 << 20;
-/// Blocks of a sample, in bytes: what a device reads at the cost of one record.
+/// Size of a sampled block, in bytes: a device reads it at the cost of one record.
 const SAMPLE_BLOCK_BYTES: u64 = 4 << 10;
-/// Blocks of a sample that are read at one time.
-const SAMPLE_BLOCKS_AT_ONCE: usize = 64;
-/// Records of a caller are copied in chunks of about so many bytes.
+/// Sampled blocks per batch of requests.
+const SAMPLE_BATCH_BLOCKS_MAX: usize = 64;
+/// Approximate size of the chunks into which a caller's records are copied, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 << 10;
 
-/// Records of one width in a file, one behind the other.
+/// A file of consecutive records of one width.
 #[derive(Debug)]
 pub(crate) struct FileRelation {
     file: Arc<dyn ReadableFile>,
     records: RecordFile,
-    facts: Facts,
+    facts: RelationFacts,
 }
 
 impl FileRelation {
@@ -32,7 +32,7 @@ impl FileRelation {
         let file = storage.open(name)?;
         let key_type = records.key_type()?;
         let rows = records.count(&*file)?;
-        let facts = Facts {
+        let facts = RelationFacts {
             name: file.path().display().to_string(),
             rows,
             is_exact: true,
@@ -53,10 +53,10 @@ impl FileRelation {
     fn read(&self, task: &Task, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.count_reads(1, buffer.len() as u64);
         let request = ReadRequest { offset, buffer, purpose: Purpose::Input };
-        task.spend(Spent::Reading, || self.file.read(request))
+        task.timed(TimedPhase::Reading, || self.file.read(request))
     }
 
-    /// Turns keys into order-preserving bytes.
+    /// Converts keys to order-preserving bytes.
     fn orient(&self, rows: &mut [u8]) {
         if self.records.little_endian {
             orient(rows, self.record_bytes(), self.records.key_bytes as usize);
@@ -75,11 +75,11 @@ fn orient(rows: &mut [u8], record: usize, key: usize) {
 }
 
 impl Relation for FileRelation {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let reader = FileRelation { file: Arc::clone(&self.file), records: self.records, facts: self.facts.clone() };
         let record = self.record_bytes();
         let buffer_bytes = memory.bytes().min(READ_BYTES_MAX) as usize / record * record;
@@ -102,16 +102,17 @@ impl Relation for FileRelation {
         let block_rows = (SAMPLE_BLOCK_BYTES / record as u64).max(1);
         let blocks = self.facts.rows.div_ceil(block_rows);
         let wanted = (rows as u64).div_ceil(block_rows).min(blocks);
-        let mut buffers = vec![0; SAMPLE_BLOCKS_AT_ONCE.min(wanted as usize) * block_rows as usize * record];
+        let mut buffers = vec![0; SAMPLE_BATCH_BLOCKS_MAX.min(wanted as usize) * block_rows as usize * record];
         let mut next = 0;
         while next < wanted {
             task.check()?;
-            let count = (wanted - next).min(SAMPLE_BLOCKS_AT_ONCE as u64);
+            let count = (wanted - next).min(SAMPLE_BATCH_BLOCKS_MAX as u64);
             let mut requests = Vec::with_capacity(count as usize);
             let mut rest = &mut buffers[..];
             for number in next..next + count {
-                // One block of each of as many stretches of one length: even, and yet no pattern of the file hides from it.
-                let (from, to) = (stretch(blocks, wanted, number), stretch(blocks, wanted, number + 1));
+                // One block from each of equally long segments: evenly spread, yet random within a segment, so that no
+                // pattern in the file biases the sample.
+                let (from, to) = (segment_start(blocks, wanted, number), segment_start(blocks, wanted, number + 1));
                 let block = from + mix(seed ^ number) % (to - from).max(1);
                 let first = block * block_rows;
                 let taken = block_rows.min(self.facts.rows - first) as usize * record;
@@ -122,7 +123,7 @@ impl Relation for FileRelation {
             }
             let bytes: usize = requests.iter().map(|request| request.buffer.len()).sum();
             task.count_reads(count, bytes as u64);
-            task.spend(Spent::Reading, || self.file.read_many(requests))?;
+            task.timed(TimedPhase::Reading, || self.file.read_many(requests))?;
             self.orient(&mut buffers[..bytes]);
             buffers[..bytes].chunks_exact(record).for_each(|row| visit(&row[..self.records.key_bytes as usize]));
             next += count;
@@ -131,12 +132,12 @@ impl Relation for FileRelation {
     }
 }
 
-/// Where the `number`th of `stretches` begins that `blocks` are cut into.
-fn stretch(blocks: u64, stretches: u64, number: u64) -> u64 {
-    (u128::from(blocks) * u128::from(number) / u128::from(stretches.max(1))) as u64
+/// The first block of the `number`th of `segments` equal segments of `blocks`.
+fn segment_start(blocks: u64, segments: u64, number: u64) -> u64 {
+    (u128::from(blocks) * u128::from(number) / u128::from(segments.max(1))) as u64
 }
 
-/// A number without an order in it: the finaliser of splitmix64.
+/// A hash of a number: the finaliser of splitmix64.
 pub(crate) fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -147,14 +148,14 @@ pub(crate) fn mix(number: u64) -> u64 {
 struct FileScan {
     relation: FileRelation,
     task: Arc<Task>,
-    /// The keys that are wanted, where not all are.
+    /// The requested key range, unless it is everything.
     range: Option<KeyRange>,
     buffer: Vec<u8>,
     buffer_bytes: usize,
     next_row: u64,
-    /// Of a file that is said to be sorted: the last key of the chunk before.
+    /// The last key of the previous chunk, for files declared as sorted.
     last_key: Vec<u8>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
 impl FileScan {
@@ -177,7 +178,7 @@ impl FileScan {
         Ok(rows > 0)
     }
 
-    /// A file that is not sorted as it was said to be would be joined wrongly.
+    /// Checks the declared order: a join of an unsorted file would return wrong rows.
     fn check_order(&mut self) -> Result<()> {
         let (record, key) = (self.relation.record_bytes(), self.relation.records.key_bytes as usize);
         let mut last = &self.last_key[..];
@@ -191,8 +192,8 @@ impl FileScan {
         Ok(())
     }
 
-    /// Leaves out rows whose keys are not wanted.
-    fn choose(&mut self, range: &KeyRange) {
+    /// Drops rows outside the key range.
+    fn retain_range(&mut self, range: &KeyRange) {
         let (record, key) = (self.relation.record_bytes(), self.relation.records.key_bytes as usize);
         let mut kept = 0;
         for at in (0..self.buffer.len()).step_by(record) {
@@ -210,7 +211,7 @@ impl RowStream for FileScan {
         self.task.check()?;
         while self.load()? {
             if let Some(range) = self.range.take() {
-                self.choose(&range);
+                self.retain_range(&range);
                 self.range = Some(range);
             }
             if !self.buffer.is_empty() {
@@ -226,14 +227,14 @@ impl RowStream for FileScan {
     }
 }
 
-/// Key and value of a record.
+/// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
-/// Records as they come; an error ends the join.
+/// An iterator over records. An error ends the join.
 pub type Records = Box<dyn Iterator<Item = Result<Record>> + Send>;
 
-/// Records that a caller gives, as often as they are asked for.
+/// Records supplied by the caller, read as often as needed.
 pub(crate) struct CallerRelation {
-    facts: Facts,
+    facts: RelationFacts,
     records: Arc<dyn Fn() -> Records + Send + Sync>,
 }
 
@@ -247,7 +248,7 @@ impl CallerRelation {
     pub(crate) fn new(shape: RecordShape, records: Arc<dyn Fn() -> Records + Send + Sync>) -> Self {
         let RecordShape { name, key_type, value_bytes, rows, bytes } = shape;
         let key_bytes = key_type.width();
-        let facts = Facts {
+        let facts = RelationFacts {
             name,
             rows,
             is_exact: false,
@@ -262,31 +263,31 @@ impl CallerRelation {
     }
 }
 
-/// What a caller tells of records in any order.
+/// Properties of records supplied by a caller; see [`Source::unsorted`](super::Source::unsorted).
 #[derive(Clone, Debug)]
 pub struct RecordShape {
-    /// What messages call them.
+    /// Name for messages.
     pub name: String,
-    /// What their keys are; each key has the width of its type.
+    /// Key type. Each key has the width of its type.
     pub key_type: KeyType,
-    /// Width of all values in bytes, where they have one.
+    /// Width of all values in bytes, if fixed.
     pub value_bytes: Option<usize>,
-    /// About how many there are: it decides how the join goes about its work, never what comes out.
+    /// Estimated number of records. Affects the plan, never the result.
     pub rows: u64,
-    /// About how many bytes all keys and values have.
+    /// Estimated total size of keys and values in bytes.
     pub bytes: u64,
 }
 
 impl Relation for CallerRelation {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES_MAX);
         Ok(Box::new(CallerScan {
             records: (self.records)(),
-            chunk: Chunk::new(self.facts.key_bytes, self.facts.value_bytes, capacity),
+            chunk: RowChunk::new(self.facts.key_bytes, self.facts.value_bytes, capacity),
             capacity,
             facts: self.facts.clone(),
             range: range.clone(),
@@ -298,20 +299,21 @@ impl Relation for CallerRelation {
 
 struct CallerScan {
     records: Records,
-    chunk: Chunk,
+    chunk: RowChunk,
     capacity: usize,
-    facts: Facts,
+    facts: RelationFacts,
     range: KeyRange,
     task: Arc<Task>,
-    memory: Share,
+    memory: MemoryGrant,
 }
 
 impl CallerScan {
     fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let Facts { name, key_bytes, value_bytes, .. } = &self.facts;
+        let RelationFacts { name, key_bytes, value_bytes, .. } = &self.facts;
         if key_bytes.is_some_and(|width| width != key.len()) || value_bytes.is_some_and(|width| width != value.len()) {
             return Err(Error::InvalidArgument(format!(
-                "a record of {name} has a key of {} and a value of {} bytes, which is not what was announced",
+                "a record of {name} has a key of {} bytes and a value of {} bytes, which is not what its \
+                 `RecordShape` states",
                 key.len(),
                 value.len()
             )));

@@ -1,10 +1,10 @@
-//! What a join tells when it is done.
+//! The report of a finished join: rows, times, reads and memory.
 
 use super::options::Method;
 use super::plan::Explanation;
 use serde::Serialize;
 
-/// Where the time of a join went, in seconds. They add up to the whole.
+/// The running time of a join by phase, in seconds. The phases add up to the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Seconds {
     /// Choosing the method.
@@ -13,44 +13,44 @@ pub struct Seconds {
     pub loading: f64,
     /// Waiting for reads.
     pub reading: f64,
-    /// Sorting, partitioning, comparing, and making rows of the output.
+    /// Sorting, partitioning, comparing, and building output rows.
     pub joining: f64,
-    /// Waiting for writes, completing the output, making it durable.
+    /// Waiting for writes, completing and syncing the output.
     pub writing: f64,
 }
 
 impl Seconds {
-    /// All of them together.
+    /// The total time.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.planning + self.loading + self.reading + self.joining + self.writing
     }
 }
 
-/// What a join did.
+/// The report of a finished join.
 #[derive(Clone, Debug, Serialize)]
 pub struct JoinReport {
-    /// The method that was executed, as text.
+    /// The executed method, as text.
     pub method: String,
-    /// Rows of the output.
+    /// Number of output rows.
     pub rows: u64,
-    /// Where the time went.
+    /// Time by phase.
     pub seconds: Seconds,
-    /// What the planner expected it to take, in microseconds.
+    /// Predicted time in microseconds.
     pub predicted_us: f64,
     /// Bytes read from the relations, their indexes and spill files.
     pub bytes_read: u64,
-    /// Requests that read them.
+    /// Read requests for these bytes.
     pub requests: u64,
-    /// Most memory that was set aside at one time, in bytes.
+    /// Peak of the memory reserved by the join, in bytes.
     pub peak_memory_bytes: u64,
-    /// Why it was done so, and what else it was compared with.
+    /// The plan, and the alternatives it was compared with.
     #[serde(skip)]
     pub explanation: Option<Explanation>,
 }
 
 impl JoinReport {
-    /// A report of a method that has not begun.
+    /// An empty report for a method.
     pub(super) fn new(method: Method) -> Self {
         Self {
             method: method.to_string(),

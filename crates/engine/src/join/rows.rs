@@ -3,19 +3,19 @@
 use crate::error::{Error, Result};
 use crate::table::ScanValue;
 
-/// Where key and value of a row lie in the bytes of a [`RowsView::Spans`].
+/// The position of a row's key and value in the bytes of a [`RowsView::Spans`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) key_at: u32,
     pub(crate) key_bytes: u32,
     pub(crate) value_at: u32,
     pub(crate) value_bytes: u32,
-    /// The value lies elsewhere; [`RowStream::long_value`] fetches it.
+    /// The value is stored out of line; [`RowStream::long_value`] fetches it.
     pub(crate) is_long: bool,
 }
 
 impl Span {
-    /// Appends the value of a record, or the place of a long one, to the key that was appended to `bytes` from `key_at` on.
+    /// Appends the value of a record, or the pointer to a long one, after the key that begins at `key_at`.
     pub(crate) fn push_value(bytes: &mut Vec<u8>, key_at: usize, value: ScanValue<'_>) -> Self {
         let value_at = bytes.len();
         let is_long = matches!(value, ScanValue::Long(_));
@@ -33,10 +33,10 @@ impl Span {
     }
 }
 
-/// Rows that lie together in memory, in key order.
+/// A view of rows in memory, in key order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RowsView<'a> {
-    /// Rows of one width, key first, without gaps.
+    /// Consecutive rows of one width, key first.
     Dense { bytes: &'a [u8], key: usize, value: usize },
     /// Rows of any length.
     Spans { bytes: &'a [u8], spans: &'a [Span] },
@@ -49,13 +49,13 @@ impl<'a> RowsView<'a> {
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
-            // Rows of no bytes are not stored densely.
+            // Empty rows are never stored densely.
             Self::Dense { bytes, key, value } => bytes.len() / (key + value).max(1),
             Self::Spans { spans, .. } => spans.len(),
         }
     }
 
-    /// The key of a row; empty behind the last row.
+    /// The key of a row; empty beyond the last row.
     #[inline]
     pub(crate) fn key(&self, row: usize) -> &'a [u8] {
         match *self {
@@ -70,7 +70,7 @@ impl<'a> RowsView<'a> {
         }
     }
 
-    /// The value of a row that is not long; empty behind the last row.
+    /// The in-line value of a row; empty beyond the last row.
     #[inline]
     pub(crate) fn value(&self, row: usize) -> &'a [u8] {
         match *self {
@@ -85,85 +85,85 @@ impl<'a> RowsView<'a> {
         }
     }
 
-    /// Whether the value of a row lies elsewhere.
+    /// Whether the value of a row is stored out of line.
     #[inline]
     pub(crate) fn is_long(&self, row: usize) -> bool {
         matches!(self, Self::Spans { spans, .. } if spans.get(row).is_some_and(|span| span.is_long))
     }
 }
 
-/// Rows of a relation, chunk by chunk. Those of a sorted relation come in key order; a chunk is never empty. A stream stays on the thread
-/// that began it.
+/// A stream of the rows of a relation, chunk by chunk: in key order if the relation is sorted. Chunks are never empty.
+/// A stream stays on the thread that created it.
 pub(crate) trait RowStream {
-    /// Goes to the next chunk; `false` behind the last one, and from then on. Rows whose keys are below `from` are not needed any more: a
-    /// stream may leave them out.
+    /// Moves to the next chunk; `false` at the end, and from then on. Rows with keys below `from` are no longer needed
+    /// and may be skipped.
     ///
     /// # Errors
-    /// What the storage reports, and damage; the stream is not used any further then.
+    /// Errors of the storage, and damage; the stream must not be used afterwards.
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool>;
 
-    /// The rows of the chunk; none before the first [`Self::advance`].
+    /// The rows of the current chunk; none before the first [`Self::advance`].
     fn rows(&self) -> RowsView<'_>;
 
-    /// Fetches the value of a row of the chunk that is long, in place of what `value` holds.
+    /// Fetches the out-of-line value of a row of the chunk into `value`, replacing its content.
     ///
     /// # Errors
-    /// As [`Self::advance`]; [`Error::ValueTooLarge`] where memory has no room for it.
+    /// As [`Self::advance`]; [`Error::ValueTooLarge`] if the value does not fit memory.
     fn long_value(&mut self, row: usize, value: &mut Vec<u8>) -> Result<()> {
         let _ = (row, value);
         Err(Error::InvalidArgument("this relation has no long values".into()))
     }
 }
 
-/// A chunk that is made by copying rows: what streams hold that have no rows in memory themselves.
+/// A chunk of copied rows, for streams without rows in memory of their own.
 #[derive(Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct RowChunk {
     bytes: Vec<u8>,
-    shape: Shape,
+    layout: ChunkLayout,
 }
 
 #[derive(Debug)]
-enum Shape {
+enum ChunkLayout {
     Dense { key: usize, value: usize },
     Spans(Vec<Span>),
 }
 
-impl Chunk {
-    /// A chunk for rows of these widths, where they are fixed; it takes `capacity_bytes` and [`Self::overhead_bytes`].
+impl RowChunk {
+    /// An empty chunk for rows of these widths, if fixed, with room for `capacity_bytes`.
     pub(crate) fn new(key: Option<usize>, value: Option<usize>, capacity_bytes: usize) -> Self {
-        let shape = match (key, value) {
-            (Some(key), Some(value)) if key + value > 0 => Shape::Dense { key, value },
-            _ => Shape::Spans(Vec::new()),
+        let layout = match (key, value) {
+            (Some(key), Some(value)) if key + value > 0 => ChunkLayout::Dense { key, value },
+            _ => ChunkLayout::Spans(Vec::new()),
         };
-        Self { bytes: Vec::with_capacity(capacity_bytes), shape }
+        Self { bytes: Vec::with_capacity(capacity_bytes), layout }
     }
 
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
-        if let Shape::Spans(spans) = &mut self.shape {
+        if let ChunkLayout::Spans(spans) = &mut self.layout {
             spans.clear();
         }
     }
 
-    /// Bytes of memory that the rows take, of the bytes themselves and beside them.
+    /// Memory of the rows in bytes, spans included.
     pub(crate) fn taken_bytes(&self) -> usize {
-        match &self.shape {
-            Shape::Dense { .. } => self.bytes.len(),
-            Shape::Spans(spans) => self.bytes.len() + spans.len() * size_of::<Span>(),
+        match &self.layout {
+            ChunkLayout::Dense { .. } => self.bytes.len(),
+            ChunkLayout::Spans(spans) => self.bytes.len() + spans.len() * size_of::<Span>(),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && !matches!(&self.shape, Shape::Spans(spans) if !spans.is_empty())
+        self.bytes.is_empty() && !matches!(&self.layout, ChunkLayout::Spans(spans) if !spans.is_empty())
     }
 
-    /// Appends a row; one of another width than the chunk's is left to the caller's care.
+    /// Appends a row. In a dense chunk, the caller must ensure that it has the chunk's width.
     #[inline]
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) {
         let at = self.bytes.len();
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);
-        if let Shape::Spans(spans) = &mut self.shape {
+        if let ChunkLayout::Spans(spans) = &mut self.layout {
             let value_at = at + key.len();
             spans.push(Span {
                 key_at: at as u32,
@@ -176,9 +176,9 @@ impl Chunk {
     }
 
     pub(crate) fn rows(&self) -> RowsView<'_> {
-        match &self.shape {
-            &Shape::Dense { key, value } => RowsView::Dense { bytes: &self.bytes, key, value },
-            Shape::Spans(spans) => RowsView::Spans { bytes: &self.bytes, spans },
+        match &self.layout {
+            &ChunkLayout::Dense { key, value } => RowsView::Dense { bytes: &self.bytes, key, value },
+            ChunkLayout::Spans(spans) => RowsView::Spans { bytes: &self.bytes, spans },
         }
     }
 }

@@ -1,26 +1,26 @@
-//! One join, from its relations to its durable output.
+//! The entry points `join` and `explain`: one join, from its relations to its durable output.
 
 use super::emit::RowForm;
-use super::nowhere::Nowhere;
-use super::options::{JoinOptions, Phase};
+use super::execute::Execution;
+use super::no_spill::NoSpillStorage;
+use super::options::{JoinOptions, JoinPhase};
 use super::output::Output;
 use super::plan::{Explanation, plan};
 use super::report::JoinReport;
-use super::source::{Facts, Source};
+use super::source::{RelationFacts, Source};
 use super::spill::Spill;
-use super::task::{Spent, Task};
-use super::work::Work;
+use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::table::KeyType;
 use std::sync::Arc;
 
-/// The output's part of the memory, up to [`OUTPUT_BYTES`].
-const OUTPUT_PART: u64 = 4;
-/// An output that buffers more is not faster: its writer is busy with this much for longer than a join waits for reads.
-const OUTPUT_BYTES: u64 = 32 << 20;
+/// The output gets this fraction of the memory, 1/4, up to [`OUTPUT_BYTES_MAX`].
+const OUTPUT_DIVISOR: u64 = 4;
+/// Larger output buffers do not help: writing this much takes longer than any wait for reads.
+const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 
-/// Joins two relations by the method that the options name, or that is expected to be the fastest.
+/// Joins two relations by the method given in the options, or by the one with the lowest predicted cost.
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
@@ -50,24 +50,25 @@ const OUTPUT_BYTES: u64 = 32 << 20;
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for keys of types that cannot be compared, a method that cannot run here, or too little memory;
-/// [`Error::Interrupted`]; whatever relations and output report. Then nothing is left behind, under the output's name or any other.
+/// [`Error::InvalidArgument`] for incompatible key types, or a method that cannot join these relations;
+/// [`Error::JoinMemoryShort`] if the memory limit is too low; [`Error::Interrupted`]; errors of the relations and the
+/// output. A failed join leaves no files behind.
 pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions) -> Result<JoinReport> {
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let options = &JoinOptions { any_order: options.any_order && !output.needs_order(), ..options.clone() };
     let task = Task::new(options)?;
-    task.report(Phase::Planning, 0, 1);
-    let plan = task.spend(Spent::Planning, || plan(&**left, &**right, options))?;
-    let (storage, prefix) = spill_place(&output, options);
+    task.report(JoinPhase::Planning, 0, 1);
+    let plan = task.timed(TimedPhase::Planning, || plan(&**left, &**right, options))?;
+    let (storage, prefix) = spill_location(&output, options);
     let spill = Spill::open(&task, storage, &prefix)?;
     let form = RowForm::new(options.kind, left.facts(), right.facts());
-    let output_bytes = (task.budget.limit_bytes() / OUTPUT_PART).min(OUTPUT_BYTES);
+    let output_bytes = (task.budget.limit_bytes() / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX);
     let mut sink = output.begin(form, &task, output_bytes)?;
-    Work::prepare([left, right], &plan, options, &task, &spill)?.run(&mut *sink)?;
-    task.report(Phase::Finishing, 0, 1);
+    Execution::prepare([left, right], &plan, options, &task, &spill)?.run(&mut *sink)?;
+    task.report(JoinPhase::Finishing, 0, 1);
     let rows = sink.rows();
-    task.spend(Spent::Writing, || sink.finish())?;
+    task.timed(TimedPhase::Writing, || sink.finish())?;
     let mut report = JoinReport::new(plan.method);
     report.rows = rows;
     report.predicted_us = plan.explanation.predicted.total_us;
@@ -78,7 +79,8 @@ pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions
     Ok(report)
 }
 
-/// Tells how [`join`] would be done, and what it and its alternatives are expected to take; nothing is read but what planning needs.
+/// Plans a join without running it: returns the method that [`join`] would use, and the predicted cost of each
+/// alternative. Reads only what planning needs.
 ///
 /// # Errors
 /// As [`join`].
@@ -89,24 +91,24 @@ pub fn explain(left: &Source, right: &Source, options: &JoinOptions) -> Result<E
     Ok(plan(left, right, options)?.explanation)
 }
 
-/// Refuses keys that are not the same bytes where they are the same key. Keys that are bytes may be anything.
-fn check_keys(left: &Facts, right: &Facts) -> Result<()> {
-    let is_open = |facts: &Facts| matches!(facts.key_type, KeyType::Bytes | KeyType::Text);
+/// Rejects key types whose equal keys differ in their bytes. Keys of type bytes or text match any type.
+fn check_keys(left: &RelationFacts, right: &RelationFacts) -> Result<()> {
+    let is_open = |facts: &RelationFacts| matches!(facts.key_type, KeyType::Bytes | KeyType::Text);
     if left.key_type == right.key_type || is_open(left) || is_open(right) {
         return Ok(());
     }
     Err(Error::InvalidArgument(format!(
-        "keys of type {} in {} cannot be joined with keys of type {} in {}; build one of them anew with the other's type",
+        "keys of type {} in {} cannot be joined with keys of type {} in {}; rebuild one of them with the other's type",
         left.key_type, left.name, right.key_type, right.name
     )))
 }
 
-fn spill_place(output: &Output, options: &JoinOptions) -> (Arc<dyn Storage>, String) {
+fn spill_location(output: &Output, options: &JoinOptions) -> (Arc<dyn Storage>, String) {
     if let Some((storage, prefix)) = &options.spill {
         return (storage.clone(), prefix.clone());
     }
     match output.storage() {
         Some((storage, name)) => (storage.clone(), name.to_owned()),
-        None => (Arc::new(Nowhere::default()), String::new()),
+        None => (Arc::new(NoSpillStorage::default()), String::new()),
     }
 }

@@ -1,49 +1,50 @@
-//! A table read from end to end: many blocks with one batch of requests, the next ones ahead, each checked where it was read to.
+//! The sequential scan of a table: reads many blocks with one batch of requests, prefetches the next ones, and checks
+//! each block in the buffer it was read into.
 //!
 //! ```text
-//! worker   | read blocks 0..512 | read blocks 512..1024 | ...       the first batch is short, so that joining begins soon
-//! stream                        | block 0 | block 1 | ...           a chunk is a block, or a part of one that must be copied
+//! worker   | read blocks 0..512 | read blocks 512..1024 | ...   the first batch is short: joining begins soon
+//! stream                        | block 0 | block 1 | ...       a chunk is a block, or a part of one that is copied
 //! ```
 
-use super::ahead::Ahead;
+use super::block_run::{BlockRun, BlockRunReader, LOCATION_BYTES, RUN_OVERHEAD_BYTES};
 use super::plan::ReadShape;
+use super::prefetch::Prefetcher;
 use super::rows::{RowStream, RowsView, Span};
-use super::source::{Facts, KeyRange, Relation};
-use super::stretch::{PLACE_BYTES, STRETCH_OVERHEAD_BYTES, Stretch, StretchReader};
-use super::task::{Share, Task};
+use super::source::{KeyRange, Relation, RelationFacts};
+use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
 use crate::table::value::ValuePointer;
 use crate::table::{HistogramPoint, ScanBlock, ScanValue, Table};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Of a scan's memory, this part holds copied rows, where rows must be copied.
-const COPIED_PART: u64 = 4;
-/// Room for a span to so many bytes of copied rows.
-const BYTES_A_SPAN: usize = 32;
-/// Points of the outline that are looked at for each part that a table is cut into.
-const POINTS_A_PART: usize = 16;
-/// A buffer is at least so long, in bytes, where a block is not longer.
+/// Copied rows get this fraction of a scan's memory, 1/4, if rows must be copied.
+const COPY_DIVISOR: u64 = 4;
+/// Bytes of copied rows per span.
+const BYTES_PER_SPAN: usize = 32;
+/// Histogram points per part into which a table is cut.
+const HISTOGRAM_POINTS_PER_PART: usize = 16;
+/// Smallest size of a buffer in bytes, unless a block is larger.
 const BUFFER_BYTES_MIN: u64 = 16 << 10;
 
 /// A table as a relation.
 #[derive(Debug)]
 pub(crate) struct TableRelation {
     table: Table,
-    facts: Facts,
+    facts: RelationFacts,
 }
 
 impl TableRelation {
     pub(crate) fn new(table: Table) -> Self {
         let report = table.explain();
-        let facts = Facts {
+        let facts = RelationFacts {
             name: table.path().display().to_string(),
             rows: table.len(),
             is_exact: true,
             bytes: report.data_bytes,
             key_type: table.key_type(),
             key_bytes: table.key_type().width(),
-            // What stands in front of the values of a tagged table is not given.
+            // The header in front of the values of a versioned table is not returned.
             value_bytes: table.value_width().filter(|_| !table.is_versioned()).map(|width| width as usize),
             is_sorted: true,
             is_distinct: table.is_distinct(),
@@ -53,16 +54,20 @@ impl TableRelation {
 }
 
 impl Relation for TableRelation {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         Ok(Box::new(TableScan::new(&self.table, range, task, memory)?))
     }
 
     fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
-        cuts_of(&self.table.key_histogram(parts.saturating_mul(POINTS_A_PART)), self.table.blocks() as f64, parts)
+        cuts_from_histogram(
+            &self.table.key_histogram(parts.saturating_mul(HISTOGRAM_POINTS_PER_PART)),
+            self.table.blocks() as f64,
+            parts,
+        )
     }
 
     fn table(&self) -> Option<&Table> {
@@ -70,13 +75,13 @@ impl Relation for TableRelation {
     }
 }
 
-/// Of the points of an outline, those nearest to the ends of equal parts.
-fn cuts_of(outline: &[HistogramPoint], blocks: f64, parts: usize) -> Vec<Vec<u8>> {
+/// The histogram points nearest to the ends of equal parts.
+fn cuts_from_histogram(histogram: &[HistogramPoint], blocks: f64, parts: usize) -> Vec<Vec<u8>> {
     let mut cuts: Vec<Vec<u8>> = Vec::new();
     for part in 1..parts {
         let wanted = blocks * part as f64 / parts as f64;
-        let at = outline.partition_point(|(_, block)| *block < wanted);
-        if let Some((key, block)) = outline.get(at)
+        let at = histogram.partition_point(|(_, block)| *block < wanted);
+        if let Some((key, block)) = histogram.get(at)
             && *block > 0.0
             && cuts.last().is_none_or(|last| last < key)
         {
@@ -86,71 +91,71 @@ fn cuts_of(outline: &[HistogramPoint], blocks: f64, parts: usize) -> Vec<Vec<u8>
     cuts
 }
 
-/// Where a record lies: block, and number in it.
-type Place = (u64, usize);
+/// Position of a record: block, and record number in it.
+type RecordPosition = (u64, usize);
 
-/// The rows of a range of a table.
+/// A scan of the rows in a range of a table.
 struct TableScan {
     table: Table,
-    ahead: Ahead<Stretch>,
-    /// The blocks of the stretch at hand that were not looked at yet.
+    prefetch: Prefetcher<BlockRun>,
+    /// The unread blocks of the current run.
     blocks: Range<usize>,
-    /// Of the first and behind the last record.
-    ends: (Place, Place),
+    /// Positions of the first record and after the last one.
+    ends: (RecordPosition, RecordPosition),
     unpacked: Vec<u8>,
-    at: At,
-    copied: Copied,
+    at: CurrentChunk,
+    copied: CopiedRows,
     task: Arc<Task>,
     long_bytes_max: u64,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
-/// What the chunk at hand is.
+/// The source of the current chunk.
 #[derive(Debug)]
-enum At {
+enum CurrentChunk {
     Nothing,
-    /// Dense rows in the stretch, or in what was unpacked.
+    /// Dense rows in the run, or in the unpacked block.
     Dense {
         range: Range<usize>,
         is_unpacked: bool,
     },
-    /// Copied rows; the block, by its number in the stretch, goes on with a further record.
-    Copied {
+    /// Copied rows; `rest` is the block (by its number in the run) and record at which copying continues.
+    CopiedRows {
         rest: Option<(usize, usize)>,
     },
 }
 
-/// Rows that had to be copied.
+/// Copied rows.
 #[derive(Debug, Default)]
-struct Copied {
+struct CopiedRows {
     bytes: Vec<u8>,
     spans: Vec<Span>,
 }
 
 impl TableScan {
-    fn new(table: &Table, range: &KeyRange, task: &Arc<Task>, mut memory: Share) -> Result<Self> {
-        let place = |key: &Option<Vec<u8>>, else_block: u64| match key {
+    fn new(table: &Table, range: &KeyRange, task: &Arc<Task>, mut memory: MemoryGrant) -> Result<Self> {
+        let location = |key: &Option<Vec<u8>>, else_block: u64| match key {
             Some(key) => table.seek(key),
             None => Ok((else_block, 0)),
         };
-        let ends = (place(&range.from, 0)?, place(&range.to, table.blocks())?);
+        let ends = (location(&range.from, 0)?, location(&range.to, table.blocks())?);
         let copies = table.dense_widths().is_none();
         let block_bytes = table.largest_block_bytes();
-        // Packed blocks are stored shorter than they are, but hardly shorter than a quarter. Lists grow by doubling.
+        // Compressed blocks are stored shorter, but rarely below a quarter. Lists grow by doubling.
         let shortest = if table.is_compressed() { table.usual_block_bytes() / 4 } else { table.usual_block_bytes() };
-        // There are no more of them than the table has, however short.
-        let places = |bytes: u64| (bytes / shortest.max(128)).min(table.blocks()) * PLACE_BYTES * 2;
+        // Never more than the table has, however short blocks are.
+        let locations = |bytes: u64| (bytes / shortest.max(128)).min(table.blocks()) * LOCATION_BYTES * 2;
         let unpacked_bytes = if table.is_compressed() { 2 * block_bytes } else { 0 };
         let least_bytes = BUFFER_BYTES_MIN.max(block_bytes);
         let sizes = |bytes: u64| {
-            let copied_bytes = if copies { bytes / COPIED_PART } else { 0 };
-            let fixed_bytes = copied_bytes + unpacked_bytes + 2 * STRETCH_OVERHEAD_BYTES + places(bytes);
+            let copied_bytes = if copies { bytes / COPY_DIVISOR } else { 0 };
+            let fixed_bytes = copied_bytes + unpacked_bytes + 2 * RUN_OVERHEAD_BYTES + locations(bytes);
             let buffer_bytes = (bytes.saturating_sub(fixed_bytes) / 2).max(least_bytes);
             (copied_bytes, buffer_bytes, 2 * buffer_bytes + fixed_bytes)
         };
         let given = memory.bytes();
         let needed = sizes(given).2;
-        // The share was measured without regard to blocks. Copies and places take up to 5/8 of what is added to it.
+        // The grant did not consider block sizes. Copies and locations take up to 5/8 of an increase.
         if needed > given && !memory.try_grow(4 * (needed - given)) {
             let path = table.path().display();
             let what =
@@ -160,33 +165,33 @@ impl TableScan {
         let (copied_bytes, buffer_bytes, _) = sizes(memory.bytes());
         let shape = ReadShape::sequential(&task.profile, buffer_bytes);
         let last_block = ends.1.0 + u64::from(ends.1.1 > 0);
-        let mut reader = StretchReader::new(table, task, ends.0.0..last_block, shape, buffer_bytes);
+        let mut reader = BlockRunReader::new(table, task, ends.0.0..last_block, shape, buffer_bytes);
         let buffers = vec![reader.buffer(), reader.buffer()];
-        let ahead = Ahead::start(task, table.path(), buffers, move |stretch| reader.fill(stretch))?;
-        let span_share = copied_bytes as usize * BYTES_A_SPAN / (BYTES_A_SPAN + size_of::<Span>());
+        let prefetch = Prefetcher::start(task, table.path(), buffers, move |run| reader.fill(run))?;
+        let span_share = copied_bytes as usize * BYTES_PER_SPAN / (BYTES_PER_SPAN + size_of::<Span>());
         Ok(Self {
             table: table.clone(),
-            ahead,
+            prefetch,
             blocks: 0..0,
             ends,
             unpacked: Vec::new(),
-            at: At::Nothing,
-            copied: Copied {
+            at: CurrentChunk::Nothing,
+            copied: CopiedRows {
                 bytes: Vec::with_capacity(span_share),
-                spans: Vec::with_capacity(span_share / BYTES_A_SPAN),
+                spans: Vec::with_capacity(span_share / BYTES_PER_SPAN),
             },
             task: task.clone(),
-            long_bytes_max: memory.bytes() / COPIED_PART,
+            long_bytes_max: memory.bytes() / COPY_DIVISOR,
             _memory: memory,
         })
     }
 
-    /// Opens a block of the stretch at hand, from a record on; `false` where it has no rows of the range.
+    /// Opens a block of the current run, from a record on; `false` if it has no rows in the range.
     fn open(&mut self, number: usize, from_record: usize) -> Result<bool> {
         self.unpacked.clear();
-        let Some(stretch) = self.ahead.at_hand() else { return Ok(false) };
-        let block_at = stretch.block_at(number);
-        let Some((block, offset, bytes)) = stretch.block(number) else { return Ok(false) };
+        let Some(run) = self.prefetch.current() else { return Ok(false) };
+        let block_at = run.block_at(number);
+        let Some((block, offset, bytes)) = run.block(number) else { return Ok(false) };
         let first = if block == self.ends.0.0 { self.ends.0.1.max(from_record) } else { from_record };
         let end = if block == self.ends.1.0 { self.ends.1.1 } else { usize::MAX };
         match self.table.open_block(block, offset, bytes, &mut self.unpacked)? {
@@ -197,7 +202,8 @@ impl TableScan {
                 let is_empty = range.is_empty();
                 let is_unpacked = !self.unpacked.is_empty();
                 let base = if is_unpacked { 0 } else { block_at };
-                self.at = At::Dense { range: base + range.start..base + range.end.max(range.start), is_unpacked };
+                self.at =
+                    CurrentChunk::Dense { range: base + range.start..base + range.end.max(range.start), is_unpacked };
                 Ok(!is_empty)
             }
             ScanBlock::Other(records) => {
@@ -219,19 +225,19 @@ impl TableScan {
                     self.copied.push_value(key_at, value);
                     record += 1;
                 }
-                self.at = At::Copied { rest: (record < end).then_some((number, record)) };
+                self.at = CurrentChunk::CopiedRows { rest: (record < end).then_some((number, record)) };
                 Ok(!self.copied.spans.is_empty())
             }
         }
     }
 }
 
-impl Copied {
+impl CopiedRows {
     fn has_room(&self, bytes: usize) -> bool {
         self.bytes.capacity() - self.bytes.len() >= bytes && self.spans.len() < self.spans.capacity()
     }
 
-    /// Appends the value behind the key that begins at `key_at`.
+    /// Appends the value after the key that begins at `key_at`.
     fn push_value(&mut self, key_at: usize, value: ScanValue<'_>) {
         let span = Span::push_value(&mut self.bytes, key_at, value);
         self.spans.push(span);
@@ -240,7 +246,7 @@ impl Copied {
 
 impl RowStream for TableScan {
     fn advance(&mut self, _from: Option<&[u8]>) -> Result<bool> {
-        if let At::Copied { rest: Some((number, record)) } = self.at
+        if let CurrentChunk::CopiedRows { rest: Some((number, record)) } = self.at
             && self.open(number, record)?
         {
             return Ok(true);
@@ -252,24 +258,27 @@ impl RowStream for TableScan {
                 }
             }
             self.task.check()?;
-            self.at = At::Nothing;
-            if !self.ahead.next()? {
+            self.at = CurrentChunk::Nothing;
+            if !self.prefetch.next()? {
                 return Ok(false);
             }
-            self.blocks = 0..self.ahead.at_hand().map_or(0, Stretch::blocks);
+            self.blocks = 0..self.prefetch.current().map_or(0, BlockRun::blocks);
         }
     }
 
     fn rows(&self) -> RowsView<'_> {
         match &self.at {
-            At::Nothing => RowsView::EMPTY,
-            At::Dense { range, is_unpacked } => {
-                let bytes =
-                    if *is_unpacked { &self.unpacked } else { self.ahead.at_hand().map_or(&[][..], Stretch::bytes) };
+            CurrentChunk::Nothing => RowsView::EMPTY,
+            CurrentChunk::Dense { range, is_unpacked } => {
+                let bytes = if *is_unpacked {
+                    &self.unpacked
+                } else {
+                    self.prefetch.current().map_or(&[][..], BlockRun::bytes)
+                };
                 let (key, value) = self.table.dense_widths().unwrap_or((1, 0));
                 RowsView::Dense { bytes: bytes.get(range.clone()).unwrap_or_default(), key, value }
             }
-            At::Copied { .. } => RowsView::Spans { bytes: &self.copied.bytes, spans: &self.copied.spans },
+            CurrentChunk::CopiedRows { .. } => RowsView::Spans { bytes: &self.copied.bytes, spans: &self.copied.spans },
         }
     }
 

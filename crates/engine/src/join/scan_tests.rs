@@ -1,4 +1,4 @@
-//! Scans of tables of every layout, against the table's own ranges.
+//! Goal: scans of tables of every layout give the rows of the table's own ranges.
 
 use super::options::{JoinOptions, MEMORY_BYTES_MIN};
 use super::scan::TableRelation;
@@ -146,7 +146,8 @@ fn strings_long_values_and_tags_are_scanned() {
     check(&versioned, &[vec![0; 8], 77_u64.to_be_bytes().to_vec()], 96 << 10);
 }
 
-/// Pitfalls, storage 17 and 19: a damaged block is an error, not the end; a block that memory cannot hold is refused before it is read.
+/// Pitfalls, storage 17 and 19: a damaged block is an error, not the end; a block that memory cannot hold is refused
+/// before it is read.
 #[test]
 fn damage_and_blocks_beyond_memory_are_errors() {
     let storage = Arc::new(MemoryStorage::new());

@@ -1,10 +1,10 @@
-//! The relations that are joined.
+//! The relations of a join: the public `Source`, and the trait that the methods see.
 
 use super::records::{CallerRelation, FileRelation, RecordShape, Records};
 use super::rows::RowStream;
 use super::scan::TableRelation;
 use super::stored::{IndexRelation, SnapshotRelation};
-use super::task::{Share, Task};
+use super::task::{MemoryGrant, Task};
 use crate::error::Result;
 use crate::index::{Index, Key, Payload};
 use crate::io::Storage;
@@ -15,28 +15,28 @@ use std::fmt::Debug;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// What is known of a relation before it is read.
+/// Properties of a relation that are known before it is read.
 #[derive(Clone, Debug)]
-pub(crate) struct Facts {
-    /// What messages call it.
+pub(crate) struct RelationFacts {
+    /// Name for messages.
     pub(crate) name: String,
-    /// Rows; about so many where `is_exact` is off.
+    /// Number of rows; an estimate unless `is_exact`.
     pub(crate) rows: u64,
     pub(crate) is_exact: bool,
-    /// Bytes that reading all of it takes.
+    /// Bytes read by a full scan.
     pub(crate) bytes: u64,
     pub(crate) key_type: KeyType,
-    /// Width of all keys, where they have one.
+    /// Width of all keys, if fixed.
     pub(crate) key_bytes: Option<usize>,
-    /// Width of all values, where they have one.
+    /// Width of all values, if fixed.
     pub(crate) value_bytes: Option<usize>,
-    /// Whether [`Relation::scan`] gives rows in key order.
+    /// Whether [`Relation::scan`] returns rows in key order.
     pub(crate) is_sorted: bool,
-    /// Whether no two rows have the same key, as far as is known.
+    /// Whether keys are known to be distinct.
     pub(crate) is_distinct: bool,
 }
 
-/// The keys from `from` (included) to `to` (not included).
+/// The keys from `from` (inclusive) to `to` (exclusive).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyRange {
     pub(crate) from: Option<Vec<u8>>,
@@ -59,46 +59,47 @@ impl KeyRange {
     }
 }
 
-/// A relation as the methods see it.
+/// A relation, as the join methods see it.
 pub(crate) trait Relation: Debug + Send + Sync {
-    fn facts(&self) -> &Facts;
+    fn facts(&self) -> &RelationFacts;
 
-    /// Its rows within a range of keys: in key order where the relation is sorted, else in the order of arrival. May be called again and
-    /// again. All memory that the stream takes comes out of `memory`.
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>>;
+    /// Streams the rows within a range of keys: in key order if the relation is sorted, otherwise in order of arrival.
+    /// May be called any number of times. The stream takes all its memory from `memory`.
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>>;
 
-    /// Shows the keys of about `rows` rows from all over the relation, without reading all of it; `false` where that cannot be done, nothing having been shown.
-    /// Takes little memory: what some dozens of blocks have.
+    /// Visits the keys of about `rows` rows spread over the relation, without a full scan. Returns `false`, having
+    /// visited nothing, if the relation cannot be sampled. Takes little memory: that of a few dozen blocks.
     fn sample(&self, rows: usize, seed: u64, task: &Arc<Task>, visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
         let _ = (rows, seed, task, visit);
         Ok(false)
     }
 
-    /// Keys that cut it into about so many parts of like size, rising; none where it cannot tell without being read.
+    /// Ascending keys that cut the relation into about `parts` parts of similar size; empty if they cannot be told
+    /// without a scan.
     fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
         let _ = parts;
         Vec::new()
     }
 
-    /// The table, where it is one: its blocks can be read alone.
+    /// The table, if the relation is one: its blocks can be read individually.
     fn table(&self) -> Option<&Table> {
         None
     }
 
-    /// Where it is an index that finds a key by itself: a prober of its own for each thread.
+    /// A prober for one thread, if the relation is an index or store that can look keys up.
     fn prober(&self) -> Option<Result<Box<dyn Prober>>> {
         None
     }
 }
 
-/// Looks keys up in an index, as one goes through them in order.
+/// Point lookups in an index, in key order.
 pub(crate) trait Prober {
-    /// Shows the values of all rows of a key to `visit`, until it says `false`.
+    /// Visits the values of all rows with this key, until `visit` returns `false`.
     fn probe(&mut self, key: &[u8], visit: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()>;
 }
 
-/// A relation to be joined; cheap to clone. Relations are read as they are while the join runs: a table never changes, and of an index and a
-/// store one snapshot is joined.
+/// An input relation of a join. Cheap to clone. A join reads a fixed state of each relation: tables never change, and
+/// an index or store is read through a snapshot.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub(super) relation: Arc<dyn Relation>,
@@ -111,22 +112,22 @@ impl Source {
         Self::of(TableRelation::new(table.clone()))
     }
 
-    /// The entries of an index as its last commit left it. Keys become the order-preserving bytes of their type.
+    /// The entries of an index as of its last commit. Keys become the order-preserving bytes of their type.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Errors of the storage, and damage.
     pub fn index<K: Key, V: Payload>(index: &Index<K, V>) -> Result<Self> {
         Ok(Self::of(IndexRelation::new(index)?))
     }
 
-    /// The records that a range of a keyspace had when the snapshot was taken.
+    /// The records in a range of a keyspace, as of the snapshot.
     #[must_use]
     pub fn snapshot<T: AsRef<[u8]>>(snapshot: &DbSnapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
         Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range))
     }
 
-    /// As [`Self::snapshot`], of a keyspace whose keys are all the order-preserving bytes of one type: those of the output are then, too.
-    /// The join ends with [`Error::KeyLength`] where a key has another width.
+    /// As [`Self::snapshot`], for a keyspace whose keys are all order-preserving bytes of one type; the output's keys
+    /// then have this type too. The join fails with [`Error::KeyLength`] on a key of another width.
     ///
     /// [`Error::KeyLength`]: crate::Error::KeyLength
     #[must_use]
@@ -139,13 +140,14 @@ impl Source {
         Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range).with_keys(key_type))
     }
 
-    /// The records of a file of ours or of somebody else, in the order in which they are there; none is under a checksum of ours.
+    /// The records of a file of fixed-width records, in file order. They carry no checksums.
     ///
-    /// With `is_sorted`, the file is said to be in key order, so that it need not be sorted; the join ends with [`Error::Unsorted`] where it is not.
+    /// `is_sorted` declares that the file is in key order, which avoids a sort. The join fails with [`Error::Unsorted`]
+    /// if it is not.
     ///
     /// # Errors
-    /// [`Error::NotRecords`] when the file is not made of whole records, or not of so many as it states;
-    /// [`Error::InvalidArgument`] for keys of another width than 8 or 16 bytes; what the storage reports.
+    /// [`Error::NotRecords`] if the file does not consist of whole records, or not of as many as its header states;
+    /// [`Error::InvalidArgument`] for keys of another width than 8 or 16 bytes; errors of the storage.
     ///
     /// [`Error::Unsorted`]: crate::Error::Unsorted
     /// [`Error::NotRecords`]: crate::Error::NotRecords
@@ -154,8 +156,9 @@ impl Source {
         Ok(Self::of(FileRelation::open(storage, name, records, is_sorted)?))
     }
 
-    /// Records in any order that `records` gives anew each time it is called, always the same ones: a join may go through them more
-    /// than once. Values lie in memory, so that records are no longer than a part of what the join may take.
+    /// Records supplied by the caller, in any order. `records` must return the same records each time it is called,
+    /// since a join may read them more than once. Values are held in memory, so a record must fit in a part of the
+    /// join's memory limit.
     #[must_use]
     pub fn unsorted(shape: RecordShape, records: impl Fn() -> Records + Send + Sync + 'static) -> Self {
         Self::of(CallerRelation::new(shape, Arc::new(records)))

@@ -1,8 +1,8 @@
 //! Indexes and stores as relations.
 
-use super::rows::{Chunk, RowStream, RowsView};
-use super::source::{Facts, KeyRange, Prober, Relation};
-use super::task::{Share, Task};
+use super::rows::{RowChunk, RowStream, RowsView};
+use super::source::{KeyRange, Prober, Relation, RelationFacts};
+use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
 use crate::index::{self, Index, Key, Payload, Reader, Word};
 use crate::lsm::{self, DbSnapshot, Keyspace};
@@ -10,18 +10,18 @@ use crate::table::KeyType;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
-/// Rows are copied in chunks of about so many bytes, or a quarter of the memory that there is: what the cache of a core holds.
+/// Approximate size of a chunk of copied rows, in bytes, at most a quarter of the memory: it fits a core's cache.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Longest key and payload of an index together, far beyond what a page holds.
+/// Longest key of an index, in bytes.
 const KEY_BYTES_MAX: usize = 16;
 
-/// One snapshot of an index as a relation.
+/// A snapshot of an index as a relation.
 #[derive(Debug)]
 pub(crate) struct IndexRelation<K: Key, V: Payload> {
     reader: Reader<K, V>,
     key_bytes: usize,
     payload_bytes: usize,
-    facts: Facts,
+    facts: RelationFacts,
 }
 
 impl<K: Key, V: Payload> IndexRelation<K, V> {
@@ -30,7 +30,7 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
         let (layout, rows) = (index.layout(), reader.len()?);
         let key_bytes = index.key_type().key_bytes();
         let payload_bytes = layout.payload_bytes;
-        let facts = Facts {
+        let facts = RelationFacts {
             name: index.path().display().to_string(),
             rows,
             is_exact: true,
@@ -46,7 +46,8 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
 
     fn bounds(&self, range: &KeyRange) -> (Bound<K>, Bound<K>) {
         let key = |bytes: &Option<Vec<u8>>, width| bytes.as_deref().map(|bytes| decode::<K>(bytes, width));
-        // A bound that is shorter than a key lies before all keys that begin with it; a longer one, behind the key that it begins with.
+        // A bound shorter than a key precedes all keys that begin with it; a longer one follows the key that it begins
+        // with.
         let bound = |bytes: &Option<Vec<u8>>, inside: fn(K) -> Bound<K>, outside: fn(K) -> Bound<K>| {
             let is_longer = bytes.as_ref().is_some_and(|bytes| bytes.len() > self.key_bytes);
             key(bytes, self.key_bytes)
@@ -56,7 +57,7 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
     }
 }
 
-/// The type of keys in a table that orders as that of an index.
+/// The key type of tables that orders like a key type of indexes.
 fn key_type(of: index::KeyType) -> KeyType {
     match of {
         index::KeyType::U64 => KeyType::U64,
@@ -66,13 +67,13 @@ fn key_type(of: index::KeyType) -> KeyType {
     }
 }
 
-/// The order-preserving bytes of a key, at the end of the buffer.
+/// Encodes a key as order-preserving bytes, at the end of the buffer.
 fn encode<K: Key>(key: K, width: usize, buffer: &mut [u8; KEY_BYTES_MAX]) -> &[u8] {
     *buffer = key.to_word().to_u128().to_be_bytes();
     &buffer[KEY_BYTES_MAX - width.min(KEY_BYTES_MAX)..]
 }
 
-/// The key of order-preserving bytes, cut or filled up with zeros to its width.
+/// Decodes a key from order-preserving bytes, truncated or zero-padded to its width.
 pub(super) fn decode<K: Key>(bytes: &[u8], width: usize) -> K {
     let width = width.min(KEY_BYTES_MAX);
     let mut buffer = [0; KEY_BYTES_MAX];
@@ -83,15 +84,15 @@ pub(super) fn decode<K: Key>(bytes: &[u8], width: usize) -> K {
 }
 
 impl<K: Key, V: Payload> Relation for IndexRelation<K, V> {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES);
         Ok(Box::new(IndexScan {
             entries: self.reader.range(self.bounds(range)),
-            chunk: Chunk::new(Some(self.key_bytes), Some(self.payload_bytes), capacity),
+            chunk: RowChunk::new(Some(self.key_bytes), Some(self.payload_bytes), capacity),
             rows: capacity / (self.key_bytes + self.payload_bytes).max(1),
             widths: (self.key_bytes, self.payload_bytes),
             task: task.clone(),
@@ -108,12 +109,12 @@ impl<K: Key, V: Payload> Relation for IndexRelation<K, V> {
 
 struct IndexScan<K: Key, V: Payload> {
     entries: index::Range<'static, K, V>,
-    chunk: Chunk,
-    /// Rows of a chunk.
+    chunk: RowChunk,
+    /// Rows per chunk.
     rows: usize,
     widths: (usize, usize),
     task: Arc<Task>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
 impl<K: Key, V: Payload> RowStream for IndexScan<K, V> {
@@ -164,13 +165,13 @@ impl<K: Key, V: Payload> Prober for IndexProber<K, V> {
     }
 }
 
-/// A range of a keyspace at one moment.
+/// A range of a keyspace, in a snapshot.
 #[derive(Debug)]
 pub(crate) struct SnapshotRelation {
     snapshot: DbSnapshot,
     keyspace: Keyspace,
     bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
-    facts: Facts,
+    facts: RelationFacts,
 }
 
 impl SnapshotRelation {
@@ -178,7 +179,7 @@ impl SnapshotRelation {
         let own = |bound: Bound<&T>| bound.map(|key| key.as_ref().to_vec());
         let bounds = (own(range.start_bound()), own(range.end_bound()));
         let (rows, bytes) = keyspace.estimate();
-        let facts = Facts {
+        let facts = RelationFacts {
             name: format!("the keyspace {:?}", keyspace.name()),
             rows,
             is_exact: false,
@@ -192,13 +193,13 @@ impl SnapshotRelation {
         Self { snapshot, keyspace, bounds, facts }
     }
 
-    /// The same, with all keys of one type.
+    /// Declares that all keys have one type.
     pub(crate) fn with_keys(mut self, key_type: KeyType) -> Self {
         (self.facts.key_type, self.facts.key_bytes) = (key_type, key_type.width());
         self
     }
 
-    /// The keys that lie in both ranges.
+    /// The intersection of both ranges.
     fn within<'a>(&'a self, range: &'a KeyRange) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
         let (from, to) = range.bounds();
         let own = (self.bounds.0.as_ref().map(Vec::as_slice), self.bounds.1.as_ref().map(Vec::as_slice));
@@ -218,16 +219,16 @@ impl SnapshotRelation {
 }
 
 impl Relation for SnapshotRelation {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let records = self.snapshot.range::<&[u8]>(&self.keyspace, self.within(range));
         let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES);
         Ok(Box::new(SnapshotScan {
             records,
-            chunk: Chunk::new(None, None, capacity),
+            chunk: RowChunk::new(None, None, capacity),
             capacity,
             name: self.facts.name.clone(),
             key_type: self.facts.key_type,
@@ -244,19 +245,19 @@ impl Relation for SnapshotRelation {
 
 struct SnapshotScan {
     records: lsm::DbRange,
-    chunk: Chunk,
+    chunk: RowChunk,
     capacity: usize,
     name: String,
     key_type: KeyType,
     task: Arc<Task>,
-    memory: Share,
+    memory: MemoryGrant,
 }
 
 impl SnapshotScan {
-    /// A key that cannot be one of the type.
+    /// The error for a key of the wrong width.
     fn misfit(&self, length: u64) -> Error {
         let detail = format!(
-            "its keys are to be {}, of {} bytes; join it as bytes, or a range of it",
+            "its keys should be {} keys of {} bytes; join it as bytes, or restrict the range",
             self.key_type,
             self.key_type.width().unwrap_or(0)
         );

@@ -1,5 +1,5 @@
-//! Goal: threads that the system does not give are told, or done without, and change no row. Method: the same joins again and again, with
-//! another thread refused each time, and then with all from that one on.
+//! Goal: a thread that the system refuses is reported, or dispensed with, and changes no row. Method: the same joins
+//! again and again, with another thread refused each time, and then with all from that one on.
 
 use super::{JoinOptions, Output, Source, join};
 use crate::error::{Error, Result};
@@ -48,7 +48,7 @@ fn a_join_gives_the_same_rows_with_fewer_threads_or_says_why_not() {
     assert!(asked > 0);
 }
 
-/// What is written behind otherwise is written at once.
+/// Without write-behind, data is written at once.
 #[test]
 fn an_output_needs_no_thread_to_write_behind() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());

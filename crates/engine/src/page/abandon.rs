@@ -1,8 +1,8 @@
-//! Going on without a log that is lost, from what the last checkpoint left.
+//! Recovery without a lost log: reopens a page file at its last checkpoint.
 //!
-//! Pages of the last checkpoint stay as they are until the next one, and what transactions write meanwhile goes to free pages. So the page
-//! file alone is a whole state, unless the power went in the middle of a checkpoint: then pages are not those that the space map has, and
-//! who reads them is told so. Whoever goes on without the log must have read all of it before.
+//! Pages of the last checkpoint stay unchanged until the next one, and transactions write to free pages in the
+//! meantime. So the page file alone is a complete state, unless power was lost during a checkpoint: then some pages do
+//! not match the space map, and reading them reports damage. Only a log that was read completely may be abandoned.
 
 use super::file::{PageFile, lock_name, refuse_lone_slot};
 use super::header::Header;
@@ -13,29 +13,30 @@ use crate::log::{SegmentId, segment_numbers};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Openings that the lost log may have known of: their epochs are passed over, so that what they wrote is never taken for what comes.
-const EPOCHS_PASSED: u32 = 64;
+/// Number of openings that the lost log may have recorded: their epochs are skipped, so that pages they wrote are never
+/// taken for new ones.
+const SKIPPED_EPOCHS: u32 = 64;
 
-/// A log that cannot be read, and what is left without it. Nothing is changed before [`Self::accept`].
+/// A page file whose log is lost or damaged. Nothing changes before [`Self::accept`].
 #[derive(Debug)]
 pub struct LostLog {
-    /// What is wrong with it.
+    /// The damage to the log.
     pub cause: Error,
-    /// The last commit that the page file has; later ones are lost.
+    /// The last commit in the page file; later ones are lost.
     pub checkpoint: u64,
-    /// Segments of the log that are there; they are of no use.
+    /// Remaining segments of the log, which are unusable.
     pub segments: Vec<String>,
-    /// What is to be the header.
+    /// The header to write.
     header: Header,
     file: Arc<dyn UpdatableFile>,
 }
 
 impl LostLog {
-    /// Makes the file one that has no log, durably: all commits behind the last checkpoint are given up. The file must be held by nobody
-    /// but the handle that came with this.
+    /// Discards the log durably: all commits after the last checkpoint are lost. The file must not be open except
+    /// through the handle returned with this value.
     ///
     /// # Errors
-    /// Whatever the storage reports.
+    /// Errors of the storage.
     pub fn accept(&self) -> Result<()> {
         self.header.write(&*self.file)?;
         self.file.sync()
@@ -43,11 +44,12 @@ impl LostLog {
 }
 
 impl PageFile {
-    /// Where the log of a file is lost, missing or damaged, so that [`Self::open`] refuses it: the file as its last checkpoint left it, for
-    /// reading alone, and what is wrong with the log. `None` where it can be opened. Nobody can open it for writing while the handle is there.
+    /// If the log of a file is missing or damaged, so that [`Self::open`] fails: opens the file read-only at its last
+    /// checkpoint, and describes the damage. Returns `None` if the file can be opened normally. The file cannot be
+    /// opened for writing while the handle exists.
     ///
     /// # Errors
-    /// As [`Self::open`], for all that is wrong with the page file itself.
+    /// As [`Self::open`], for damage to the page file itself.
     pub fn without_log(
         storage: &Arc<dyn Storage>,
         name: &str,
@@ -76,7 +78,7 @@ impl PageFile {
         let segments = segments.map(|&number| crate::log::segment_name(name, number)).collect();
         let header = Header {
             turn: header.turn + 1,
-            epoch: header.epoch.wrapping_add(EPOCHS_PASSED),
+            epoch: header.epoch.wrapping_add(SKIPPED_EPOCHS),
             first_segment: last.checked_add(1).ok_or_else(exhausted)?.max(header.first_segment),
             last_segment: Some(SegmentId::default()),
             ..header
@@ -88,7 +90,7 @@ impl PageFile {
     }
 }
 
-/// Whether an error is of a segment of the log, and not of the page file.
+/// Whether an error concerns a segment of the log, not the page file.
 fn is_of_log(error: &Error, name: &str) -> bool {
     let Error::Damaged { path, .. } = error else { return false };
     let found = path.file_name().map(|found| found.to_string_lossy());

@@ -1,14 +1,14 @@
-//! Checkpoints: bringing committed pages into the page file, so that the log can begin anew.
+//! Checkpoints: copy committed pages from the log to the page file, and start a new log.
 
-use super::epochs::{self, Place, epoch_byte};
-use super::fresh::Combiner;
+use super::fresh::WriteCombiner;
 use super::header::Header;
-use super::log_map::Version;
+use super::log_map::PageVersion;
 use super::pages::{Page, PageNumber};
 use super::pool::IN_FILE;
 use super::readers;
-use super::shared::Shared;
-use super::writer::{Sealed, Writer};
+use super::shared::PageFileShared;
+use super::space_map::{self, MapPageLocation, epoch_byte};
+use super::writer::{PageWriter, SealedSegment};
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use crate::log::{Segment, segment_name, segment_numbers};
@@ -16,14 +16,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Pages that a checkpoint has in memory at once.
-const BATCH_PAGES: usize = 256;
+/// Most pages that a checkpoint has in memory at once.
+const BATCH_PAGES_MAX: usize = 256;
 
-impl Writer {
-    /// Makes a checkpoint if the log, its map or the pages that wait for one have become large.
-    pub(super) fn checkpoint_if_due(&mut self, shared: &Shared) -> Result<()> {
+impl PageWriter {
+    /// Makes a checkpoint if the log, its map, or the set of pages waiting for a checkpoint is large.
+    pub(super) fn checkpoint_if_due(&mut self, shared: &PageFileShared) -> Result<()> {
         let options = &shared.options;
-        // Pages that wait to be written again make the file grow meanwhile: by a quarter, at most, where it is large.
+        // Pages that wait for reuse make the file grow: by a quarter, at most, if it is large.
         let page_bytes = shared.store.page_bytes as u64;
         let waiting_bytes = self.space.held_pages() * page_bytes;
         let waiting_limit = (u64::from(self.space.page_count) / 4 * page_bytes).max(options.checkpoint_bytes / 16);
@@ -33,8 +33,9 @@ impl Writer {
         if due { self.checkpoint(shared, false) } else { Ok(()) }
     }
 
-    /// Brings what no reader keeps back into the page file. With `seal` the segment that grows is included in any case.
-    pub(super) fn checkpoint(&mut self, shared: &Shared, seal: bool) -> Result<()> {
+    /// Copies all pages not delayed by a reader to the page file. With `seal`, the growing segment is included in any
+    /// case.
+    pub(super) fn checkpoint(&mut self, shared: &PageFileShared, seal: bool) -> Result<()> {
         let (sequence, here) = {
             let current = shared.current();
             (current.sequence, current.readers.keys().next().copied().unwrap_or(u64::MAX))
@@ -78,14 +79,14 @@ impl Writer {
         self.forget_log(shared, &pages, &last, passed, &released)
     }
 
-    /// Writes the pages as the last commit of a segment left them.
-    fn write_pages(&self, shared: &Shared, pages: &[(PageNumber, u64)], last: &Sealed) -> Result<()> {
-        let mut combiner = Combiner::default();
+    /// Writes the pages as of the last commit of a segment.
+    fn write_pages(&self, shared: &PageFileShared, pages: &[(PageNumber, u64)], last: &SealedSegment) -> Result<()> {
+        let mut combiner = WriteCombiner::default();
         let free: BTreeSet<PageNumber> =
             self.space.held_through(last.id.number).flat_map(|(first, pages)| first..first + pages).collect();
         let written = pages.iter().filter(|(number, _)| !free.contains(number));
         let all: Vec<(PageNumber, u64)> = written.clone().copied().collect();
-        for batch in all.chunks(BATCH_PAGES) {
+        for batch in all.chunks(BATCH_PAGES_MAX) {
             let pages = pages_from_log(shared, batch, last.sequence)?;
             for (&(number, _), page) in batch.iter().zip(&pages) {
                 combiner.write(&shared.store, &*self.file, (number, self.epoch), page, Purpose::Leaf)?;
@@ -101,9 +102,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Stores the parts of the space map that changed, and its directory, in other places than before; returns the old
-    /// places, which are needed until the header is written.
-    fn write_map(&mut self, shared: &Shared) -> Result<Vec<PageNumber>> {
+    /// Stores the changed parts of the space map, and its directory, at new locations; returns the old locations, which
+    /// are needed until the header is written.
+    fn write_map(&mut self, shared: &PageFileShared) -> Result<Vec<PageNumber>> {
         let payload_bytes = shared.store.payload_bytes();
         let mut released = std::mem::take(&mut self.places.directory);
         let mut moved = BTreeSet::new();
@@ -114,9 +115,9 @@ impl Writer {
             .with_epochs(|map| -> Option<()> {
                 released.iter().for_each(|&page| map.set(page, 0));
                 loop {
-                    let parts = epochs::parts_of(space.page_count, payload_bytes);
+                    let parts = space_map::parts_of(space.page_count, payload_bytes);
                     places.parts.resize(parts, (0, 0));
-                    if places.directory.len() * epochs::entries_in(payload_bytes) < parts {
+                    if places.directory.len() * space_map::entries_in(payload_bytes) < parts {
                         let (page, _) = space.take_clean(1)?.extent;
                         map.set(page, byte);
                         places.directory.push(page);
@@ -130,7 +131,7 @@ impl Writer {
                     }
                     let (page, _) = space.take_clean(1)?.extent;
                     map.set(page, byte);
-                    places.parts.resize(epochs::parts_of(space.page_count, payload_bytes), (0, 0));
+                    places.parts.resize(space_map::parts_of(space.page_count, payload_bytes), (0, 0));
                     let (old, _) = std::mem::replace(places.parts.get_mut(part)?, (page, epoch));
                     if old != 0 {
                         map.set(old, 0);
@@ -144,19 +145,19 @@ impl Writer {
     }
 
     /// Writes the map pages of the parts in `moved`, and the directory.
-    fn store_map(&self, shared: &Shared, moved: &BTreeSet<usize>) -> Result<()> {
+    fn store_map(&self, shared: &PageFileShared, moved: &BTreeSet<usize>) -> Result<()> {
         let (store, file, epoch) = (&shared.store, &*self.file, self.epoch);
-        let mut combiner = Combiner::default();
+        let mut combiner = WriteCombiner::default();
         for &part in moved {
             let bytes = shared.with_epochs(|map| map.part(part).to_vec());
             let (page, _) = self.places.parts.get(part).copied().unwrap_or_default();
             combiner.write(store, file, (page, epoch), &bytes, Purpose::Open)?;
         }
-        let entries = epochs::entries_in(store.payload_bytes());
+        let entries = space_map::entries_in(store.payload_bytes());
         for (index, &page) in self.places.directory.iter().enumerate() {
-            let next: Place = self.places.directory.get(index + 1).map_or((0, 0), |&next| (next, epoch));
+            let next: MapPageLocation = self.places.directory.get(index + 1).map_or((0, 0), |&next| (next, epoch));
             let rest = &self.places.parts[(index * entries).min(self.places.parts.len())..];
-            let content = epochs::directory_page(store.page_bytes, next, &rest[..rest.len().min(entries)]);
+            let content = space_map::directory_page(store.page_bytes, next, &rest[..rest.len().min(entries)]);
             combiner.write(store, file, (page, epoch), &content, Purpose::Open)?;
         }
         combiner.flush(store, file, Purpose::Open)?;
@@ -164,16 +165,16 @@ impl Writer {
         Ok(())
     }
 
-    /// Lets go of the segments that the checkpoint has passed.
+    /// Drops the segments that the checkpoint has copied.
     fn forget_log(
         &mut self,
-        shared: &Shared,
+        shared: &PageFileShared,
         pages: &[(PageNumber, u64)],
-        last: &Sealed,
+        last: &SealedSegment,
         passed: usize,
         released: &[PageNumber],
     ) -> Result<()> {
-        // Before the log map forgets the pages: from then on readers ask for what the page file holds.
+        // Before the log map drops the pages: from then on, readers read the page file.
         for &(number, version) in pages {
             shared.pool.rename(number, version, IN_FILE);
         }
@@ -188,8 +189,8 @@ impl Writer {
     }
 }
 
-/// Pages as a commit left them: from the pool, and from the log by as many reads at a time as the storage serves at once.
-fn pages_from_log(shared: &Shared, batch: &[(PageNumber, u64)], sequence: u64) -> Result<Vec<Page>> {
+/// Pages as of a commit: from the pool, and from the log by as many reads at once as the storage serves.
+fn pages_from_log(shared: &PageFileShared, batch: &[(PageNumber, u64)], sequence: u64) -> Result<Vec<Page>> {
     let mut missing = Vec::new();
     let mut found: Vec<Option<Page>> = Vec::with_capacity(batch.len());
     let mut chains = Vec::new();
@@ -214,20 +215,20 @@ fn pages_from_log(shared: &Shared, batch: &[(PageNumber, u64)], sequence: u64) -
     Ok(found.into_iter().filter_map(|page| page.or_else(|| read.next())).collect())
 }
 
-/// The bodies of records: from memory, and from the segments, one after the other.
-pub(super) fn read_records(records: &[(Arc<Segment>, Version)]) -> Result<Vec<Arc<[u8]>>> {
+/// The bodies of records, from memory or from the segments.
+pub(super) fn read_records(records: &[(Arc<Segment>, PageVersion)]) -> Result<Vec<Arc<[u8]>>> {
     let mut bodies = Vec::with_capacity(records.len());
     for run in records.chunk_by(|a, b| a.0.id == b.0.id) {
         let missing = run.iter().filter(|(_, version)| version.body.is_none());
         let mut read = run[0].0.read_many(&missing.map(|(_, version)| version.place).collect::<Vec<_>>())?.into_iter();
-        let kept = |version: &Version| version.body.clone();
+        let kept = |version: &PageVersion| version.body.clone();
         bodies.extend(run.iter().filter_map(|(_, version)| kept(version).or_else(|| read.next().map(Into::into))));
     }
     Ok(bodies)
 }
 
 /// Removes segments before `first`, the oldest first.
-pub(super) fn remove_segments(shared: &Shared, first: u32) -> Result<()> {
+pub(super) fn remove_segments(shared: &PageFileShared, first: u32) -> Result<()> {
     let numbers = segment_numbers(&*shared.storage, &shared.name)?;
     let mut old = numbers.into_iter().filter(|&number| number < first).peekable();
     if old.peek().is_none() {
@@ -239,9 +240,9 @@ pub(super) fn remove_segments(shared: &Shared, first: u32) -> Result<()> {
     shared.storage.sync_directory()
 }
 
-impl Shared {
-    /// Lets the next transaction begin.
-    pub(super) fn give_writer_back(self: &Arc<Self>, writer: Box<Writer>) {
+impl PageFileShared {
+    /// Returns the writer, so that the next transaction can begin.
+    pub(super) fn give_writer_back(self: &Arc<Self>, writer: Box<PageWriter>) {
         writer.publish_counts(self);
         *self.writer.lock() = Some(writer);
         self.writer_is_back.notify_all();

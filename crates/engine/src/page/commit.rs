@@ -1,29 +1,29 @@
-//! Commits.
+//! Commits: append the changes of a transaction to the log, and publish them to readers.
 
-use super::edit::Dirty;
-use super::epochs::epoch_byte;
+use super::edit::DirtyPage;
 use super::extents::Extent;
 use super::header::STATE_BYTES_MAX;
-use super::log_map::Version;
+use super::log_map::PageVersion;
 use super::options::Durability;
 use super::pages::PageNumber;
 use super::pool::IN_FILE;
 use super::records::{self, ALLOCATED, DELTA, EXTENTS_MAX, FREED, FRESH, IMAGE, STATE};
-use super::shared::Shared;
-use super::spill::Spilled;
+use super::shared::PageFileShared;
+use super::space_map::epoch_byte;
+use super::spill::SpilledPages;
 use super::transaction::Transaction;
-use super::writer::Writer;
+use super::writer::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use crate::log::SegmentWriter;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Changes behind an image, at most: each that is not kept in memory is a read for whoever finds the page in the log.
+/// Most deltas after an image: each one not in memory costs a read when the page is read from the log.
 const CHAIN_CHANGES_MAX: usize = 64;
 
 impl Transaction {
-    /// Writes the commit, makes it visible, and gives the writer back. On an error the caller gives up.
+    /// Writes the commit, publishes it, and returns the writer. On an error the caller aborts.
     pub(super) fn write_commit(&mut self) -> Result<()> {
         if self.state.len() > STATE_BYTES_MAX {
             let detail = format!("a state of {} bytes is too long; it may have {STATE_BYTES_MAX}", self.state.len());
@@ -43,15 +43,15 @@ impl Transaction {
         let Some(mut writer) = self.writer.take() else {
             return Ok(());
         };
-        // The commit stands, whatever becomes of the checkpoint; a failure is told to the next transaction.
+        // The commit is valid even if the checkpoint fails; the next transaction reports the failure.
         let checkpoint = writer.checkpoint_if_due(&shared);
         let _ = shared.poison_on_error(checkpoint);
         shared.give_writer_back(writer);
         Ok(())
     }
 
-    /// Brings everything to the disk as far as the durability asks for; returns the number of the commit.
-    fn log_all(&mut self, shared: &Shared, old_state: &[u8]) -> Result<u64> {
+    /// Writes the log as the durability requires; returns the number of the commit.
+    fn log_all(&mut self, shared: &PageFileShared, old_state: &[u8]) -> Result<u64> {
         let file = Arc::clone(&self.writer_mut()?.file);
         if self.combiner.pages > 0 {
             self.combiner.flush(&shared.store, &*file, Purpose::Leaf)?;
@@ -72,8 +72,8 @@ impl Transaction {
         Ok(sequence)
     }
 
-    /// Logs the changed pages; afterwards they are all among the spilled ones.
-    pub(super) fn log_pages(&mut self, shared: &Shared, sequence: u64) -> Result<()> {
+    /// Logs the changed pages, which then count as spilled.
+    pub(super) fn log_pages(&mut self, shared: &PageFileShared, sequence: u64) -> Result<()> {
         let mut numbers: Vec<PageNumber> = self.dirty.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
@@ -90,8 +90,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Logs what changed beside pages.
-    fn log_space(&mut self, shared: &Shared, old_state: &[u8]) -> Result<()> {
+    /// Logs changes other than those of pages.
+    fn log_space(&mut self, shared: &PageFileShared, old_state: &[u8]) -> Result<()> {
         let (allocated, fresh) = (self.allocated.iter().collect::<Vec<_>>(), self.fresh.iter().collect::<Vec<_>>());
         let (freed, state) = (std::mem::take(&mut self.freed), std::mem::take(&mut self.state));
         let writer = self.writer_mut()?;
@@ -108,8 +108,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Makes the commit visible.
-    fn publish(&mut self, shared: &Shared, sequence: u64) {
+    /// Publishes the commit.
+    fn publish(&mut self, shared: &PageFileShared, sequence: u64) {
         let Some(writer) = self.writer.as_deref_mut() else {
             return;
         };
@@ -148,15 +148,15 @@ impl Transaction {
     }
 }
 
-/// Logs one page as an image or as changes, whichever is right; `None` where nothing changed.
+/// Logs one page as an image or a delta; `None` if it did not change.
 fn log_page(
-    shared: &Shared,
+    shared: &PageFileShared,
     segment: &mut SegmentWriter,
     number: PageNumber,
-    dirty: &mut Dirty,
+    dirty: &mut DirtyPage,
     sequence: u64,
-    spilled: &Spilled,
-) -> Result<Option<Version>> {
+    spilled: &SpilledPages,
+) -> Result<Option<PageVersion>> {
     let changes = dirty.changes.as_bytes();
     if !dirty.whole && changes.is_empty() {
         return Ok(None);
@@ -169,7 +169,7 @@ fn log_page(
     let head = number.to_le_bytes();
     let (place, body) = if as_changes {
         shared.counters.changes_logged.fetch_add(1, Ordering::Relaxed);
-        // Beyond its memory the map grows only while a reader keeps checkpoints back.
+        // The map exceeds its memory only while a reader delays checkpoints.
         let held_bytes = shared.log_map().held_bytes() + spilled.held_bytes();
         let has_room = held_bytes < shared.options.log_map_bytes();
         let body = has_room.then(|| [&head, changes].concat().into());
@@ -178,7 +178,7 @@ fn log_page(
         shared.counters.images_logged.fetch_add(1, Ordering::Relaxed);
         (segment.append(IMAGE, &[&head, records::without_zeros_at_end(&dirty.page)])?, None)
     };
-    Ok(Some(Version { sequence, place, segment: segment.segment.number(), is_image: !as_changes, body }))
+    Ok(Some(PageVersion { sequence, place, segment: segment.segment.number(), is_image: !as_changes, body }))
 }
 
 fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Extent]) -> Result<()> {
@@ -188,9 +188,9 @@ fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Ex
     Ok(())
 }
 
-impl Writer {
-    /// Syncs the log if the durability asks for it after a commit of so many bytes.
-    fn make_durable(&mut self, shared: &Shared, bytes: u64) -> Result<()> {
+impl PageWriter {
+    /// Syncs the log if the durability requires it after a commit of `bytes`.
+    fn make_durable(&mut self, shared: &PageFileShared, bytes: u64) -> Result<()> {
         self.waiting_commits += 1;
         self.waiting_bytes += bytes;
         let due = match shared.options.durability {

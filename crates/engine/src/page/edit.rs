@@ -1,37 +1,36 @@
-//! A page under change.
+//! Changed pages of a transaction, and the guard through which a page is edited.
 
 use super::pages::{Page, PageNumber};
-use super::records::Changes;
+use super::records::PageChanges;
 use super::transaction::Transaction;
 use crate::io::Purpose;
 use std::ops::{Deref, Range};
 
 /// A changed page of a transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Dirty {
+pub(super) struct DirtyPage {
     pub(super) page: Page,
-    pub(super) changes: Changes,
-    /// Whether so much changed that the whole page will be logged.
+    pub(super) changes: PageChanges,
+    /// Whether the whole page will be logged, because much of it changed.
     pub(super) whole: bool,
     pub(super) purpose: Purpose,
 }
 
-/// A page under change; dereferences to its payload. What is written beyond the payload is an error of the caller and
-/// is cut off.
+/// A page being edited; dereferences to its payload. Writes beyond the payload are caller errors, and are truncated.
 #[derive(Debug)]
 pub struct PageEdit<'a> {
     pub(super) transaction: &'a mut Transaction,
     pub(super) number: PageNumber,
-    /// Taken out of the transaction for as long as the edit lasts.
-    pub(super) dirty: Dirty,
+    /// Moved out of the transaction during the edit.
+    pub(super) dirty: DirtyPage,
 }
 
 impl PageEdit<'_> {
-    /// Writes `bytes` from `offset` on; logged as these bytes.
+    /// Writes `bytes` at `offset`. Logged as these bytes.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) {
         let length = self.dirty.page.len();
         let bytes = &bytes[..bytes.len().min(length.saturating_sub(offset))];
-        // What stays as it is need not be logged.
+        // Unchanged bytes need not be logged.
         let old = self.dirty.page.get(offset..offset + bytes.len()).unwrap_or_default();
         let same = old.iter().zip(bytes).take_while(|(a, b)| a == b).count();
         if same == bytes.len() {
@@ -46,8 +45,8 @@ impl PageEdit<'_> {
         }
     }
 
-    /// Copies the bytes of `range` to `to`, which may overlap: how entries move up to make room. Logged in a few bytes,
-    /// however many move.
+    /// Copies the bytes of `range` to `to`, which may overlap, for example to make room for an entry. Logged in a few
+    /// bytes, regardless of the length.
     pub fn shift(&mut self, range: Range<usize>, to: usize) {
         let length = self.dirty.page.len();
         let end = range.end.min(length).min((range.start + length).saturating_sub(to));
@@ -82,7 +81,8 @@ impl Deref for PageEdit<'_> {
 
 impl Drop for PageEdit<'_> {
     fn drop(&mut self) {
-        let empty = Dirty { page: Page::zeros(0), changes: Changes::default(), whole: false, purpose: Purpose::Leaf };
+        let empty =
+            DirtyPage { page: Page::zeros(0), changes: PageChanges::default(), whole: false, purpose: Purpose::Leaf };
         let dirty = std::mem::replace(&mut self.dirty, empty);
         self.transaction.put_dirty(self.number, dirty);
     }

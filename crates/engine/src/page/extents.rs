@@ -1,9 +1,9 @@
-//! Sets of pages as runs of consecutive ones, found by place and by length.
+//! Sets of pages as extents, searchable by position and by length.
 
 use super::pages::PageNumber;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run of pages: the first, and how many.
+/// An extent: first page and number of pages.
 pub(super) type Extent = (PageNumber, u32);
 
 /// A set of pages.
@@ -15,12 +15,12 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    /// How many pages.
+    /// Number of pages.
     pub(super) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// The runs in order.
+    /// The extents in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = Extent> {
         self.by_first.iter().map(|(&first, &length)| (first, length))
     }
@@ -37,7 +37,7 @@ impl Extents {
         }
         let (mut start, mut end) = (u64::from(first), u64::from(first) + u64::from(length));
         let reach = u32::try_from(end).unwrap_or(u32::MAX);
-        // Every run that overlaps or touches the new one melts into it.
+        // Merge every extent that overlaps or touches the new one.
         while let Some((&from, &pages)) = self.by_first.range(..=reach).next_back() {
             let stop = u64::from(from) + u64::from(pages);
             if stop < start {
@@ -73,7 +73,7 @@ impl Extents {
         }
     }
 
-    /// Takes `length` consecutive pages out of the shortest run that has them.
+    /// Takes `length` consecutive pages from the shortest extent that has them.
     pub(super) fn take(&mut self, length: u32) -> Option<PageNumber> {
         let &(pages, first) = self.by_length.range((length, 0)..).next()?;
         self.drop_run(first, pages);

@@ -1,18 +1,18 @@
-//! The file of pages.
+//! The page file: creation, opening, snapshots and transactions.
 
-use super::epochs;
 use super::header::{self, Header, USER_BYTES_MAX};
 use super::log_chain::FoundSegment;
 use super::options::PageOptions;
-use super::pool::Pool;
-use super::readers::Registration;
+use super::pool::PagePool;
+use super::readers::ReaderRegistration;
 use super::recover::Recovery;
-use super::shared::{Current, PageStore, Shared};
-use super::snapshot::{Snapshot, View};
-use super::space::Space;
-use super::statistics::{Counters, PageStatistics};
+use super::shared::{CurrentCommit, PageFileShared, PageStore};
+use super::snapshot::{Snapshot, SnapshotView};
+use super::space::PageSpace;
+use super::space_map;
+use super::statistics::{PageCounters, PageStatistics};
 use super::transaction::Transaction;
-use super::writer::Writer;
+use super::writer::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex, RwLock};
 use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, random_u64};
@@ -22,14 +22,14 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often a reader begins anew when a checkpoint of the writer comes between.
-const READ_ATTEMPTS: u32 = 20;
+/// Most retries of a reader when a checkpoint interferes.
+const READ_ATTEMPTS_MAX: u32 = 20;
 
-/// A file of pages. Cheap to clone; clones share the file. When the last clone, snapshot and transaction are gone, a checkpoint
-/// brings everything into the page file.
+/// A file of pages of one size. Cheap to clone; clones share the file. A final checkpoint runs when the last clone,
+/// snapshot and transaction are dropped.
 #[derive(Clone, Debug)]
 pub struct PageFile {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<PageFileShared>,
 }
 
 pub(super) fn lock_name(name: &str) -> String {
@@ -37,11 +37,12 @@ pub(super) fn lock_name(name: &str) -> String {
 }
 
 impl PageFile {
-    /// Makes a new file. `header` is what its user wants to find again, unchanged, whenever the file is opened: at most
-    /// 1,024 bytes.
+    /// Creates a file. `header` holds up to 1,024 bytes of the user's own, returned unchanged whenever the file is
+    /// opened.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists`; [`Error::Locked`]; [`Error::InvalidArgument`] for a size of pages that is not possible.
+    /// [`Error::Io`] of kind `AlreadyExists`; [`Error::Locked`]; [`Error::InvalidArgument`] for an unsupported page
+    /// size.
     pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions, header: &[u8]) -> Result<Self> {
         options.check()?;
         if header.len() > USER_BYTES_MAX {
@@ -54,19 +55,19 @@ impl PageFile {
             return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
         }
         for number in segment_numbers(&**storage, name)? {
-            // The log of a file that is gone.
+            // The log of a deleted file.
             storage.remove(&segment_name(name, number))?;
         }
         write_new(&**storage, name, options, header)?;
         Self::open_locked(storage, name, options, lock)
     }
 
-    /// Opens a file for reading and writing, and recovers it where its last writer did not close it.
+    /// Opens a file for reading and writing, and recovers it if its last writer did not close it.
     ///
     /// # Errors
-    /// [`Error::Locked`] while somebody else, here or in another process, has it open for writing; [`Error::OtherNames`] for a symbolic
-    /// link, and where several hard links lead to the file; [`Error::NotAPageFile`];
-    /// [`Error::UnknownVersion`]; [`Error::Io`], [`Error::Damaged`].
+    /// [`Error::Locked`] while the file is open for writing, in this process or another; [`Error::OtherNames`] for a
+    /// symbolic link, and if several hard links lead to the file; [`Error::NotAPageFile`]; [`Error::UnknownVersion`];
+    /// [`Error::Io`], [`Error::Damaged`].
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         if !storage.exists(name)? {
             return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
@@ -85,8 +86,8 @@ impl PageFile {
         let file = storage.open_update(name)?;
         let (header, one_slot) = Header::read(&*file)?;
         let store = store(Arc::<dyn UpdatableFile>::clone(&file), &header);
-        let (epochs, places) = epochs::load(&store, &header)?;
-        let space = Space::of_checkpoint(&epochs, &header);
+        let (epochs, places) = space_map::load(&store, &header)?;
+        let space = PageSpace::of_checkpoint(&epochs, &header);
         let numbers = segment_numbers(&**storage, name)?;
         let live = numbers.iter().copied().filter(|&number| number >= header.first_segment);
         let mut found = Vec::new();
@@ -99,7 +100,7 @@ impl PageFile {
         let mut recovery = Recovery::new(&header, &*store.file, Some(space), Some(epochs));
         recovery.replay_all(&header, one_slot, &found, u64::MAX)?;
         refuse_lone_slot(one_slot, &header, &recovery)?;
-        // What is shown from now on must not be lost any more.
+        // State visible from now on must not be lost.
         for file in &files {
             file.sync()?;
         }
@@ -107,7 +108,7 @@ impl PageFile {
             storage.sync_directory()?;
         }
         let next_segment = numbers.last().map_or(0, |&last| last.saturating_add(1)).max(header.first_segment);
-        let writer = Writer {
+        let writer = PageWriter {
             file: Arc::clone(&file),
             space: recovery.space.take().unwrap_or_default(),
             places,
@@ -120,14 +121,14 @@ impl PageFile {
             nonce: random_u64().max(1),
             header: header.clone(),
         };
-        let opened = Opened { storage, name, options, header, store, recovery, is_assumed: false };
+        let opened = OpenedPageFile { storage, name, options, header, store, recovery, is_assumed: false };
         let shared = opened.share(Some((file, writer)), Some(lock), None);
         super::checkpoint::remove_segments(&shared, shared.first_segment())?;
         Ok(Self { shared })
     }
 
-    /// Opens a file for reading alone, as its last commit left it, beside a writer in this process or another. The writer
-    /// keeps what this handle may read for as long as it is open; to see later commits, open the file again.
+    /// Opens a file read-only at its last commit, concurrently with a writer in this process or another. The writer
+    /// preserves the pages that this handle may read while it is open. To see later commits, open the file again.
     ///
     /// # Errors
     /// As for [`Self::open`], but for the lock.
@@ -135,65 +136,65 @@ impl PageFile {
         storage.check_only_name(name)?;
         let mut attempt = 0;
         loop {
-            // A reader of commit 0 keeps all checkpoints back, but for one that is under way.
-            let guard = Registration::new(storage, name, 0)?;
+            // A reader of commit 0 blocks all checkpoints, except one already running.
+            let guard = ReaderRegistration::new(storage, name, 0)?;
             let (header, one_slot) = Header::read(&*storage.open(name)?)?;
             let opened = Self::read_log(storage, name, options, &header, one_slot);
             let unchanged = Header::read(&*storage.open(name)?)?.0 == header;
             attempt += 1;
             match opened {
                 Ok(opened) if unchanged => {
-                    let registration = Registration::new(storage, name, opened.recovery.sequence)?;
+                    let registration = ReaderRegistration::new(storage, name, opened.recovery.sequence)?;
                     drop(guard);
                     return Ok(Self { shared: opened.share(None, None, registration) });
                 }
                 Err(error) if unchanged && attempt >= 3 => return Err(error),
-                Err(error) if attempt >= READ_ATTEMPTS => return Err(error),
+                Err(error) if attempt >= READ_ATTEMPTS_MAX => return Err(error),
                 _ => {}
             }
         }
     }
 
-    /// Finds out what the last commit is, without changing anything.
+    /// Reads the log to determine the last commit, without changing anything.
     pub(super) fn read_log<'a>(
         storage: &'a Arc<dyn Storage>,
         name: &'a str,
         options: &'a PageOptions,
         header: &Header,
         one_slot: bool,
-    ) -> Result<Opened<'a>> {
+    ) -> Result<OpenedPageFile<'a>> {
         let found = live_segments(&**storage, name, header)?;
         let store = store(storage.open(name)?, header);
         let fits = u64::from(header.page_count) <= options.budget_bytes / 8;
-        let epochs = fits.then(|| epochs::load(&store, header)).transpose()?;
+        let epochs = fits.then(|| space_map::load(&store, header)).transpose()?;
         let mut recovery = Recovery::new(header, &*store.file, None, epochs.map(|(epochs, _)| epochs));
         recovery.replay_all(header, one_slot, &found, u64::MAX)?;
-        Ok(Opened { storage, name, options, header: header.clone(), store, recovery, is_assumed: false })
+        Ok(OpenedPageFile { storage, name, options, header: header.clone(), store, recovery, is_assumed: false })
     }
 
-    /// What [`Self::create`] was given.
+    /// The user header passed to [`Self::create`].
     pub fn header(&self) -> &[u8] {
         &self.shared.user_header
     }
 
-    /// The options that the file was opened with; the size of pages is the file's own.
+    /// The options with which the file was opened; the page size is that of the file.
     pub fn options(&self) -> &PageOptions {
         &self.shared.options
     }
 
-    /// The last commit, to be read for as long as the snapshot is held.
+    /// Takes a snapshot of the last commit.
     ///
     /// # Errors
-    /// None now; a handle that follows a writer in another process may have to read its log.
+    /// None at present; a handle that follows a writer in another process may have to read its log.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        Ok(Snapshot { view: Arc::new(View::new(Arc::clone(&self.shared))) })
+        Ok(Snapshot { view: Arc::new(SnapshotView::new(Arc::clone(&self.shared))) })
     }
 
-    /// Begins a transaction; waits while another one is under way.
+    /// Begins a transaction, waiting for a running one to end.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync; [`Error::LogFull`]; [`Error::InvalidArgument`] for a file that is open for
-    /// reading alone.
+    /// [`Error::Poisoned`] after a failed write or sync; [`Error::LogFull`]; [`Error::InvalidArgument`] if the file is
+    /// open read-only.
     pub fn begin(&self) -> Result<Transaction> {
         let mut writer = self.take_writer()?;
         let limit = self.shared.options.log_limit_bytes;
@@ -211,7 +212,7 @@ impl PageFile {
         Ok(Transaction::new(Arc::clone(&self.shared), writer))
     }
 
-    /// The log is longer than it may be, right after a checkpoint: somebody reads an old commit.
+    /// The error for a log that exceeds its limit right after a checkpoint, because an old commit is being read.
     fn log_full(&self, log_bytes: u64) -> Error {
         let shared = &self.shared;
         let here = shared.current().readers.keys().next().copied();
@@ -227,15 +228,16 @@ impl PageFile {
         Error::LogFull { path: shared.store.path.clone(), log_bytes, limit, reader }
     }
 
-    /// Brings everything that no snapshot keeps back into the page file, and cuts the log. Waits for the transaction under way.
+    /// Makes a checkpoint: copies all pages not delayed by a snapshot to the page file, and truncates the log. Waits
+    /// for a running transaction.
     ///
     /// # Errors
-    /// As for [`Self::begin`], but for [`Error::LogFull`].
+    /// As for [`Self::begin`], except [`Error::LogFull`].
     pub fn checkpoint(&self) -> Result<()> {
         self.with_writer(|writer, shared| writer.checkpoint(shared, true))
     }
 
-    /// Makes all commits durable, whatever the durability. Waits for the transaction under way.
+    /// Syncs all commits to storage, including those made with weaker durability. Waits for a running transaction.
     ///
     /// # Errors
     /// As for [`Self::checkpoint`].
@@ -243,8 +245,8 @@ impl PageFile {
         self.with_writer(|writer, _| writer.sync())
     }
 
-    /// Makes a last checkpoint, as dropping the file does, and tells whether it succeeded. Other clones and transactions are
-    /// refused from then on.
+    /// Makes a final checkpoint, as dropping the file does, and reports its outcome. Afterwards, other clones and
+    /// transactions fail.
     ///
     /// # Errors
     /// As for [`Self::checkpoint`].
@@ -258,7 +260,7 @@ impl PageFile {
         outcome
     }
 
-    /// Counts.
+    /// Returns counters of the file.
     pub fn statistics(&self) -> PageStatistics {
         let (shared, counters) = (&self.shared, &self.shared.counters);
         let get = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
@@ -281,7 +283,7 @@ impl PageFile {
         }
     }
 
-    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&mut Writer, &Shared) -> Result<T>) -> Result<T> {
+    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&mut PageWriter, &PageFileShared) -> Result<T>) -> Result<T> {
         let mut writer = self.take_writer()?;
         let outcome = self.shared.poison_on_error(work(&mut writer, &self.shared));
         self.shared.give_writer_back(writer);
@@ -289,10 +291,10 @@ impl PageFile {
     }
 
     /// Waits for the writer and takes it.
-    fn take_writer(&self) -> Result<Box<Writer>> {
+    fn take_writer(&self) -> Result<Box<PageWriter>> {
         if self.shared.file.is_none() {
             let path = self.shared.store.path.display();
-            return Err(Error::InvalidArgument(format!("{path} is open for reading alone; open it for writing")));
+            return Err(Error::InvalidArgument(format!("{path} is open read-only; open it for writing")));
         }
         let mut slot = self.shared.writer.lock();
         loop {
@@ -305,20 +307,20 @@ impl PageFile {
     }
 }
 
-impl Shared {
+impl PageFileShared {
     fn first_segment(&self) -> u32 {
         let writer = self.writer.lock();
         writer.as_ref().map_or(0, |writer| writer.header.first_segment)
     }
 }
 
-/// The segments that the checkpoint has not passed, open for reading.
+/// The segments after the last checkpoint, open for reading.
 pub(super) fn live_segments(storage: &dyn Storage, name: &str, header: &Header) -> Result<Vec<FoundSegment>> {
     let numbers = segment_numbers(storage, name)?.into_iter().filter(|&number| number >= header.first_segment);
     numbers.map(|number| Ok(FoundSegment { number, file: storage.open(&segment_name(name, number))? })).collect()
 }
 
-/// Writes a file without pages under another name, and then gives it its own.
+/// Writes a file without pages under a temporary name, and renames it.
 fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u8]) -> Result<()> {
     let temporary = format!("{name}.new");
     if storage.exists(&temporary)? {
@@ -353,8 +355,8 @@ fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
     PageStore { file, file_id: header.file_id, page_bytes: header.page_bytes, path }
 }
 
-/// Where one slot of the header is not valid, either the power went while it was written, and then the log is still there that the
-/// checkpoint or the begin of the segment was about; or it is damaged, and the other slot tells of an older state.
+/// If one header slot is invalid, either power was lost during its write, and the log that the checkpoint or new
+/// segment concerned still exists; or the slot is damaged, and the other one describes an older state.
 pub(super) fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Result<()> {
     if one_slot && recovery.sequence == header.sequence && !recovery.has_nonce {
         return Err(recovery.damaged("a slot of the header is damaged, and the log that would make up for it is gone"));
@@ -362,39 +364,39 @@ pub(super) fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recov
     Ok(())
 }
 
-/// What is known of a file that is being opened.
-pub(super) struct Opened<'a> {
+/// The state of a file that is being opened.
+pub(super) struct OpenedPageFile<'a> {
     storage: &'a Arc<dyn Storage>,
     name: &'a str,
     options: &'a PageOptions,
     header: Header,
     store: PageStore,
     pub(super) recovery: Recovery,
-    /// Whether the header is another than the file has.
+    /// Whether the header differs from that in the file.
     pub(super) is_assumed: bool,
 }
 
-impl Opened<'_> {
+impl OpenedPageFile<'_> {
     pub(super) fn share(
         self,
-        writing: Option<(Arc<dyn UpdatableFile>, Writer)>,
+        writing: Option<(Arc<dyn UpdatableFile>, PageWriter)>,
         lock: Option<Box<dyn FileLock>>,
-        registration: Option<Registration>,
-    ) -> Arc<Shared> {
+        registration: Option<ReaderRegistration>,
+    ) -> Arc<PageFileShared> {
         let (header, recovery) = (self.header, self.recovery);
         let assumed = self.is_assumed.then(|| header.clone());
         let options = PageOptions { page_bytes: header.page_bytes, ..self.options.clone() };
         let (file, writer) = writing.unzip();
-        let current = Current {
+        let current = CurrentCommit {
             sequence: recovery.sequence,
             state: recovery.state.into(),
             page_count: recovery.page_count,
             readers: BTreeMap::new(),
         };
-        let shared = Shared {
+        let shared = PageFileShared {
             storage: Arc::clone(self.storage),
             name: self.name.to_owned(),
-            pool: Pool::new(&options, header.page_bytes),
+            pool: PagePool::new(&options, header.page_bytes),
             options,
             store: self.store,
             file,
@@ -404,7 +406,7 @@ impl Opened<'_> {
             current: Mutex::new(current),
             log_map: RwLock::new(recovery.log_map),
             epochs: recovery.epochs.map(RwLock::new),
-            counters: Counters::default(),
+            counters: PageCounters::default(),
             writer: Mutex::new(None),
             writer_is_back: Condvar::default(),
             poisoned: AtomicBool::new(false),

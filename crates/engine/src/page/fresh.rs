@@ -1,24 +1,24 @@
-//! Pages that are written directly, many at a time.
+//! Fresh pages: newly allocated pages written directly to the page file, combined into long writes.
 
 use super::pages::{Page, PageNumber};
 use super::shared::PageStore;
 use crate::error::Result;
 use crate::io::{Purpose, UpdatableFile};
 
-/// Pages are written when so many bytes of consecutive ones wait.
-const COMBINED_BYTES: usize = 1 << 20;
+/// Most bytes of consecutive pages combined in one write.
+const COMBINED_BYTES_MAX: usize = 1 << 20;
 
-/// Consecutive pages that wait to be written together.
+/// Combines consecutive pages into one write.
 #[derive(Debug, Default)]
-pub(super) struct Combiner {
+pub(super) struct WriteCombiner {
     first: PageNumber,
     bytes: Vec<u8>,
     /// Pages written so far.
     pub(super) pages: u64,
 }
 
-impl Combiner {
-    /// Takes a page; writes what waited if it does not continue that, or if enough waits.
+impl WriteCombiner {
+    /// Adds a page; first writes the waiting ones if it does not follow them, or if enough wait.
     pub(super) fn write(
         &mut self,
         store: &PageStore,
@@ -39,13 +39,13 @@ impl Combiner {
         self.bytes.resize(start + store.page_bytes, 0);
         store.seal(number, epoch, &mut self.bytes[start..]);
         self.pages += 1;
-        if self.bytes.len() >= COMBINED_BYTES {
+        if self.bytes.len() >= COMBINED_BYTES_MAX {
             self.flush(store, file, purpose)?;
         }
         Ok(())
     }
 
-    /// Writes what waits.
+    /// Writes the waiting pages.
     pub(super) fn flush(&mut self, store: &PageStore, file: &dyn UpdatableFile, purpose: Purpose) -> Result<()> {
         if !self.bytes.is_empty() {
             file.write_at(store.offset(self.first), &self.bytes, purpose)?;
@@ -54,7 +54,7 @@ impl Combiner {
         Ok(())
     }
 
-    /// A page that waits.
+    /// A waiting page.
     pub(super) fn waiting(&self, store: &PageStore, number: PageNumber) -> Option<Page> {
         let index = number.checked_sub(self.first)? as usize;
         let bytes = self.bytes.get(index * store.page_bytes..(index + 1) * store.page_bytes)?;

@@ -1,4 +1,4 @@
-//! The two slots at the start of a page file.
+//! The file header: two slots at the start of a page file, written alternately.
 
 use super::options::check_page_bytes;
 use super::pages::PageNumber;
@@ -26,27 +26,27 @@ pub(super) const STATE_BYTES_MAX: usize = 256;
 /// Most bytes of the user's own header.
 pub(super) const USER_BYTES_MAX: usize = 1024;
 
-/// Where the numbers end and the state begins.
+/// Offset of the state, after the numbers.
 const STATE_OFFSET: usize = 64;
 const USER_OFFSET: usize = STATE_OFFSET + STATE_BYTES_MAX;
 /// The last segment of the log: its nonce, and its number.
 const LOG_OFFSET: usize = USER_OFFSET + USER_BYTES_MAX;
 
-/// What a checkpoint leaves, and the begin of a segment brings up to date.
+/// The header: written by checkpoints, and updated when a segment begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) page_bytes: usize,
     pub(super) file_id: u64,
-    /// How often a slot was written; the slot with the greater number counts.
+    /// Number of slot writes; the slot with the greater number is current.
     pub(super) turn: u64,
     /// The last commit whose pages are in the page file.
     pub(super) sequence: u64,
     /// The epoch that the checkpoint gave to the pages it wrote.
     pub(super) epoch: u32,
-    /// Older segments of the log are no longer needed.
+    /// The first segment of the log still needed.
     pub(super) first_segment: u32,
-    /// The last segment of the log: its header was durable before the slot was written, and it leads to those before it. Number 0:
-    /// there is no log. `None` in a slot of version 1, which does not say.
+    /// The last segment of the log: its header was durable before the slot was written, and it leads to those before
+    /// it. Number 0: there is no log. `None` in a slot of version 1, which does not say.
     pub(super) last_segment: Option<SegmentId>,
     pub(super) page_count: u32,
     /// First page of the directory of the space map, and its epoch; page 0 where there is no map yet.
@@ -90,13 +90,13 @@ impl Header {
         self.turn % 2 * SLOT_BYTES as u64
     }
 
-    /// Writes the slot that is not in use.
+    /// Writes the slot that is not current.
     pub(super) fn write(&self, file: &dyn UpdatableFile) -> Result<()> {
         file.write_at(self.slot_offset(), &self.encode(), Purpose::Open)
     }
 
-    /// Reads the slot that counts. `true` beside it where the other slot is not valid: the power went while it was written, or it is
-    /// damaged.
+    /// Reads the current slot. Also returns whether the other slot is invalid, because power was lost during its write
+    /// or it is damaged.
     pub(super) fn read(file: &dyn ReadableFile) -> Result<(Self, bool)> {
         let path = file.path();
         if file.len() < HEADER_BYTES as u64 {
@@ -157,7 +157,7 @@ fn decode(path: &Path, bytes: &[u8], offset: usize) -> Result<Option<Header>> {
         && header.slot_offset() == offset as u64
         && header.page_count >= first_page(header.page_bytes);
     if !sensible {
-        return Err(Error::damaged(path, offset as u64, "the header has a valid checksum but makes no sense"));
+        return Err(Error::damaged(path, offset as u64, "the header has a valid checksum but invalid content"));
     }
     Ok(Some(header))
 }

@@ -1,4 +1,4 @@
-//! Which segments make up the log: those that the header of the page file leads to, each proved to be there.
+//! The log chain: the segments that the header of the page file leads to, each verified to exist.
 
 use super::header::Header;
 use crate::error::{Error, Result};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A segment that is there.
+/// A segment found on the storage.
 #[derive(Debug)]
 pub(super) struct FoundSegment {
     pub(super) number: u32,
@@ -16,17 +16,17 @@ pub(super) struct FoundSegment {
 }
 
 /// A segment of the log, and its header; none where a file of version 1 has a segment without.
-pub(super) type Link = (Arc<Segment>, Option<SegmentHeader>);
+pub(super) type LogLink = (Arc<Segment>, Option<SegmentHeader>);
 
-type Unread = BTreeMap<u32, Link>;
+type Unread = BTreeMap<u32, LogLink>;
 
-/// The segments of the log in order. `one_slot` says that the other slot of the header is not valid: that one may have led to further
-/// segments.
+/// The segments of the log in order. `one_slot` says that the other slot of the header is not valid: that one may have
+/// led to further segments.
 ///
 /// # Errors
-/// [`Error::Damaged`] where a segment that the header leads to is missing or is not the one that was meant, and where a segment that it does
-/// not lead to has commits all the same.
-pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[FoundSegment]) -> Result<Vec<Link>> {
+/// [`Error::Damaged`] where a segment that the header leads to is missing or is not the one that was meant, and where a
+/// segment that it does not lead to has commits all the same.
+pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[FoundSegment]) -> Result<Vec<LogLink>> {
     let mut unread = Unread::new();
     for segment in found.iter().filter(|segment| segment.number >= header.first_segment) {
         let head = SegmentHeader::read(&*segment.file, header.file_id, segment.number)?;
@@ -35,7 +35,7 @@ pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[
         unread.insert(segment.number, (read, head));
     }
     let Some(last) = header.last_segment else {
-        // Version 1: whatever is there.
+        // Version 1: all segments found.
         return Ok(unread.into_values().collect());
     };
     let mut chain = back_from(page_file, header, last, &mut unread)?;
@@ -47,13 +47,14 @@ pub(super) fn links(page_file: &Path, header: &Header, one_slot: bool, found: &[
 }
 
 /// The segments from the first that is needed up to `last`, taken out of `unread`.
-fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Unread) -> Result<Vec<Link>> {
+fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Unread) -> Result<Vec<LogLink>> {
     let mut chain = Vec::new();
     let mut next = last;
     while next.number != 0 && next.number >= header.first_segment {
         let path = segment_path(page_file, next.number);
         let Some((segment, head)) = unread.remove(&next.number) else {
-            let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page file and all of its log, or let `ogive index repair` go on without them";
+            let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page \
+                file and all of its log, or let `ogive index repair` go on without them";
             return Err(Error::damaged(path, 0, detail));
         };
         let Some(head) = head.filter(|head| head.id == next) else {
@@ -66,7 +67,8 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
                 path,
                 0,
                 format!(
-                    "{detail}; put back the page file and all of its log, or let `ogive index repair` go on without it"
+                    "{detail}; put back the page file and all of its log, \
+                      or let `ogive index repair` go on without it"
                 ),
             ));
         };
@@ -89,8 +91,8 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
     Ok(chain)
 }
 
-/// The segments behind `last` that only a slot led to that is gone.
-fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<Link> {
+/// The segments after `last` to which only a lost header slot led.
+fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<LogLink> {
     let candidates: Vec<u32> = unread.keys().rev().copied().collect();
     for newest in candidates {
         let (mut numbers, mut next) = (Vec::new(), newest);
@@ -109,23 +111,24 @@ fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<Link> {
     Vec::new()
 }
 
-/// A segment that nothing leads to was begun in vain: the power went before the header of the page file led to it, and a commit came
-/// later than that.
-fn without_commits((segment, head): &Link) -> Result<()> {
+/// A segment to which nothing leads holds no commits: power was lost before the page file's header led to it, and
+/// commits come only later.
+fn without_commits((segment, head): &LogLink) -> Result<()> {
     let mut commits = false;
     replay(segment, head.is_some(), &mut |entry| {
         commits |= matches!(entry, LogEntry::Commit(_));
         Ok(if commits { ReplayStep::Stop } else { ReplayStep::Continue })
     })?;
     if commits {
-        let detail = "this segment of the log has commits that the page file does not know of: the page file is an older one, or a copy's; \
-                      put back the page file and all of its log, or let `ogive index repair` go on without it";
+        let detail = "this segment of the log has commits that the page file does not know of: the page \
+                      file is an older one, or a copy's; put back the page file and all of its log, \
+                      or let `ogive index repair` go on without it";
         return Err(Error::damaged(segment.file.path(), 0, detail));
     }
     Ok(())
 }
 
-/// Where a segment should be.
+/// The path of a segment.
 fn segment_path(page_file: &Path, number: u32) -> PathBuf {
     let name = page_file.file_name().unwrap_or_default().to_string_lossy();
     page_file.with_file_name(segment_name(&name, number))

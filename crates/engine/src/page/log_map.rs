@@ -1,4 +1,4 @@
-//! Which pages are in the log, and where: what lets readers find them there.
+//! The log map: the position in the log of each page that is there, for readers.
 
 use super::pages::PageNumber;
 use crate::log::{RecordLocation, Segment};
@@ -7,43 +7,43 @@ use std::sync::Arc;
 
 /// A page as one commit left it, in the log: a whole image, or a change to the version before it.
 #[derive(Clone, Debug)]
-pub(super) struct Version {
+pub(super) struct PageVersion {
     /// The commit.
     pub(super) sequence: u64,
-    /// Where the record lies.
+    /// The location of the record.
     pub(super) place: RecordLocation,
-    /// The segment that it lies in.
+    /// The segment of the record.
     pub(super) segment: u32,
     /// Whether it is an image.
     pub(super) is_image: bool,
-    /// The body of a change, where it is kept in memory, so that to find the page in the log takes one read: of the image.
+    /// The body of a delta, if kept in memory, so that reading the page from the log takes a single read, of the image.
     pub(super) body: Option<Arc<[u8]>>,
 }
 
-impl Version {
+impl PageVersion {
     /// Estimated bytes in memory.
     pub(super) fn held_bytes(&self) -> u64 {
-        VERSION_BYTES + self.body_bytes()
+        VERSION_OVERHEAD_BYTES + self.body_bytes()
     }
 
     /// Bytes of memory beyond the version itself.
     fn body_bytes(&self) -> u64 {
-        self.body.as_ref().map_or(0, |body| body.len() as u64 + BODY_BYTES)
+        self.body.as_ref().map_or(0, |body| body.len() as u64 + BODY_OVERHEAD_BYTES)
     }
 }
 
 /// The log of a page since its last image in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Chain {
-    /// Changes behind the image.
+pub(super) struct DeltaChain {
+    /// Number of deltas after the image.
     pub(super) changes: usize,
-    /// Bytes of them.
+    /// Their size in bytes.
     pub(super) bytes: usize,
 }
 
-impl Chain {
+impl DeltaChain {
     /// The chain of a page with one more record; `None` where there is no image to change.
-    pub(super) fn followed_by(chain: Option<Self>, version: &Version) -> Option<Self> {
+    pub(super) fn followed_by(chain: Option<Self>, version: &PageVersion) -> Option<Self> {
         if version.is_image {
             return Some(Self::default());
         }
@@ -52,17 +52,17 @@ impl Chain {
     }
 }
 
-/// What a version takes in memory, its share of the tables included.
-const VERSION_BYTES: u64 = 56;
-/// What a body in memory takes beyond its bytes: two counts, and what the allocator adds.
-const BODY_BYTES: u64 = 32;
-/// What a page takes beyond its versions.
-const PAGE_BYTES: u64 = 64;
+/// Memory of a version in bytes, including its part of the tables.
+const VERSION_OVERHEAD_BYTES: u64 = 56;
+/// Memory overhead of a body in bytes: two counts, and allocator overhead.
+const BODY_OVERHEAD_BYTES: u64 = 32;
+/// Memory overhead of a page in bytes.
+const PAGE_OVERHEAD_BYTES: u64 = 64;
 
 /// The map of the log.
 #[derive(Debug, Default)]
 pub(super) struct LogMap {
-    pages: HashMap<PageNumber, Vec<Version>>,
+    pages: HashMap<PageNumber, Vec<PageVersion>>,
     segments: BTreeMap<u32, Arc<Segment>>,
     versions: u64,
     bodies_bytes: u64,
@@ -71,7 +71,7 @@ pub(super) struct LogMap {
 impl LogMap {
     /// Estimated bytes in memory.
     pub(super) fn held_bytes(&self) -> u64 {
-        self.versions * VERSION_BYTES + self.pages.len() as u64 * PAGE_BYTES + self.bodies_bytes
+        self.versions * VERSION_OVERHEAD_BYTES + self.pages.len() as u64 * PAGE_OVERHEAD_BYTES + self.bodies_bytes
     }
 
     pub(super) fn add_segment(&mut self, segment: Arc<Segment>) {
@@ -79,7 +79,7 @@ impl LogMap {
     }
 
     /// Adds a version behind those of the page. An image takes the place of what its own commit logged before.
-    pub(super) fn add(&mut self, page: PageNumber, version: Version) {
+    pub(super) fn add(&mut self, page: PageNumber, version: PageVersion) {
         let versions = self.pages.entry(page).or_default();
         while let Some(last) = versions.pop_if(|last| version.is_image && last.sequence == version.sequence) {
             self.versions -= 1;
@@ -90,24 +90,24 @@ impl LogMap {
         versions.push(version);
     }
 
-    /// Which commit up to `sequence` left the page in the log last; `None` where the page file has what counts.
+    /// The last commit up to `sequence` with the page in the log; `None` if the page file has the current version.
     pub(super) fn newest(&self, page: PageNumber, sequence: u64) -> Option<u64> {
         let versions = self.pages.get(&page)?;
         versions.iter().rev().map(|version| version.sequence).find(|&found| found <= sequence)
     }
 
     /// The records that make up the page at `sequence`: the image first.
-    pub(super) fn records(&self, page: PageNumber, sequence: u64) -> Option<Vec<(Arc<Segment>, Version)>> {
+    pub(super) fn records(&self, page: PageNumber, sequence: u64) -> Option<Vec<(Arc<Segment>, PageVersion)>> {
         let versions = self.pages.get(&page)?;
         let end = versions.iter().rposition(|version| version.sequence <= sequence)? + 1;
         let start = versions[..end].iter().rposition(|version| version.is_image)?;
-        let place = |version: &Version| Some((Arc::clone(self.segments.get(&version.segment)?), version.clone()));
+        let place = |version: &PageVersion| Some((Arc::clone(self.segments.get(&version.segment)?), version.clone()));
         versions[start..end].iter().map(place).collect()
     }
 
     /// The chain of a page in a segment; `None` where the segment has no image of it.
-    pub(super) fn chain(&self, page: PageNumber, segment: u32) -> Option<Chain> {
-        let mut chain = Chain::default();
+    pub(super) fn chain(&self, page: PageNumber, segment: u32) -> Option<DeltaChain> {
+        let mut chain = DeltaChain::default();
         for version in self.pages.get(&page)?.iter().rev().take_while(|version| version.segment == segment) {
             if version.is_image {
                 return Some(chain);
@@ -118,9 +118,9 @@ impl LogMap {
         None
     }
 
-    /// The pages that segments up to and including `segment` have versions of, in order, with the last of these versions.
+    /// The pages with versions in segments up to and including `segment`, in order, with the last of these versions.
     pub(super) fn pages_through(&self, segment: u32) -> Vec<(PageNumber, u64)> {
-        let last = |(&page, versions): (&PageNumber, &Vec<Version>)| {
+        let last = |(&page, versions): (&PageNumber, &Vec<PageVersion>)| {
             let last = versions.iter().rev().find(|version| version.segment <= segment)?;
             Some((page, last.sequence))
         };
@@ -129,7 +129,7 @@ impl LogMap {
         pages
     }
 
-    /// Forgets what lies in segments up to and including `segment`.
+    /// Drops all versions in segments up to and including `segment`.
     pub(super) fn drop_through(&mut self, segment: u32) {
         self.pages.retain(|_, versions| {
             versions.retain(|version| version.segment > segment);
@@ -139,7 +139,7 @@ impl LogMap {
             self.pages = HashMap::new();
         }
         self.versions = self.pages.values().map(|versions| versions.len() as u64).sum();
-        self.bodies_bytes = self.pages.values().flatten().map(Version::body_bytes).sum();
+        self.bodies_bytes = self.pages.values().flatten().map(PageVersion::body_bytes).sum();
         self.segments.retain(|&number, _| number > segment);
     }
 }

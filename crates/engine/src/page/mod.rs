@@ -1,18 +1,17 @@
-//! Pages that survive crashes: the layer under every index that is updated in place.
+//! Crash-safe pages: the storage layer under every index that is updated in place.
 //!
-//! A [`PageFile`] is a file of pages of one size. Readers take a [`Snapshot`]; the one writer takes a [`Transaction`], whose
-//! changes become visible, all together, by its commit. Both are [`Pages`] to those who read them. `page` knows no index: what
-//! a page means is the business of whoever wrote it.
+//! A [`PageFile`] is a file of pages of one size. Readers take a [`Snapshot`]; the single writer takes a
+//! [`Transaction`], whose changes become visible atomically at commit. Both implement [`Pages`]. This layer does not
+//! interpret the content of pages, and knows no index.
 //!
-//! A commit appends the bytes that it changed to a log; a checkpoint brings them into the page file and starts the log anew.
-//! Readers find a page in the log through a map in memory, and in the page file where the map has none. The format is
-//! described in `docs/format/page.md`.
+//! A commit appends its changed bytes to a log; a checkpoint copies them to the page file and starts a new log. Readers
+//! find a page in the log through a map in memory, and in the page file otherwise. The format is described in
+//! `docs/format/page.md`.
 
 mod abandon;
 mod checkpoint;
 mod commit;
 mod edit;
-mod epochs;
 mod extents;
 mod file;
 mod fresh;
@@ -30,11 +29,12 @@ mod schedule_tests;
 mod shared;
 mod snapshot;
 mod space;
+mod space_map;
 mod spill;
 mod statistics;
-mod tally;
 mod transaction;
 mod verify;
+mod write_statistics;
 mod writer;
 
 pub use abandon::LostLog;
@@ -44,5 +44,5 @@ pub use options::{Durability, PageOptions};
 pub use pages::{Page, PageNumber, Pages};
 pub use snapshot::Snapshot;
 pub use statistics::PageStatistics;
-pub use tally::{Phase, PhaseTally, Tally, Touched};
 pub use transaction::Transaction;
+pub use write_statistics::{PageTouch, Phase, PhaseStatistics, WriteStatistics};

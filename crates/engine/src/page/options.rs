@@ -1,48 +1,50 @@
-//! How a page file is made and opened.
+//! The options of a page file: page size, memory, durability and log limits.
 
 use crate::error::{Error, Result};
 use crate::io::FastPaths;
 
-/// When a commit is durable.
+/// When a commit becomes durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// When [`super::Transaction::commit`] returns.
     #[default]
     EachCommit,
-    /// When a group is full, at the latest; commits of a group not yet full may be lost, the latest first.
+    /// When its group is full, at the latest. A crash can lose the commits of an incomplete group, but only from the
+    /// end.
     Grouped {
-        /// Commits in a group.
+        /// Commits per group.
         commits: u32,
-        /// Bytes of log in a group.
+        /// Bytes of log per group.
         bytes: u64,
     },
     /// At the next checkpoint, or when [`super::PageFile::sync`] returns.
     AtCheckpoint,
 }
 
-/// How a page file is made and opened.
+/// Options for creating and opening a page file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PageOptions {
-    /// Size of a page, a power of two from 512 to 65,536. Read from the file where it exists.
+    /// Page size in bytes, a power of two from 512 to 65,536. For an existing file, the size stored in it applies.
     pub page_bytes: usize,
-    /// Memory for pages and for the map of the log; with 0 no page is kept from one operation to the next. What a writer cannot do
-    /// without comes on top: a byte for each page of the file, the map of the log up to 1 MiB, and 1 MiB of changed pages; and for
-    /// each page that a transaction changes beyond that, 250 bytes to 1 KiB until it ends.
+    /// Memory for cached pages and the log map, in bytes; with 0, no page is cached between operations. The minimum a
+    /// writer needs is additional: one byte per page of the file, up to 1 MiB for the log map, 1 MiB for changed pages,
+    /// and, for each page that a transaction changes beyond that, 250 bytes to 1 KiB until it ends.
     pub budget_bytes: u64,
-    /// The part of the budget that is for inner pages alone, those nearest to the root first.
+    /// The part of the budget reserved for inner pages, those nearest to the root first.
     pub resident_bytes: u64,
     /// When a commit is durable.
     pub durability: Durability,
-    /// A commit that leaves more log than this makes a checkpoint.
+    /// A commit that leaves the log longer than this triggers a checkpoint.
     pub checkpoint_bytes: u64,
-    /// With more log than this, because an old snapshot keeps checkpoints back, no transaction begins any more. One that has begun may
-    /// be of any size.
+    /// Limit of the log in bytes. If the log is longer, because an old snapshot delays checkpoints, no new transaction
+    /// can begin. A running transaction may exceed it.
     pub log_limit_bytes: u64,
-    /// Memory for the changed pages of a transaction, as part of the budget; beyond it, changes are spilled to the log before the commit.
-    /// 0 stands for an eighth of the budget, and at least 1 MiB.
+    /// Memory for the changed pages of a transaction, as part of the budget. Beyond it, changes spill to the log before
+    /// the commit. 0 means an eighth of the budget, and at least 1 MiB.
     pub transaction_bytes: u64,
-    /// For tests and for measuring: which fast paths are taken, of the cache, and in an index of batches. Answers are the same.
+    /// For tests and measurements: the fast paths that may be taken (the cache, and batches in an index). They do not
+    /// change answers.
     pub fast_paths: FastPaths,
 }
 
@@ -61,40 +63,40 @@ impl Default for PageOptions {
     }
 }
 
-/// Smallest and largest size of a page.
-const PAGE_BYTES: std::ops::RangeInclusive<usize> = 512..=65_536;
+/// Smallest and largest page size in bytes.
+const PAGE_BYTES_LIMITS: std::ops::RangeInclusive<usize> = 512..=65_536;
 
-/// What every writer may use, however small the budget.
-const FLOOR_BYTES: u64 = 1 << 20;
+/// Smallest memory of each part that a writer needs, regardless of the budget.
+const BUDGET_PART_BYTES_MIN: u64 = 1 << 20;
 
 impl PageOptions {
     pub(super) fn check(&self) -> Result<()> {
         check_page_bytes(self.page_bytes).map_err(Error::InvalidArgument)
     }
 
-    /// What the pool may hold: three quarters of what is not reserved.
+    /// Size of the page pool: three quarters of the unreserved budget.
     pub(super) fn pool_bytes(&self) -> u64 {
         self.budget_bytes.saturating_sub(self.resident_bytes) / 4 * 3
     }
 
-    /// What the map of the log may take before a checkpoint empties it.
+    /// Size that the log map may reach before a checkpoint empties it.
     pub(super) fn log_map_bytes(&self) -> u64 {
-        (self.budget_bytes.saturating_sub(self.resident_bytes) / 8).max(FLOOR_BYTES)
+        (self.budget_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
     }
 
-    /// What the changed pages of a transaction may take before they are written to the log.
+    /// Size that the changed pages of a transaction may reach before they spill to the log.
     pub(super) fn dirty_bytes(&self) -> u64 {
         if self.transaction_bytes > 0 {
             return self.transaction_bytes;
         }
-        (self.budget_bytes.saturating_sub(self.resident_bytes) / 8).max(FLOOR_BYTES)
+        (self.budget_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
     }
 }
 
-/// Says what is wrong with a size of pages.
+/// Checks a page size; the error names the valid range.
 pub(super) fn check_page_bytes(page_bytes: usize) -> Result<(), String> {
-    if page_bytes.is_power_of_two() && PAGE_BYTES.contains(&page_bytes) {
+    if page_bytes.is_power_of_two() && PAGE_BYTES_LIMITS.contains(&page_bytes) {
         return Ok(());
     }
-    Err(format!("pages of {page_bytes} bytes are not possible; give a power of two from 512 to 65536"))
+    Err(format!("a page size of {page_bytes} bytes is not supported; give a power of two from 512 to 65536"))
 }

@@ -1,4 +1,4 @@
-//! Reading pages, whoever holds them.
+//! Page reads: the `Pages` trait of snapshots and transactions, and pages in memory.
 
 use crate::error::{Error, Result};
 use crate::io::Purpose;
@@ -74,17 +74,17 @@ impl Eq for Page {}
 
 /// A consistent view of the pages of a file: a snapshot, or a transaction with its own changes.
 pub trait Pages: Debug {
-    /// Bytes of a page that its user may fill; the same for all pages of a file.
+    /// Payload size of a page in bytes; the same for all pages of a file.
     fn payload_bytes(&self) -> usize;
 
-    /// The payload of a page, checked against its checksum. `purpose` is [`Purpose::Inner`] with the depth of the page
-    /// (0 for the root) or [`Purpose::Leaf`]: it tells meters what is read, and the pool what to keep.
+    /// Reads the payload of a page and verifies its checksum. `purpose` is [`Purpose::Inner`] with the depth of the
+    /// page (0 for the root) or [`Purpose::Leaf`]; it guides meters and the page pool.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the page is not what was written there, or the number leads beyond the file.
+    /// [`Error::Damaged`] if the page is not the one last written, or the number is beyond the file.
     fn read(&self, page: PageNumber, purpose: Purpose) -> Result<Page>;
 
-    /// Many pages, in the order asked for, as many reads at a time as the storage serves at once.
+    /// Reads many pages, in the order requested, with as many reads at once as the storage serves.
     ///
     /// # Errors
     /// As for [`Self::read`].
@@ -92,10 +92,10 @@ pub trait Pages: Debug {
         pages.iter().map(|&page| self.read(page, purpose)).collect()
     }
 
-    /// Pages in the file, free ones included: every valid page number is below. What walks child pointers bounds its
-    /// depth and its steps by this.
+    /// Number of pages in the file, free ones included: every valid page number is below. Traversals of child pointers
+    /// bound their depth and steps by this.
     fn page_count(&self) -> u32;
 
-    /// The error for a page whose content makes no sense.
+    /// The error for a page with invalid content.
     fn damaged(&self, page: PageNumber, detail: &str) -> Error;
 }

@@ -1,4 +1,4 @@
-//! Pages in memory, within a budget.
+//! The page pool: an in-memory page cache within a byte budget.
 
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber};
@@ -10,18 +10,18 @@ use std::collections::HashMap;
 /// The version of a page that the page file holds, rather than the log.
 pub(super) const IN_FILE: u64 = 0;
 
-/// The pool: any pages by what is used, and apart from them inner pages nearest to the root.
+/// The page pool: a cache of all pages by use, and separately of the inner pages nearest to the root.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct PagePool {
     cache: BlockCache,
-    resident: RwLock<Resident>,
+    resident: RwLock<ResidentPages>,
     resident_pages: usize,
 }
 
 #[derive(Debug, Default)]
-struct Resident {
+struct ResidentPages {
     pages: HashMap<PageNumber, ResidentPage>,
-    /// How many there are of each depth.
+    /// Number of pages of each depth.
     by_depth: Vec<usize>,
 }
 
@@ -36,7 +36,7 @@ fn key(page: PageNumber, version: u64) -> BlockKey {
     BlockKey { file_id: version, offset: u64::from(page) }
 }
 
-impl Pool {
+impl PagePool {
     pub(super) fn new(options: &PageOptions, page_bytes: usize) -> Self {
         let (pool_bytes, resident_bytes) = match options.fast_paths.cache {
             true => (options.pool_bytes(), options.resident_bytes),
@@ -69,7 +69,7 @@ impl Pool {
         self.cache.insert(key(number, version), page.whole().clone());
     }
 
-    /// Forgets a version of a page.
+    /// Drops a version of a page.
     pub(super) fn remove(&self, page: PageNumber, version: u64) {
         if self.resident_pages > 0 {
             let mut resident = self.resident.write();
@@ -80,7 +80,7 @@ impl Pool {
         self.cache.remove(key(page, version));
     }
 
-    /// Says that what was one version of a page is now another, if it is in memory.
+    /// Relabels a version of a page, if it is in memory.
     pub(super) fn rename(&self, page: PageNumber, from: u64, to: u64) {
         if self.resident_pages > 0 {
             let mut resident = self.resident.write();
@@ -98,8 +98,8 @@ impl Pool {
     }
 }
 
-impl Resident {
-    /// Keeps a page if it is kept already in an older version, if there is room, or if one of greater depth can go for it.
+impl ResidentPages {
+    /// Admits a page if an older version is present, if there is room, or if a page of greater depth can be evicted.
     fn admit(&mut self, number: PageNumber, version: u64, depth: u8, page: &Page, limit: usize) -> bool {
         if let Some(found) = self.pages.get_mut(&number).filter(|found| found.depth == depth) {
             if found.version <= version {

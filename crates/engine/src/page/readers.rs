@@ -1,16 +1,16 @@
-//! Readers in other processes: files that they hold locked for as long as they read.
+//! Registration of readers in other processes: each holds a locked file while it reads.
 
 use crate::error::{Error, Result};
 use crate::io::{FileLock, Storage, random_u64, remove_if_present};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// How often a reader tries again when the writer has removed its file.
-const ATTEMPTS: u32 = 100;
+/// Most retries of a reader whose file was removed by the writer.
+const ATTEMPTS_MAX: u32 = 100;
 
-/// A reader that the writer knows of. The name of the file states the commit that it reads.
+/// A registered reader. The name of its file states the commit that it reads.
 #[derive(Debug)]
-pub(super) struct Registration {
+pub(super) struct ReaderRegistration {
     storage: Arc<dyn Storage>,
     name: String,
     lock: Option<Box<dyn FileLock>>,
@@ -20,13 +20,14 @@ fn prefix(name: &str) -> String {
     format!("{name}.reader-")
 }
 
-impl Registration {
-    /// Registers a reader of `sequence`; 0 keeps all checkpoints back. `None` where the medium takes no files.
+impl ReaderRegistration {
+    /// Registers a reader of `sequence`; 0 blocks all checkpoints. `None` if the medium accepts no files.
     pub(super) fn new(storage: &Arc<dyn Storage>, file: &str, sequence: u64) -> Result<Option<Self>> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..ATTEMPTS_MAX {
             let name = format!("{}{sequence}-{:016x}", prefix(file), random_u64());
             match storage.lock(&name) {
-                // Between its creation and its lock the writer may have taken the file for a dead reader's and removed it.
+                // Between its creation and its lock the writer may have taken the file for a dead reader's and removed
+                // it.
                 Ok(lock) if storage.exists(&name)? => {
                     return Ok(Some(Self { storage: Arc::clone(storage), name, lock: Some(lock) }));
                 }
@@ -43,7 +44,7 @@ impl Registration {
     }
 }
 
-impl Drop for Registration {
+impl Drop for ReaderRegistration {
     fn drop(&mut self) {
         // While it is still locked: afterwards the writer may remove it as well.
         let _ = self.storage.remove(&self.name);
@@ -51,7 +52,7 @@ impl Drop for Registration {
     }
 }
 
-/// The oldest commit that another process reads; removes what dead readers left.
+/// The oldest commit that another process reads; removes files of dead readers.
 pub(super) fn oldest(storage: &dyn Storage, name: &str) -> Result<Option<u64>> {
     let prefix = prefix(name);
     let mut oldest = None;

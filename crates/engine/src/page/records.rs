@@ -1,4 +1,4 @@
-//! The records of the page log: their kinds, and how pages and states are changed by them.
+//! The records of the page log: their kinds, their encoding, and their effect on pages and state.
 
 use super::extents::Extent;
 use super::pages::{Page, PageNumber};
@@ -8,7 +8,8 @@ use std::ops::Range;
 pub(super) const IMAGE: u8 = 1;
 /// `page: u32 | changes`.
 pub(super) const DELTA: u8 = 2;
-/// `length: u16 | kept: u16 | bytes`: the new state is the first `kept` bytes of the old one, `bytes`, and the end of the old one.
+/// `length: u16 | kept: u16 | bytes`: the new state is the first `kept` bytes of the old one, `bytes`, and the end of
+/// the old one.
 pub(super) const STATE: u8 = 3;
 /// `page count: u32 | extents`: pages that are no longer free.
 pub(super) const ALLOCATED: u8 = 4;
@@ -28,13 +29,13 @@ const WRITE_HEAD_BYTES: usize = 5;
 
 /// Changes of a page in the order in which they were made, as they are logged.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct PageChanges {
     bytes: Vec<u8>,
-    /// Where the last change begins, if it is a write.
+    /// Offset of the last change, if it is a write.
     last_write: Option<usize>,
 }
 
-impl Changes {
+impl PageChanges {
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -43,7 +44,7 @@ impl Changes {
         *self = Self::default();
     }
 
-    /// Notes that `bytes` were written at `offset`. Adjoins the last write where it can.
+    /// Records a write of `bytes` at `offset`, extending the last write if adjacent.
     pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
         if let Some(start) = self.last_write {
             let last = short(&self.bytes, start + 1);
@@ -65,7 +66,7 @@ impl Changes {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Notes that the bytes of `range` were copied to `to`.
+    /// Records a copy of the bytes of `range` to `to`.
     pub(super) fn shift(&mut self, range: &Range<usize>, to: usize) {
         self.last_write = None;
         self.bytes.push(SHIFT);
@@ -79,7 +80,7 @@ fn short(bytes: &[u8], offset: usize) -> usize {
     usize::from(u16::from_le_bytes([bytes[offset], bytes[offset + 1]]))
 }
 
-/// Makes logged changes; `None` where they make no sense.
+/// Applies logged changes; `None` if they are invalid.
 pub(super) fn apply(payload: &mut [u8], mut changes: &[u8]) -> Option<()> {
     while let Some((&tag, rest)) = changes.split_first() {
         let (offset, length) = (take_short(rest, 0)?, take_short(rest, 2)?);
@@ -127,7 +128,7 @@ pub(super) fn image(body: &[u8], page_bytes: usize) -> Option<Page> {
     (payload.len() <= page.len()).then_some(page)
 }
 
-/// What a state record holds beside the old state: the two numbers, and which bytes of the new one.
+/// The content of a state record: its two numbers, and the bytes that differ from the old state.
 pub(super) fn state_change<'a>(old: &[u8], new: &'a [u8]) -> ([u8; 4], &'a [u8]) {
     let kept = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let most = (old.len() - kept).min(new.len() - kept);

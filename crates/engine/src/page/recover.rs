@@ -1,23 +1,23 @@
-//! What the log says beyond the last checkpoint: read when a file is opened.
+//! Recovery: replays the log beyond the last checkpoint when a page file is opened.
 
-use super::epochs::{Epochs, epoch_byte};
 use super::extents::Extent;
 use super::header::{Header, STATE_BYTES_MAX};
 use super::log_chain::{FoundSegment, links};
-use super::log_map::{LogMap, Version};
+use super::log_map::{LogMap, PageVersion};
 use super::pages::PageNumber;
 use super::records::{self, ALLOCATED, DELTA, FREED, FRESH, IMAGE, STATE};
-use super::space::Space;
-use super::writer::Sealed;
+use super::space::PageSpace;
+use super::space_map::{SpaceMap, epoch_byte};
+use super::writer::SealedSegment;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
 use crate::log::{Commit, LogEntry, RecordLocation, ReplayStep, Segment, replay};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A record whose commit was not met yet.
+/// A record whose commit has not been read yet.
 #[derive(Debug)]
-enum Pending {
+enum PendingRecord {
     Page { number: PageNumber, place: RecordLocation, is_image: bool },
     State(Vec<u8>),
     Allocated(u32, Vec<Extent>),
@@ -25,20 +25,21 @@ enum Pending {
     Fresh(u32, Vec<Extent>),
 }
 
-/// What is known of a file: by the checkpoint at first, then commit by commit.
+/// The recovered state of a file: initially that of the checkpoint, then commit by commit.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) log_map: LogMap,
-    /// Free pages; none where nobody will write.
-    pub(super) space: Option<Space>,
-    pub(super) epochs: Option<Epochs>,
+    /// Free pages; none for read-only handles.
+    pub(super) space: Option<PageSpace>,
+    pub(super) epochs: Option<SpaceMap>,
     pub(super) sequence: u64,
     pub(super) state: Vec<u8>,
     pub(super) page_count: u32,
-    /// The greatest epoch met.
+    /// The greatest epoch found.
     pub(super) epoch: u32,
-    pub(super) sealed: Vec<Sealed>,
-    /// Whether some segment of the log, with commits or without, is of a version that begins none without the header's knowing.
+    pub(super) sealed: Vec<SealedSegment>,
+    /// Whether some segment of the log, with commits or without, is of a version that begins none without the header's
+    /// knowing.
     pub(super) has_nonce: bool,
     /// Pages that the page file has room for.
     file_pages: u64,
@@ -46,7 +47,12 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub(super) fn new(header: &Header, file: &dyn ReadableFile, space: Option<Space>, epochs: Option<Epochs>) -> Self {
+    pub(super) fn new(
+        header: &Header,
+        file: &dyn ReadableFile,
+        space: Option<PageSpace>,
+        epochs: Option<SpaceMap>,
+    ) -> Self {
         Self {
             log_map: LogMap::default(),
             space,
@@ -62,10 +68,11 @@ impl Recovery {
         }
     }
 
-    /// Reads all segments up to a commit. Where one slot of the header is not valid, what it may have led to counts as well.
+    /// Replays all segments up to a commit. If one header slot is invalid, segments to which it may have led are
+    /// included.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where commits are missing, or records are not what was written.
+    /// [`Error::Damaged`] if commits are missing, or records are invalid.
     pub(super) fn replay_all(
         &mut self,
         header: &Header,
@@ -76,7 +83,8 @@ impl Recovery {
         let segments = links(&self.file_path, header, one_slot, found)?;
         self.has_nonce = segments.iter().any(|(segment, _)| segment.id.nonce != 0);
         for (index, (segment, header)) in segments.iter().enumerate() {
-            // What a segment holds beyond the base of the next was not durable when that began, and was dropped by then.
+            // What a segment holds beyond the base of the next was not durable when that began, and was dropped by
+            // then.
             let later = segments[index + 1..].iter().find_map(|(_, header)| header.as_ref());
             let limit = later.map_or(last, |header| header.base.min(last));
             if self.sequence >= last {
@@ -97,27 +105,27 @@ impl Recovery {
 
     fn replay_one(&mut self, segment: &Arc<Segment>, header_is_valid: bool, limit: u64) -> Result<()> {
         let before = self.sequence;
-        let mut pending: Vec<(u64, Pending)> = Vec::new();
+        let mut pending: Vec<(u64, PendingRecord)> = Vec::new();
         replay(segment, header_is_valid, &mut |entry| match entry {
             LogEntry::Record { kind, location, body } => {
-                let record = parse(kind, location, body).ok_or_else(|| nonsense(segment, location.position))?;
+                let record = parse(kind, location, body).ok_or_else(|| invalid_record(segment, location.position))?;
                 pending.push((location.position, record));
                 Ok(ReplayStep::Continue)
             }
             LogEntry::Commit(commit) if commit.sequence > limit => Ok(ReplayStep::Stop),
             LogEntry::Commit(commit) => {
                 if commit.sequence != self.sequence + 1 {
-                    return Err(nonsense(segment, commit.first));
+                    return Err(invalid_record(segment, commit.first));
                 }
                 self.sequence = commit.sequence;
                 // Pages last: what was allocated for them is logged behind those that had no room in memory.
                 let records = pending.drain(..).filter(|&(position, _)| position >= commit.first);
                 let (pages, others): (Vec<_>, Vec<_>) =
-                    records.partition(|(_, record)| matches!(record, Pending::Page { .. }));
+                    records.partition(|(_, record)| matches!(record, PendingRecord::Page { .. }));
                 for (position, record) in others.into_iter().chain(pages) {
-                    self.take(segment, commit, record).ok_or_else(|| nonsense(segment, position))?;
+                    self.take(segment, commit, record).ok_or_else(|| invalid_record(segment, position))?;
                 }
-                // What lies behind may be in the middle of being written.
+                // Later records may be incomplete.
                 Ok(if commit.sequence == limit { ReplayStep::Stop } else { ReplayStep::Continue })
             }
         })?;
@@ -125,7 +133,7 @@ impl Recovery {
             self.log_map.add_segment(Arc::clone(segment));
         }
         if self.sequence > before || header_is_valid {
-            self.sealed.push(Sealed {
+            self.sealed.push(SealedSegment {
                 id: segment.id,
                 bytes: segment.file.len(),
                 sequence: self.sequence,
@@ -135,22 +143,22 @@ impl Recovery {
         Ok(())
     }
 
-    /// Makes a committed record count; `None` where it makes no sense.
-    fn take(&mut self, segment: &Segment, commit: Commit, record: Pending) -> Option<()> {
+    /// Applies a committed record; `None` if it is invalid.
+    fn take(&mut self, segment: &Segment, commit: Commit, record: PendingRecord) -> Option<()> {
         match record {
-            Pending::Page { number, place, is_image } => {
+            PendingRecord::Page { number, place, is_image } => {
                 if number >= self.page_count || !is_image && self.log_map.chain(number, segment.number()).is_none() {
                     return None;
                 }
                 let version =
-                    Version { sequence: commit.sequence, place, segment: segment.number(), is_image, body: None };
+                    PageVersion { sequence: commit.sequence, place, segment: segment.number(), is_image, body: None };
                 self.log_map.add(number, version);
             }
-            Pending::State(body) => {
+            PendingRecord::State(body) => {
                 self.state =
                     records::changed_state(&self.state, &body).filter(|state| state.len() <= STATE_BYTES_MAX)?;
             }
-            Pending::Allocated(page_count, extents) => {
+            PendingRecord::Allocated(page_count, extents) => {
                 self.page_count = self.page_count.max(page_count);
                 for (first, pages) in self.inside(extents)? {
                     if let Some(space) = &mut self.space {
@@ -159,14 +167,14 @@ impl Recovery {
                     }
                 }
             }
-            Pending::Freed(extents) => {
+            PendingRecord::Freed(extents) => {
                 for (first, pages) in extents {
                     if let Some(space) = &mut self.space {
                         space.hold(segment.number(), first, pages);
                     }
                 }
             }
-            Pending::Fresh(epoch, extents) => {
+            PendingRecord::Fresh(epoch, extents) => {
                 self.epoch = self.epoch.max(epoch);
                 for (first, pages) in self.inside(extents)? {
                     // Fresh pages were durable before their commit.
@@ -186,37 +194,37 @@ impl Recovery {
         extents.iter().all(|&(first, pages)| first + pages <= self.page_count).then_some(extents)
     }
 
-    /// Where the page file is, for messages.
+    /// An error at the page file.
     pub(super) fn damaged(&self, detail: &str) -> Error {
         Error::damaged(&self.file_path, 0, detail)
     }
 }
 
-/// Lets the file grow; pages that no commit claims are free.
-fn grow(space: &mut Space, page_count: u32) {
+/// Extends the file; pages that no commit claims are free.
+fn grow(space: &mut PageSpace, page_count: u32) {
     if let Some(more) = page_count.checked_sub(space.page_count) {
         space.clean.insert(space.page_count, more);
         space.page_count = page_count;
     }
 }
 
-fn nonsense(segment: &Segment, position: u64) -> Error {
-    Error::damaged(segment.file.path(), position, "a log record has a valid checksum but makes no sense")
+fn invalid_record(segment: &Segment, position: u64) -> Error {
+    Error::damaged(segment.file.path(), position, "a log record has a valid checksum but invalid content")
 }
 
-fn parse(kind: u8, place: RecordLocation, body: &[u8]) -> Option<Pending> {
+fn parse(kind: u8, place: RecordLocation, body: &[u8]) -> Option<PendingRecord> {
     let head = || body.split_first_chunk::<4>().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
     Some(match kind {
-        IMAGE | DELTA => Pending::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },
-        STATE => Pending::State(body.to_vec()),
+        IMAGE | DELTA => PendingRecord::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },
+        STATE => PendingRecord::State(body.to_vec()),
         ALLOCATED => {
             let (page_count, rest) = head()?;
-            Pending::Allocated(page_count, records::decode_extents(rest)?)
+            PendingRecord::Allocated(page_count, records::decode_extents(rest)?)
         }
-        FREED => Pending::Freed(records::decode_extents(body)?),
+        FREED => PendingRecord::Freed(records::decode_extents(body)?),
         FRESH => {
             let (epoch, rest) = head()?;
-            Pending::Fresh(epoch, records::decode_extents(rest)?)
+            PendingRecord::Fresh(epoch, records::decode_extents(rest)?)
         }
         _ => return None,
     })

@@ -1,5 +1,5 @@
-//! One writer and many readers under many schedules: whatever the interleaving, readers see committed states and nothing else.
-//! Each lock and each call to the storage is a place where another thread may go on.
+//! Goal: readers see committed states and nothing else under every interleaving of one writer and many readers. Method:
+//! random schedules, which may switch threads at each lock and each storage call.
 
 use super::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
 use crate::error::Result;
@@ -13,22 +13,22 @@ const PAGES: usize = 5;
 
 /// A storage that lets others run at each read and write.
 #[derive(Debug)]
-struct Passing(MemoryStorage);
+struct YieldingStorage(MemoryStorage);
 
 #[derive(Debug)]
-struct PassingFile(Arc<dyn UpdatableFile>);
+struct YieldingFile(Arc<dyn UpdatableFile>);
 
-impl StorageWrapper for Passing {
+impl StorageWrapper for YieldingStorage {
     fn inner(&self) -> &dyn Storage {
         &self.0
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(PassingFile(self.0.open_update(name)?)))
+        Ok(Arc::new(YieldingFile(self.0.open_update(name)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(PassingFile(self.0.create_update(name)?)))
+        Ok(Arc::new(YieldingFile(self.0.create_update(name)?)))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
@@ -37,7 +37,7 @@ impl StorageWrapper for Passing {
     }
 }
 
-impl ReaderWrapper for PassingFile {
+impl ReaderWrapper for YieldingFile {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.0
     }
@@ -48,7 +48,7 @@ impl ReaderWrapper for PassingFile {
     }
 }
 
-impl UpdaterWrapper for PassingFile {
+impl UpdaterWrapper for YieldingFile {
     fn updatable(&self) -> &dyn UpdatableFile {
         &*self.0
     }
@@ -95,7 +95,7 @@ fn read(snapshot: &Snapshot) -> u64 {
 
 /// One schedule: a writer of some commits, with checkpoints, beside readers that take, keep and drop snapshots.
 fn try_schedule(seed: u64, readers: usize) -> u64 {
-    let storage: Arc<dyn Storage> = Arc::new(Passing(MemoryStorage::new()));
+    let storage: Arc<dyn Storage> = Arc::new(YieldingStorage(MemoryStorage::new()));
     let options = PageOptions {
         page_bytes: 512,
         budget_bytes: [0, 30_000, 1 << 20][seed as usize % 3],

@@ -1,16 +1,16 @@
-//! What the handles of a page file share.
+//! The state shared by all handles of a page file.
 
 use super::checkpoint::read_records;
-use super::epochs::{Epochs, stale};
 use super::header::Header;
-use super::log_map::{LogMap, Version};
+use super::log_map::{LogMap, PageVersion};
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber, TRAILER_BYTES};
-use super::pool::{IN_FILE, Pool};
-use super::readers::Registration;
+use super::pool::{IN_FILE, PagePool};
+use super::readers::ReaderRegistration;
 use super::records;
-use super::statistics::Counters;
-use super::writer::Writer;
+use super::space_map::{SpaceMap, stale};
+use super::statistics::PageCounters;
+use super::writer::PageWriter;
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -73,7 +73,7 @@ impl PageStore {
         Ok(u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]))
     }
 
-    /// Puts epoch and checksum on a whole page.
+    /// Writes epoch and checksum to a page.
     pub(super) fn seal(&self, number: PageNumber, epoch: u32, whole: &mut [u8]) {
         let trailer = whole.len() - TRAILER_BYTES;
         whole[trailer..trailer + 4].copy_from_slice(&epoch.to_le_bytes());
@@ -94,49 +94,50 @@ impl PageStore {
     }
 }
 
-/// The last commit, and who reads which.
+/// The last commit, and the snapshots of each commit.
 #[derive(Debug)]
-pub(super) struct Current {
+pub(super) struct CurrentCommit {
     pub(super) sequence: u64,
     pub(super) state: Arc<[u8]>,
     pub(super) page_count: u32,
-    /// How many snapshots there are of each commit.
+    /// Number of snapshots of each commit.
     pub(super) readers: BTreeMap<u64, u64>,
 }
 
-/// What the handles of a page file share.
+/// The state shared by all handles of a page file.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct PageFileShared {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) name: String,
     pub(super) options: PageOptions,
     pub(super) store: PageStore,
-    /// The page file again, to be written; none where it is open for reading alone.
+    /// The page file for writing; none if it is open read-only.
     pub(super) file: Option<Arc<dyn UpdatableFile>>,
-    /// The header that the file would have, where it is read as if it had another.
+    /// The header to assume, if the file is read as if it had another.
     pub(super) assumed: Option<Header>,
     pub(super) user_header: Vec<u8>,
     pub(super) first_page: PageNumber,
-    pub(super) current: Mutex<Current>,
+    pub(super) current: Mutex<CurrentCommit>,
     pub(super) log_map: RwLock<LogMap>,
-    /// What each page of the file must be; none where the map is not in memory.
-    pub(super) epochs: Option<RwLock<Epochs>>,
-    pub(super) pool: Pool,
-    pub(super) counters: Counters,
-    /// What only the one writer has; absent while a transaction is under way.
-    pub(super) writer: Mutex<Option<Box<Writer>>>,
+    /// The space map; none if it is not in memory.
+    pub(super) epochs: Option<RwLock<SpaceMap>>,
+    pub(super) pool: PagePool,
+    pub(super) counters: PageCounters,
+    /// The writer's own state; absent while a transaction is running.
+    pub(super) writer: Mutex<Option<Box<PageWriter>>>,
     pub(super) writer_is_back: Condvar,
     pub(super) poisoned: AtomicBool,
     pub(super) closed: AtomicBool,
-    /// Where a reader could not register: the greatest epoch that its snapshot can have. Later ones mean that it is gone.
+    /// For a reader that could not register: the greatest epoch that its snapshot can have. Later epochs mean that the
+    /// snapshot is lost.
     pub(super) known_epoch: Option<u32>,
-    /// What keeps other writers away, or checkpoints of another process's writer.
+    /// Excludes other writers, or checkpoints of another process's writer.
     pub(super) _lock: Option<Box<dyn FileLock>>,
-    pub(super) _registration: Option<Registration>,
+    pub(super) _registration: Option<ReaderRegistration>,
 }
 
-impl Shared {
-    pub(super) fn current(&self) -> MutexGuard<'_, Current> {
+impl PageFileShared {
+    pub(super) fn current(&self) -> MutexGuard<'_, CurrentCommit> {
         self.current.lock()
     }
 
@@ -149,7 +150,7 @@ impl Shared {
     }
 
     /// Changes the space map; does nothing where it is not in memory.
-    pub(super) fn with_epochs<T: Default>(&self, work: impl FnOnce(&mut Epochs) -> T) -> T {
+    pub(super) fn with_epochs<T: Default>(&self, work: impl FnOnce(&mut SpaceMap) -> T) -> T {
         let epochs = self.epochs.as_ref();
         epochs.map_or_else(T::default, |epochs| work(&mut epochs.write()))
     }
@@ -161,7 +162,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Notes that something was left half done, unless `outcome` is a success.
+    /// Poisons the file unless `outcome` is a success.
     pub(super) fn poison_on_error<T>(&self, outcome: Result<T>) -> Result<T> {
         if outcome.is_err() {
             self.poisoned.store(true, Ordering::Release);
@@ -169,7 +170,7 @@ impl Shared {
         outcome
     }
 
-    /// A page as the commit `sequence` left it. A snapshot of that commit, or of an older one, must be alive.
+    /// Reads a page as of commit `sequence`. A snapshot of that commit, or of an older one, must exist.
     pub(super) fn read_committed(&self, page: PageNumber, sequence: u64, purpose: Purpose) -> Result<Page> {
         let version = self.log_map().newest(page, sequence).unwrap_or(IN_FILE);
         if let Some(found) = self.pool.get(page, version) {
@@ -183,7 +184,7 @@ impl Shared {
         Ok(found)
     }
 
-    /// A page from the log, and the commit that left it so; `None` where the page file has what counts.
+    /// Reads a page from the log, with the commit that wrote it; `None` if the page file has the current version.
     pub(super) fn read_log(&self, page: PageNumber, sequence: u64) -> Result<Option<(u64, Page)>> {
         let map = self.log_map();
         if map.newest(page, sequence).is_none() {
@@ -196,31 +197,31 @@ impl Shared {
         Ok(Some((version, self.materialise(page, &records)?)))
     }
 
-    /// The page that an image and the changes behind it describe.
-    pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, Version)]) -> Result<Page> {
+    /// Builds a page from an image and its deltas.
+    pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, PageVersion)]) -> Result<Page> {
         self.assemble(number, records, &read_records(records)?)
     }
 
-    /// The page that records with these bodies describe.
+    /// Builds a page from records with these bodies.
     pub(super) fn assemble(
         &self,
         number: PageNumber,
-        records: &[(Arc<Segment>, Version)],
+        records: &[(Arc<Segment>, PageVersion)],
         bodies: &[Arc<[u8]>],
     ) -> Result<Page> {
         let mut page = None;
         for ((segment, version), body) in records.iter().zip(bodies) {
-            let nonsense = || {
-                let detail = format!("a record of page {number} makes no sense");
+            let invalid_record = || {
+                let detail = format!("a record of page {number} is invalid");
                 Error::damaged(segment.file.path(), version.place.position, detail)
             };
             if version.is_image {
-                page = Some(records::image(body, self.store.page_bytes).ok_or_else(nonsense)?);
+                page = Some(records::image(body, self.store.page_bytes).ok_or_else(invalid_record)?);
                 continue;
             }
-            let (_, changes) = records::page_of(body).ok_or_else(nonsense)?;
-            let target = page.as_mut().ok_or_else(nonsense)?;
-            records::apply(target.payload_mut(), changes).ok_or_else(nonsense)?;
+            let (_, changes) = records::page_of(body).ok_or_else(invalid_record)?;
+            let target = page.as_mut().ok_or_else(invalid_record)?;
+            records::apply(target.payload_mut(), changes).ok_or_else(invalid_record)?;
         }
         page.ok_or_else(|| self.store.damaged(number, "the log has no image of it"))
     }
@@ -240,14 +241,14 @@ impl Shared {
             return Ok(());
         };
         let expected = epochs.read().get(number);
-        if expected != super::epochs::epoch_byte(epoch) {
+        if expected != super::space_map::epoch_byte(epoch) {
             return Err(stale(&self.store, number));
         }
         Ok(())
     }
 }
 
-impl Drop for Shared {
+impl Drop for PageFileShared {
     fn drop(&mut self) {
         let Some(mut writer) = self.writer.get_mut().take() else {
             return;

@@ -1,30 +1,30 @@
-//! Reading one commit for as long as one likes.
+//! Snapshots: consistent reads of one commit, for as long as the snapshot is held.
 
 use super::pages::{Page, PageNumber, Pages};
 use super::pool::IN_FILE;
-use super::shared::Shared;
+use super::shared::PageFileShared;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::sync::Arc;
 
-/// The file as one commit left it. Cheap to clone. While it is held, checkpoints stop at its commit and the log grows.
+/// A page file as of one commit. Cheap to clone. While it is held, checkpoints stop at its commit and the log grows.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    pub(super) view: Arc<View>,
+    pub(super) view: Arc<SnapshotView>,
 }
 
-/// A commit that is being read.
+/// A commit with readers.
 #[derive(Debug)]
-pub(super) struct View {
-    pub(super) shared: Arc<Shared>,
+pub(super) struct SnapshotView {
+    pub(super) shared: Arc<PageFileShared>,
     pub(super) sequence: u64,
     pub(super) state: Arc<[u8]>,
     pub(super) page_count: u32,
 }
 
-impl View {
+impl SnapshotView {
     /// The last commit.
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<PageFileShared>) -> Self {
         let mut current = shared.current();
         let sequence = current.sequence;
         *current.readers.entry(sequence).or_default() += 1;
@@ -41,7 +41,7 @@ impl View {
     }
 }
 
-impl Drop for View {
+impl Drop for SnapshotView {
     fn drop(&mut self) {
         let mut current = self.shared.current();
         if let Some(readers) = current.readers.get_mut(&self.sequence) {
@@ -54,12 +54,12 @@ impl Drop for View {
 }
 
 impl Snapshot {
-    /// What the last [`super::Transaction::set_state`] before this commit said.
+    /// The state last set by [`super::Transaction::set_state`] before this commit.
     pub fn state(&self) -> &[u8] {
         &self.view.state
     }
 
-    /// Number of the commit; each has the next.
+    /// Number of the commit; numbers are consecutive.
     pub fn sequence(&self) -> u64 {
         self.view.sequence
     }
@@ -88,8 +88,8 @@ impl Pages for Snapshot {
     }
 }
 
-impl View {
-    /// Many pages in the order asked for; those that are neither in memory nor in the log are read at once.
+impl SnapshotView {
+    /// Reads many pages in the order requested; those neither in memory nor in the log are read together.
     pub(super) fn read_many(&self, numbers: &[PageNumber], page_count: u32, purpose: Purpose) -> Result<Vec<Page>> {
         let mut pages: Vec<Option<Page>> = Vec::with_capacity(numbers.len());
         let mut missing = Vec::new();

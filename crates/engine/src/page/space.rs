@@ -1,40 +1,40 @@
-//! Which pages are free, and for what.
+//! The space allocator: free pages, and the pages that snapshots still use.
 
-use super::epochs::Epochs;
 use super::extents::{Extent, Extents};
 use super::header::{Header, first_page};
 use super::pages::PageNumber;
+use super::space_map::SpaceMap;
 use std::collections::BTreeMap;
 
-/// Where an allocated extent was taken from, to be put back by an abort.
+/// An allocated extent with its origin, to be returned by an abort.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenExtent {
     pub(super) extent: Extent,
-    source: Source,
+    source: ExtentSource,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ExtentSource {
     Clean,
     Held(u32),
 }
 
 /// The free pages of a file.
 ///
-/// A *clean* page is needed by nobody: not by the last checkpoint, nor by any snapshot, nor by recovery. It may be written
-/// directly. A *held* page was freed after the last checkpoint, by a commit in the segment it is held under: its content in the page
-/// file is still somebody's, until a checkpoint has passed the segment. It may be used again for pages that are
-/// logged, for those do not touch the page file before the next checkpoint.
+/// A *clean* page is not needed by the last checkpoint, a snapshot, or recovery. It may be written directly. A *held*
+/// page was freed after the last checkpoint, by a commit in the segment it is held under: its content in the page file
+/// may still be read until a checkpoint has passed the segment. It may be reused for logged pages, since those do not
+/// touch the page file before the next checkpoint.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Space {
+pub(super) struct PageSpace {
     pub(super) clean: Extents,
     held: BTreeMap<u32, Extents>,
     pub(super) page_count: u32,
 }
 
-impl Space {
-    /// The free pages of a checkpoint: those that its map has no epoch for.
-    pub(super) fn of_checkpoint(epochs: &Epochs, header: &Header) -> Self {
+impl PageSpace {
+    /// The free pages of a checkpoint: those without an epoch in its map.
+    pub(super) fn of_checkpoint(epochs: &SpaceMap, header: &Header) -> Self {
         let mut space = Self { page_count: header.page_count, ..Self::default() };
         for (first, pages) in epochs.zeros(first_page(header.page_bytes), header.page_count) {
             space.clean.insert(first, pages);
@@ -42,12 +42,12 @@ impl Space {
         space
     }
 
-    /// Free pages of both kinds.
+    /// Number of free pages of both kinds.
     pub(super) fn free_pages(&self) -> u64 {
         self.clean.pages() + self.held.values().map(Extents::pages).sum::<u64>()
     }
 
-    /// Free pages that wait for a checkpoint before they may be written directly.
+    /// Number of free pages that may be written directly only after a checkpoint.
     pub(super) fn held_pages(&self) -> u64 {
         self.held.values().map(Extents::pages).sum()
     }
@@ -56,18 +56,18 @@ impl Space {
         self.clean.contains(page) || self.held.values().any(|held| held.contains(page))
     }
 
-    /// A page whose content will be logged.
-    pub(super) fn take_logged(&mut self) -> Option<Taken> {
+    /// Takes a page whose content will be logged.
+    pub(super) fn take_logged(&mut self) -> Option<TakenExtent> {
         let mut held = self.held.iter_mut();
-        let found = held.find_map(|(&segment, pages)| Some((pages.take(1)?, Source::Held(segment))));
+        let found = held.find_map(|(&segment, pages)| Some((pages.take(1)?, ExtentSource::Held(segment))));
         if let Some((page, source)) = found {
-            return Some(Taken { extent: (page, 1), source });
+            return Some(TakenExtent { extent: (page, 1), source });
         }
         self.take_clean(1)
     }
 
-    /// Consecutive pages that may be written directly; `None` when the file would have more than 2^32 pages.
-    pub(super) fn take_clean(&mut self, pages: u32) -> Option<Taken> {
+    /// Takes consecutive pages that may be written directly; `None` if the file would exceed 2^32 pages.
+    pub(super) fn take_clean(&mut self, pages: u32) -> Option<TakenExtent> {
         let first = match self.clean.take(pages) {
             Some(first) => first,
             None => {
@@ -76,17 +76,17 @@ impl Space {
                 first
             }
         };
-        Some(Taken { extent: (first, pages), source: Source::Clean })
+        Some(TakenExtent { extent: (first, pages), source: ExtentSource::Clean })
     }
 
-    /// Puts back what an aborted transaction took. If it was written directly, it is held under `segment`: the next writer
-    /// must give it another epoch.
-    pub(super) fn put_back(&mut self, taken: Taken, written: bool, segment: u32) {
+    /// Returns an extent taken by an aborted transaction. If it was written directly, it is held under `segment`: the
+    /// next writer must give it another epoch.
+    pub(super) fn put_back(&mut self, taken: TakenExtent, written: bool, segment: u32) {
         let (first, pages) = taken.extent;
         match taken.source {
-            Source::Clean if written => self.hold(segment, first, pages),
-            Source::Clean => self.clean.insert(first, pages),
-            Source::Held(segment) => self.hold(segment, first, pages),
+            ExtentSource::Clean if written => self.hold(segment, first, pages),
+            ExtentSource::Clean => self.clean.insert(first, pages),
+            ExtentSource::Held(segment) => self.hold(segment, first, pages),
         }
     }
 

@@ -1,32 +1,33 @@
-//! Transactions larger than memory: changed pages go to the log before the commit.
+//! Spilling of large transactions: changed pages that exceed memory go to the log before the commit.
 //!
-//! The first time, a page is logged as for a commit: as an image, unless the segment has one already. Changes that are made to it later follow as
-//! changes, so that the log grows by what is changed and not by a page for each change. A new image takes the place of all that
-//! the transaction logged of the page before.
+//! The first spill of a page is logged like a commit: as an image, unless the segment already has one. Later changes
+//! follow as deltas, so the log grows by the bytes changed, not by a page per change. A new image replaces everything
+//! that the transaction logged of the page before.
 
-use super::log_map::{Chain, Version};
+use super::log_map::{DeltaChain, PageVersion};
 use super::pages::{Page, PageNumber};
-use super::shared::Shared;
+use super::shared::PageFileShared;
 use super::transaction::Transaction;
 use crate::error::Result;
 use crate::io::Purpose;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Changes of a spilled page behind its image, at most: each takes memory until the transaction ends, and is a read for whoever
-/// opens the page again.
+/// Most deltas of a spilled page after its image: each takes memory until the transaction ends, and costs a read when
+/// the page is opened again.
 const SPILLED_CHANGES_MAX: usize = 15;
 
-/// The pages of a transaction that have records in the log already.
+/// The pages of a transaction that already have records in the log.
 #[derive(Debug, Default)]
-pub(super) struct Spilled {
-    /// The records of each page, from the transaction's last image of it on; without an image they follow what was committed.
-    pages: HashMap<PageNumber, Vec<Version>>,
+pub(super) struct SpilledPages {
+    /// The records of each page, from the transaction's last image of it on; without an image they follow what was
+    /// committed.
+    pages: HashMap<PageNumber, Vec<PageVersion>>,
     /// Estimated bytes in memory.
     held_bytes: u64,
 }
 
-impl Spilled {
+impl SpilledPages {
     pub(super) fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
@@ -35,7 +36,7 @@ impl Spilled {
         self.pages.contains_key(&page)
     }
 
-    pub(super) fn get(&self, page: PageNumber) -> Option<&[Version]> {
+    pub(super) fn get(&self, page: PageNumber) -> Option<&[PageVersion]> {
         self.pages.get(&page).map(Vec::as_slice)
     }
 
@@ -48,8 +49,8 @@ impl Spilled {
         self.held_bytes
     }
 
-    /// What the log has of a page behind its last image, given what was committed; `None` where only an image may follow.
-    pub(super) fn chain(&self, page: PageNumber, committed: Option<Chain>) -> Option<Chain> {
+    /// The delta chain of a page after its last image, given the committed one; `None` if only an image may follow.
+    pub(super) fn chain(&self, page: PageNumber, committed: Option<DeltaChain>) -> Option<DeltaChain> {
         let Some(versions) = self.get(page) else {
             return committed;
         };
@@ -57,14 +58,14 @@ impl Spilled {
         if own >= SPILLED_CHANGES_MAX {
             return None;
         }
-        versions.iter().fold(committed, Chain::followed_by)
+        versions.iter().fold(committed, DeltaChain::followed_by)
     }
 
-    /// Notes a record of a page.
-    pub(super) fn add(&mut self, page: PageNumber, version: Version) {
+    /// Adds a record of a page.
+    pub(super) fn add(&mut self, page: PageNumber, version: PageVersion) {
         let versions = self.pages.entry(page).or_default();
         if version.is_image {
-            self.held_bytes -= versions.iter().map(Version::held_bytes).sum::<u64>();
+            self.held_bytes -= versions.iter().map(PageVersion::held_bytes).sum::<u64>();
             versions.clear();
         }
         self.held_bytes += version.held_bytes();
@@ -73,19 +74,19 @@ impl Spilled {
 
     pub(super) fn remove(&mut self, page: PageNumber) -> bool {
         let removed = self.pages.remove(&page);
-        self.held_bytes -= removed.iter().flatten().map(Version::held_bytes).sum::<u64>();
+        self.held_bytes -= removed.iter().flatten().map(PageVersion::held_bytes).sum::<u64>();
         removed.is_some()
     }
 
-    /// All pages and their records, which are forgotten.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = (PageNumber, Vec<Version>)> {
+    /// Removes and returns all pages with their records.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (PageNumber, Vec<PageVersion>)> {
         self.held_bytes = 0;
         std::mem::take(&mut self.pages).into_iter()
     }
 }
 
 impl Transaction {
-    /// Writes all changed pages to the log and lets go of them.
+    /// Writes all changed pages to the log and drops them.
     pub(super) fn spill(&mut self) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         shared.check_poison()?;
@@ -93,7 +94,7 @@ impl Transaction {
         shared.poison_on_error(outcome)
     }
 
-    fn spill_pages(&mut self, shared: &Shared) -> Result<()> {
+    fn spill_pages(&mut self, shared: &PageFileShared) -> Result<()> {
         let sequence = self.own_sequence();
         let before = self.writer_mut()?.segment_mut(shared)?.position();
         self.first_spilled.get_or_insert(before);
@@ -102,7 +103,7 @@ impl Transaction {
         segment.flush()?;
         shared.counters.log_bytes_written.fetch_add(segment.position() - before, std::sync::atomic::Ordering::Relaxed);
         for (number, dirty) in self.dirty.drain() {
-            // Nobody else asks for a commit that is not there yet.
+            // No one else reads a commit that is not published yet.
             if self.spilled.contains(number) {
                 shared.pool.insert(number, sequence, dirty.purpose, &dirty.page);
             }
@@ -110,8 +111,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// A page whose changes are in the log already.
-    pub(super) fn read_spilled(&self, number: PageNumber, purpose: Purpose, versions: &[Version]) -> Result<Page> {
+    /// Reads a page whose changes are already in the log.
+    pub(super) fn read_spilled(&self, number: PageNumber, purpose: Purpose, versions: &[PageVersion]) -> Result<Page> {
         let sequence = self.own_sequence();
         if let Some(found) = self.shared.pool.get(number, sequence) {
             return Ok(found);
@@ -131,12 +132,12 @@ impl Transaction {
         Ok(found)
     }
 
-    /// The number that the commit will have.
+    /// The number of the future commit.
     pub(super) fn own_sequence(&self) -> u64 {
         self.view.as_ref().map_or(0, |view| view.sequence) + 1
     }
 
-    /// Forgets what the pool has of a spilled page, which is about to change, or of a transaction that is given up.
+    /// Drops a spilled page from the pool, because it is about to change or the transaction is aborted.
     pub(super) fn forget_spilled(&self, page: PageNumber) {
         if self.spilled.contains(page) {
             self.shared.pool.remove(page, self.own_sequence());

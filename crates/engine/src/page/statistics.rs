@@ -1,12 +1,12 @@
-//! Counts of a page file.
+//! Counters of a page file.
 
 use std::sync::atomic::AtomicU64;
 
-/// Counts of a page file; those marked *since open* begin at zero with each open.
+/// Counters of a page file. Those marked *since open* start at zero with each open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PageStatistics {
-    /// Size of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
     /// Pages in the file, free ones and the header's included.
     pub pages: u64,
@@ -38,9 +38,9 @@ pub struct PageStatistics {
     pub log_map_bytes: u64,
 }
 
-/// Counts that the writer keeps.
+/// Counters updated by the writer.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct PageCounters {
     pub(super) commits: AtomicU64,
     pub(super) checkpoints: AtomicU64,
     pub(super) log_bytes_written: AtomicU64,

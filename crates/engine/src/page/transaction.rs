@@ -1,80 +1,82 @@
-//! Changing pages.
+//! Write transactions.
 
-use super::edit::{Dirty, PageEdit};
+use super::edit::{DirtyPage, PageEdit};
 use super::extents::{Extent, Extents};
-use super::fresh::Combiner;
+use super::fresh::WriteCombiner;
 use super::pages::{Page, PageNumber, Pages};
-use super::records::Changes;
-use super::shared::Shared;
-use super::snapshot::View;
-use super::space::Taken;
-use super::spill::Spilled;
-use super::tally::{Phase, Tally, TallyKeeper, Touched};
-use super::writer::Writer;
+use super::records::PageChanges;
+use super::shared::PageFileShared;
+use super::snapshot::SnapshotView;
+use super::space::TakenExtent;
+use super::spill::SpilledPages;
+use super::write_statistics::{PageTouch, Phase, StatisticsRecorder, WriteStatistics};
+use super::writer::PageWriter;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a changed page takes in memory beside its bytes.
+/// Memory overhead of a changed page, in bytes.
 const DIRTY_OVERHEAD_BYTES: u64 = 200;
 
-/// Changes to a page file that become visible together. Dropped without [`Self::commit`], it leaves no trace.
+/// A write transaction: changes to a page file that become visible atomically. Dropping it without [`Self::commit`]
+/// discards them.
 #[derive(Debug)]
 pub struct Transaction {
-    pub(super) shared: Arc<Shared>,
-    /// The commit before this transaction; gone once it is committed.
-    pub(super) view: Option<View>,
-    /// Held until the end.
-    pub(super) writer: Option<Box<Writer>>,
-    pub(super) dirty: HashMap<PageNumber, Dirty>,
-    /// Changed pages that had no room in memory.
-    pub(super) spilled: Spilled,
-    /// Where the first of those records begins.
+    pub(super) shared: Arc<PageFileShared>,
+    /// The commit on which this transaction is based; none after its own commit.
+    pub(super) view: Option<SnapshotView>,
+    /// The writer, held until the end.
+    pub(super) writer: Option<Box<PageWriter>>,
+    pub(super) dirty: HashMap<PageNumber, DirtyPage>,
+    /// Changed pages spilled to the log.
+    pub(super) spilled: SpilledPages,
+    /// The position of the first spilled record.
     pub(super) first_spilled: Option<u64>,
     pub(super) state: Vec<u8>,
-    pub(super) taken: Vec<Taken>,
+    pub(super) taken: Vec<TakenExtent>,
     /// The pages of `taken`.
     pub(super) allocated: Extents,
     pub(super) freed: Vec<Extent>,
     /// Pages written directly.
     pub(super) fresh: Extents,
-    pub(super) combiner: Combiner,
-    pub(super) keeper: TallyKeeper,
+    pub(super) combiner: WriteCombiner,
+    pub(super) keeper: StatisticsRecorder,
 }
 
 impl Transaction {
-    pub(super) fn new(shared: Arc<Shared>, writer: Box<Writer>) -> Self {
-        let view = View::new(Arc::clone(&shared));
+    pub(super) fn new(shared: Arc<PageFileShared>, writer: Box<PageWriter>) -> Self {
+        let view = SnapshotView::new(Arc::clone(&shared));
         Self {
             state: view.state.to_vec(),
             shared,
             view: Some(view),
             writer: Some(writer),
             dirty: HashMap::new(),
-            spilled: Spilled::default(),
+            spilled: SpilledPages::default(),
             first_spilled: None,
             taken: Vec::new(),
             allocated: Extents::default(),
             freed: Vec::new(),
             fresh: Extents::default(),
-            combiner: Combiner::default(),
-            keeper: TallyKeeper::default(),
+            combiner: WriteCombiner::default(),
+            keeper: StatisticsRecorder::default(),
         }
     }
 
-    /// The state as this transaction sees it.
+    /// The state as of this transaction.
     pub fn state(&self) -> &[u8] {
         &self.state
     }
 
-    /// Bytes that are committed along with the pages, at most 256: roots, models, counts. With more, the commit fails.
+    /// Sets bytes that are committed with the pages, at most 256: roots, models, counts. The commit fails if there are
+    /// more.
     pub fn set_state(&mut self, state: &[u8]) {
         self.state.clear();
         self.state.extend_from_slice(state);
     }
 
-    /// Opens a page for changes. Each change is logged as the range of bytes that it touches.
+    /// Opens a page for editing. Each change is logged as the byte range that it touches.
     ///
     /// # Errors
     /// As for [`Pages::read`].
@@ -83,24 +85,24 @@ impl Transaction {
         let dirty = match self.dirty.remove(&page) {
             Some(dirty) => {
                 self.keeper.touch(page, purpose, None);
-                Dirty { purpose, ..dirty }
+                DirtyPage { purpose, ..dirty }
             }
             None => {
                 let content = self.read(page, purpose)?;
                 self.forget_spilled(page);
                 self.keeper.forget(page);
-                Dirty { page: content, changes: Changes::default(), whole: false, purpose }
+                DirtyPage { page: content, changes: PageChanges::default(), whole: false, purpose }
             }
         };
         self.keeper.count_change(page, purpose);
         Ok(PageEdit { transaction: self, number: page, dirty })
     }
 
-    pub(super) fn put_dirty(&mut self, page: PageNumber, dirty: Dirty) {
+    pub(super) fn put_dirty(&mut self, page: PageNumber, dirty: DirtyPage) {
         self.dirty.insert(page, dirty);
     }
 
-    /// Writes changed pages to the log when they take too much memory.
+    /// Spills changed pages to the log if they take too much memory.
     fn make_room(&mut self) -> Result<()> {
         let page_bytes = self.shared.store.page_bytes as u64 * 3 / 2 + DIRTY_OVERHEAD_BYTES;
         if self.dirty.len() as u64 * page_bytes > self.shared.options.dirty_bytes() {
@@ -109,23 +111,23 @@ impl Transaction {
         Ok(())
     }
 
-    /// A page of zeros, which is logged; for nodes of one page that are updated in place.
+    /// Allocates a logged page of zeros, for nodes of one page that are updated in place.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] when the file has 2^32 pages.
     pub fn allocate(&mut self) -> Result<PageNumber> {
         self.make_room()?;
         let taken = self.writer_mut()?.space.take_logged();
-        let page = self.note_taken(taken)?;
+        let page = self.record_taken(taken)?;
         let content = Page::zeros(self.shared.store.page_bytes);
-        let dirty = Dirty { page: content, changes: Changes::default(), whole: true, purpose: Purpose::Leaf };
+        let dirty = DirtyPage { page: content, changes: PageChanges::default(), whole: true, purpose: Purpose::Leaf };
         self.dirty.insert(page, dirty);
         self.keeper.count_change(page, Purpose::Leaf);
         self.keeper.touch(page, Purpose::Leaf, None);
         Ok(page)
     }
 
-    /// Consecutive pages that this transaction fills with [`Self::write_fresh`]: for nodes of many pages, and for bulk
+    /// Allocates consecutive pages to be filled with [`Self::write_fresh`]: for nodes of many pages, and for bulk
     /// loads. They bypass the log; the commit syncs them before its record.
     ///
     /// # Errors
@@ -135,10 +137,10 @@ impl Transaction {
             return Err(Error::InvalidArgument("an extent has at least one page".into()));
         }
         let taken = self.writer_mut()?.space.take_clean(pages);
-        self.note_taken(taken)
+        self.record_taken(taken)
     }
 
-    fn note_taken(&mut self, taken: Option<Taken>) -> Result<PageNumber> {
+    fn record_taken(&mut self, taken: Option<TakenExtent>) -> Result<PageNumber> {
         let path = &self.shared.store.path;
         let full = || Error::InvalidArgument(format!("{} would have more than 2^32 pages", path.display()));
         let taken = taken.ok_or_else(full)?;
@@ -147,16 +149,17 @@ impl Transaction {
         Ok(taken.extent.0)
     }
 
-    /// Fills one page of an extent that this transaction allocated; a shorter payload is padded with zeros. Each page may
-    /// be written once, in any order; ascending order is fastest.
+    /// Writes one page of an extent allocated by this transaction; a shorter payload is padded with zeros. Each page
+    /// may be written once, in any order; ascending order is the fastest.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be written; [`Error::InvalidArgument`] for a page that is not this transaction's, and for a
+    /// [`Error::Io`] if the file cannot be written; [`Error::InvalidArgument`] for a page of another origin, and for a
     /// payload that is too long.
     pub fn write_fresh(&mut self, page: PageNumber, purpose: Purpose, payload: &[u8]) -> Result<()> {
         if !self.allocated.contains(page) || payload.len() > self.shared.store.payload_bytes() {
             return Err(Error::InvalidArgument(format!(
-                "{} bytes cannot be written to page {page}: allocate it in the same transaction, and give at most {} bytes",
+                "{} bytes cannot be written to page {page}: allocate it in the same transaction, and give at most {} \
+                 bytes",
                 payload.len(),
                 self.shared.store.payload_bytes()
             )));
@@ -172,7 +175,7 @@ impl Transaction {
         shared.poison_on_error(outcome)
     }
 
-    /// Gives pages back. They are used again once no snapshot and no recovery can need them.
+    /// Frees pages. They are reused once no snapshot and no recovery can need them.
     pub fn free(&mut self, first: PageNumber, pages: u32) {
         // A number from a damaged node may be any; pages that do not exist are not freed.
         let end = first.saturating_add(pages).min(self.page_count());
@@ -190,29 +193,29 @@ impl Transaction {
         self.freed.push((first, end - first));
     }
 
-    /// Says what the operations that follow are for. [`Phase::Search`] begins an operation.
+    /// Starts a phase, to which the following operations are attributed. [`Phase::Search`] begins an operation.
     pub fn enter(&mut self, phase: Phase) {
         self.keeper.enter(phase);
     }
 
-    /// Begins an operation: pages read from now on are counted anew. Pages that it reads are kept for it, however small
-    /// the budget.
+    /// Begins an operation: its distinct pages are counted separately, and pages it reads are kept for it, regardless
+    /// of the budget.
     pub fn begin_operation(&mut self) {
         self.keeper.enter(Phase::Search);
     }
 
-    /// Measures the time of phases from now on, or no longer.
+    /// Enables or disables the timing of phases.
     pub fn set_timed(&mut self, timed: bool) {
         self.keeper.set_timed(timed);
     }
 
-    /// Begins to note which pages are touched, or ends it.
+    /// Starts or stops recording touched pages.
     pub fn watch(&mut self, on: bool) {
         self.keeper.watch(on);
     }
 
-    /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
-    pub fn take_touched(&mut self) -> Vec<Touched> {
+    /// The distinct pages touched since the last call, in order, if enabled by [`Self::watch`].
+    pub fn take_touched(&mut self) -> Vec<PageTouch> {
         self.keeper.take_touched()
     }
 
@@ -221,26 +224,26 @@ impl Transaction {
         self.keeper.count(modification);
     }
 
-    /// What was done so far.
-    pub fn tally(&self) -> Tally {
-        self.keeper.tally()
+    /// The statistics of the transaction so far.
+    pub fn write_statistics(&self) -> WriteStatistics {
+        self.keeper.write_statistics()
     }
 
-    /// Makes all changes visible, and durable as the file's durability says.
+    /// Commits: makes all changes visible, and durable as the file's [`Durability`](super::Durability) specifies.
     ///
     /// # Errors
-    /// [`Error::Io`]; then the file refuses further writes, and whether the commit is there when it is opened again is not known.
+    /// [`Error::Io`]: the file then rejects further writes, and reopening it may or may not show the commit.
     /// [`Error::InvalidArgument`] for a state that is too long: nothing was changed.
     pub fn commit(mut self) -> Result<()> {
         self.write_commit()
     }
 
-    pub(super) fn writer_mut(&mut self) -> Result<&mut Writer> {
+    pub(super) fn writer_mut(&mut self) -> Result<&mut PageWriter> {
         let path = &self.shared.store.path;
         self.writer.as_deref_mut().ok_or_else(|| Error::Poisoned { path: path.clone() })
     }
 
-    /// A page that is not among the changed ones in memory.
+    /// Reads a page that is not among the changed ones in memory.
     fn read_unchanged(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
         if let Some(versions) = self.spilled.get(page) {
             return self.read_spilled(page, purpose, versions);
@@ -252,7 +255,7 @@ impl Transaction {
         self.shared.read_committed(page, sequence, purpose)
     }
 
-    /// A page that this transaction wrote directly.
+    /// Reads a page that this transaction wrote directly.
     fn read_fresh(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
         let store = &self.shared.store;
         if let Some(found) = self.combiner.waiting(store, page) {
@@ -260,13 +263,13 @@ impl Transaction {
         }
         let (found, epoch) = store.read(page, purpose)?;
         if self.writer.as_ref().is_some_and(|writer| writer.epoch != epoch) {
-            return Err(super::epochs::stale(store, page));
+            return Err(super::space_map::stale(store, page));
         }
         Ok(found)
     }
 
-    /// Undoes what the commit did not.
-    fn give_up(&mut self) {
+    /// Rolls back the changes.
+    fn abort(&mut self) {
         let Some(mut writer) = self.writer.take() else {
             return;
         };
@@ -285,7 +288,7 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.give_up();
+        self.abort();
     }
 }
 

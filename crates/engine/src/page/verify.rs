@@ -1,19 +1,19 @@
-//! Checking a whole file.
+//! Verification of a whole page file: every page, the space map, and the log.
 
-use super::epochs::{self, MapPlaces, epoch_byte, stale};
 use super::extents::{Extent, Extents};
 use super::file::{PageFile, live_segments};
 use super::header::Header;
 use super::pages::PageNumber;
 use super::recover::Recovery;
-use super::shared::Shared;
+use super::shared::PageFileShared;
 use super::snapshot::Snapshot;
-use super::space::Space;
+use super::space::PageSpace;
+use super::space_map::{self, MapLocations, epoch_byte, stale};
 use crate::error::Result;
 use crate::io::Purpose;
 
-/// How often it begins anew when a checkpoint comes between.
-const ATTEMPTS: u32 = 20;
+/// Most retries when a checkpoint interferes.
+const ATTEMPTS_MAX: u32 = 20;
 
 impl PageFile {
     /// [`Snapshot::verify`] of the last commit.
@@ -26,12 +26,13 @@ impl PageFile {
 }
 
 impl Snapshot {
-    /// Reads every page from the disk and checks it; `claimed` are the pages that the file's user has at this commit, as runs: they
-    /// must be exactly those that are allocated, each once. Takes a byte of memory for each page, beyond the budget.
+    /// Reads every page from the disk and verifies it. `claimed` lists the extents that the file's user has at this
+    /// commit: they must be exactly the allocated pages, each once. Takes one byte of memory per page, beyond the
+    /// budget.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first page that is not what was written last, is claimed twice, is claimed though it is free,
-    /// or is claimed by nobody.
+    /// [`crate::Error::Damaged`] at the first page that is not the one last written, is claimed twice, is claimed but
+    /// free, or is allocated but not claimed.
     pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
         let shared = &*self.view.shared;
         let claimed = claims(shared, claimed)?;
@@ -57,8 +58,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// What the disk says about this commit: the last checkpoint, which is not beyond it, and the log.
-    fn load(&self) -> Result<(Recovery, MapPlaces)> {
+    /// Reads the state of this commit from the disk: the last checkpoint, which is not later than it, and the log.
+    fn load(&self) -> Result<(Recovery, MapLocations)> {
         if let Some(header) = &self.view.shared.assumed {
             return self.load_from(header, false);
         }
@@ -69,17 +70,17 @@ impl Snapshot {
             let loaded = self.load_from(&header, one_slot);
             attempt += 1;
             // A checkpoint that came between has removed segments, and uses the old pages of the map again.
-            if attempt >= ATTEMPTS || Header::read(&*store.file)?.0 == header {
+            if attempt >= ATTEMPTS_MAX || Header::read(&*store.file)?.0 == header {
                 return loaded;
             }
         }
     }
 
-    fn load_from(&self, header: &Header, one_slot: bool) -> Result<(Recovery, MapPlaces)> {
+    fn load_from(&self, header: &Header, one_slot: bool) -> Result<(Recovery, MapLocations)> {
         let shared = &*self.view.shared;
         let segments = live_segments(&*shared.storage, &shared.name, header)?;
-        let (epochs, places) = epochs::load(&shared.store, header)?;
-        let space = Space::of_checkpoint(&epochs, header);
+        let (epochs, places) = space_map::load(&shared.store, header)?;
+        let space = PageSpace::of_checkpoint(&epochs, header);
         let mut recovery = Recovery::new(header, &*shared.store.file, Some(space), Some(epochs));
         recovery.replay_all(header, one_slot, &segments, self.view.sequence)?;
         if recovery.sequence != self.view.sequence {
@@ -90,7 +91,7 @@ impl Snapshot {
 }
 
 /// The claimed pages as a set, each claimed once.
-fn claims(shared: &Shared, claimed: &[Extent]) -> Result<Extents> {
+fn claims(shared: &PageFileShared, claimed: &[Extent]) -> Result<Extents> {
     let mut set = Extents::default();
     for &(first, pages) in claimed {
         let before = set.pages();
@@ -105,15 +106,15 @@ fn claims(shared: &Shared, claimed: &[Extent]) -> Result<Extents> {
     Ok(set)
 }
 
-fn map_pages(places: &MapPlaces) -> Extents {
+fn map_pages(places: &MapLocations) -> Extents {
     let mut pages = Extents::default();
     let parts = places.parts.iter().map(|place| place.0).filter(|&page| page != 0);
     parts.chain(places.directory.iter().copied()).for_each(|page| pages.insert(page, 1));
     pages
 }
 
-/// Reads a page from where the commit left it, past the pool.
-fn check_page(shared: &Shared, found: &Recovery, page: PageNumber, sequence: u64) -> Result<()> {
+/// Reads a page of the commit from storage, bypassing the pool.
+fn check_page(shared: &PageFileShared, found: &Recovery, page: PageNumber, sequence: u64) -> Result<()> {
     if let Some(records) = found.log_map.records(page, sequence) {
         return shared.materialise(page, &records).map(drop);
     }

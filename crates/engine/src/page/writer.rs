@@ -1,18 +1,18 @@
-//! What the one writer of a page file knows beside what all share.
+//! The state private to the single writer of a page file.
 
-use super::epochs::MapPlaces;
 use super::header::Header;
-use super::shared::Shared;
-use super::space::Space;
+use super::shared::PageFileShared;
+use super::space::PageSpace;
+use super::space_map::MapLocations;
 use crate::error::{Error, Result};
 use crate::io::UpdatableFile;
 use crate::log::{SegmentHeader, SegmentId, SegmentWriter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A segment that takes no more records, but whose pages are not all in the page file yet.
+/// A closed segment whose pages are not all in the page file yet.
 #[derive(Clone, Debug)]
-pub(super) struct Sealed {
+pub(super) struct SealedSegment {
     pub(super) id: SegmentId,
     pub(super) bytes: u64,
     /// The last commit in it.
@@ -21,30 +21,30 @@ pub(super) struct Sealed {
     pub(super) state: Arc<[u8]>,
 }
 
-/// The writer's own. Whoever holds it is the one that writes.
+/// The writer's own state. Its holder is the single writer.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct PageWriter {
     pub(super) file: Arc<dyn UpdatableFile>,
-    pub(super) space: Space,
-    /// Where the space map is stored.
-    pub(super) places: MapPlaces,
-    /// The header as it was written last.
+    pub(super) space: PageSpace,
+    /// The locations of the stored space map.
+    pub(super) places: MapLocations,
+    /// The header last written.
     pub(super) header: Header,
     /// The epoch of pages that are written directly now.
     pub(super) epoch: u32,
-    /// The segment that grows; none before the first commit after an open or a checkpoint.
+    /// The growing segment; none before the first commit after an open or a checkpoint.
     pub(super) segment: Option<SegmentWriter>,
     /// Segments before it, oldest first.
-    pub(super) sealed: Vec<Sealed>,
+    pub(super) sealed: Vec<SealedSegment>,
     pub(super) next_segment: u32,
     /// Commits and bytes since the last sync of the log.
     pub(super) waiting_commits: u32,
     pub(super) waiting_bytes: u64,
-    /// Drawn when the file was opened: what tells the segments of this opening from those of a copy of the file.
+    /// Random number of this opening: distinguishes its segments from those of a copy of the file.
     pub(super) nonce: u64,
 }
 
-impl Writer {
+impl PageWriter {
     /// Number of the segment that the next commit goes to.
     pub(super) fn segment_number(&self) -> u32 {
         self.segment.as_ref().map_or(self.next_segment, |segment| segment.segment.number())
@@ -56,17 +56,17 @@ impl Writer {
         growing + self.sealed.iter().map(|sealed| sealed.bytes).sum::<u64>()
     }
 
-    /// The segment that grows, created if need be.
-    pub(super) fn segment_mut(&mut self, shared: &Shared) -> Result<&mut SegmentWriter> {
+    /// The growing segment, created if necessary.
+    pub(super) fn segment_mut(&mut self, shared: &PageFileShared) -> Result<&mut SegmentWriter> {
         if self.segment.is_none() {
             self.segment = Some(self.begin_segment(shared)?);
         }
         self.segment.as_mut().ok_or_else(|| Error::Poisoned { path: shared.store.path.clone() })
     }
 
-    /// Creates a segment, and lets the header of the page file lead to it, before there is anything in it: so a log that is lost as a whole
-    /// is missed.
-    fn begin_segment(&mut self, shared: &Shared) -> Result<SegmentWriter> {
+    /// Creates a segment, and updates the page file's header to lead to it before it has content, so that the loss of
+    /// the whole log is detected.
+    fn begin_segment(&mut self, shared: &PageFileShared) -> Result<SegmentWriter> {
         let number = self.next_segment;
         let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
         self.next_segment = number.checked_add(1).ok_or_else(exhausted)?;
@@ -80,7 +80,7 @@ impl Writer {
         Ok(created)
     }
 
-    /// Writes the header to the slot that is not in use, and makes it durable.
+    /// Writes the header to the slot that is not current, and syncs it.
     pub(super) fn write_header(&mut self, header: Header) -> Result<()> {
         let header = Header { turn: self.header.turn + 1, ..header };
         header.write(&*self.file)?;
@@ -89,7 +89,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes all commits so far durable.
+    /// Syncs all commits so far.
     pub(super) fn sync(&mut self) -> Result<()> {
         let Some(segment) = &mut self.segment else {
             return Ok(());
@@ -100,12 +100,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Lets the next commit go to a new segment.
-    pub(super) fn seal(&mut self, shared: &Shared) -> Result<()> {
+    /// Closes the growing segment; the next commit starts a new one.
+    pub(super) fn seal(&mut self, shared: &PageFileShared) -> Result<()> {
         self.sync()?;
         if let Some(segment) = self.segment.take() {
             let current = shared.current();
-            self.sealed.push(Sealed {
+            self.sealed.push(SealedSegment {
                 id: segment.segment.id,
                 bytes: segment.position(),
                 sequence: current.sequence,
@@ -115,8 +115,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Brings the counts that others may ask for up to date.
-    pub(super) fn publish_counts(&self, shared: &Shared) {
+    /// Updates the public counters.
+    pub(super) fn publish_counts(&self, shared: &PageFileShared) {
         let counters = &shared.counters;
         counters.log_bytes.store(self.log_bytes(), Ordering::Relaxed);
         counters.free_pages.store(self.space.free_pages(), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Options of a join as nobody would choose them: drawn anew for each join, with where its relations, spill files and rows lie.
+//! Random options of a join, and random places for its relations, spill files and output.
 
 use super::{Joined, Row, Shape, check, collect, options};
 use ogive::Error;
@@ -10,7 +10,7 @@ use ogive_testkit::{Random, Repeat, fast_paths, named_seed};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
-/// Where the rows go.
+/// The destination of the rows.
 #[derive(Clone, Copy, Debug)]
 enum Form {
     Caller,
@@ -90,7 +90,8 @@ impl Draws {
         }
     }
 
-    /// Joins with options that are drawn, and holds the rows against the reference. Returns whether the method could join these at all.
+    /// Joins with options that are drawn, and holds the rows against the reference. Returns whether the method could
+    /// join these at all.
     #[track_caller]
     pub fn check(
         &mut self,

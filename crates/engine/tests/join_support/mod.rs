@@ -1,4 +1,4 @@
-//! Rows, relations of every sort that hold them, and the plain reference that says what a join of them gives.
+//! Rows, relations of every sort that hold them, and the plain reference for their joins.
 
 #![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part of what all of them share")]
 
@@ -27,7 +27,7 @@ pub fn methods() -> impl Iterator<Item = Method> {
     Method::ALL.into_iter().filter(|method| *method != Method::Auto)
 }
 
-/// What a join of these rows gives, sorted.
+/// The expected rows of a join, sorted.
 pub fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
     let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
     for (key, value) in right {
@@ -71,8 +71,8 @@ pub fn options(kind: JoinKind, method: Method, memory_bytes: u64) -> JoinOptions
     JoinOptions { kind, method, memory_bytes, spill: Some((spill, "spilled".into())), ..JoinOptions::default() }
 }
 
-/// Holds a join against the reference: the same rows, in key order unless that was given up, and nothing left where rows are put aside.
-/// Returns whether the method could join these at all.
+/// Holds a join against the reference: the same rows, in key order unless that was given up, and nothing left where
+/// rows are put aside. Returns whether the method could join these at all.
 #[track_caller]
 pub fn check(left: &Source, right: &Source, options: &JoinOptions, expected: &[Joined], what: &str) -> bool {
     let what = format!("{what}: {} by {}, {} threads", options.kind, options.method, options.threads);
@@ -106,7 +106,7 @@ pub fn check(left: &Source, right: &Source, options: &JoinOptions, expected: &[J
     true
 }
 
-/// How rows lie in a table.
+/// The layout of rows in a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     pub key_type: KeyType,

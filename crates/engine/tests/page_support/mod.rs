@@ -1,4 +1,4 @@
-//! A plain model of a page file, and random work on both.
+//! A plain model of a page file, and random operations on both.
 
 #![allow(dead_code, reason = "each test uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -9,7 +9,7 @@ use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot, Transactio
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 
-/// What one commit left.
+/// The state after a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) pages: BTreeMap<PageNumber, Vec<u8>>,

@@ -4,7 +4,7 @@
 use super::shape::Shape;
 use super::{AulidOptions, AulidRouter};
 use ogive::index::extend::{Gap, Router, Statistics};
-use ogive::page::{PageNumber, Tally, Transaction};
+use ogive::page::{PageNumber, Transaction, WriteStatistics};
 use ogive_testkit::Random;
 use ogive_testkit::index::{CountedPages, page_file};
 
@@ -188,7 +188,7 @@ fn slots_and_the_metanode_are_small() {
 fn each_insert_but_for_the_statistics_of_its_path_touches_few_pages() {
     let separators = scattered(6000);
     let mut tree = Tree::load(AulidOptions::default(), &separators);
-    let before = tree.tx.tally();
+    let before = tree.tx.write_statistics();
     let mut random = Random::new(23);
     let mut inserted = 0;
     while inserted < 500 {
@@ -198,7 +198,7 @@ fn each_insert_but_for_the_statistics_of_its_path_touches_few_pages() {
             inserted += 1;
         }
     }
-    let changed = |tally: &Tally| tally.phases.values().map(|phase| phase.pages_changed).sum::<u64>();
-    let pages = changed(&tree.tx.tally()) - changed(&before);
+    let changed = |tally: &WriteStatistics| tally.phases.values().map(|phase| phase.pages_changed).sum::<u64>();
+    let pages = changed(&tree.tx.write_statistics()) - changed(&before);
     assert!(pages <= 4 * inserted, "{pages} pages changed by {inserted} inserts");
 }

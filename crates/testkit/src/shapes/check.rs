@@ -1,15 +1,15 @@
-//! Holding a table against sorted rows.
+//! The check of a table against sorted rows.
 
 use super::rows::Rows;
 use ogive::table::{Record, Table};
 use std::fmt::Display;
 
-/// How much is asked.
+/// The extent of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Of all keys, about so many are looked up.
+    /// Approximate number of keys to look up.
     pub gets: usize,
-    /// At about so many places absent keys are asked for, scans begun, and rows counted.
+    /// Approximate number of positions at which absent keys are looked up, scans started, and rows counted.
     pub places: usize,
 }
 
@@ -19,10 +19,10 @@ impl Effort {
     /// Every key.
     pub const FULL: Self = Self { gets: usize::MAX, places: 1500 };
 
-    /// As much less as makes look-ups that read so many bytes each read no more than some hundred MiB in all.
+    /// Reduced so that lookups of this many bytes each read a few hundred MiB in total.
     pub(super) fn where_each_reads(self, bytes: u64) -> Self {
         let most = (READ_IN_ALL_BYTES / bytes.max(1)) as usize;
-        // At each place there are some look-ups and scans.
+        // Each position takes several lookups and scans.
         Self { gets: self.gets.min(most.max(16)), places: self.places.min((most / 16).max(4)) }
     }
 }
@@ -30,7 +30,7 @@ impl Effort {
 /// See [`Effort::where_each_reads`].
 const READ_IN_ALL_BYTES: u64 = 256 << 20;
 
-/// About `most` rows of so many from end to end, the first and the last among them.
+/// About `most` evenly spaced row numbers, including the first and the last.
 pub(super) fn spread(most: usize, rows: usize) -> impl Iterator<Item = usize> {
     let step = rows.div_ceil(most.max(1)).max(1);
     (0..rows).step_by(step).chain(rows.checked_sub(1))
@@ -44,7 +44,7 @@ const MOST_REPEATS: usize = 400;
 /// Appends the value of a row.
 type ValueOf<'a> = Box<dyn Fn(usize, &mut Vec<u8>) + 'a>;
 
-/// What must be answered.
+/// The expected answers.
 pub(super) struct Answers<'a> {
     pub(super) rows: &'a Rows,
     value: ValueOf<'a>,
@@ -89,7 +89,8 @@ impl<'a> Answers<'a> {
         }
     }
 
-    /// Holds a scan against the rows that it should show, in that order, at most `most` of them. `next` gives the next record.
+    /// Holds a scan against the rows that it should show, in that order, at most `most` of them. `next` gives the next
+    /// record.
     pub(super) fn follow<E: Display>(
         &self,
         how: &str,

@@ -1,4 +1,4 @@
-//! Where the choices of a shape come from.
+//! The source of a shape's choices: a seed, or the bytes of a fuzzer.
 
 use crate::random::Random;
 

@@ -1,4 +1,4 @@
-//! Drawing a shape.
+//! The random generator of shapes.
 
 use super::choices::Choices;
 use super::shape::{Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Way};
@@ -28,16 +28,17 @@ const DESIGNS_OF_ANY_KEYS: usize = 3;
 const MOST_ROWS: u64 = 1_500_000;
 /// A sort takes records of up to a quarter of its memory.
 const SORTED_RECORDS: usize = 5;
-/// What a record takes beside what is drawn of its key and value, in a memtable or a table: about.
+/// Approximate overhead of a record in a memtable or table, in bytes.
 const ENTRY_BYTES: usize = 48;
-/// Without a cache each look-up reads and unpacks a block. More than so many bytes of that take minutes.
+/// Without a cache, each lookup reads and unpacks a block. More than this many bytes of that take minutes.
 const UNCACHED_BYTES_MAX: u64 = 4 << 30;
 /// A store flushes about so often while a shape is written into it: more of them take minutes, and find nothing else.
 const FLUSHES_MAX: u64 = 500;
-/// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other things.
+/// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other
+/// things.
 const OPEN_TABLE_BYTES: u64 = 8 << 10;
 
-/// A shape of about so many bytes of rows at most.
+/// A random shape with at most about this many bytes of rows.
 pub(super) fn shape(choices: &mut Choices<'_>, most_bytes: u64) -> Shape {
     let seed = choices.below(1 << 32);
     let key_type = choices.pick(&[
@@ -143,8 +144,8 @@ fn way(choices: &mut Choices<'_>, record_bytes: usize) -> Way {
 }
 
 impl StoreForm {
-    /// Makes memtables and tables large enough for so many bytes of each version: open tables take memory, each some KiB, and where that
-    /// is short a store says so and takes no more; and each flush takes time.
+    /// Makes memtables and tables large enough for so many bytes of each version: open tables take memory, each some
+    /// KiB, and where that is short a store says so and takes no more; and each flush takes time.
     fn make_room_for(&mut self, version_bytes: u64) {
         let bytes = version_bytes * (self.earlier_versions + 1);
         self.memtable_bytes = self.memtable_bytes.max(bytes / FLUSHES_MAX);

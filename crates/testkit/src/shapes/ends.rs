@@ -50,7 +50,7 @@ fn numbers(shape: &Shape, show: &mut dyn FnMut(&[u8])) {
 }
 
 impl Random {
-    /// Where a run of so many numbers begins: where an integer or a float changes its mind, or anywhere.
+    /// The start of a run of numbers: near a limit of integers or floats, or anywhere.
     fn pick_start(&mut self, count: u64) -> u64 {
         match self.below(6) {
             0 | 1 => 0,

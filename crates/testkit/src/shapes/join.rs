@@ -1,4 +1,4 @@
-//! Rows that go through a join, whose output is a table.
+//! The join writer of a shape: rows pass through a join whose output is a table.
 
 use super::check::{Answers, Effort, check_table, doing};
 use super::rows::Rows;
@@ -52,7 +52,7 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
     check_table(&table, &answers, effort)
 }
 
-/// One key of so many, with values of its own.
+/// Every n-th key, with different values.
 fn some_of(rows: &Rows, one_in: usize) -> Rows {
     let mut some = rows.none_like(0x726f_7773);
     let mut number = 0_usize;
@@ -124,7 +124,7 @@ fn unsorted(shape: &Shape, rows: &Rows) -> Source {
     })
 }
 
-/// What a join must give.
+/// The expected rows of a join.
 struct Joined<'a> {
     rows: Rows,
     /// For each row of the output the left row, and the right one if there is any.

@@ -1,8 +1,9 @@
-//! Shapes of input: what decides where blocks, groups and windows end, drawn from a seed or from the bytes of a fuzzer.
+//! Shapes of input: the properties that decide where blocks, groups and windows end, drawn from a seed or from the
+//! bytes of a fuzzer.
 //!
-//! A [`Shape`] says how long the shared prefix of the keys is, how many rows there are, what their ends and their values look like, how
-//! they are written (sorted, unsorted, through a store, by a join), and with which design, blocks and memory. [`Shape::check`] writes
-//! the rows that way and holds every answer against the sorted rows. One seed is one case.
+//! A [`Shape`] fixes the length of the keys' shared prefix, the number of rows, the form of their key suffixes and
+//! values, the way they are written (sorted, unsorted, through a store, by a join), and the design, blocks and memory.
+//! [`Shape::check`] writes the rows that way and compares every answer with the sorted rows. One seed is one case.
 
 mod check;
 mod choices;

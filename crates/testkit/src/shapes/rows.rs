@@ -9,7 +9,7 @@ use crate::random::Random;
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     keys: Vec<u8>,
-    /// Where each key ends.
+    /// End offset of each key.
     ends: Vec<usize>,
     values: Values,
     seed: u64,

@@ -1,4 +1,4 @@
-//! What a shape is.
+//! The definition of a shape.
 
 use super::check::{Answers, Effort, check_table, doing};
 use super::choices::Choices;
@@ -13,7 +13,7 @@ use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, TableWriter, Writ
 use std::fmt;
 use std::sync::Arc;
 
-/// What tells keys apart behind the prefix that they share.
+/// The suffixes of keys, after their shared prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// A number in ten decimal digits.
@@ -28,7 +28,7 @@ pub enum Ends {
     Repeats,
     /// Zero bytes, 0xff and some others, of any length.
     Binary,
-    /// Eight digits, and behind them so many random bytes.
+    /// Eight digits, followed by random bytes.
     Tails(usize),
     /// Numbers that follow each other.
     Dense,
@@ -42,7 +42,7 @@ pub enum Ends {
     RepeatedNumbers,
 }
 
-/// How tables are laid out.
+/// The layout of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableForm {
     /// The index that is asked for.
@@ -57,7 +57,7 @@ pub struct TableForm {
     pub filtered: bool,
 }
 
-/// How rows go through a store.
+/// The path of rows through a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreForm {
     /// Memory of the store that writes.
@@ -70,7 +70,7 @@ pub struct StoreForm {
     pub table_bytes: u64,
     /// Size of the first level.
     pub level_bytes: u64,
-    /// How many times as large the next one is.
+    /// Size ratio of the next level.
     pub level_factor: u32,
     /// Values of this length go to value files.
     pub separation_threshold: u64,
@@ -78,11 +78,11 @@ pub struct StoreForm {
     pub learning: Learning,
     /// Threads of the store.
     pub threads: usize,
-    /// One row of so many is ingested; 0 for none.
+    /// One row in this many is ingested; 0 for none.
     pub ingested_one_in: usize,
     /// Whether rows come in the order of their keys.
     pub sorted: bool,
-    /// How often all keys are written before, each time under a snapshot that stays.
+    /// Number of earlier versions of all keys, each under a snapshot that is kept.
     pub earlier_versions: u64,
     /// Whether the store is compacted before it is read.
     pub compacted: bool,
@@ -90,7 +90,7 @@ pub struct StoreForm {
     pub checkpointed: bool,
 }
 
-/// What a relation of a join is.
+/// The kind of a relation of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// A table.
@@ -101,7 +101,7 @@ pub enum Relation {
     Store,
 }
 
-/// How rows go through a join.
+/// The path of rows through a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinForm {
     /// Memory of the join.
@@ -112,13 +112,13 @@ pub struct JoinForm {
     pub kind: JoinKind,
     /// Its threads.
     pub threads: usize,
-    /// What the left relation is, and the right one.
+    /// The kinds of the left and the right relation.
     pub relations: (Relation, Relation),
-    /// The right relation has one key of so many of the left one.
+    /// The right relation has one key in this many of the left one.
     pub right_one_in: usize,
 }
 
-/// How rows get into a table.
+/// The writer of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// By the writer of sorted rows.
@@ -137,31 +137,31 @@ pub enum Way {
 /// One case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// What the keys are said to be.
+    /// The declared key type.
     pub key_type: KeyType,
-    /// What tells them apart.
+    /// The suffixes of the keys.
     pub ends: Ends,
     /// Bytes that keys share; none for numbers.
     pub prefix_bytes: usize,
-    /// How many such prefixes there are.
+    /// Number of such prefixes.
     pub prefixes: usize,
-    /// How many rows there are; fewer where the ends have no more.
+    /// Number of rows; fewer if there are fewer distinct suffixes.
     pub rows: usize,
     /// Their values.
     pub values: Values,
-    /// What random ends and values depend on.
+    /// The seed of random suffixes and values.
     pub seed: u64,
     /// How tables are laid out.
     pub table: TableForm,
-    /// How the rows get into one.
+    /// The writer of the rows.
     pub way: Way,
     /// Which fast paths are taken.
     pub fast_paths: FastPaths,
 }
 
-/// Reading and unpacking blocks of this size for every look-up takes minutes.
+/// Block size from which reading a block per lookup takes minutes.
 const LARGE_BLOCK_BYTES: u64 = 64 << 10;
-/// A cache within the memory for so many blocks keeps some of them.
+/// Number of blocks for which a cache within the memory keeps some.
 const CACHED_BLOCKS: u64 = 64;
 
 impl Shape {
@@ -176,7 +176,7 @@ impl Shape {
         draw::shape(&mut choices, most_bytes)
     }
 
-    /// The shape that bytes spell, of so many bytes of rows at most.
+    /// Decodes a shape from bytes, with a limit on the bytes of rows.
     pub fn of_bytes(bytes: &[u8], most_bytes: u64) -> Self {
         draw::shape(&mut Choices::of_bytes(bytes), most_bytes)
     }
@@ -184,12 +184,12 @@ impl Shape {
     /// Writes the rows as the shape says, and holds all answers against the sorted rows.
     ///
     /// # Errors
-    /// What was answered wrongly, or failed.
+    /// The wrong answer, or the failure.
     pub fn check(&self, effort: Effort) -> Result<(), ShapeFailure> {
         let fail = |detail: String| ShapeFailure { shape: Box::new(self.clone()), detail };
         let rows = Rows::new(self);
         let effort = match self.table.design {
-            // Without an index, each look-up reads all that there is.
+            // Without an index, each lookup reads the whole table.
             "none" => effort.where_each_reads(rows.bytes()),
             _ if self.reads_blocks_anew() => effort.where_each_reads(self.block_bytes()),
             _ => effort,
@@ -239,7 +239,7 @@ impl Shape {
         })
     }
 
-    /// How a table of this shape is opened.
+    /// The options to open a table of this shape.
     pub(super) fn open_options(&self) -> OpenOptions {
         OpenOptions { fast_paths: self.fast_paths, ..OpenOptions::default() }
     }
@@ -260,7 +260,8 @@ impl Shape {
         };
         let (table, report) = doing("written sorted", write())?;
         check_table(&table, &Answers::of(rows), effort)?;
-        // A writer whose index could not be proved writes the table once more: then answers are right, and a mistake is there.
+        // A writer whose index could not be proved writes the table once more: then answers are right, and a mistake is
+        // there.
         let (written, file_bytes) = (meter.snapshot().writes.bytes, report.file_bytes);
         if written > file_bytes + file_bytes / 2 + (1 << 16) {
             return Err(format!("{written} bytes were written for a file of {file_bytes}: it was written twice"));
@@ -286,7 +287,7 @@ impl Shape {
     }
 }
 
-/// What went wrong with a shape.
+/// The failure of a shape.
 #[derive(Clone, Debug)]
 pub struct ShapeFailure {
     shape: Box<Shape>,

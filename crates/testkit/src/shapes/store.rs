@@ -1,4 +1,4 @@
-//! Rows that go through a store.
+//! The store writer of a shape: rows pass through a store.
 
 use super::check::{Answers, Effort, SCANNED_ROWS, doing, shown, spread};
 use super::rows::Rows;
@@ -10,9 +10,9 @@ use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
 use ogive::table::TableWriter;
 use std::sync::Arc;
 
-/// A batch takes about so many bytes of rows.
+/// Approximate size of a batch, in bytes of rows.
 const BATCH_BYTES: usize = 8 << 10;
-/// Rows are ingested in so many tables.
+/// Number of ingested tables.
 const INGESTED_TABLES: usize = 3;
 
 /// Writes the rows into a store, and asks it, its checkpoint, and what is opened again.

@@ -1,4 +1,4 @@
-//! What the values of rows are.
+//! The values of a shape's rows.
 
 use crate::random::Random;
 
@@ -7,15 +7,15 @@ use crate::random::Random;
 pub enum Values {
     /// None has a byte.
     Empty,
-    /// All have so many bytes, and tell rows apart.
+    /// Distinct values of one length.
     Even(usize),
-    /// All are the same so many bytes.
+    /// Equal values of one length.
     Alike(usize),
-    /// Of any length up to so many bytes, each size in bits as likely as any other.
+    /// Any length up to this many bytes, uniform in the logarithm.
     Mixed(usize),
     /// Eight bytes, but for one row of `every`, which has `bytes`.
     Rare {
-        /// One row of so many is long.
+        /// One row in this many is long.
         every: usize,
         /// Length of the long ones.
         bytes: usize,
@@ -51,7 +51,7 @@ impl Values {
         }
     }
 
-    /// The same, none longer than so many bytes.
+    /// The same values, limited to this many bytes.
     pub fn at_most(self, limit: usize) -> Self {
         match self {
             Self::Empty => Self::Empty,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use ogive::index::Kind;
 use ogive::io::MemoryStorage;
-use ogive::page::{Phase, PhaseTally, Tally};
+use ogive::page::{Phase, PhaseStatistics, WriteStatistics};
 
 use super::super::indexes::{
     GENERATED, LOAD_BUDGET_BYTES, Store, Subject, distinct, growing, or_report, pages, subjects,
@@ -58,19 +58,19 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// Loads the first keys, inserts the others, and sums the statistics of the transactions.
-fn tallied(context: &Context, subject: &Subject, population: &Population) -> Result<(usize, Tally)> {
+fn tallied(context: &Context, subject: &Subject, population: &Population) -> Result<(usize, WriteStatistics)> {
     let mut options = subject.options.clone();
     options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
     let keys = population.loaded().iter().copied().map(Ok);
     let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
     let most = context.lookups.unwrap_or(OPERATIONS).min(population.coming().len());
-    let mut total = Tally::default();
+    let mut total = WriteStatistics::default();
     store.insert_timed(&population.coming()[..most], |tally| add(&mut total, tally))?;
     ensure!(store.index.len()? == (population.loaded().len() + most) as u64, "entries are missing");
     Ok((most, total))
 }
 
-fn add(total: &mut Tally, tally: &Tally) {
+fn add(total: &mut WriteStatistics, tally: &WriteStatistics) {
     for (phase, of) in &tally.phases {
         let sum = total.phases.entry(*phase).or_default();
         sum.pages_read += of.pages_read;
@@ -82,11 +82,11 @@ fn add(total: &mut Tally, tally: &Tally) {
     }
 }
 
-fn filled(record: Record, inserts: usize, tally: &Tally) -> Record {
+fn filled(record: Record, inserts: usize, tally: &WriteStatistics) -> Record {
     let per_insert = |count: u64| count as f64 / inserts.max(1) as f64;
     let mut record = record.figure("inserts", inserts as u64);
     for (phase, name) in PHASES {
-        let of: PhaseTally = tally.phases.get(&phase).copied().unwrap_or_default();
+        let of: PhaseStatistics = tally.phases.get(&phase).copied().unwrap_or_default();
         record = record
             .figure(&format!("{name}_pages_read_per_insert"), per_insert(of.pages_read))
             .figure(&format!("{name}_pages_changed_per_insert"), per_insert(of.pages_changed))

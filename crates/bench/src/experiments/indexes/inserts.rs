@@ -1,7 +1,7 @@
 //! Observed inserts: pages touched and changed, and bytes logged.
 
 use anyhow::{Result, ensure};
-use ogive::page::Tally;
+use ogive::page::WriteStatistics;
 
 use super::super::Resident;
 use super::store::{Store, payload};
@@ -50,7 +50,11 @@ impl Store {
     }
 
     /// Inserts new keys in timed transactions, and yields the statistics of each.
-    pub(in crate::experiments) fn insert_timed(&self, keys: &[u64], mut done: impl FnMut(&Tally)) -> Result<()> {
+    pub(in crate::experiments) fn insert_timed(
+        &self,
+        keys: &[u64],
+        mut done: impl FnMut(&WriteStatistics),
+    ) -> Result<()> {
         for batch in keys.chunks(COMMIT_OPERATIONS) {
             let mut transaction = self.index.write()?;
             transaction.set_timed(true);

@@ -1,12 +1,12 @@
 //! Progress of a join on standard error.
 
 use crate::progress::{Progress, Unit};
-use ogive::join::{JoinProgress, Phase, Watcher};
+use ogive::join::{JoinPhase, JoinProgress, Watcher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A watcher that shows a progress bar per phase.
 pub(super) fn watcher() -> Watcher {
-    let shown: Mutex<Option<(Phase, Progress)>> = Mutex::new(None);
+    let shown: Mutex<Option<(JoinPhase, Progress)>> = Mutex::new(None);
     Arc::new(move |progress: JoinProgress| {
         let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.as_ref().is_none_or(|(phase, _)| *phase != progress.phase) {
@@ -21,13 +21,13 @@ pub(super) fn watcher() -> Watcher {
     })
 }
 
-fn word(phase: Phase) -> &'static str {
+fn word(phase: JoinPhase) -> &'static str {
     match phase {
-        Phase::Planning => "planning",
-        Phase::Loading => "loading indexes",
-        Phase::Arranging => "preparing rows",
-        Phase::Joining => "joining",
-        Phase::Finishing => "completing the output",
+        JoinPhase::Planning => "planning",
+        JoinPhase::Loading => "loading indexes",
+        JoinPhase::Preparing => "preparing rows",
+        JoinPhase::Joining => "joining",
+        JoinPhase::Finishing => "completing the output",
         _ => "working",
     }
 }

@@ -1,23 +1,23 @@
-//! Files of rows that have hashes in common, as relations.
+//! Partition files of a hash join, as relations: rows whose hashes share bits.
 
 use crate::error::{Error, Result};
 use crate::join::partition::{Buckets, FRAME_BYTES, Scatter, framed};
 use crate::join::rows::{RowStream, RowsView, Span};
-use crate::join::sorted::{Input, Progress};
-use crate::join::source::{Facts, KeyRange, Relation};
+use crate::join::sorted::{SortInput, SortProgress};
+use crate::join::source::{KeyRange, Relation, RelationFacts};
 use crate::join::spill::Spill;
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use std::sync::Arc;
 
-/// Reads a relation within `input_bytes` of memory, and scatters what lies in a range of keys over buckets by a hash.
+/// Reads the rows of a relation within a key range, using `input_bytes` of memory, and partitions them by a hash.
 pub(super) fn scatter(
     relation: &dyn Relation,
     range: &KeyRange,
     spill: &Arc<Spill>,
     (buckets, flush_bytes, input_bytes): (usize, usize, u64),
     hash: impl Fn(&[u8]) -> u64,
-    progress: &mut Progress,
-) -> Result<Arc<Scattered>> {
+    progress: &mut SortProgress,
+) -> Result<Arc<HashPartitions>> {
     let task = spill.task();
     let facts = relation.facts().clone();
     let widths = facts.key_bytes.zip(facts.value_bytes).filter(|(key, value)| key + value > 0);
@@ -25,9 +25,9 @@ pub(super) fn scatter(
     let flush_bytes = width.map_or(flush_bytes, |width| flush_bytes.max(width) / width * width);
     let mut scatter = Scatter::create(spill, buckets, flush_bytes)?;
     let memory = task.budget.take(input_bytes, "reading")?;
-    let mut input = Input::open(relation, range, task, memory, progress)?;
+    let mut input = SortInput::open(relation, range, task, memory, progress)?;
     let mut long = Vec::new();
-    // The table uses the low bits.
+    // Uses the high bits; the table uses the low ones.
     let bucket_of = |key: &[u8]| ((u128::from(hash(key)) * buckets as u128) >> 64) as usize;
     while input.advance()? {
         input.visit(&mut long, |key, value| {
@@ -41,23 +41,23 @@ pub(super) fn scatter(
         })?;
     }
     drop((input, long));
-    Ok(Arc::new(Scattered { buckets: scatter.finish(None)?, facts, widths }))
+    Ok(Arc::new(HashPartitions { buckets: scatter.finish(None)?, facts, widths }))
 }
 
-/// A relation that was scattered by a hash.
+/// A relation partitioned by a hash.
 #[derive(Debug)]
-pub(super) struct Scattered {
+pub(super) struct HashPartitions {
     buckets: Buckets,
-    facts: Facts,
+    facts: RelationFacts,
     widths: Option<(usize, usize)>,
 }
 
-impl Scattered {
-    /// One of its buckets.
+impl HashPartitions {
+    /// One of the partitions, as a relation.
     pub(super) fn bucket(self: &Arc<Self>, number: usize) -> BucketRelation {
         let bucket = &self.buckets.buckets[number];
         let frames = if self.widths.is_some() { 0 } else { FRAME_BYTES as u64 * bucket.rows };
-        let facts = Facts {
+        let facts = RelationFacts {
             rows: bucket.rows,
             is_exact: true,
             bytes: bucket.bytes - frames,
@@ -68,23 +68,23 @@ impl Scattered {
     }
 }
 
-/// A bucket as a relation, in no order.
+/// A partition as an unsorted relation.
 #[derive(Debug)]
 pub(super) struct BucketRelation {
-    scattered: Arc<Scattered>,
+    scattered: Arc<HashPartitions>,
     number: usize,
-    facts: Facts,
+    facts: RelationFacts,
 }
 
 impl Relation for BucketRelation {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, mut memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, mut memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let bucket = &self.scattered.buckets.buckets[self.number];
-        let largest = bucket.chunks.iter().map(|place| u64::from(place.stored_bytes)).max().unwrap_or(0);
-        // A row in its frame takes twelve bytes at least, and its span more.
+        let largest = bucket.chunks.iter().map(|location| u64::from(location.stored_bytes)).max().unwrap_or(0);
+        // A framed row takes at least twelve bytes, and its span more.
         let spans = if self.scattered.widths.is_some() { 0 } else { 2 * largest };
         let missing = (largest + spans).saturating_sub(memory.bytes());
         if missing > 0 && !memory.try_grow(missing) {
@@ -104,7 +104,7 @@ impl Relation for BucketRelation {
 }
 
 struct BucketScan {
-    scattered: Arc<Scattered>,
+    scattered: Arc<HashPartitions>,
     number: usize,
     /// The next chunk.
     next: usize,
@@ -112,28 +112,28 @@ struct BucketScan {
     spans: Vec<Span>,
     range: KeyRange,
     task: Arc<Task>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
 impl BucketScan {
-    /// Reads the next chunk; `false` behind the last one.
+    /// Reads the next chunk; `false` at the end.
     fn load(&mut self) -> Result<bool> {
-        let Scattered { buckets, widths, .. } = &*self.scattered;
+        let HashPartitions { buckets, widths, .. } = &*self.scattered;
         let bucket = &buckets.buckets[self.number];
         self.spans.clear();
-        let Some(place) = bucket.chunks.get(self.next) else {
+        let Some(location) = bucket.chunks.get(self.next) else {
             self.bytes.clear();
             return Ok(false);
         };
         self.next += 1;
-        self.bytes.resize(place.stored_bytes as usize, 0);
-        buckets.file.read_chunks(vec![(place.offset, &mut self.bytes[..])])?;
-        self.bytes.truncate(place.payload_bytes());
+        self.bytes.resize(location.stored_bytes as usize, 0);
+        buckets.file.read_chunks(vec![(location.offset, &mut self.bytes[..])])?;
+        self.bytes.truncate(location.payload_bytes());
         if widths.is_none() {
             let mut at = 0;
             while at < self.bytes.len() {
                 let (key, value) = framed(&self.bytes[at..]).ok_or_else(|| {
-                    Error::InvalidArgument("a spill file does not hold whole rows; run the join again".into())
+                    Error::InvalidArgument("a spill file does not consist of whole rows; run the join again".into())
                 })?;
                 let (key_at, end) = (at + FRAME_BYTES, at + FRAME_BYTES + key.len() + value.len());
                 self.spans.push(Span {
@@ -149,8 +149,8 @@ impl BucketScan {
         Ok(true)
     }
 
-    /// Leaves out rows outside of the range.
-    fn choose(&mut self) {
+    /// Drops rows outside the range.
+    fn retain_range(&mut self) {
         if self.range == KeyRange::all() {
             return;
         }
@@ -174,7 +174,7 @@ impl RowStream for BucketScan {
     fn advance(&mut self, _from: Option<&[u8]>) -> Result<bool> {
         self.task.check()?;
         while self.load()? {
-            self.choose();
+            self.retain_range();
             if self.rows().len() > 0 {
                 return Ok(true);
             }

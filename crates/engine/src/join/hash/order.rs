@@ -1,26 +1,26 @@
-//! Putting rows of the output in key order.
+//! The output sort of a hash join: puts rows in key order.
 
 use crate::error::{Error, Result};
-use crate::join::merge::Sink;
+use crate::join::merge::RowSink;
 use crate::join::rows::RowsView;
 use crate::join::spill::{Spill, SpillName};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// In front of the values: whether there is a right one, and the length of the left one, u32 little-endian.
-const HEAD_BYTES: usize = 5;
+/// Header of the values: whether there is a right one, and the length of the left one, u32 little-endian.
+const VALUE_HEADER_BYTES: usize = 5;
 
-/// Takes rows in any order, and gives them to another sink in key order.
+/// A sink that takes rows in any order and passes them on in key order.
 pub(super) struct OrderSink {
-    // Run files go before their name does.
+    // Declared before `_name`: run files must be dropped before their name is released.
     sorter: Sorter,
     _name: SpillName,
     value: Vec<u8>,
     rows: u64,
     task: Arc<Task>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
 impl OrderSink {
@@ -32,19 +32,19 @@ impl OrderSink {
         Ok(Self { sorter, _name: name, value: Vec::new(), rows: 0, task: Arc::clone(spill.task()), _memory: memory })
     }
 
-    /// Ends the input, and gives everything to another sink.
-    pub(super) fn give(self, sink: &mut dyn Sink) -> Result<()> {
+    /// Ends the input, and passes all rows to another sink.
+    pub(super) fn drain_to(self, sink: &mut dyn RowSink) -> Result<()> {
         let Self { sorter, _name, value, task, _memory, .. } = self;
         drop(value);
         let mut sorted = sorter.finish()?;
         let mut given = 0_u64;
         while let Some((key, value)) = sorted.next_record()? {
-            let parts = value.split_first_chunk::<HEAD_BYTES>().and_then(|([flag, length @ ..], rest)| {
+            let parts = value.split_first_chunk::<VALUE_HEADER_BYTES>().and_then(|([flag, length @ ..], rest)| {
                 let (left, right) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
                 Some((left, (*flag == 1).then_some(right)))
             });
             let Some((left, right)) = parts else {
-                return Err(Error::InvalidArgument("a sorted row is not what was given to the sort".into()));
+                return Err(Error::InvalidArgument("a sorted row differs from the row that was sorted".into()));
             };
             sink.row(key, left, right)?;
             given += 1;
@@ -56,7 +56,7 @@ impl OrderSink {
     }
 }
 
-impl Sink for OrderSink {
+impl RowSink for OrderSink {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         pairs.iter().try_for_each(|&(i, j)| {
             let (i, j) = (i as usize, j as usize);

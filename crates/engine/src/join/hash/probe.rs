@@ -1,36 +1,36 @@
-//! Asking the table for each row of the other relation.
+//! The probe phase: looks each row of the probe side up in the hash table.
 
 use super::table::HashTable;
 use crate::error::Result;
-use crate::join::merge::{PAIRS_AT_ONCE, Sink};
+use crate::join::merge::{PAIR_BATCH_MAX, RowSink};
 use crate::join::options::{JoinKind, Side};
 use crate::join::rows::{RowStream, RowsView};
 use crate::join::task::Task;
 
-/// Chains that are looked up ahead, so that waiting for memory overlaps.
-const ROWS_AT_ONCE: usize = 64;
+/// Chains computed ahead, to overlap cache misses.
+const PROBE_BATCH_ROWS: usize = 64;
 
-/// Gives the rows of a join whose build side is in a table.
-pub(super) struct Probe<'a> {
+/// Emits the rows of a join whose build side is in a hash table.
+pub(super) struct HashProbe<'a> {
     kind: JoinKind,
     table: &'a HashTable,
-    /// The side in the table.
+    /// The side in the hash table.
     build: Side,
     pairs: Vec<(u32, u32)>,
     long: Vec<u8>,
 }
 
-impl<'a> Probe<'a> {
+impl<'a> HashProbe<'a> {
     pub(super) fn new(kind: JoinKind, table: &'a HashTable, build: Side) -> Self {
-        Self { kind, table, build, pairs: Vec::with_capacity(PAIRS_AT_ONCE), long: Vec::new() }
+        Self { kind, table, build, pairs: Vec::with_capacity(PAIR_BATCH_MAX), long: Vec::new() }
     }
 
-    /// Deals with all rows of a stream; `done` is told of every chunk how many it has.
+    /// Probes with all rows of a stream. Calls `done` with the number of rows of each chunk.
     pub(super) fn run(
         &mut self,
         task: &Task,
         stream: &mut dyn RowStream,
-        sink: &mut dyn Sink,
+        sink: &mut dyn RowSink,
         done: &mut dyn FnMut(u64),
     ) -> Result<()> {
         while stream.advance(None)? {
@@ -47,47 +47,51 @@ impl<'a> Probe<'a> {
         Ok(())
     }
 
-    fn chunk(&mut self, rows: RowsView<'_>, sink: &mut dyn Sink) -> Result<()> {
-        // Rows from here on, up to the one at hand, are to be given alone.
-        let mut alone = 0;
-        let mut chains = [0; ROWS_AT_ONCE];
-        for start in (0..rows.len()).step_by(ROWS_AT_ONCE) {
-            let end = rows.len().min(start + ROWS_AT_ONCE);
+    fn chunk(&mut self, rows: RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
+        // Rows from here up to the current one are unpaired and not emitted yet.
+        let mut unpaired_from = 0;
+        let mut chains = [0; PROBE_BATCH_ROWS];
+        for start in (0..rows.len()).step_by(PROBE_BATCH_ROWS) {
+            let end = rows.len().min(start + PROBE_BATCH_ROWS);
             for (chain, row) in chains.iter_mut().zip(start..end) {
                 *chain = self.table.chain(rows.key(row));
             }
             for (&chain, row) in chains.iter().zip(start..end) {
                 let found = self.table.find(chain, rows.key(row));
-                let is_alone = match self.kind {
+                let is_unpaired = match self.kind {
                     JoinKind::Inner => false,
                     JoinKind::Semi => found.is_some(),
                     JoinKind::Left | JoinKind::Anti => found.is_none(),
                 };
-                if is_alone {
-                    // Pairs of the rows before come first.
+                if is_unpaired {
+                    // Pairs of earlier rows come first.
                     self.flush(rows, sink)?;
                     continue;
                 }
-                if alone < row && self.kind != JoinKind::Inner {
-                    sink.lefts(rows, alone..row)?;
+                if unpaired_from < row && self.kind != JoinKind::Inner {
+                    sink.lefts(rows, unpaired_from..row)?;
                 }
-                alone = row + 1;
+                unpaired_from = row + 1;
                 if self.kind.pairs() {
                     self.pair(rows, row, found, sink)?;
                 }
             }
         }
         self.flush(rows, sink)?;
-        if alone < rows.len() && self.kind != JoinKind::Inner { sink.lefts(rows, alone..rows.len()) } else { Ok(()) }
+        if unpaired_from < rows.len() && self.kind != JoinKind::Inner {
+            sink.lefts(rows, unpaired_from..rows.len())
+        } else {
+            Ok(())
+        }
     }
 
-    fn pair(&mut self, rows: RowsView<'_>, row: usize, mut found: Option<u32>, sink: &mut dyn Sink) -> Result<()> {
+    fn pair(&mut self, rows: RowsView<'_>, row: usize, mut found: Option<u32>, sink: &mut dyn RowSink) -> Result<()> {
         while let Some(partner) = found {
             self.pairs.push(match self.build {
                 Side::Left => (partner, row as u32),
                 Side::Right => (row as u32, partner),
             });
-            if self.pairs.len() >= PAIRS_AT_ONCE {
+            if self.pairs.len() >= PAIR_BATCH_MAX {
                 self.flush(rows, sink)?;
             }
             found = self.table.next_of_key(partner);
@@ -95,7 +99,7 @@ impl<'a> Probe<'a> {
         Ok(())
     }
 
-    fn flush(&mut self, rows: RowsView<'_>, sink: &mut dyn Sink) -> Result<()> {
+    fn flush(&mut self, rows: RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
         if self.pairs.is_empty() {
             return Ok(());
         }
@@ -108,7 +112,7 @@ impl<'a> Probe<'a> {
     }
 
     /// As [`Self::chunk`], where values lie elsewhere and must be fetched.
-    fn long_chunk(&mut self, stream: &mut dyn RowStream, sink: &mut dyn Sink) -> Result<()> {
+    fn long_chunk(&mut self, stream: &mut dyn RowStream, sink: &mut dyn RowSink) -> Result<()> {
         for row in 0..stream.rows().len() {
             let key = stream.rows().key(row);
             let mut found = self.table.find(self.table.chain(key), key);

@@ -1,22 +1,23 @@
-//! A hash table over rows in memory.
+//! The hash table over rows in memory.
 
 use crate::error::Result;
 use crate::join::records::mix;
 use crate::join::rows::{RowStream, RowsView, Span};
-use crate::join::sorted::Progress;
-use crate::join::source::{Facts, KeyRange, Relation};
-use crate::join::task::{Share, Spent, Task};
+use crate::join::sorted::SortProgress;
+use crate::join::source::{KeyRange, Relation, RelationFacts};
+use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
-/// No row.
-const NONE: u32 = u32::MAX;
-/// What a row takes beside its bytes: a link to the next key, one to the next row of its key, and two heads of chains at most.
-const ROW_BYTES: u64 = 16;
-/// A relation that was estimated may turn out larger by this factor before it counts as one that does not fit.
-const SURPRISE: u64 = 2;
+/// Marks the absence of a row.
+const NO_ROW: u32 = u32::MAX;
+/// Memory overhead of a row in bytes: a link to the next key, one to the next row of its key, and at most two heads of
+/// chains.
+const ROW_OVERHEAD_BYTES: u64 = 16;
+/// An estimated relation may turn out larger by this factor before it counts as one that does not fit.
+const ESTIMATE_SLACK_FACTOR: u64 = 2;
 
-/// The hash of a key; another one for each seed.
+/// The hash of a key under a seed.
 #[inline]
 pub(super) fn hash(key: &[u8], seed: u64) -> u64 {
     match <[u8; 8]>::try_from(key) {
@@ -25,7 +26,7 @@ pub(super) fn hash(key: &[u8], seed: u64) -> u64 {
     }
 }
 
-/// Rows of a relation, found by key.
+/// A hash table over the rows of a relation.
 ///
 /// ```text
 /// heads[hash]   -> row of one key -> row of another key -> ...        next
@@ -33,95 +34,99 @@ pub(super) fn hash(key: &[u8], seed: u64) -> u64 {
 ///                  row of that key   ...                              same
 /// ```
 ///
-/// Chains hold a row for each key, so that a key of a million rows costs others nothing.
+/// Chains hold one row per key, so that a key with a million rows does not slow down others.
 #[derive(Debug)]
 pub(super) struct HashTable {
     bytes: Vec<u8>,
-    shape: Shape,
+    storage: RowStorage,
     heads: Vec<u32>,
     next: Vec<u32>,
-    same: Vec<u32>,
+    same_key: Vec<u32>,
     seed: u64,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
 #[derive(Debug)]
-enum Shape {
+enum RowStorage {
     Dense { key: usize, value: usize },
     Spans(Vec<Span>),
 }
 
-/// How many rows there is room for, and for how many bytes of theirs.
+/// The capacity of a table, in rows and in bytes of rows.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct TableCapacity {
     rows: u64,
     bytes: u64,
     widths: Option<(usize, usize)>,
 }
 
-impl Room {
-    /// Room for all of a relation, and for more where it was estimated.
-    fn of(facts: &Facts) -> Self {
+impl TableCapacity {
+    /// The capacity for a whole relation, with slack if its size is an estimate.
+    fn of(facts: &RelationFacts) -> Self {
         let widths = facts.key_bytes.zip(facts.value_bytes).filter(|(key, value)| key + value > 0);
-        let surprise = if facts.is_exact { 1 } else { SURPRISE };
-        let rows = facts.rows.saturating_mul(surprise).max(16);
+        let slack = if facts.is_exact { 1 } else { ESTIMATE_SLACK_FACTOR };
+        let rows = facts.rows.saturating_mul(slack).max(16);
         let bytes = match widths {
             Some((key, value)) => rows.saturating_mul((key + value) as u64),
-            None => facts.bytes.saturating_mul(surprise).max(4096),
+            None => facts.bytes.saturating_mul(slack).max(4096),
         };
         Self { rows, bytes, widths }
     }
 
     fn memory_bytes(self) -> u64 {
         let span = if self.widths.is_some() { 0 } else { size_of::<Span>() as u64 };
-        self.bytes.saturating_add(self.rows.saturating_mul(ROW_BYTES + span))
+        self.bytes.saturating_add(self.rows.saturating_mul(ROW_OVERHEAD_BYTES + span))
     }
 }
 
-/// What a table of all rows of a relation takes, in bytes.
-pub(super) fn memory_bytes(facts: &Facts) -> u64 {
-    Room::of(facts).memory_bytes()
+/// Memory of a table of all rows of a relation, in bytes.
+pub(super) fn memory_bytes(facts: &RelationFacts) -> u64 {
+    TableCapacity::of(facts).memory_bytes()
 }
 
 impl HashTable {
-    /// A table of all rows of a relation; `None` where they do not fit `memory_bytes` of the budget, of which a scan takes `scan_bytes`.
+    /// Builds a table of all rows of a relation; `None` if they do not fit `memory_bytes` of the budget, of which the
+    /// scan takes `scan_bytes`.
     pub(super) fn build(
         relation: &dyn Relation,
         range: &KeyRange,
         task: &Arc<Task>,
         (memory_bytes, scan_bytes): (u64, u64),
         seed: u64,
-        progress: &mut Progress,
+        progress: &mut SortProgress,
     ) -> Result<Option<Self>> {
-        let room = Room::of(relation.facts());
-        let fits = room.memory_bytes() + scan_bytes <= memory_bytes && room.rows < u64::from(NONE);
-        let fits = fits && (room.widths.is_some() || room.bytes < u64::from(u32::MAX));
-        let Some(memory) = fits.then(|| task.budget.try_take(room.memory_bytes())).flatten() else { return Ok(None) };
-        let mut stream = relation.scan(range, task, task.budget.take(scan_bytes, "reading")?)?;
-        let shape = match room.widths {
-            Some((key, value)) => Shape::Dense { key, value },
-            None => Shape::Spans(Vec::with_capacity(room.rows as usize)),
+        let capacity_plan = TableCapacity::of(relation.facts());
+        let fits = capacity_plan.memory_bytes() + scan_bytes <= memory_bytes && capacity_plan.rows < u64::from(NO_ROW);
+        let fits = fits && (capacity_plan.widths.is_some() || capacity_plan.bytes < u64::from(u32::MAX));
+        let Some(memory) = fits.then(|| task.budget.try_take(capacity_plan.memory_bytes())).flatten() else {
+            return Ok(None);
         };
-        let bytes = Vec::with_capacity(room.bytes as usize);
+        let mut stream = relation.scan(range, task, task.budget.take(scan_bytes, "reading")?)?;
+        let storage = match capacity_plan.widths {
+            Some((key, value)) => RowStorage::Dense { key, value },
+            None => RowStorage::Spans(Vec::with_capacity(capacity_plan.rows as usize)),
+        };
+        let bytes = Vec::with_capacity(capacity_plan.bytes as usize);
         let mut table =
-            Self { bytes, shape, heads: Vec::new(), next: Vec::new(), same: Vec::new(), seed, _memory: memory };
+            Self { bytes, storage, heads: Vec::new(), next: Vec::new(), same_key: Vec::new(), seed, _memory: memory };
         let mut long = Vec::new();
         while stream.advance(None)? {
             task.check()?;
             progress.add(stream.rows().len() as u64);
-            if !table.take(&mut *stream, &room, &mut long)? {
+            if !table.take(&mut *stream, &capacity_plan, &mut long)? {
                 return Ok(None);
             }
         }
         drop(stream);
-        task.spend(Spent::Loading, || table.link());
+        task.timed(TimedPhase::Loading, || table.link());
         Ok(Some(table))
     }
 
-    /// Copies the rows of a chunk; `false` where there is no room for them.
-    fn take(&mut self, stream: &mut dyn RowStream, room: &Room, long: &mut Vec<u8>) -> Result<bool> {
+    /// Copies the rows of a chunk; `false` if they do not fit.
+    fn take(&mut self, stream: &mut dyn RowStream, capacity_plan: &TableCapacity, long: &mut Vec<u8>) -> Result<bool> {
         let rows = stream.rows();
-        if let (Shape::Dense { key, value }, RowsView::Dense { bytes, key: found, value: behind }) = (&self.shape, rows)
+        if let (RowStorage::Dense { key, value }, RowsView::Dense { bytes, key: found, value: behind }) =
+            (&self.storage, rows)
             && (*key, *value) == (found, behind)
         {
             let fits = bytes.len() <= self.bytes.capacity() - self.bytes.len();
@@ -136,20 +141,20 @@ impl HashTable {
                 stream.long_value(row, long)?;
             }
             let rows = stream.rows();
-            if !self.push(rows.key(row), if is_long { long } else { rows.value(row) }, room) {
+            if !self.push(rows.key(row), if is_long { long } else { rows.value(row) }, capacity_plan) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn push(&mut self, key: &[u8], value: &[u8], room: &Room) -> bool {
+    fn push(&mut self, key: &[u8], value: &[u8], capacity_plan: &TableCapacity) -> bool {
         let at = self.bytes.len();
         if key.len() + value.len() > self.bytes.capacity() - at {
             return false;
         }
-        if let Shape::Spans(spans) = &mut self.shape {
-            if spans.len() as u64 >= room.rows {
+        if let RowStorage::Spans(spans) = &mut self.storage {
+            if spans.len() as u64 >= capacity_plan.rows {
                 return false;
             }
             spans.push(Span {
@@ -167,16 +172,16 @@ impl HashTable {
 
     fn link(&mut self) {
         let rows = self.rows().len();
-        self.heads = vec![NONE; rows.next_power_of_two()];
-        self.next = vec![NONE; rows];
-        self.same = vec![NONE; rows];
+        self.heads = vec![NO_ROW; rows.next_power_of_two()];
+        self.next = vec![NO_ROW; rows];
+        self.same_key = vec![NO_ROW; rows];
         for row in 0..rows as u32 {
             let key = self.rows().key(row as usize);
             let slot = self.slot(hash(key, self.seed));
             match self.find_in(slot, key) {
                 Some(first) => {
-                    self.same[row as usize] = self.same[first as usize];
-                    self.same[first as usize] = row;
+                    self.same_key[row as usize] = self.same_key[first as usize];
+                    self.same_key[first as usize] = row;
                 }
                 None => {
                     self.next[row as usize] = self.heads[slot];
@@ -186,11 +191,11 @@ impl HashTable {
         }
     }
 
-    /// The rows, in the order in which they came.
+    /// The rows, in the order of arrival.
     pub(super) fn rows(&self) -> RowsView<'_> {
-        match &self.shape {
-            &Shape::Dense { key, value } => RowsView::Dense { bytes: &self.bytes, key, value },
-            Shape::Spans(spans) => RowsView::Spans { bytes: &self.bytes, spans },
+        match &self.storage {
+            &RowStorage::Dense { key, value } => RowsView::Dense { bytes: &self.bytes, key, value },
+            RowStorage::Spans(spans) => RowsView::Spans { bytes: &self.bytes, spans },
         }
     }
 
@@ -203,7 +208,7 @@ impl HashTable {
     fn find_in(&self, slot: usize, key: &[u8]) -> Option<u32> {
         let rows = self.rows();
         let mut row = self.heads[slot];
-        while row != NONE {
+        while row != NO_ROW {
             if rows.key(row as usize) == key {
                 return Some(row);
             }
@@ -212,13 +217,13 @@ impl HashTable {
         None
     }
 
-    /// Where a key's chain begins, to be given to [`Self::find`]; many are best asked for ahead, as memory answers late.
+    /// The chain of a key, to be passed to [`Self::find`]. Compute many chains ahead, to overlap cache misses.
     #[inline]
     pub(super) fn chain(&self, key: &[u8]) -> usize {
         self.slot(hash(key, self.seed))
     }
 
-    /// A row of a key, in its chain.
+    /// Finds a row of a key in its chain.
     #[inline]
     pub(super) fn find(&self, chain: usize, key: &[u8]) -> Option<u32> {
         self.find_in(chain, key)
@@ -227,6 +232,6 @@ impl HashTable {
     /// The next row of the same key.
     #[inline]
     pub(super) fn next_of_key(&self, row: u32) -> Option<u32> {
-        self.same.get(row as usize).copied().filter(|&next| next != NONE)
+        self.same_key.get(row as usize).copied().filter(|&next| next != NO_ROW)
     }
 }

@@ -1,11 +1,11 @@
-//! Hash joins give the rows of a plain reference, whatever fits memory, and leave nothing behind.
+//! Goal: hash joins give the rows of a plain reference at every memory limit, and leave no file behind.
 
 use super::*;
 use crate::io::{MemoryStorage, Storage};
 use crate::join::options::JoinKind;
 use crate::join::records::mix;
 use crate::join::source::{KeyRange, Relation};
-use crate::join::trial::{self, Kept, Row, caller, file, reference, spill_of};
+use crate::join::test_relations::{self, Kept, Row, caller, file, reference, spill_of};
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
@@ -35,12 +35,12 @@ fn check(relations: [(&Arc<dyn Relation>, &[Row]); 2], memory_bytes: u64, what: 
 
 #[test]
 fn rows_that_fit_memory_and_rows_that_do_not_are_joined() {
-    for (what, key) in trial::key_sets() {
+    for (what, key) in test_relations::key_sets() {
         // Half of the keys have partners; a key that has half of all rows has few on one side.
         let (count, few) =
             if ["all equal", "one heavy", "few", "ends"].contains(&what) { (3000, 20) } else { (40_000, 25_000) };
-        let left = trial::rows(count, 8, |i| key(i / 2));
-        let right = trial::rows(few, 16, |i| if i % 2 == 0 { key(i) } else { mix(i) });
+        let left = test_relations::rows(count, 8, |i| key(i / 2));
+        let right = test_relations::rows(few, 16, |i| if i % 2 == 0 { key(i) } else { mix(i) });
         check([(&file(&left), &left), (&file(&right), &right)], 16 * MIB, what);
         check([(&file(&left), &left), (&file(&right), &right)], MIB, what);
         check([(&file(&right), &right), (&file(&left), &left)], MIB, what);
@@ -49,8 +49,8 @@ fn rows_that_fit_memory_and_rows_that_do_not_are_joined() {
 
 #[test]
 fn a_key_with_more_rows_than_memory_is_sorted_and_merged() {
-    let heavy = trial::rows(120_000, 8, |i| if i % 10 == 0 { mix(i) } else { 7 });
-    let few = trial::rows(5000, 8, |i| if i < 2 { 7 } else { mix(i * 10) });
+    let heavy = test_relations::rows(120_000, 8, |i| if i % 10 == 0 { mix(i) } else { 7 });
+    let few = test_relations::rows(5000, 8, |i| if i < 2 { 7 } else { mix(i * 10) });
     check([(&file(&heavy), &heavy), (&file(&few), &few)], MIB, "heavy left");
     check([(&file(&few), &few), (&file(&heavy), &heavy)], MIB, "heavy right");
 }
@@ -58,7 +58,7 @@ fn a_key_with_more_rows_than_memory_is_sorted_and_merged() {
 #[test]
 fn rows_of_any_length_are_joined() {
     for distinct in [300, 100_000] {
-        let (left, right) = (trial::texts(20_000, distinct), trial::texts(3000, distinct));
+        let (left, right) = (test_relations::texts(20_000, distinct), test_relations::texts(3000, distinct));
         for memory_bytes in [MIB, 16 * MIB] {
             check([(&caller(&left), &left), (&caller(&right), &right)], memory_bytes, "texts");
             check([(&caller(&right), &right), (&caller(&left), &left)], memory_bytes, "texts");
@@ -70,9 +70,9 @@ fn rows_of_any_length_are_joined() {
 
 #[test]
 fn a_full_storage_and_an_interruption_leave_nothing() {
-    let left = file(&trial::rows(60_000, 8, mix));
-    let right = file(&trial::rows(60_000, 8, |i| if i % 3 == 0 { mix(1) } else { mix(2 * i) }));
-    trial::assert_leaves_nothing(MIB, 10, |spill| {
+    let left = file(&test_relations::rows(60_000, 8, mix));
+    let right = file(&test_relations::rows(60_000, 8, |i| if i % 3 == 0 { mix(1) } else { mix(2 * i) }));
+    test_relations::assert_leaves_nothing(MIB, 10, |spill| {
         let join = HashJoin { left: &left, right: &right, task: spill.task(), spill };
         join.run(&KeyRange::all(), MIB, false, &mut Kept::default(), &mut |_| ())
     });

@@ -2,21 +2,21 @@
 
 use crate::error::Result;
 use crate::join::rows::{RowStream, RowsView, Span};
-use crate::join::task::Budget;
+use crate::join::task::MemoryBudget;
 
-/// The first batch is this part of the longest, and each is twice as long as the one before: reading for it begins soon.
-const FIRST_PART: usize = 16;
+/// The first batch is 1/16 of the largest, and each is twice as large as the one before, so that reading begins soon.
+const FIRST_BATCH_DIVISOR: usize = 16;
 
-/// Outer rows in key order.
+/// A batch of outer rows, in key order.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct OuterBatch {
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// Widths of key and value, where all rows have the same.
+    /// Widths of key and value, if all rows have the same.
     widths: Option<(usize, usize)>,
 }
 
-impl Batch {
+impl OuterBatch {
     pub(super) fn rows(&self) -> RowsView<'_> {
         match self.widths {
             Some((key, value)) => RowsView::Dense { bytes: &self.bytes, key, value },
@@ -39,36 +39,36 @@ impl Batch {
     }
 }
 
-/// An outer relation that is cut into batches.
-pub(super) struct Batches {
+/// Cuts the outer relation into batches.
+pub(super) struct OuterBatcher {
     stream: Box<dyn RowStream>,
-    /// The first row of the stream's chunk that no batch has taken.
+    /// The first row of the stream's chunk that is not in a batch yet.
     next: usize,
-    /// Bytes of the next batch, and of the largest.
+    /// Size in bytes of the next batch, and of the largest.
     next_bytes: usize,
     batch_bytes: usize,
     long: Vec<u8>,
-    /// What the batches are a part of.
-    budget: Budget,
+    /// The budget to which the batches belong.
+    budget: MemoryBudget,
 }
 
-impl Batches {
-    pub(super) fn new(stream: Box<dyn RowStream>, batch_bytes: usize, budget: Budget) -> Self {
-        Self { stream, next: 0, next_bytes: batch_bytes / FIRST_PART, batch_bytes, long: Vec::new(), budget }
+impl OuterBatcher {
+    pub(super) fn new(stream: Box<dyn RowStream>, batch_bytes: usize, budget: MemoryBudget) -> Self {
+        Self { stream, next: 0, next_bytes: batch_bytes / FIRST_BATCH_DIVISOR, batch_bytes, long: Vec::new(), budget }
     }
 
-    /// Fills a batch with the next rows; without rows at the end.
+    /// Fills a batch with the next rows; with none at the end.
     ///
     /// # Errors
-    /// Those of the stream; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) for a row that is longer than a batch.
-    pub(super) fn fill(&mut self, batch: &mut Batch) -> Result<()> {
+    /// Errors of the stream; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) for a row larger than a batch.
+    pub(super) fn fill(&mut self, batch: &mut OuterBatch) -> Result<()> {
         batch.clear();
         let filled = self.fill_up(batch);
         self.next_bytes = (self.next_bytes * 2).clamp(1, self.batch_bytes);
         filled
     }
 
-    fn fill_up(&mut self, batch: &mut Batch) -> Result<()> {
+    fn fill_up(&mut self, batch: &mut OuterBatch) -> Result<()> {
         loop {
             if self.next >= self.stream.rows().len() {
                 self.next = 0;
@@ -82,8 +82,8 @@ impl Batches {
         }
     }
 
-    /// Takes rows of the chunk; whether the batch has room for more.
-    fn take(&mut self, batch: &mut Batch) -> Result<bool> {
+    /// Copies rows of the chunk; returns whether the batch has room for more.
+    fn take(&mut self, batch: &mut OuterBatch) -> Result<bool> {
         match self.stream.rows() {
             RowsView::Dense { bytes, key, value } => {
                 if batch.len() == 0 {
@@ -106,7 +106,7 @@ impl Batches {
         }
     }
 
-    fn take_spans(&mut self, batch: &mut Batch) -> Result<bool> {
+    fn take_spans(&mut self, batch: &mut OuterBatch) -> Result<bool> {
         let count = self.stream.rows().len();
         while self.next < count {
             let is_long = self.stream.rows().is_long(self.next);
@@ -121,7 +121,8 @@ impl Batches {
             }
             if taken > self.batch_bytes {
                 let most = self.batch_bytes;
-                let what = format!("a row of {taken} bytes exceeds the {most} bytes that this join has for rows");
+                let what =
+                    format!("a row of {taken} bytes exceeds the {most} bytes that this join has for a batch of rows");
                 return Err(self.budget.short((taken as u64, most as u64), what));
             }
             let key_at = batch.bytes.len();

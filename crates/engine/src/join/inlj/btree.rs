@@ -1,26 +1,26 @@
-//! The B-tree of the paper (Sections 5.2 and 6.6): full nodes of 4 KiB in memory, over one separator for each block.
+//! The B-tree of the paper (Sections 5.2 and 6.6): full nodes of 4 KiB in memory, over one separator per block.
 //!
-//! A tree that is loaded in bulk and never changed needs no pointers: node `i` of a level is its entries `i * 256` to `i * 256 + 255`, and
-//! entry `j` of a level leads to node `j` of the level below. Leaves lead to blocks.
+//! A bulk-loaded tree that never changes needs no pointers: node `i` of a level holds entries `i * 256` to `i * 256 +
+//! 255`, and entry `j` of a level leads to node `j` of the level below. Leaves lead to blocks.
 
 use super::search::upper_bound;
-use super::separators::{Numbers, Strings};
-use super::window::{BlockIndex, Finger, Window, coordinate};
+use super::separators::{NumericSeparators, StringSeparators};
+use super::window::{BlockIndex, Finger, Window, key_prefix_of};
 use crate::error::Result;
 
 /// Entries of a node: 4 KiB of keys and pointers of 8 bytes each, as in Section 6.6.
 const NODE_ENTRIES: usize = 256;
 
-/// A B-tree of numbers. Every look-up begins at the root.
+/// A B-tree of integers. Every lookup begins at the root.
 #[derive(Debug)]
-pub(super) struct BTree {
-    leaves: Numbers,
+pub(super) struct SeparatorBTree {
+    leaves: NumericSeparators,
     /// Inner levels, the root first.
     inner: Vec<Vec<u64>>,
 }
 
-impl BTree {
-    pub(super) fn new(leaves: Numbers) -> Self {
+impl SeparatorBTree {
+    pub(super) fn new(leaves: NumericSeparators) -> Self {
         let mut inner: Vec<Vec<u64>> = Vec::new();
         loop {
             let below = inner.last().unwrap_or(&leaves.starts);
@@ -42,10 +42,10 @@ fn node(level: &[u64], number: usize) -> &[u64] {
     level.get(begin..(begin + NODE_ENTRIES).min(level.len())).unwrap_or_default()
 }
 
-impl BlockIndex for BTree {
+impl BlockIndex for SeparatorBTree {
     #[inline]
     fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
-        let x = coordinate(key);
+        let x = key_prefix_of(key);
         let mut number = 0;
         for level in &self.inner {
             let entry = upper_bound(node(level, number), x).saturating_sub(1);
@@ -60,15 +60,15 @@ impl BlockIndex for BTree {
     }
 }
 
-/// A B-tree of byte strings, which are compared whole, byte by byte, as the paper does it.
+/// A B-tree of byte strings, compared in full, byte by byte, as in the paper.
 #[derive(Debug)]
 pub(super) struct StringBTree {
-    leaves: Strings,
+    leaves: StringSeparators,
     levels: u32,
 }
 
 impl StringBTree {
-    pub(super) fn new(leaves: Strings) -> Self {
+    pub(super) fn new(leaves: StringSeparators) -> Self {
         let mut levels = 1;
         let mut reach = NODE_ENTRIES;
         while reach < leaves.len() {
@@ -81,7 +81,7 @@ impl StringBTree {
 
 impl BlockIndex for StringBTree {
     fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
-        // A node's entries are every 256^level-th separator of its reach.
+        // The entries of a node are every 256^level-th separator of its range.
         let mut first = 0;
         for level in (0..self.levels).rev() {
             let stride = NODE_ENTRIES.saturating_pow(level);

@@ -1,35 +1,42 @@
-//! The rows of a block that do not lie densely, laid out one behind the other.
+//! Decoded rows of one block: rows that are not dense in the block, laid out consecutively.
 
-use super::piece::{BlockRows, Piece};
+use super::block_batch::{BlockBatch, BlockRows};
 use crate::error::{Error, Result};
 use crate::join::rows::{RowsView, Span};
 use crate::table::Table;
 use crate::table::value::ValuePointer;
 
-/// Rows of one block.
+/// Decoded rows of one block.
 #[derive(Debug)]
-pub(super) struct Decoded {
+pub(super) struct DecodedRows {
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// The block, and the rows of it that are laid out.
+    /// The block, and its first decoded row.
     block: Option<u64>,
     first: usize,
-    /// Most bytes of rows that are laid out at once.
+    /// Most bytes decoded at once.
     bytes_max: usize,
 }
 
-impl Decoded {
+impl DecodedRows {
     pub(super) fn new(bytes_max: usize) -> Self {
         Self { bytes: Vec::new(), spans: Vec::new(), block: None, first: 0, bytes_max }
     }
 
-    /// Lays out rows of a block of a piece from row `first` on, unless they lie densely there; returns the first row that there was no room for.
+    /// Decodes rows of a block of a batch from row `first` on, unless they are dense; returns the first row that did
+    /// not fit.
     ///
     /// # Errors
-    /// Damage; [`Error::ValueTooLarge`] for a row that is longer than there is memory.
-    pub(super) fn load(&mut self, table: &Table, piece: &Piece, block: usize, first: usize) -> Result<Option<usize>> {
-        let BlockRows::Other(unpacked) = piece.rows(block) else { return Ok(None) };
-        let Some(number) = piece.blocks.get(block).map(|block| block.number) else { return Ok(None) };
+    /// Damage; [`Error::ValueTooLarge`] for a row that exceeds the memory.
+    pub(super) fn load(
+        &mut self,
+        table: &Table,
+        block_batch: &BlockBatch,
+        block: usize,
+        first: usize,
+    ) -> Result<Option<usize>> {
+        let BlockRows::Other(unpacked) = block_batch.rows(block) else { return Ok(None) };
+        let Some(number) = block_batch.blocks.get(block).map(|block| block.number) else { return Ok(None) };
         let records = table.records_of(number, unpacked)?;
         if self.block != Some(number) || self.first != first {
             self.block = None;
@@ -54,20 +61,20 @@ impl Decoded {
         Ok((end < records.count()).then_some(end))
     }
 
-    /// The rows of a block that were loaded, if it needed that.
+    /// The rows of a block, decoded by [`Self::load`] if necessary.
     #[inline]
-    pub(super) fn rows<'a>(&'a self, table: &Table, piece: &'a Piece, block: usize) -> RowsView<'a> {
-        match (piece.rows(block), table.dense_widths()) {
+    pub(super) fn rows<'a>(&'a self, table: &Table, block_batch: &'a BlockBatch, block: usize) -> RowsView<'a> {
+        match (block_batch.rows(block), table.dense_widths()) {
             (BlockRows::Dense(bytes), Some((key, value))) => RowsView::Dense { bytes, key, value },
             (BlockRows::Dense(_), None) => RowsView::EMPTY,
             (BlockRows::Other(_), _) => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
         }
     }
 
-    /// Fetches the value of a row that is long, in place of what `value` holds.
+    /// Fetches the out-of-line value of a row into `value`, replacing its content.
     ///
     /// # Errors
-    /// What the storage reports, and damage; [`Error::ValueTooLarge`].
+    /// Errors of the storage, and damage; [`Error::ValueTooLarge`].
     pub(super) fn long_value(&self, table: &Table, row: usize, value: &mut Vec<u8>) -> Result<()> {
         let rows = RowsView::Spans { bytes: &self.bytes, spans: &self.spans };
         let pointer = if rows.is_long(row) { ValuePointer::decode(rows.value(row)) } else { None };

@@ -1,73 +1,74 @@
-//! The thread that reads ahead: it takes outer rows in batches, looks up where their partners may lie, and reads the blocks there, many
-//! at a time, in the order of keys.
+//! The prefetch thread of a planned scan: it takes outer rows in batches, looks up the blocks that may hold their
+//! partners, and reads those blocks, many at a time, in key order.
 //!
-//! The number of buffers is fixed, and neither thread waits for ever. Where the joining thread waits for rows of the inner relation and has
-//! all batches, the next block is read. Where it waits for a batch while all pieces are in use, it needs nothing more for the batches that it
-//! has, but for the run of the last key, which is completed later: this one is left.
+//! The number of buffers is fixed, and neither thread can deadlock. If the joining thread waits for inner rows and has
+//! all batches, this thread reads the next block. If it waits for a batch while all block batches are in use, it needs
+//! nothing more for the batches it has, except the rest of the last key's run, which is completed later: the current
+//! batch is abandoned.
 
-use super::batch::{Batch, Batches};
-use super::piece::Piece;
-use super::queue::{Part, Queue, Spare, Turn};
-use super::stretches::{Scout, Stretch};
+use super::batch::{OuterBatch, OuterBatcher};
+use super::block_batch::BlockBatch;
+use super::queue::{BatchPart, FetchStep, PlannedQueue, SpareBatch};
+use super::run_planner::{PlannedRun, RunPlanner};
 use super::window::{BlockIndex, Finger};
 use crate::error::{Error, Result};
 use crate::join::rows::RowsView;
 use crate::join::source::{KeyRange, Relation};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::table::Table;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How much is read at once.
+/// Sizes of batches and reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReadSizes {
+pub(super) struct PlannedReadSizes {
     pub(super) batch_bytes: u64,
-    pub(super) piece_blocks: u64,
-    pub(super) piece_requests: usize,
+    pub(super) blocks_per_batch: u64,
+    pub(super) requests_per_batch: usize,
     pub(super) request_bytes: u64,
     pub(super) bridge_blocks: u64,
-    /// For rows that do not lie densely in their blocks.
+    /// Memory for decoded rows.
     pub(super) laid_out_bytes: u64,
 }
 
-/// The two relations, and what is needed to read them.
-pub(super) struct Fetch {
-    pub(super) queue: Arc<Queue>,
+/// The work of the prefetch thread.
+pub(super) struct PlannedFetch {
+    pub(super) queue: Arc<PlannedQueue>,
     pub(super) task: Arc<Task>,
     pub(super) outer: Arc<dyn Relation>,
     pub(super) range: KeyRange,
     pub(super) inner: Table,
     pub(super) index: Arc<dyn BlockIndex>,
-    pub(super) sizes: ReadSizes,
+    pub(super) sizes: PlannedReadSizes,
 }
 
-/// Tells the joining thread that nothing more comes, by a panic too.
-struct End<'a>(&'a Fetch);
+/// Signals the end to the joining thread, even after a panic.
+struct EndGuard<'a>(&'a PlannedFetch);
 
-impl Drop for End<'_> {
+impl Drop for EndGuard<'_> {
     fn drop(&mut self) {
         let panicked = || {
-            let source = std::io::Error::other("the thread that reads ahead panicked");
+            let source = std::io::Error::other("the prefetch thread panicked");
             Error::io("join rows of", self.0.inner.path(), source)
         };
         self.0.queue.end(std::thread::panicking().then(panicked));
     }
 }
 
-impl Fetch {
-    /// Reads to the end, or until nobody joins any more.
-    pub(super) fn run(self, scan_memory: Share) {
-        let end = End(&self);
+impl PlannedFetch {
+    /// Reads to the end, or until the join ends.
+    pub(super) fn run(self, scan_memory: MemoryGrant) {
+        let end = EndGuard(&self);
         let fetched = self.outer.scan(&self.range, &self.task, scan_memory).and_then(|stream| {
-            let batches = Batches::new(stream, self.sizes.batch_bytes as usize, self.task.budget.clone());
-            Reading {
+            let batches = OuterBatcher::new(stream, self.sizes.batch_bytes as usize, self.task.budget.clone());
+            PrefetchProgress {
                 fetch: &self,
                 finger: Finger::default(),
                 next: 0,
                 last_key: None,
-                growth: 1,
+                next_unknown_blocks: 1,
                 is_run: false,
-                owed: None,
+                unfinished_key: None,
             }
             .run(batches)
         });
@@ -78,44 +79,44 @@ impl Fetch {
     }
 }
 
-/// What became of an attempt to read on.
+/// The outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum ReadOutcome {
     Done,
-    /// The joining thread is done with the batch.
-    BatchIsDone,
-    /// Nobody joins any more.
+    /// The joining thread needs nothing more for the outer batch.
+    OuterBatchIsDone,
+    /// The join has ended.
     Closed,
 }
 
-/// How far the reading has come.
-struct Reading<'a> {
-    fetch: &'a Fetch,
+/// The progress of the prefetch.
+struct PrefetchProgress<'a> {
+    fetch: &'a PlannedFetch,
     finger: Finger,
-    /// The first block that was not passed yet.
+    /// The first block not yet read or skipped.
     next: u64,
-    /// Key of the last row that was read.
+    /// Key of the last row read.
     last_key: Option<Vec<u8>>,
-    /// Blocks that are read next time where it is not known how many are needed.
-    growth: u64,
-    /// Whether all rows that were handed on last have one key.
+    /// Blocks to read next if the number needed is unknown.
+    next_unknown_blocks: u64,
+    /// Whether all rows handed over last have one key.
     is_run: bool,
-    /// Last key of a batch that was left before all inner rows of that key were read.
-    owed: Option<Vec<u8>>,
+    /// Last key of a batch that was abandoned before all inner rows of that key were read.
+    unfinished_key: Option<Vec<u8>>,
 }
 
-impl Reading<'_> {
-    fn run(&mut self, mut batches: Batches) -> Result<()> {
+impl PrefetchProgress<'_> {
+    fn run(&mut self, mut batches: OuterBatcher) -> Result<()> {
         let queue = &self.fetch.queue;
         if self.is_at_end() {
             queue.end_parts();
         }
         loop {
             let mut batch = match queue.next_turn() {
-                Turn::Batch(batch) => batch,
-                Turn::Stop => return Ok(()),
-                Turn::ReadOn => {
-                    if self.read_blocks(self.next..self.next + 1)? == Outcome::Closed {
+                FetchStep::OuterBatch(batch) => batch,
+                FetchStep::Stop => return Ok(()),
+                FetchStep::ReadOn => {
+                    if self.read_blocks(self.next..self.next + 1)? == ReadOutcome::Closed {
                         return Ok(());
                     }
                     continue;
@@ -129,60 +130,60 @@ impl Reading<'_> {
             let batch = Arc::new(batch);
             queue.push_batch(batch.clone());
             let mut outcome = self.complete_run()?;
-            if outcome == Outcome::Done {
+            if outcome == ReadOutcome::Done {
                 outcome = self.fetch_for(&batch)?;
             }
-            if outcome == Outcome::BatchIsDone {
+            if outcome == ReadOutcome::OuterBatchIsDone {
                 let rows = batch.rows();
-                self.owed = Some(rows.key(rows.len() - 1).to_vec());
+                self.unfinished_key = Some(rows.key(rows.len() - 1).to_vec());
             }
-            queue.give_batch(batch);
-            if outcome == Outcome::Closed {
+            queue.return_outer_batch(batch);
+            if outcome == ReadOutcome::Closed {
                 return Ok(());
             }
         }
     }
 
-    /// Reads on where a batch was left while the run of its last key went on.
-    fn complete_run(&mut self) -> Result<Outcome> {
-        let Some(owed) = self.owed.take() else { return Ok(Outcome::Done) };
-        while !self.is_at_end() && !self.fetch.inner.is_distinct() && self.last_key.as_ref() == Some(&owed) {
+    /// Continues the run of the last key of an abandoned batch.
+    fn complete_run(&mut self) -> Result<ReadOutcome> {
+        let Some(unfinished_key) = self.unfinished_key.take() else { return Ok(ReadOutcome::Done) };
+        while !self.is_at_end() && !self.fetch.inner.is_distinct() && self.last_key.as_ref() == Some(&unfinished_key) {
             let blocks = self.grow(self.is_run).min(self.fetch.inner.blocks() - self.next);
             let outcome = self.read_blocks(self.next..self.next + blocks)?;
-            if outcome != Outcome::Done {
-                self.owed = Some(owed);
+            if outcome != ReadOutcome::Done {
+                self.unfinished_key = Some(unfinished_key);
                 return Ok(outcome);
             }
         }
-        Ok(Outcome::Done)
+        Ok(ReadOutcome::Done)
     }
 
     fn is_at_end(&self) -> bool {
         self.next >= self.fetch.inner.blocks()
     }
 
-    /// Reads what a batch needs.
-    fn fetch_for(&mut self, batch: &Batch) -> Result<Outcome> {
+    /// Reads the blocks that a batch needs.
+    fn fetch_for(&mut self, batch: &OuterBatch) -> Result<ReadOutcome> {
         let rows = batch.rows();
         let mut unread = 0;
         while !self.is_at_end() {
             self.fetch.task.check()?;
-            // A key whose run was left by a stretch for later keys comes again here.
-            self.pass_read_keys(rows, &mut unread);
-            let stretches = self.plan(rows, unread)?;
-            if stretches.is_empty() {
+            // A key whose run was interrupted comes again here.
+            self.skip_read_keys(rows, &mut unread);
+            let runs = self.plan(rows, unread)?;
+            if runs.is_empty() {
                 break;
             }
-            let outcome = self.read_stretches(rows, &stretches)?;
-            if outcome != Outcome::Done {
+            let outcome = self.read_runs(rows, &runs)?;
+            if outcome != ReadOutcome::Done {
                 return Ok(outcome);
             }
         }
-        Ok(Outcome::Done)
+        Ok(ReadOutcome::Done)
     }
 
-    /// Passes the keys all whose partners were read.
-    fn pass_read_keys(&self, rows: RowsView<'_>, key: &mut usize) {
+    /// Skips keys whose partners have all been read.
+    fn skip_read_keys(&self, rows: RowsView<'_>, key: &mut usize) {
         let Some(read) = self.last_key.as_deref() else { return };
         let distinct = self.fetch.inner.is_distinct();
         let is_read = |key: &[u8]| key < read || (distinct && key == read);
@@ -199,118 +200,128 @@ impl Reading<'_> {
         *key = low;
     }
 
-    /// The stretches of the next piece, for keys from number `begin` on.
-    fn plan(&mut self, rows: RowsView<'_>, begin: usize) -> Result<Vec<Stretch>> {
+    /// Plans the runs of the next block batch, for keys from number `begin` on.
+    fn plan(&mut self, rows: RowsView<'_>, begin: usize) -> Result<Vec<PlannedRun>> {
         let sizes = &self.fetch.sizes;
         let (mut key, mut floor) = (begin, self.next);
-        let mut room = sizes.piece_blocks;
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut room = sizes.blocks_per_batch;
+        let mut runs: Vec<PlannedRun> = Vec::new();
         let distinct = self.fetch.inner.is_distinct();
         if begin < rows.len() && !distinct && self.last_key.as_deref() == Some(rows.key(begin)) {
-            // Its run may go on in the next block, or in many.
+            // Its run may continue in the next block, or in many.
             let blocks = self.grow(self.is_run).min(self.fetch.inner.blocks() - floor);
-            let proof = self.hints_are_proofs(rows, begin)?;
-            stretches.push(Stretch { first: floor, last: floor + blocks - 1, key: begin, proof });
+            let is_exact = self.window_is_exact(rows, begin)?;
+            runs.push(PlannedRun { first: floor, last: floor + blocks - 1, key: begin, is_exact });
             floor += blocks;
             room -= blocks.min(room);
         }
-        let mut scout =
-            Scout { index: &*self.fetch.index, finger: &mut self.finger, rows, bridge_blocks: sizes.bridge_blocks };
-        while room > 0 && stretches.len() < sizes.piece_requests {
-            let Some(mut stretch) = scout.next(&mut key, floor, room)? else { break };
-            if let Some(before) = stretches.last_mut()
-                && before.last + 1 == stretch.first
+        let mut planner = RunPlanner {
+            index: &*self.fetch.index,
+            finger: &mut self.finger,
+            rows,
+            bridge_blocks: sizes.bridge_blocks,
+        };
+        while room > 0 && runs.len() < sizes.requests_per_batch {
+            let Some(mut run) = planner.next(&mut key, floor, room)? else { break };
+            if let Some(before) = runs.last_mut()
+                && before.last + 1 == run.first
             {
-                before.last = stretch.last;
-                before.proof &= stretch.proof;
+                before.last = run.last;
+                before.is_exact &= run.is_exact;
             } else {
-                if stretches.is_empty() {
-                    stretch.key = begin;
+                if runs.is_empty() {
+                    run.key = begin;
                 }
-                stretches.push(stretch);
+                runs.push(run);
             }
-            room -= stretch.blocks().min(room);
-            floor = stretch.last + 1;
+            room -= run.blocks().min(room);
+            floor = run.last + 1;
         }
-        if stretches.is_empty() && begin < rows.len() && !self.hints_are_proofs(rows, begin)? {
-            // The index leads these keys to what was read, and they were not there: the hint was wrong.
+        if runs.is_empty() && begin < rows.len() && !self.window_is_exact(rows, begin)? {
+            // The index leads these keys to blocks already read, which did not hold them: the approximate window was
+            // wrong.
             let last = (self.next + self.grow(true)).min(self.fetch.inner.blocks()) - 1;
-            stretches.push(Stretch { first: self.next, last, key: begin, proof: false });
+            runs.push(PlannedRun { first: self.next, last, key: begin, is_exact: false });
         }
-        Ok(stretches)
+        Ok(runs)
     }
 
-    /// How many blocks to read where it is not known how many are needed: twice as many each time.
+    /// Number of blocks to read if the number needed is unknown: doubles each time.
     fn grow(&mut self, again: bool) -> u64 {
-        let blocks = if again { self.growth } else { 1 };
-        self.growth = (blocks * 2).min(self.fetch.sizes.piece_blocks);
+        let blocks = if again { self.next_unknown_blocks } else { 1 };
+        self.next_unknown_blocks = (blocks * 2).min(self.fetch.sizes.blocks_per_batch);
         blocks
     }
 
-    fn hints_are_proofs(&mut self, rows: RowsView<'_>, key: usize) -> Result<bool> {
-        Ok(self.fetch.index.find(rows.key(key), &mut self.finger)?.proof)
+    fn window_is_exact(&mut self, rows: RowsView<'_>, key: usize) -> Result<bool> {
+        Ok(self.fetch.index.find(rows.key(key), &mut self.finger)?.is_exact)
     }
 
-    /// Reads stretches at once, and hands them on.
-    fn read_stretches(&mut self, rows: RowsView<'_>, stretches: &[Stretch]) -> Result<Outcome> {
-        let mut piece = match self.fetch.queue.spare_piece() {
-            Spare::Piece(piece) => piece,
-            Spare::BatchIsDone => return Ok(Outcome::BatchIsDone),
-            Spare::Closed => return Ok(Outcome::Closed),
+    /// Reads runs of blocks together, and hands them over.
+    fn read_runs(&mut self, rows: RowsView<'_>, runs: &[PlannedRun]) -> Result<ReadOutcome> {
+        let mut block_batch = match self.fetch.queue.spare_block_batch() {
+            SpareBatch::BlockBatch(block_batch) => block_batch,
+            SpareBatch::OuterBatchIsDone => return Ok(ReadOutcome::OuterBatchIsDone),
+            SpareBatch::Closed => return Ok(ReadOutcome::Closed),
         };
-        let ranges: Vec<Range<u64>> = stretches.iter().map(|stretch| stretch.first..stretch.last + 1).collect();
-        piece.read(&self.fetch.inner, &self.fetch.task, &ranges, self.fetch.sizes.request_bytes)?;
-        let piece = Arc::new(piece);
-        let outcome = self.hand_on_stretches(rows, stretches, &piece);
-        self.fetch.queue.give_piece(piece);
+        let ranges: Vec<Range<u64>> = runs.iter().map(|run| run.first..run.last + 1).collect();
+        block_batch.read(&self.fetch.inner, &self.fetch.task, &ranges, self.fetch.sizes.request_bytes)?;
+        let block_batch = Arc::new(block_batch);
+        let outcome = self.hand_over_runs(rows, runs, &block_batch);
+        self.fetch.queue.return_block_batch(block_batch);
         outcome
     }
 
-    /// Hands stretches of a piece on in order, with what else turns out to be needed between them.
-    fn hand_on_stretches(&mut self, rows: RowsView<'_>, stretches: &[Stretch], piece: &Arc<Piece>) -> Result<Outcome> {
+    /// Hands over the runs of a block batch in order, together with blocks that turn out to be needed between them.
+    fn hand_over_runs(
+        &mut self,
+        rows: RowsView<'_>,
+        runs: &[PlannedRun],
+        block_batch: &Arc<BlockBatch>,
+    ) -> Result<ReadOutcome> {
         let mut begin = 0;
-        for (i, stretch) in stretches.iter().enumerate() {
-            let blocks = piece.blocks.partition_point(|block| block.number < stretch.first)
-                ..piece.blocks.partition_point(|block| block.number <= stretch.last);
+        for (i, run) in runs.iter().enumerate() {
+            let blocks = block_batch.blocks.partition_point(|block| block.number < run.first)
+                ..block_batch.blocks.partition_point(|block| block.number <= run.last);
             let Some(last) = blocks.end.checked_sub(1).filter(|_| !blocks.is_empty()) else { continue };
-            let floor = if i == 0 { self.next } else { stretches[i - 1].last + 1 }.max(self.next);
+            let floor = if i == 0 { self.next } else { runs[i - 1].last + 1 }.max(self.next);
             if let Some(from) =
-                self.begins_too_late(piece.first_key(blocks.start), floor, stretch, rows.key(stretch.key))?
+                self.begins_too_late(block_batch.first_key(blocks.start), floor, run, rows.key(run.key))?
             {
-                self.hand_on(piece, begin..blocks.start);
+                self.hand_on(block_batch, begin..blocks.start);
                 begin = blocks.start;
-                let outcome = self.read_run(from..stretch.first)?;
-                if outcome != Outcome::Done {
+                let outcome = self.read_run(from..run.first)?;
+                if outcome != ReadOutcome::Done {
                     return Ok(outcome);
                 }
             }
-            let Some(next) = stretches.get(i + 1) else { continue };
+            let Some(next) = runs.get(i + 1) else { continue };
             let last_key = rows.key(next.key.saturating_sub(1));
-            if self.ends_too_early(piece.last_key(last), stretch, last_key, rows, next.key) {
-                self.hand_on(piece, begin..blocks.end);
+            if self.ends_too_early(block_batch.last_key(last), run, last_key, rows, next.key) {
+                self.hand_on(block_batch, begin..blocks.end);
                 begin = blocks.end;
-                let outcome = self.read_on(stretch, next, rows)?;
-                if outcome != Outcome::Done {
+                let outcome = self.read_on(run, next, rows)?;
+                if outcome != ReadOutcome::Done {
                     return Ok(outcome);
                 }
             }
         }
-        self.hand_on(piece, begin..piece.blocks.len());
-        if let Some(stretch) = stretches.last() {
-            self.pass_blocks(stretch.last + 1);
+        self.hand_on(block_batch, begin..block_batch.blocks.len());
+        if let Some(run) = runs.last() {
+            self.pass_blocks(run.last + 1);
         }
-        Ok(Outcome::Done)
+        Ok(ReadOutcome::Done)
     }
 
-    /// Where a hint was wrong because what it is for lies before the stretch: the block from which on to read.
-    fn begins_too_late(&self, first_key: &[u8], floor: u64, stretch: &Stretch, key: &[u8]) -> Result<Option<u64>> {
+    /// If an approximate window was wrong because the key precedes the run: the block from which to read.
+    fn begins_too_late(&self, first_key: &[u8], floor: u64, run: &PlannedRun, key: &[u8]) -> Result<Option<u64>> {
         let before = |edge: &[u8]| edge < key || (edge == key && self.fetch.inner.is_distinct());
-        if stretch.proof || stretch.first <= floor || before(first_key) {
+        if run.is_exact || run.first <= floor || before(first_key) {
             return Ok(None);
         }
         // The last block that begins before the key.
-        let (mut low, mut high) = (floor, stretch.first);
-        let mut single = Piece::default();
+        let (mut low, mut high) = (floor, run.first);
+        let mut single = BlockBatch::default();
         while low + 1 < high {
             let middle = low + (high - low) / 2;
             let block = middle..middle + 1;
@@ -321,17 +332,17 @@ impl Reading<'_> {
         Ok(Some(low))
     }
 
-    /// Whether a stretch that a gap follows ends before all that it is for was read: the keys up to number `end`, of which `last_key` is
-    /// the last.
-    fn ends_too_early(&self, read: &[u8], stretch: &Stretch, last_key: &[u8], rows: RowsView<'_>, end: usize) -> bool {
-        if !stretch.proof && read < last_key {
+    /// Whether a run followed by a gap ends before all partners of its keys were read: the keys up to number `end`, of
+    /// which `last_key` is the last.
+    fn ends_too_early(&self, read: &[u8], run: &PlannedRun, last_key: &[u8], rows: RowsView<'_>, end: usize) -> bool {
+        if !run.is_exact && read < last_key {
             return true;
         }
         if self.fetch.inner.is_distinct() {
             return false;
         }
         // A run of equal keys may go on in the next block.
-        let (mut low, mut high) = (stretch.key, end);
+        let (mut low, mut high) = (run.key, end);
         while low < high {
             let middle = low + (high - low) / 2;
             if rows.key(middle) < read { low = middle + 1 } else { high = middle }
@@ -339,72 +350,72 @@ impl Reading<'_> {
         low < end && rows.key(low) == read
     }
 
-    /// Reads on behind a stretch until it is complete, or the next one begins.
-    fn read_on(&mut self, stretch: &Stretch, next: &Stretch, rows: RowsView<'_>) -> Result<Outcome> {
-        self.pass_blocks(stretch.last + 1);
+    /// Reads on after a run until it is complete, or the next one begins.
+    fn read_on(&mut self, run: &PlannedRun, next: &PlannedRun, rows: RowsView<'_>) -> Result<ReadOutcome> {
+        self.pass_blocks(run.last + 1);
         let last_key = rows.key(next.key.saturating_sub(1));
-        let mut growth = 1;
+        let mut next_unknown_blocks = 1;
         while self.next < next.first {
-            let to = (self.next + growth).min(next.first);
+            let to = (self.next + next_unknown_blocks).min(next.first);
             let outcome = self.read_blocks(self.next..to)?;
-            if outcome != Outcome::Done {
+            if outcome != ReadOutcome::Done {
                 return Ok(outcome);
             }
-            growth = (growth * 2).min(self.fetch.sizes.piece_blocks);
+            next_unknown_blocks = (next_unknown_blocks * 2).min(self.fetch.sizes.blocks_per_batch);
             let is_complete = match self.last_key.as_deref() {
-                Some(read) => !self.ends_too_early(read, stretch, last_key, rows, next.key),
+                Some(read) => !self.ends_too_early(read, run, last_key, rows, next.key),
                 None => false,
             };
             if is_complete {
                 break;
             }
         }
-        Ok(Outcome::Done)
+        Ok(ReadOutcome::Done)
     }
 
     /// Reads blocks in pieces and hands them on.
-    fn read_run(&mut self, blocks: Range<u64>) -> Result<Outcome> {
+    fn read_run(&mut self, blocks: Range<u64>) -> Result<ReadOutcome> {
         let mut first = blocks.start;
         while first < blocks.end {
-            let to = (first + self.fetch.sizes.piece_blocks).min(blocks.end);
+            let to = (first + self.fetch.sizes.blocks_per_batch).min(blocks.end);
             let outcome = self.read_blocks(first..to)?;
-            if outcome != Outcome::Done {
+            if outcome != ReadOutcome::Done {
                 return Ok(outcome);
             }
             first = to;
         }
-        Ok(Outcome::Done)
+        Ok(ReadOutcome::Done)
     }
 
     /// Reads blocks of one piece and hands them on.
-    fn read_blocks(&mut self, blocks: Range<u64>) -> Result<Outcome> {
-        let mut piece = match self.fetch.queue.spare_piece() {
-            Spare::Piece(piece) => piece,
-            Spare::BatchIsDone => return Ok(Outcome::BatchIsDone),
-            Spare::Closed => return Ok(Outcome::Closed),
+    fn read_blocks(&mut self, blocks: Range<u64>) -> Result<ReadOutcome> {
+        let mut block_batch = match self.fetch.queue.spare_block_batch() {
+            SpareBatch::BlockBatch(block_batch) => block_batch,
+            SpareBatch::OuterBatchIsDone => return Ok(ReadOutcome::OuterBatchIsDone),
+            SpareBatch::Closed => return Ok(ReadOutcome::Closed),
         };
-        piece.read(
+        block_batch.read(
             &self.fetch.inner,
             &self.fetch.task,
             std::slice::from_ref(&blocks),
             self.fetch.sizes.request_bytes,
         )?;
-        let piece = Arc::new(piece);
-        self.hand_on(&piece, 0..piece.blocks.len());
-        self.fetch.queue.give_piece(piece);
+        let block_batch = Arc::new(block_batch);
+        self.hand_on(&block_batch, 0..block_batch.blocks.len());
+        self.fetch.queue.return_block_batch(block_batch);
         self.pass_blocks(blocks.end);
-        Ok(Outcome::Done)
+        Ok(ReadOutcome::Done)
     }
 
     /// Gives blocks of a piece to the joining thread.
-    fn hand_on(&mut self, piece: &Arc<Piece>, blocks: Range<usize>) {
+    fn hand_on(&mut self, block_batch: &Arc<BlockBatch>, blocks: Range<usize>) {
         let Some(last) = blocks.end.checked_sub(1).filter(|_| !blocks.is_empty()) else { return };
         let key = self.last_key.get_or_insert_default();
         key.clear();
-        key.extend_from_slice(piece.last_key(last));
-        self.is_run = piece.first_key(blocks.start) == piece.last_key(last);
-        let next = piece.blocks[last].number + 1;
-        self.fetch.queue.push_part(Part { piece: piece.clone(), blocks });
+        key.extend_from_slice(block_batch.last_key(last));
+        self.is_run = block_batch.first_key(blocks.start) == block_batch.last_key(last);
+        let next = block_batch.blocks[last].number + 1;
+        self.fetch.queue.push_part(BatchPart { block_batch: block_batch.clone(), blocks });
         self.pass_blocks(next);
     }
 

@@ -1,8 +1,9 @@
-//! The search for a key among rows in memory: bisection without branches that depend on the keys (Section 5.2 of the paper).
+//! The last-mile search for a key among rows in memory: bisection without branches on keys (Section 5.2 of the paper).
 
 use crate::join::rows::RowsView;
 
-/// The first row from `from` on whose key is not below `key`, and whether it has that key; the number of rows where there is none.
+/// Finds the first row from `from` on whose key is not below `key`, and whether it has that key; the number of rows if
+/// there is none.
 #[inline]
 pub(super) fn seek_row(rows: &RowsView<'_>, from: usize, key: &[u8]) -> (usize, bool) {
     if let (RowsView::Dense { bytes, key: 8, value }, Ok(word)) = (*rows, <[u8; 8]>::try_from(key)) {
@@ -25,13 +26,13 @@ pub(super) fn seek_row(rows: &RowsView<'_>, from: usize, key: &[u8]) -> (usize, 
     (row, row < rows.len() && rows.key(row) == key)
 }
 
-/// The number that a record begins with.
+/// The integer key of a record.
 #[inline]
 fn number<const WIDTH: usize>(record: &[u8; WIDTH]) -> u64 {
     record.first_chunk().map_or(u64::MAX, |word| u64::from_be_bytes(*word))
 }
 
-/// In records of a known width that begin with a key of eight bytes.
+/// Searches records of constant width that begin with a key of eight bytes.
 #[inline]
 fn in_records<const WIDTH: usize>(bytes: &[u8], from: usize, key: u64) -> (usize, bool) {
     let (records, _) = bytes.as_chunks::<WIDTH>();
@@ -44,7 +45,7 @@ fn in_records<const WIDTH: usize>(bytes: &[u8], from: usize, key: u64) -> (usize
         // Choices between two values are conditional moves.
         base += if is_below { half } else { 0 };
         rest = if is_below { high } else { low };
-        // The halves may differ by one: what is left out of the lower one was found not to be below.
+        // The halves may differ by one: the row left out of the lower one is known not to be below.
     }
     base += usize::from(rest.first().is_some_and(|record| number(record) < key));
     (base, records.get(base).is_some_and(|record| number(record) == key))

@@ -1,32 +1,32 @@
-//! Learned indexes over the blocks of a table: PGM-index, RadixSpline, RMI, trained on the borders between blocks; and the lines that a
-//! table has on file.
+//! Learned indexes over the blocks of a table: PGM-index, RadixSpline and RMI, trained on the borders between blocks,
+//! and the line segments stored in the table itself.
 //!
-//! Training on blocks instead of keys asks no more of a model than what a look-up needs of it, a block, and costs a two-hundredth of the
-//! work. An error in keys becomes one in blocks, rounded up, as in [`crate::tune`].
+//! A lookup needs a block, not a position, so training on blocks suffices, and costs a two-hundredth of the work of
+//! training on keys. An error in keys becomes one in blocks, rounded up, as in [`crate::tune`].
 
 use super::search::upper_bound_near;
-use super::separators::{Numbers, Strings};
-use super::window::{BlockIndex, Finger, Window, coordinate};
+use super::separators::{NumericSeparators, StringSeparators};
+use super::window::{BlockIndex, Finger, Window, key_prefix_of};
 use crate::error::Result;
 use crate::table::key_prefix_at;
 use ogive_model::line::LineNode;
 use ogive_model::{Fence, Locate};
 use std::fmt::Debug;
 
-/// How keys become numbers.
+/// The mapping of keys to integers.
 #[derive(Clone, Debug)]
-pub(super) enum Coordinates {
-    /// Keys are numbers.
+pub(super) enum KeyMapping {
+    /// Keys are integers.
     Numeric,
-    /// The eight bytes behind what all separators begin with. Keys may share a number, so what is learned of them is a hint.
+    /// The eight bytes after the common prefix of all separators. Keys may collide, so learned windows are approximate.
     Behind(Vec<u8>),
 }
 
-impl Coordinates {
+impl KeyMapping {
     #[inline]
     fn of(&self, key: &[u8]) -> u64 {
         match self {
-            Self::Numeric => coordinate(key),
+            Self::Numeric => key_prefix_of(key),
             Self::Behind(prefix) => match key.get(..prefix.len()).unwrap_or(key).cmp(prefix) {
                 std::cmp::Ordering::Less => 0,
                 std::cmp::Ordering::Equal => key_prefix_at(key, prefix.len()),
@@ -36,26 +36,27 @@ impl Coordinates {
     }
 }
 
-/// The borders between blocks: what learned indexes are trained on.
+/// The borders between blocks, the training data of learned indexes.
 #[derive(Clone, Debug)]
-pub(super) struct Borders {
-    pub(super) coordinates: Coordinates,
+pub(super) struct BlockBorders {
+    pub(super) key_mapping: KeyMapping,
     pub(super) fences: Vec<Fence>,
     pub(super) blocks: u64,
 }
 
-impl Borders {
-    /// Of separators that are one for each block.
-    pub(super) fn of_numbers(numbers: &Numbers) -> Self {
-        Self { coordinates: Coordinates::Numeric, fences: numbers.fences().collect(), blocks: numbers.blocks }
+impl BlockBorders {
+    /// The borders of numeric separators, one per block.
+    pub(super) fn of_numbers(numbers: &NumericSeparators) -> Self {
+        Self { key_mapping: KeyMapping::Numeric, fences: numbers.fences().collect(), blocks: numbers.blocks }
     }
 
-    /// The same of byte strings.
-    pub(super) fn of_strings(strings: &Strings) -> Self {
+    /// The borders of byte-string separators, one per block.
+    pub(super) fn of_strings(strings: &StringSeparators) -> Self {
         let numbers = strings.numbers();
         let fence = |i: usize| {
             let x = numbers[i];
-            // A key with a separator's own number may lie on either side of it. Where the neighbours leave room, the fence says so.
+            // A key that maps to the same integer as a separator may lie on either side of it. If the neighbours leave
+            // room, the fence says so.
             let room_below = i == 0 || numbers[i - 1].checked_add(2).is_some_and(|least| least <= x);
             let room_above = numbers.get(i + 1).is_none_or(|next| x.checked_add(2).is_some_and(|most| most <= *next));
             match room_below && room_above && x > 0 && x < u64::MAX {
@@ -64,32 +65,32 @@ impl Borders {
             }
         };
         let fences = (0..numbers.len()).map(fence).collect();
-        Self { coordinates: Coordinates::Behind(strings.prefix().to_vec()), fences, blocks: strings.blocks }
+        Self { key_mapping: KeyMapping::Behind(strings.prefix().to_vec()), fences, blocks: strings.blocks }
     }
 }
 
-/// A learned structure over the blocks of a table.
+/// A learned index over the blocks of a table.
 #[derive(Debug)]
-pub(super) struct Learned<L> {
-    coordinates: Coordinates,
+pub(super) struct LearnedIndex<L> {
+    key_mapping: KeyMapping,
     structure: L,
     blocks: u64,
-    /// Whether a look-up walks on from the leaf where the last one ended; else it descends from the root.
+    /// Whether a lookup continues from the leaf of the previous one; otherwise it descends from the root.
     is_forward: bool,
 }
 
-impl<L: Locate> Learned<L> {
-    /// Trains a structure.
-    pub(super) fn train(borders: Borders, is_forward: bool, build: impl FnOnce(&[Fence]) -> L) -> Self {
+impl<L: Locate> LearnedIndex<L> {
+    /// Trains the structure.
+    pub(super) fn train(borders: BlockBorders, is_forward: bool, build: impl FnOnce(&[Fence]) -> L) -> Self {
         let structure = build(&borders.fences);
-        Self { coordinates: borders.coordinates, structure, blocks: borders.blocks, is_forward }
+        Self { key_mapping: borders.key_mapping, structure, blocks: borders.blocks, is_forward }
     }
 }
 
-impl<L: Locate + Debug + Send + Sync> BlockIndex for Learned<L> {
+impl<L: Locate + Debug + Send + Sync> BlockIndex for LearnedIndex<L> {
     #[inline]
     fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
-        let x = self.coordinates.of(key);
+        let x = self.key_mapping.of(key);
         finger.at = match self.is_forward && x >= finger.x {
             true => self.structure.leaf_from(finger.at, x),
             false => self.structure.leaf_of(x),
@@ -98,8 +99,8 @@ impl<L: Locate + Debug + Send + Sync> BlockIndex for Learned<L> {
         let window = self.structure.window_in(finger.at, x);
         let last = self.blocks.saturating_sub(1);
         let first = (*window.start()).min(last);
-        let proof = matches!(self.coordinates, Coordinates::Numeric);
-        Ok(Window { first, last: (*window.end()).clamp(first, last), proof })
+        let is_exact = matches!(self.key_mapping, KeyMapping::Numeric);
+        Ok(Window { first, last: (*window.end()).clamp(first, last), is_exact })
     }
 
     fn bytes(&self) -> u64 {
@@ -107,31 +108,31 @@ impl<L: Locate + Debug + Send + Sync> BlockIndex for Learned<L> {
     }
 }
 
-/// Lines that a table has on file. They are hints: nothing proves that they are those that its writer made.
+/// Line segments stored in a table. Their windows are approximate: nothing proves that they match the data.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct StoredLines {
     starts: Vec<u64>,
     nodes: Vec<LineNode>,
     blocks: u64,
 }
 
-impl Lines {
+impl StoredLines {
     pub(super) fn new(nodes: Vec<LineNode>, blocks: u64) -> Self {
         Self { starts: nodes.iter().map(|node| node.start).collect(), nodes, blocks }
     }
 }
 
-impl BlockIndex for Lines {
+impl BlockIndex for StoredLines {
     #[inline]
     fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
         let last_block = self.blocks.saturating_sub(1);
-        let Some(start) = self.starts.first() else { return Ok(Window { first: 0, last: last_block, proof: true }) };
-        let x = coordinate(key).max(*start);
+        let Some(start) = self.starts.first() else { return Ok(Window { first: 0, last: last_block, is_exact: true }) };
+        let x = key_prefix_of(key).max(*start);
         finger.at = upper_bound_near(&self.starts, x, finger.at).saturating_sub(1);
         let last_child = self.nodes.get(finger.at + 1).map_or(last_block, |next| next.first_child.min(last_block));
         let window = self.nodes[finger.at].window(x, last_child);
         let first = (*window.start()).min(last_block);
-        Ok(Window { first, last: (*window.end()).clamp(first, last_block), proof: false })
+        Ok(Window { first, last: (*window.end()).clamp(first, last_block), is_exact: false })
     }
 
     fn bytes(&self) -> u64 {

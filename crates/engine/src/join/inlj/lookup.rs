@@ -1,48 +1,48 @@
-//! One index nested loop join: what its threads share, and what each of them does.
+//! An index nested loop join: the state shared by its threads, and the work of each of them.
 
-use super::load::{Loaded, load};
+use super::load::{LoadedIndex, load};
 use super::open::probe_open;
-use super::planned::Planned;
-use super::probe::{Probes, probe};
+use super::planned::PlannedScan;
+use super::probe::{ProbeJoin, probe};
 use super::sizes::wanted_bytes;
 use crate::error::{Error, Result};
-use crate::join::group::Group;
-use crate::join::merge::{self, Sink};
+use crate::join::group::KeyGroup;
+use crate::join::merge::{self, RowSink};
 use crate::join::options::{JoinOptions, Method, Side};
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::Task;
 use crate::table::Table;
 use std::sync::Arc;
 
-/// Of a probe loop's memory, this part is for the scan of the outer relation.
-const PROBE_SCAN_PART: u64 = 2;
+/// The scan of the outer relation gets 1/2 of a probe loop's memory.
+const PROBE_SCAN_DIVISOR: u64 = 2;
 
-/// How the inner relation is looked up in.
+/// The access path to the inner relation.
 #[derive(Debug)]
-enum Access {
+enum InnerAccess {
     /// By a planned scan of its blocks.
-    Planned(Table, Loaded),
-    /// By probes of its blocks; with a window that only moves forward, or not.
-    Probes(Table, Loaded, bool),
-    /// By probes of its own.
+    PlannedScan(Table, LoadedIndex),
+    /// By probes of its blocks; the flag selects a forward-only window.
+    ProbeJoin(Table, LoadedIndex, bool),
+    /// By the relation's own point lookups.
     Open,
 }
 
-/// An index nested loop join of two relations, ready to be run by many threads, each on a range of keys.
+/// A prepared index nested loop join, to be run by several threads, each on a range of keys.
 #[derive(Debug)]
-pub(crate) struct Lookup {
+pub(crate) struct IndexLookup {
     outer: Arc<dyn Relation>,
     inner: Arc<dyn Relation>,
     inner_side: Side,
-    access: Access,
+    access: InnerAccess,
 }
 
-impl Lookup {
-    /// Reads or builds the index of a method over the relation on `inner_side`.
+impl IndexLookup {
+    /// Loads or builds the index of a method over the relation on `inner_side`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where that relation cannot be looked up in by this method, or the index does not fit the memory; what the
-    /// storage reports, and damage.
+    /// [`Error::InvalidArgument`] if the method cannot look keys up in that relation; [`Error::JoinMemoryShort`] if the
+    /// index does not fit memory; errors of the storage, and damage.
     pub(crate) fn new(
         (left, right): (&Arc<dyn Relation>, &Arc<dyn Relation>),
         method: Method,
@@ -56,57 +56,58 @@ impl Lookup {
         };
         if inner_side == Side::Left && options.kind.keeps_unmatched() {
             return Err(Error::InvalidArgument(format!(
-                "a join of kind {} reads its left relation whole; only the right one can be looked up in",
+                "a join of kind {} reads its whole left relation, so only the right one can be the inner relation",
                 options.kind
             )));
         }
         let access = match (method, inner.table()) {
             (Method::InljIndex, _) => match inner.prober() {
-                Some(_) => Access::Open,
-                None => return Err(cannot(method, &**inner, "an open index or store")),
+                Some(_) => InnerAccess::Open,
+                None => return Err(unsupported(method, &**inner, "an open index or store")),
             },
-            (_, None) => return Err(cannot(method, &**inner, "a table")),
+            (_, None) => return Err(unsupported(method, &**inner, "a table")),
             (Method::Inlj, Some(table)) if task.fast_paths.batches => {
-                Access::Planned(table.clone(), load(table, method, options.leaf_iterator, task)?)
+                InnerAccess::PlannedScan(table.clone(), load(table, method, options.leaf_iterator, task)?)
             }
             (_, Some(table)) => {
                 // The paper's B-tree join has neither optimisation (Section 5.3).
                 let forward = options.forward_window.unwrap_or(method != Method::InljBtree);
-                Access::Probes(table.clone(), load(table, method, options.leaf_iterator, task)?, forward)
+                InnerAccess::ProbeJoin(table.clone(), load(table, method, options.leaf_iterator, task)?, forward)
             }
         };
         Ok(Self { outer: outer.clone(), inner: inner.clone(), inner_side, access })
     }
 
-    /// Joins what both relations have within a range of keys, in at most `memory_bytes` of the budget beside what `group` has. `done` is told
-    /// of every chunk how many rows of the left relation, or of the outer one, it has.
+    /// Joins the rows of both relations within a range of keys, in at most `memory_bytes` of the budget, excluding
+    /// `group`. Calls `done` with the number of rows of each chunk of the left or outer relation.
     ///
     /// # Errors
-    /// What the relations and the sink report; [`Error::Interrupted`]; [`Error::InvalidArgument`] where the memory is too little.
+    /// Errors of the relations and the sink; [`Error::Interrupted`]; [`Error::JoinMemoryShort`] if memory is short.
     pub(crate) fn run(
         &self,
         range: &KeyRange,
         memory_bytes: u64,
-        group: &mut Group,
+        group: &mut KeyGroup,
         task: &Arc<Task>,
-        sink: &mut dyn Sink,
+        sink: &mut dyn RowSink,
         done: &mut dyn FnMut(u64),
     ) -> Result<()> {
         let name = &self.outer.facts().name;
         match &self.access {
-            Access::Planned(table, loaded) => {
+            InnerAccess::PlannedScan(table, loaded) => {
                 let memory = task.budget.take(memory_bytes.min(wanted_bytes(table)), name)?;
-                let Planned { mut outer, mut inner } = Planned::start(&self.outer, range, table, loaded, task, memory)?;
+                let PlannedScan { mut outer, mut inner } =
+                    PlannedScan::start(&self.outer, range, table, loaded, task, memory)?;
                 match self.inner_side {
                     Side::Right => merge::join(task, &mut outer, &mut inner, sink, group, done),
                     Side::Left => merge::join(task, &mut inner, &mut outer, sink, group, done),
                 }
             }
-            Access::Probes(table, index, forward_window) => {
-                let scan = task.budget.take(memory_bytes / PROBE_SCAN_PART, name)?;
-                let memory = task.budget.take(memory_bytes - memory_bytes / PROBE_SCAN_PART, name)?;
+            InnerAccess::ProbeJoin(table, index, forward_window) => {
+                let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
+                let memory = task.budget.take(memory_bytes - memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let mut outer = self.outer.scan(range, task, scan)?;
-                let probes = Probes {
+                let join = ProbeJoin {
                     task,
                     inner: table,
                     index,
@@ -114,22 +115,22 @@ impl Lookup {
                     forward_window: *forward_window,
                     memory,
                 };
-                probe(&probes, &mut *outer, sink, done)
+                probe(&join, &mut *outer, sink, done)
             }
-            Access::Open => {
-                let scan = task.budget.take(memory_bytes / PROBE_SCAN_PART, name)?;
+            InnerAccess::Open => {
+                let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let mut outer = self.outer.scan(range, task, scan)?;
                 let prober = self.inner.prober().transpose()?;
-                let mut prober = prober.ok_or_else(|| cannot(Method::InljIndex, &*self.inner, "an open index"))?;
+                let mut prober = prober.ok_or_else(|| unsupported(Method::InljIndex, &*self.inner, "an open index"))?;
                 probe_open(task, &mut *outer, &mut *prober, self.inner_side, sink, done)
             }
         }
     }
 }
 
-fn cannot(method: Method, inner: &dyn Relation, wanted: &str) -> Error {
+fn unsupported(method: Method, inner: &dyn Relation, wanted: &str) -> Error {
     Error::InvalidArgument(format!(
-        "the method {method} looks up in {wanted}, and {} is none; take another method, or let the planner choose",
+        "the method {method} needs {wanted} as the inner relation, and {} is not one; use another method, or `auto`",
         inner.facts().name
     ))
 }

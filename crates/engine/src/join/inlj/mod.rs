@@ -1,20 +1,23 @@
-//! Index nested loop joins: the outer relation is read whole, of the inner one what an index names.
+//! Index nested loop joins: the outer relation is read whole, the inner one only where an index leads.
 //!
-//! There are two ways. The *probe loop* (`probe`, with `buffer` and `last_mile`) is the paper's: key by key, one window in memory, with a switch
-//! for each of its two optimisations (Chesetti and Pandey, Sections 4.1 and 5.3). The *planned scan* is ours: outer keys are looked up
-//! in batches ahead of the join (`batch`, `stretches`), the blocks that they need are read many at a time by another thread, with gaps
-//! between them where a gap costs less than a request (`fetch`, `piece`, `sizes`, `queue`), and both relations become row streams for the
-//! kernel that merges (`sides`). Where keys are dense, that is a scan in long reads; where they are sparse, probes of single blocks.
+//! There are two forms. The *probe loop* (`probe`, with `buffer` and `last_mile`) is the paper's: key by key, one
+//! window in memory, with a switch for each of its two optimisations (Chesetti and Pandey, Sections 4.1 and 5.3). The
+//! *planned scan* is our own: outer keys are looked up in batches ahead of the join (`batch`, `run_planner`); another
+//! thread reads the blocks they need, many at a time, bridging gaps that cost less than a request (`fetch`,
+//! `block_batch`, `sizes`, `queue`); and both relations become row streams for the merge kernel (`sides`). For dense
+//! keys this is a scan in long reads, for sparse keys a sequence of single-block probes.
 //!
-//! Indexes lead to blocks (`window`), not to rows: separators in memory (`separators`), a B-tree over them (`btree`), learned structures
-//! trained on the borders between blocks (`learned`). They are made of what the table has on file, or by one pass (`load`).
+//! Indexes lead to blocks (`window`), not to rows: separators in memory (`separators`), a B-tree over them (`btree`),
+//! and learned structures trained on the borders between blocks (`learned`). They are built from the index stored in
+//! the table, or from one scan of the data (`load`).
 //!
-//! An index that is open finds keys by itself (`open`); `lookup` puts all of it together.
+//! An open index or store looks keys up itself (`open`). `lookup` ties the parts together.
 //!
-//! What an index says is a proof, where it follows from separators that are checked, or a hint, which is checked against what was read:
-//! a wrong one costs reads, and no row.
+//! A window is exact if it follows from checked separators, and approximate otherwise. Approximate windows are verified
+//! against the blocks read: a wrong one costs reads, never rows.
 
 mod batch;
+mod block_batch;
 mod btree;
 mod buffer;
 mod decoded;
@@ -24,17 +27,16 @@ mod learned;
 mod load;
 mod lookup;
 mod open;
-mod piece;
 mod planned;
 mod probe;
 mod queue;
+mod run_planner;
 mod search;
 mod separators;
 mod sides;
 mod sizes;
-mod stretches;
 #[cfg(test)]
 mod tests;
 mod window;
 
-pub(crate) use lookup::Lookup;
+pub(crate) use lookup::IndexLookup;

@@ -1,27 +1,27 @@
-//! Probes of an index that is open: it finds a key by itself, in its own file.
+//! Probes of an open index or store, which looks up each key in its own files.
 
 use crate::error::Result;
-use crate::join::merge::Sink;
+use crate::join::merge::RowSink;
 use crate::join::options::{JoinKind, Side};
 use crate::join::rows::{RowStream, RowsView};
 use crate::join::source::Prober;
 use crate::join::task::Task;
 use std::sync::Arc;
 
-/// Joins by probes, for each outer row one. `done` is told of every outer chunk how many rows it has.
+/// Joins by one probe per outer row. Calls `done` with the number of rows of each outer chunk.
 ///
 /// # Errors
-/// What the relations and the sink report; [`crate::Error::Interrupted`].
+/// Errors of the relations and the sink; [`crate::Error::Interrupted`].
 pub(super) fn probe_open(
     task: &Arc<Task>,
     outer: &mut dyn RowStream,
     prober: &mut dyn Prober,
     inner_side: Side,
-    sink: &mut dyn Sink,
+    sink: &mut dyn RowSink,
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let kind = task.kind;
-    // Inner rows are given, each once.
+    // Emit inner rows, each once.
     let gives_inner = kind == JoinKind::Semi && inner_side == Side::Left;
     let mut value = Vec::new();
     let mut last_key = None;

@@ -1,46 +1,47 @@
-//! The planned scan: two row streams, of the outer relation whole, and of the inner one what the outer one needs.
+//! The planned scan as two row streams: the outer relation whole, and those blocks of the inner one that the outer keys
+//! need.
 
-use super::decoded::Decoded;
-use super::fetch::Fetch;
-use super::load::Loaded;
-use super::queue::Queue;
-use super::sides::{InnerRows, Link, OuterRows};
-use super::sizes::{BATCHES, PIECES, read_sizes, scan_bytes};
+use super::decoded::DecodedRows;
+use super::fetch::PlannedFetch;
+use super::load::LoadedIndex;
+use super::queue::PlannedQueue;
+use super::sides::{InnerRows, OuterRows, PlannedScanLink};
+use super::sizes::{BLOCK_BATCHES, OUTER_BATCHES, read_sizes, scan_bytes};
 use crate::error::Result;
 use crate::io::Worker;
 use crate::join::source::{KeyRange, Relation};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::table::Table;
 use std::sync::Arc;
 
 /// Both sides of a planned scan.
-pub(crate) struct Planned {
+pub(crate) struct PlannedScan {
     /// All rows of the outer relation.
     pub(crate) outer: OuterRows,
-    /// Of the inner relation, at least the rows whose keys the outer one has.
+    /// The inner rows: at least those with keys of the outer relation.
     pub(crate) inner: InnerRows,
 }
 
-impl Planned {
-    /// Begins to read the rows of `outer` within a range of keys, and of `inner` the blocks where `index` leads their keys. All memory that
-    /// this takes comes out of `memory`, of which it can use [`super::wanted_bytes`].
+impl PlannedScan {
+    /// Starts reading the rows of `outer` within a range of keys, and the blocks of `inner` to which `index` leads
+    /// their keys. Takes all memory from `memory`, of which it can use [`super::wanted_bytes`].
     ///
     /// # Errors
-    /// [`crate::Error::JoinMemoryShort`] where the memory is too little; [`crate::Error::Io`] where there is no further thread.
+    /// [`crate::Error::JoinMemoryShort`] if memory is short; [`crate::Error::Io`] if no thread can be started.
     pub(crate) fn start(
         outer: &Arc<dyn Relation>,
         range: &KeyRange,
         inner: &Table,
-        index: &Loaded,
+        index: &LoadedIndex,
         task: &Arc<Task>,
-        mut memory: Share,
+        mut memory: MemoryGrant,
     ) -> Result<Self> {
         let sizes = read_sizes(inner, task, &memory)?;
         let scan_bytes = scan_bytes(memory.bytes());
         memory.shrink_to(memory.bytes() - scan_bytes);
         let scan_memory = task.budget.take(scan_bytes, "reading the outer relation")?;
-        let queue = Arc::new(Queue::new(BATCHES as usize, PIECES as usize));
-        let fetch = Fetch {
+        let queue = Arc::new(PlannedQueue::new(OUTER_BATCHES as usize, BLOCK_BATCHES as usize));
+        let fetch = PlannedFetch {
             queue: queue.clone(),
             task: task.clone(),
             outer: outer.clone(),
@@ -50,8 +51,8 @@ impl Planned {
             sizes,
         };
         let worker = Worker::spawn("ogive-join-read", inner.path(), move || fetch.run(scan_memory))?;
-        let link = Arc::new(Link { queue, task: task.clone(), worker: Some(worker), _memory: memory });
-        let decoded = Decoded::new(sizes.laid_out_bytes as usize);
+        let link = Arc::new(PlannedScanLink { queue, task: task.clone(), worker: Some(worker), _memory: memory });
+        let decoded = DecodedRows::new(sizes.laid_out_bytes as usize);
         let inner = InnerRows { link: link.clone(), table: inner.clone(), part: None, decoded, rest: None };
         Ok(Self { outer: OuterRows { link, batch: None }, inner })
     }

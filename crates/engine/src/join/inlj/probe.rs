@@ -1,79 +1,80 @@
-//! The index nested loop join of the paper (Section 5.3): each outer row is looked up in an index of the inner relation, the window that it
-//! names is read unless it is in the buffer, and searched.
+//! The index nested loop join of the paper (Section 5.3): looks each outer row up in an index of the inner relation,
+//! reads the resulting window unless it is buffered, and searches it.
 //!
-//! One window is in memory at a time (Section 5.2). Both of the paper's optimisations (Section 4.1) have a switch: the leaf iterator is
-//! the index's, the window that only moves forward is [`Probes::forward_window`].
+//! One window is in memory at a time (Section 5.2). Each of the paper's two optimisations (Section 4.1) has a switch:
+//! the leaf iterator belongs to the index, the forward-only window is [`ProbeJoin::forward_window`].
 
-use super::buffer::Buffer;
+use super::buffer::ProbeBuffer;
 use super::last_mile::seek_row;
-use super::load::Loaded;
+use super::load::LoadedIndex;
 use super::window::{BlockIndex, Finger};
 use crate::error::Result;
-use crate::join::merge::{Sink, has_long};
+use crate::join::merge::{RowSink, has_long};
 use crate::join::options::{JoinKind, Side};
 use crate::join::rows::{RowStream, RowsView};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::table::Table;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Pairs that are given to the sink at a time.
-const PAIRS_AT_ONCE: usize = 1024;
+/// Most pairs passed to the sink at once.
+const PAIR_BATCH_MAX: usize = 1024;
 
-/// What a probe loop works with.
-pub(crate) struct Probes<'a> {
+/// The inputs of a probe loop.
+pub(crate) struct ProbeJoin<'a> {
     pub(crate) task: &'a Arc<Task>,
     pub(crate) inner: &'a Table,
-    pub(crate) index: &'a Loaded,
-    /// Which relation the inner one is.
+    pub(crate) index: &'a LoadedIndex,
+    /// The side of the inner relation.
     pub(crate) inner_side: Side,
-    /// Whether a window never begins before the place of the last key: the paper's optimisation 2.
+    /// Whether windows never begin before the position of the last key: the paper's optimisation 2.
     pub(crate) forward_window: bool,
-    /// For the window.
-    pub(crate) memory: Share,
+    /// Memory for the window.
+    pub(crate) memory: MemoryGrant,
 }
 
-/// Joins by probes. `done` is told of every outer chunk how many rows it has.
+/// Joins by probes. Calls `done` with the number of rows of each outer chunk.
 ///
 /// # Errors
-/// What the relations and the sink report; [`crate::Error::Interrupted`].
+/// Errors of the relations and the sink; [`crate::Error::Interrupted`].
 pub(crate) fn probe(
-    probes: &Probes<'_>,
+    join: &ProbeJoin<'_>,
     outer: &mut dyn RowStream,
-    sink: &mut dyn Sink,
+    sink: &mut dyn RowSink,
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
-    let buffer = Buffer::new(probes.inner, probes.task, probes.memory.bytes());
-    let index = &*probes.index.index;
-    let mut walk = Walk { probes, index, finger: Finger::default(), buffer, floor: 0, row: 0, pairs: Vec::new() };
+    let buffer = ProbeBuffer::new(join.inner, join.task, join.memory.bytes());
+    let index = &*join.index.index;
+    let mut probe_loop =
+        ProbeLoop { join, index, finger: Finger::default(), buffer, floor: 0, row: 0, pairs: Vec::new() };
     let mut last_key = None;
     while outer.advance(None)? {
-        probes.task.check()?;
+        join.task.check()?;
         done(outer.rows().len() as u64);
-        match probes.task.kind == JoinKind::Semi && probes.inner_side == Side::Left {
-            true => walk.inner_rows_of(&outer.rows(), &mut last_key, sink)?,
-            false => walk.chunk(outer, sink)?,
+        match join.task.kind == JoinKind::Semi && join.inner_side == Side::Left {
+            true => probe_loop.inner_rows_of(&outer.rows(), &mut last_key, sink)?,
+            false => probe_loop.chunk(outer, sink)?,
         }
     }
     Ok(())
 }
 
-struct Walk<'a> {
-    probes: &'a Probes<'a>,
+struct ProbeLoop<'a> {
+    join: &'a ProbeJoin<'a>,
     index: &'a dyn BlockIndex,
     finger: Finger,
-    buffer: Buffer<'a>,
+    buffer: ProbeBuffer<'a>,
     /// The block of the first row not below the last key.
     floor: u64,
-    /// That row, in the block that is looked at.
+    /// That row, in the current block.
     row: usize,
-    /// Outer rows, and rows of the block that is looked at.
+    /// Pairs of outer rows and rows of the current block.
     pairs: Vec<(u32, u32)>,
 }
 
-impl Walk<'_> {
-    /// Probes for the rows of the outer chunk.
-    fn chunk(&mut self, outer: &mut dyn RowStream, sink: &mut dyn Sink) -> Result<()> {
+impl ProbeLoop<'_> {
+    /// Probes with the rows of an outer chunk.
+    fn chunk(&mut self, outer: &mut dyn RowStream, sink: &mut dyn RowSink) -> Result<()> {
         if !has_long(&outer.rows()) {
             return self.rows(&outer.rows(), sink);
         }
@@ -88,52 +89,52 @@ impl Walk<'_> {
             }
             let rows = outer.rows();
             let is_found = self.find(row, &rows, sink)?;
-            if self.is_alone(is_found) {
+            if self.is_unpaired(is_found) {
                 sink.row(rows.key(row), &value, None)?;
-            } else if is_found && self.probes.task.kind.pairs() {
-                self.give_run(&rows, row, Some(&value), sink)?;
+            } else if is_found && self.join.task.kind.pairs() {
+                self.emit_run(&rows, row, Some(&value), sink)?;
             }
         }
         Ok(())
     }
 
-    /// The same for rows whose values are all there.
-    fn rows(&mut self, outer: &RowsView<'_>, sink: &mut dyn Sink) -> Result<()> {
-        let pairs = self.probes.task.kind.pairs();
-        // Rows from here on are to be given alone.
-        let mut alone = None;
+    /// As [`Self::chunk`], for rows without out-of-line values.
+    fn rows(&mut self, outer: &RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
+        let pairs = self.join.task.kind.pairs();
+        // Rows from here on are unpaired and not emitted yet.
+        let mut unpaired_from = None;
         for row in 0..outer.len() {
             let is_found = self.find(row, outer, sink)?;
-            if self.is_alone(is_found) {
-                alone.get_or_insert(row);
-            } else if let Some(begin) = alone.take() {
+            if self.is_unpaired(is_found) {
+                unpaired_from.get_or_insert(row);
+            } else if let Some(begin) = unpaired_from.take() {
                 self.flush(outer, sink)?;
                 sink.lefts(*outer, begin..row)?;
             }
             if is_found && pairs {
-                self.give_run(outer, row, None, sink)?;
+                self.emit_run(outer, row, None, sink)?;
             }
         }
         self.flush(outer, sink)?;
-        alone.map_or(Ok(()), |begin| sink.lefts(*outer, begin..outer.len()))
+        unpaired_from.map_or(Ok(()), |begin| sink.lefts(*outer, begin..outer.len()))
     }
 
-    /// Whether an outer row is given without a partner.
-    fn is_alone(&self, is_found: bool) -> bool {
-        match self.probes.task.kind {
+    /// Whether an outer row is emitted without a partner.
+    fn is_unpaired(&self, is_found: bool) -> bool {
+        match self.join.task.kind {
             JoinKind::Inner => false,
             JoinKind::Left | JoinKind::Anti => !is_found,
             JoinKind::Semi => is_found,
         }
     }
 
-    /// A semi join whose left relation is the inner one: its rows for each outer key, once. `last_key` is that of the last outer row before
-    /// these; the empty key is one like any other.
+    /// A semi join whose left relation is the inner one: emits its rows for each distinct outer key. `last_key` is the
+    /// key of the last outer row of the previous chunk; the empty key is a key like any other.
     fn inner_rows_of(
         &mut self,
         outer: &RowsView<'_>,
         last_key: &mut Option<Vec<u8>>,
-        sink: &mut dyn Sink,
+        sink: &mut dyn RowSink,
     ) -> Result<()> {
         for row in 0..outer.len() {
             let key = outer.key(row);
@@ -148,7 +149,7 @@ impl Walk<'_> {
                 let rows = self.buffer.rows();
                 let end = (begin..rows.len()).find(|&row| rows.key(row) != key).unwrap_or(rows.len());
                 let is_complete = end < rows.len();
-                self.buffer.give_alone(begin..end, sink)?;
+                self.buffer.emit_unpaired(begin..end, sink)?;
                 if is_complete || !self.buffer.next_block(key)? {
                     break;
                 }
@@ -164,14 +165,14 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Goes to the first inner row at or behind the key of an outer row; whether it has that key.
-    fn find(&mut self, row: usize, outer: &RowsView<'_>, sink: &mut dyn Sink) -> Result<bool> {
-        if self.probes.inner.blocks() == 0 {
+    /// Moves to the first inner row not below the key of an outer row; returns whether it has that key.
+    fn find(&mut self, row: usize, outer: &RowsView<'_>, sink: &mut dyn RowSink) -> Result<bool> {
+        if self.join.inner.blocks() == 0 {
             return Ok(false);
         }
         let key = outer.key(row);
         let mut window = self.index.look_up(key, &mut self.finger)?;
-        let forward = self.probes.forward_window;
+        let forward = self.join.forward_window;
         if forward {
             window.first = window.first.max(self.floor);
             window.last = window.last.max(window.first);
@@ -182,7 +183,7 @@ impl Walk<'_> {
             self.flush(outer, sink)?;
             self.buffer.load(key, &window)?;
         }
-        if !self.buffer.is_in_present_block(key) {
+        if !self.buffer.is_in_current_block(key) {
             self.flush(outer, sink)?;
             if !self.buffer.seek(key)? {
                 return Ok(false);
@@ -197,14 +198,20 @@ impl Walk<'_> {
         Ok(is_found)
     }
 
-    /// Gives the pairs of an outer row with the run of inner rows that begins where the walk stands; `value` is that of the outer row where some
-    /// are long.
-    fn give_run(&mut self, outer: &RowsView<'_>, row: usize, value: Option<&[u8]>, sink: &mut dyn Sink) -> Result<()> {
+    /// Emits the pairs of an outer row with the run of inner rows at the current position. `value` is the value of the
+    /// outer row if some outer values are out of line.
+    fn emit_run(
+        &mut self,
+        outer: &RowsView<'_>,
+        row: usize,
+        value: Option<&[u8]>,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
         let (key, start) = (outer.key(row), self.buffer.number());
         let mut at = self.row;
         loop {
             let rows = self.buffer.rows();
-            // The first row of the run is known to be there, or the last look at a block said so.
+            // The first row of the run is known to match.
             let mut end = at + 1;
             while end < rows.len() && rows.key(end) == key {
                 end += 1;
@@ -212,14 +219,14 @@ impl Walk<'_> {
             let is_complete = end < rows.len();
             if value.is_some() || self.buffer.has_long() {
                 self.flush(outer, sink)?;
-                self.give_long((key, value.unwrap_or_else(|| outer.value(row))), at..end, sink)?;
+                self.emit_long_run((key, value.unwrap_or_else(|| outer.value(row))), at..end, sink)?;
             } else {
                 self.pairs.extend((at..end).map(|other| (row as u32, other as u32)));
-                if self.pairs.len() >= PAIRS_AT_ONCE {
+                if self.pairs.len() >= PAIR_BATCH_MAX {
                     self.flush(outer, sink)?;
                 }
             }
-            if is_complete || !self.buffer.may_go_on() {
+            if is_complete || !self.buffer.run_may_continue() {
                 break;
             }
             self.flush(outer, sink)?;
@@ -238,27 +245,32 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The same where values must be fetched.
-    fn give_long(&mut self, (key, ours): (&[u8], &[u8]), run: Range<usize>, sink: &mut dyn Sink) -> Result<()> {
-        let mut theirs = Vec::new();
+    /// Emits the pairs of an outer row if values must be fetched.
+    fn emit_long_run(
+        &mut self,
+        (key, outer_value): (&[u8], &[u8]),
+        run: Range<usize>,
+        sink: &mut dyn RowSink,
+    ) -> Result<()> {
+        let mut inner_value = Vec::new();
         for other in run {
-            self.buffer.value(other, &mut theirs)?;
-            let (left, right) = match self.probes.inner_side {
-                Side::Right => (ours, &theirs[..]),
-                Side::Left => (&theirs[..], ours),
+            self.buffer.value(other, &mut inner_value)?;
+            let (left, right) = match self.join.inner_side {
+                Side::Right => (outer_value, &inner_value[..]),
+                Side::Left => (&inner_value[..], outer_value),
             };
             sink.row(key, left, Some(right))?;
         }
         Ok(())
     }
 
-    /// Gives the pairs to the sink.
-    fn flush(&mut self, outer: &RowsView<'_>, sink: &mut dyn Sink) -> Result<()> {
+    /// Passes the collected pairs to the sink.
+    fn flush(&mut self, outer: &RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
         if self.pairs.is_empty() {
             return Ok(());
         }
         let rows = self.buffer.rows();
-        match self.probes.inner_side {
+        match self.join.inner_side {
             Side::Right => sink.pairs(*outer, rows, &self.pairs)?,
             Side::Left => {
                 self.pairs.iter_mut().for_each(|pair| *pair = (pair.1, pair.0));

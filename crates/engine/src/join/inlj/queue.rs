@@ -1,79 +1,79 @@
-//! What passes between the thread that reads ahead and the one that joins: outer batches, pieces of the inner relation, and the buffers of
-//! both, of which there are a fixed number.
+//! The hand-over between the prefetch thread and the joining thread: outer batches, batches of inner blocks, and a
+//! fixed number of buffers for both.
 
-use super::batch::Batch;
-use super::piece::Piece;
+use super::batch::OuterBatch;
+use super::block_batch::BlockBatch;
 use crate::error::Error;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Some blocks of a piece.
+/// A range of blocks of a batch.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) piece: Arc<Piece>,
+pub(super) struct BatchPart {
+    pub(super) block_batch: Arc<BlockBatch>,
     pub(super) blocks: Range<usize>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    batches: VecDeque<Arc<Batch>>,
-    parts: VecDeque<Part>,
-    spare_batches: Vec<Batch>,
-    spare_pieces: Vec<Piece>,
-    /// Nothing more comes.
+struct PlannedQueueState {
+    batches: VecDeque<Arc<OuterBatch>>,
+    parts: VecDeque<BatchPart>,
+    spare_batches: Vec<OuterBatch>,
+    spare_block_batches: Vec<BlockBatch>,
+    /// Whether the producer has ended.
     batches_ended: bool,
     parts_ended: bool,
     failure: Option<Error>,
-    /// The joining thread waits for a part, or for a batch.
+    /// Whether the joining thread waits for inner blocks, or for an outer batch.
     wants_part: bool,
     wants_batch: bool,
-    /// Nobody joins any more.
+    /// Whether the join has ended.
     is_closed: bool,
 }
 
-/// The queue between the two threads.
+/// The queue between the prefetch thread and the joining thread.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct PlannedQueue {
+    state: Mutex<PlannedQueueState>,
     changed: Condvar,
 }
 
-/// What the reading thread may do next.
+/// The next step of the prefetch thread.
 #[derive(Debug)]
-pub(super) enum Turn {
+pub(super) enum FetchStep {
     /// Fill this batch.
-    Batch(Batch),
-    /// Read on: the joining thread waits for rows of the inner relation, and has all batches.
+    OuterBatch(OuterBatch),
+    /// Read the next block: the joining thread waits for inner rows, and has all outer batches.
     ReadOn,
-    /// Stop: nobody joins any more.
+    /// Stop: the join has ended.
     Stop,
 }
 
-/// A buffer for a piece, or why there is none.
+/// A buffer for a block batch, or the reason why there is none.
 #[derive(Debug)]
-pub(super) enum Spare {
-    Piece(Piece),
-    /// All pieces are in use, and the joining thread waits for the next batch: but for the run of its last key, it needs nothing more for
-    /// this one.
-    BatchIsDone,
+pub(super) enum SpareBatch {
+    BlockBatch(BlockBatch),
+    /// All block batches are in use, and the joining thread waits for the next outer batch: except for the run of its
+    /// last key, it needs nothing more for this one.
+    OuterBatchIsDone,
     /// Nobody joins any more.
     Closed,
 }
 
-impl Queue {
+impl PlannedQueue {
     pub(super) fn new(batches: usize, pieces: usize) -> Self {
-        let state = State {
-            spare_batches: (0..batches).map(|_| Batch::default()).collect(),
-            spare_pieces: (0..pieces).map(|_| Piece::default()).collect(),
-            ..State::default()
+        let state = PlannedQueueState {
+            spare_batches: (0..batches).map(|_| OuterBatch::default()).collect(),
+            spare_block_batches: (0..pieces).map(|_| BlockBatch::default()).collect(),
+            ..PlannedQueueState::default()
         };
         Self { state: Mutex::new(state), changed: Condvar::default() }
     }
 
-    /// Waits until `ready` gives something.
-    fn wait<T>(&self, mut ready: impl FnMut(&mut State) -> Option<T>) -> T {
+    /// Waits until `ready` returns a value.
+    fn wait<T>(&self, mut ready: impl FnMut(&mut PlannedQueueState) -> Option<T>) -> T {
         let mut state = self.state.lock();
         loop {
             if let Some(found) = ready(&mut state) {
@@ -83,39 +83,43 @@ impl Queue {
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut MutexGuard<'_, State>)) {
+    fn change(&self, change: impl FnOnce(&mut MutexGuard<'_, PlannedQueueState>)) {
         change(&mut self.state.lock());
         self.changed.notify_all();
     }
 
-    pub(super) fn next_turn(&self) -> Turn {
+    pub(super) fn next_turn(&self) -> FetchStep {
         self.wait(|state| {
             if state.is_closed {
-                return Some(Turn::Stop);
+                return Some(FetchStep::Stop);
             }
             if let Some(batch) = state.spare_batches.pop() {
-                return Some(Turn::Batch(batch));
+                return Some(FetchStep::OuterBatch(batch));
             }
-            (state.wants_part && state.parts.is_empty() && !state.parts_ended).then_some(Turn::ReadOn)
+            (state.wants_part && state.parts.is_empty() && !state.parts_ended).then_some(FetchStep::ReadOn)
         })
     }
 
-    /// A buffer for a piece.
-    pub(super) fn spare_piece(&self) -> Spare {
+    /// A buffer for a block batch.
+    pub(super) fn spare_block_batch(&self) -> SpareBatch {
         self.wait(|state| {
             if state.is_closed {
-                return Some(Spare::Closed);
+                return Some(SpareBatch::Closed);
             }
             let starves = state.wants_batch && state.batches.is_empty() && !state.batches_ended;
-            state.spare_pieces.pop().map(Spare::Piece).or(starves.then_some(Spare::BatchIsDone))
+            state
+                .spare_block_batches
+                .pop()
+                .map(SpareBatch::BlockBatch)
+                .or(starves.then_some(SpareBatch::OuterBatchIsDone))
         })
     }
 
-    pub(super) fn push_batch(&self, batch: Arc<Batch>) {
+    pub(super) fn push_batch(&self, batch: Arc<OuterBatch>) {
         self.change(|state| state.batches.push_back(batch));
     }
 
-    pub(super) fn push_part(&self, part: Part) {
+    pub(super) fn push_part(&self, part: BatchPart) {
         self.change(|state| state.parts.push_back(part));
     }
 
@@ -127,7 +131,7 @@ impl Queue {
         self.change(|state| state.parts_ended = true);
     }
 
-    /// Nothing more comes, because of a failure if there is one.
+    /// Ends the production, with an error if there is one.
     pub(super) fn end(&self, failure: Option<Error>) {
         self.change(|state| {
             state.batches_ended = true;
@@ -140,8 +144,8 @@ impl Queue {
         self.change(|state| state.is_closed = true);
     }
 
-    /// The next batch for the joining thread; `None` behind the last.
-    pub(super) fn next_batch(&self) -> Result<Option<Arc<Batch>>, Error> {
+    /// The next outer batch for the joining thread; `None` at the end.
+    pub(super) fn next_batch(&self) -> Result<Option<Arc<OuterBatch>>, Error> {
         let mut state = self.state.lock();
         loop {
             if let Some(failure) = state.failure.take() {
@@ -162,8 +166,8 @@ impl Queue {
         }
     }
 
-    /// The next part for the joining thread; `None` behind the last.
-    pub(super) fn next_part(&self) -> Result<Option<Part>, Error> {
+    /// The next inner blocks for the joining thread; `None` at the end.
+    pub(super) fn next_part(&self) -> Result<Option<BatchPart>, Error> {
         let mut state = self.state.lock();
         loop {
             if let Some(failure) = state.failure.take() {
@@ -196,17 +200,17 @@ impl Queue {
         !state.parts.is_empty() || state.parts_ended || state.failure.is_some()
     }
 
-    /// Gives a batch back; its memory is free when both threads have.
-    pub(super) fn give_batch(&self, batch: Arc<Batch>) {
+    /// Returns an outer batch; it is reused when both threads have returned it.
+    pub(super) fn return_outer_batch(&self, batch: Arc<OuterBatch>) {
         if let Some(batch) = Arc::into_inner(batch) {
             self.change(|state| state.spare_batches.push(batch));
         }
     }
 
-    /// The same of a piece.
-    pub(super) fn give_piece(&self, piece: Arc<Piece>) {
-        if let Some(piece) = Arc::into_inner(piece) {
-            self.change(|state| state.spare_pieces.push(piece));
+    /// Returns a block batch; it is reused when all its parts have been returned.
+    pub(super) fn return_block_batch(&self, block_batch: Arc<BlockBatch>) {
+        if let Some(block_batch) = Arc::into_inner(block_batch) {
+            self.change(|state| state.spare_block_batches.push(block_batch));
         }
     }
 }

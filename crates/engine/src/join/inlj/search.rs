@@ -1,6 +1,6 @@
-//! Searches in sorted numbers without branches that depend on them (as in Section 5.2 of the paper).
+//! Branch-free searches in sorted integers (as in Section 5.2 of the paper).
 
-/// How many of the sorted numbers are at most `x`.
+/// The number of elements that are at most `x`.
 #[inline]
 pub(super) fn upper_bound(numbers: &[u64], x: u64) -> usize {
     let mut rest = numbers;
@@ -9,14 +9,14 @@ pub(super) fn upper_bound(numbers: &[u64], x: u64) -> usize {
         let half = rest.len() / 2;
         let (low, high) = rest.split_at(half);
         let right = low.last().is_some_and(|&number| number <= x);
-        // A choice between two values is a conditional move.
+        // A choice between two values compiles to a conditional move.
         before += if right { half } else { 0 };
         rest = if right { high } else { &rest[..rest.len() - half] };
     }
     before + usize::from(rest.first().is_some_and(|&number| number <= x))
 }
 
-/// The same, looked for in steps that grow from `near` on, either way.
+/// As [`upper_bound`], by galloping from `near` in either direction.
 #[inline]
 pub(super) fn upper_bound_near(numbers: &[u64], x: u64, near: usize) -> usize {
     let near = near.min(numbers.len());

@@ -1,25 +1,26 @@
-//! The separators of a table's blocks in memory.
+//! The separators of a table's blocks, in memory.
 //!
-//! Separator `i` is the first place of child `i`, a block or a run of blocks: a key lies in the last child whose separator is not above it,
-//! if it is present at all. Separators of children that hold nothing but repeats of one key are equal, and the key belongs before them.
+//! Separator `i` is the lower bound of child `i`, a block or a run of blocks: a key that is present lies in the last
+//! child whose separator does not exceed it. Children that hold only repeats of one key have equal separators, and the
+//! key belongs before them.
 
 use super::search::upper_bound_near;
-use super::window::{BlockIndex, Finger, Window, coordinate};
+use super::window::{BlockIndex, Finger, Window, key_prefix_of};
 use crate::error::Result;
 use crate::table::key_prefix_at;
 use ogive_model::Fence;
 use ogive_model::coded::{Separator, common_prefix};
 
-/// Which blocks a child is.
+/// The mapping of children to blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Children {
-    /// So many blocks each.
+pub(super) enum ChildBlocks {
+    /// Each child has this many blocks.
     Even(u64),
-    /// From the block noted up to the next child's.
+    /// Each child extends from its first block to that of the next child.
     From(Vec<u64>),
 }
 
-impl Children {
+impl ChildBlocks {
     fn first(&self, child: usize, blocks: u64) -> u64 {
         match self {
             Self::Even(granule) => (child as u64).saturating_mul(*granule).min(blocks),
@@ -27,12 +28,12 @@ impl Children {
         }
     }
 
-    /// The blocks of a child, given that there are `blocks`.
+    /// The blocks of a child, in a table of `blocks`.
     pub(super) fn window(&self, child: usize, blocks: u64) -> Window {
         let last = blocks.saturating_sub(1);
         let first = self.first(child, blocks).min(last);
         let end = self.first(child + 1, blocks).max(first + 1);
-        Window { first, last: (end - 1).min(last), proof: true }
+        Window { first, last: (end - 1).min(last), is_exact: true }
     }
 
     fn bytes(&self) -> u64 {
@@ -45,18 +46,18 @@ impl Children {
 
 /// Separators of numeric keys.
 #[derive(Clone, Debug)]
-pub(super) struct Numbers {
+pub(super) struct NumericSeparators {
     pub(super) starts: Vec<u64>,
-    pub(super) children: Children,
+    pub(super) children: ChildBlocks,
     pub(super) blocks: u64,
 }
 
-impl Numbers {
-    pub(super) fn new(children: Children, blocks: u64) -> Self {
+impl NumericSeparators {
+    pub(super) fn new(children: ChildBlocks, blocks: u64) -> Self {
         Self { starts: Vec::new(), children, blocks }
     }
 
-    /// What lies between children, as far as the separators tell.
+    /// The fences between children, as far as separators define them.
     pub(super) fn fences(&self) -> impl Iterator<Item = Fence> {
         self.starts.iter().skip(1).map(|&start| Fence { low: start.saturating_sub(1), high: start })
     }
@@ -70,11 +71,11 @@ impl Numbers {
     }
 }
 
-/// From the last child on, in growing steps: the leaf iterator of the paper's optimisation 1.
-impl BlockIndex for Numbers {
+/// Gallops from the previous child: the leaf iterator of the paper's optimisation 1.
+impl BlockIndex for NumericSeparators {
     #[inline]
     fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
-        let found = upper_bound_near(&self.starts, coordinate(key), finger.at);
+        let found = upper_bound_near(&self.starts, key_prefix_of(key), finger.at);
         finger.at = found.saturating_sub(1);
         Ok(self.child_window(found))
     }
@@ -84,26 +85,26 @@ impl BlockIndex for Numbers {
     }
 }
 
-/// Separators of byte strings: eight bytes behind what all have in common as a number, and all bytes for ties.
+/// Byte-string separators: the eight bytes after the common prefix as an integer, and the whole string for ties.
 #[derive(Clone, Debug)]
-pub(super) struct Strings {
+pub(super) struct StringSeparators {
     bytes: Vec<u8>,
-    /// Where separators end in `bytes`.
+    /// End offset of each separator in `bytes`.
     ends: Vec<u32>,
-    /// Length of what all separators but the first have in common.
+    /// Length of the common prefix of all separators but the first.
     prefix: usize,
-    /// Of separators from the second on.
+    /// Integers of the separators from the second on.
     numbers: Vec<u64>,
-    pub(super) children: Children,
+    pub(super) children: ChildBlocks,
     pub(super) blocks: u64,
 }
 
-impl Strings {
-    pub(super) fn new(children: Children, blocks: u64) -> Self {
+impl StringSeparators {
+    pub(super) fn new(children: ChildBlocks, blocks: u64) -> Self {
         Self { bytes: Vec::new(), ends: Vec::new(), prefix: 0, numbers: Vec::new(), children, blocks }
     }
 
-    /// Appends a separator; `None` where there are more bytes of them than a count of 32 bits takes.
+    /// Appends a separator; `None` if the total length exceeds 32 bits.
     pub(super) fn push(&mut self, head: &[u8], tail: &[u8]) -> Option<()> {
         self.bytes.extend_from_slice(head);
         self.bytes.extend_from_slice(tail);
@@ -111,12 +112,12 @@ impl Strings {
         Some(())
     }
 
-    /// The same of a stored one.
+    /// Appends a stored separator.
     pub(super) fn push_stored(&mut self, separator: &Separator<'_>) -> Option<()> {
         match *separator {
             Separator::Whole(bytes) => self.push(bytes, &[]),
-            // Of equal keys up to here, those are right of it whose next eight bytes, filled up with zeros, are not less: the zeros at
-            // its end say nothing.
+            // Among keys with equal prefixes, those lie right of it whose next eight bytes, zero-padded, are not less:
+            // trailing zeros carry no information.
             Separator::Window { prefix, word } => {
                 let zeros = (word.trailing_zeros() / 8).min(8) as usize;
                 self.push(prefix, &word.to_be_bytes()[..8 - zeros])
@@ -124,7 +125,7 @@ impl Strings {
         }
     }
 
-    /// To be called when all are there.
+    /// Completes the separators; called after the last one.
     pub(super) fn complete(&mut self) {
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
@@ -144,7 +145,8 @@ impl Strings {
         self.bytes.get(if i == 0 { 0 } else { end(i - 1) }..end(i)).unwrap_or_default()
     }
 
-    /// The bytes of `key` behind the common prefix as a number; `Err` where the key lies before or behind all that have the prefix.
+    /// The bytes of `key` after the common prefix as an integer; `Err` if the key sorts before or after all keys with
+    /// the prefix.
     #[inline]
     pub(super) fn number(&self, key: &[u8]) -> std::result::Result<u64, std::cmp::Ordering> {
         match key.get(..self.prefix).unwrap_or(key).cmp(self.prefix()) {
@@ -153,7 +155,7 @@ impl Strings {
         }
     }
 
-    /// What all separators but the first begin with.
+    /// The common prefix of all separators but the first.
     pub(super) fn prefix(&self) -> &[u8] {
         self.get(1).get(..self.prefix).unwrap_or_default()
     }
@@ -162,10 +164,10 @@ impl Strings {
         &self.numbers
     }
 
-    /// The child that holds a key, given how many numbers are not above its own.
+    /// The child that holds a key, given how many integers are not above its own.
     #[inline]
-    pub(super) fn settle(&self, key: &[u8], x: u64, not_above: usize) -> usize {
-        // Separators whose number is the key's own are compared whole.
+    pub(super) fn resolve(&self, key: &[u8], x: u64, not_above: usize) -> usize {
+        // Separators with the same integer as the key are compared in full.
         if not_above == 0 || self.numbers[not_above - 1] != x || self.get(not_above) <= key {
             return not_above;
         }
@@ -180,7 +182,7 @@ impl Strings {
 
     pub(super) fn child_near(&self, key: &[u8], near: usize) -> usize {
         match self.number(key) {
-            Ok(x) => self.settle(key, x, upper_bound_near(&self.numbers, x, near)),
+            Ok(x) => self.resolve(key, x, upper_bound_near(&self.numbers, x, near)),
             Err(std::cmp::Ordering::Less) => 0,
             Err(_) => self.numbers.len(),
         }
@@ -191,7 +193,7 @@ impl Strings {
     }
 }
 
-impl BlockIndex for Strings {
+impl BlockIndex for StringSeparators {
     #[inline]
     fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
         let child = self.child_near(key, finger.at);

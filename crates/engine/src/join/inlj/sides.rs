@@ -1,49 +1,49 @@
-//! The two relations of a planned scan as row streams: the outer one whole, of the inner one what the outer one needs.
+//! The row streams of a planned scan: one for the outer relation, one for the inner.
 
-use super::batch::Batch;
-use super::decoded::Decoded;
-use super::queue::{Part, Queue};
+use super::batch::OuterBatch;
+use super::decoded::DecodedRows;
+use super::queue::{BatchPart, PlannedQueue};
 use crate::error::Result;
 use crate::io::Worker;
 use crate::join::rows::{RowStream, RowsView};
-use crate::join::task::{Share, Spent, Task};
+use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::Table;
 use std::sync::Arc;
 
-/// What ends the reading thread, and gives its memory back, when both sides are done.
+/// Stops the prefetch thread and returns its memory when both sides are dropped.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) queue: Arc<Queue>,
+pub(super) struct PlannedScanLink {
+    pub(super) queue: Arc<PlannedQueue>,
     pub(super) task: Arc<Task>,
-    /// Dropped before the memory: that waits for the thread.
+    /// Dropped before the memory, which must outlive the thread.
     pub(super) worker: Option<Worker>,
-    pub(super) _memory: Share,
+    pub(super) _memory: MemoryGrant,
 }
 
-impl Drop for Link {
+impl Drop for PlannedScanLink {
     fn drop(&mut self) {
         self.queue.close();
         self.worker = None;
     }
 }
 
-/// The outer relation.
+/// The row stream of the outer relation.
 pub(crate) struct OuterRows {
-    pub(super) link: Arc<Link>,
-    pub(super) batch: Option<Arc<Batch>>,
+    pub(super) link: Arc<PlannedScanLink>,
+    pub(super) batch: Option<Arc<OuterBatch>>,
 }
 
 impl RowStream for OuterRows {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
-        let Link { queue, task, .. } = &*self.link;
+        let PlannedScanLink { queue, task, .. } = &*self.link;
         loop {
             task.check()?;
             if let Some(batch) = self.batch.take() {
-                queue.give_batch(batch);
+                queue.return_outer_batch(batch);
             }
             self.batch = match queue.has_batch() {
                 true => queue.next_batch()?,
-                false => task.spend(Spent::Reading, || queue.next_batch())?,
+                false => task.timed(TimedPhase::Reading, || queue.next_batch())?,
             };
             let Some(batch) = &self.batch else { return Ok(false) };
             let rows = batch.rows();
@@ -58,27 +58,27 @@ impl RowStream for OuterRows {
     }
 }
 
-/// The inner relation.
+/// The row stream of the inner relation.
 pub(crate) struct InnerRows {
-    pub(super) link: Arc<Link>,
+    pub(super) link: Arc<PlannedScanLink>,
     pub(super) table: Table,
-    pub(super) part: Option<Part>,
-    pub(super) decoded: Decoded,
-    /// The first row of the block that is still to be laid out.
+    pub(super) part: Option<BatchPart>,
+    pub(super) decoded: DecodedRows,
+    /// The first row of the block not decoded yet.
     pub(super) rest: Option<usize>,
 }
 
 impl InnerRows {
-    /// Goes to the next part; `false` behind the last.
+    /// Moves to the next part; `false` at the end.
     fn next_part(&mut self) -> Result<bool> {
-        let Link { queue, task, .. } = &*self.link;
+        let PlannedScanLink { queue, task, .. } = &*self.link;
         task.check()?;
         if let Some(part) = self.part.take() {
-            queue.give_piece(part.piece);
+            queue.return_block_batch(part.block_batch);
         }
         self.part = match queue.has_part() {
             true => queue.next_part()?,
-            false => task.spend(Spent::Reading, || queue.next_part())?,
+            false => task.timed(TimedPhase::Reading, || queue.next_part())?,
         };
         Ok(self.part.is_some())
     }
@@ -87,7 +87,7 @@ impl InnerRows {
 impl RowStream for InnerRows {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         if let (Some(part), Some(rest)) = (&self.part, self.rest) {
-            self.rest = self.decoded.load(&self.table, &part.piece, part.blocks.start, rest)?;
+            self.rest = self.decoded.load(&self.table, &part.block_batch, part.blocks.start, rest)?;
             return Ok(true);
         }
         if let Some(part) = &mut self.part {
@@ -95,10 +95,10 @@ impl RowStream for InnerRows {
         }
         loop {
             if let Some(part) = &mut self.part {
-                let is_needed = |block: &usize| from.is_none_or(|from| part.piece.last_key(*block) >= from);
+                let is_needed = |block: &usize| from.is_none_or(|from| part.block_batch.last_key(*block) >= from);
                 if let Some(block) = part.blocks.clone().find(is_needed) {
                     part.blocks.start = block;
-                    self.rest = self.decoded.load(&self.table, &part.piece, block, 0)?;
+                    self.rest = self.decoded.load(&self.table, &part.block_batch, block, 0)?;
                     return Ok(true);
                 }
             }
@@ -110,7 +110,7 @@ impl RowStream for InnerRows {
 
     fn rows(&self) -> RowsView<'_> {
         match &self.part {
-            Some(part) => self.decoded.rows(&self.table, &part.piece, part.blocks.start),
+            Some(part) => self.decoded.rows(&self.table, &part.block_batch, part.blocks.start),
             None => RowsView::EMPTY,
         }
     }

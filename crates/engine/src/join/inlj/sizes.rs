@@ -1,66 +1,67 @@
-//! How much is read at once: from the profile of the storage, and from the memory that there is.
+//! The read sizes of a planned scan: derived from the storage profile and the available memory.
 
-use super::fetch::ReadSizes;
-use super::piece::{BLOCK_OVERHEAD_BYTES, PIECE_OVERHEAD_BYTES};
+use super::block_batch::{BATCH_OVERHEAD_BYTES, BLOCK_OVERHEAD_BYTES};
+use super::fetch::PlannedReadSizes;
 use crate::error::Result;
 use crate::join::plan::{ReadShape, worthwhile_gap_bytes};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::table::Table;
 
-/// Pieces of the inner relation that are in memory at once: one is joined, one waits, one is read, and one is for what turns out to be
-/// needed before that can be handed on.
-pub(super) const PIECES: u64 = 4;
-/// Batches of outer rows: one is joined, the other one looked up.
-pub(super) const BATCHES: u64 = 2;
-/// Parts of the memory for the scan of the outer relation, and one for rows that are laid out.
-pub(super) const SCAN_PARTS: u64 = 2;
-/// All parts.
-const PARTS: u64 = PIECES + BATCHES + SCAN_PARTS + 1;
-/// Pieces, and batches, which must be long enough to need whole pieces, take at most so much, in bytes: 8 MiB, which the fastest reads of known devices take, and what stands beside the blocks.
-const PIECE_BYTES_MAX: u64 = 9 << 20;
-/// Pieces take at least so much where memory allows it, in bytes: where reads are answered at once, handing a piece over takes longer than
-/// reading a short one (measured: a join of 36 MB in blocks of 4 KiB).
-const PIECE_BYTES_MIN: u64 = 1 << 20;
-/// Reads in one piece; enough for the places of any storage many times over.
+/// Batches of inner blocks in memory at once: one being joined, one waiting, one being read, and one for blocks that
+/// turn out to be needed before that one can be handed over.
+pub(super) const BLOCK_BATCHES: u64 = 4;
+/// Batches of outer rows: one being joined, one being looked up.
+pub(super) const OUTER_BATCHES: u64 = 2;
+/// Memory parts for the scan of the outer relation; one more is for decoded rows.
+pub(super) const OUTER_SCAN_PARTS: u64 = 2;
+/// Total number of memory parts.
+const MEMORY_PARTS: u64 = BLOCK_BATCHES + OUTER_BATCHES + OUTER_SCAN_PARTS + 1;
+/// Largest batch, of blocks or of outer rows (which must be long enough to need a whole block batch), in bytes: 8 MiB,
+/// the longest read that known devices profit from, plus overhead.
+const BATCH_BYTES_MAX: u64 = 9 << 20;
+/// Smallest block batch if memory allows, in bytes: with fast reads, handing over a short batch takes longer than
+/// reading it (measured: a join of 36 MB in blocks of 4 KiB).
+const BATCH_BYTES_MIN: u64 = 1 << 20;
+/// Most read requests per block batch; far more than any storage serves at once.
 const REQUESTS_MAX: usize = 512;
 
-/// Memory of the part for the scan of the outer relation, of all that a planned scan has.
+/// The memory for the scan of the outer relation, out of that of a planned scan.
 pub(super) fn scan_bytes(memory_bytes: u64) -> u64 {
-    memory_bytes / PARTS * SCAN_PARTS
+    memory_bytes / MEMORY_PARTS * OUTER_SCAN_PARTS
 }
 
-/// Memory that a planned scan of a table can make use of, in bytes.
+/// Most memory that a planned scan of a table can use, in bytes.
 pub(crate) fn wanted_bytes(table: &Table) -> u64 {
-    PARTS * PIECE_BYTES_MAX.max(2 * table.largest_block_bytes())
+    MEMORY_PARTS * BATCH_BYTES_MAX.max(2 * table.largest_block_bytes())
 }
 
-/// Sizes for a planned scan within so much memory.
+/// Read sizes of a planned scan within its memory.
 ///
 /// # Errors
-/// [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) where the memory does not hold the largest block several times.
-pub(super) fn read_sizes(table: &Table, task: &Task, memory: &Share) -> Result<ReadSizes> {
+/// [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if the memory does not hold several of the largest blocks.
+pub(super) fn read_sizes(table: &Table, task: &Task, memory: &MemoryGrant) -> Result<PlannedReadSizes> {
     let (profile, memory_bytes) = (&task.profile, memory.bytes());
     let largest = table.largest_block_bytes().max(1);
-    let part = (memory_bytes / PARTS).min(PIECE_BYTES_MAX.max(2 * largest));
-    // Blocks that are not used as they lie in the file may be there twice, packed and unpacked.
+    let part = (memory_bytes / MEMORY_PARTS).min(BATCH_BYTES_MAX.max(2 * largest));
+    // Blocks that must be unpacked may be in memory twice.
     let copies = if table.dense_widths().is_some() { 1 } else { 2 };
     let in_memory = largest * copies + BLOCK_OVERHEAD_BYTES;
-    let room = part.saturating_sub(PIECE_OVERHEAD_BYTES) / in_memory;
+    let room = part.saturating_sub(BATCH_OVERHEAD_BYTES) / in_memory;
     if room == 0 {
-        let (path, needed) = (table.path().display(), PARTS * (in_memory + PIECE_OVERHEAD_BYTES));
+        let (path, needed) = (table.path().display(), MEMORY_PARTS * (in_memory + BATCH_OVERHEAD_BYTES));
         let what = format!(
             "reading blocks of {largest} bytes of {path} takes {needed} bytes, and this join has {memory_bytes} for it"
         );
         return Err(memory.short((needed, memory_bytes), what));
     }
     if !task.fast_paths.prefetch {
-        let (piece_blocks, piece_requests, bridge_blocks) = (1, 1, 0);
+        let (blocks_per_batch, requests_per_batch, bridge_blocks) = (1, 1, 0);
         let request_bytes = largest;
         let (batch_bytes, laid_out_bytes) = (part, part);
-        return Ok(ReadSizes {
+        return Ok(PlannedReadSizes {
             batch_bytes,
-            piece_blocks,
-            piece_requests,
+            blocks_per_batch,
+            requests_per_batch,
             request_bytes,
             bridge_blocks,
             laid_out_bytes,
@@ -68,11 +69,11 @@ pub(super) fn read_sizes(table: &Table, task: &Task, memory: &Share) -> Result<R
     }
     let shape = ReadShape::sequential(profile, (room * largest).max(1));
     let block_bytes = table.block_bytes().clamp(1, largest);
-    let piece_blocks = (shape.batch_bytes().max(PIECE_BYTES_MIN) / block_bytes).clamp(1, room);
-    Ok(ReadSizes {
+    let blocks_per_batch = (shape.batch_bytes().max(BATCH_BYTES_MIN) / block_bytes).clamp(1, room);
+    Ok(PlannedReadSizes {
         batch_bytes: part,
-        piece_blocks,
-        piece_requests: REQUESTS_MAX,
+        blocks_per_batch,
+        requests_per_batch: REQUESTS_MAX,
         request_bytes: shape.request_bytes,
         bridge_blocks: worthwhile_gap_bytes(profile, block_bytes) / block_bytes,
         laid_out_bytes: part,

@@ -1,16 +1,17 @@
-//! Windows of every index against the blocks themselves, and both ways of joining against a plain model.
+//! Goal: the windows of every index hold the keys they should, and both forms of the join give the rows of a plain
+//! reference.
 
-use super::load::{Loaded, load};
-use super::planned::Planned;
-use super::probe::{Probes, probe};
+use super::load::{LoadedIndex, load};
+use super::planned::PlannedScan;
+use super::probe::{ProbeJoin, probe};
 use super::sizes::wanted_bytes;
 use super::window::{BlockIndex, Finger, Window};
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexOptions};
 use crate::io::{MemoryStorage, Meter, Profile, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
 use crate::join::emit::CallerSink;
-use crate::join::group::Group;
-use crate::join::merge::{self, Sink};
+use crate::join::group::KeyGroup;
+use crate::join::merge::{self, RowSink};
 use crate::join::scan::TableRelation;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::Task;
@@ -85,18 +86,18 @@ fn task_of(kind: JoinKind, memory_bytes: u64, profile: Profile) -> Arc<Task> {
 fn homes(table: &Table, task: &Task) -> BTreeMap<Vec<u8>, u64> {
     let mut homes = BTreeMap::new();
     for block in 0..table.blocks() {
-        let mut piece = super::piece::Piece::default();
-        piece.read(table, task, std::slice::from_ref(&(block..block + 1)), u64::MAX).unwrap();
-        let mut decoded = super::decoded::Decoded::new(1 << 20);
-        decoded.load(table, &piece, 0, 0).unwrap();
-        let rows = decoded.rows(table, &piece, 0);
+        let mut block_batch = super::block_batch::BlockBatch::default();
+        block_batch.read(table, task, std::slice::from_ref(&(block..block + 1)), u64::MAX).unwrap();
+        let mut decoded = super::decoded::DecodedRows::new(1 << 20);
+        decoded.load(table, &block_batch, 0, 0).unwrap();
+        let rows = decoded.rows(table, &block_batch, 0);
         (0..rows.len()).for_each(|row| _ = homes.entry(rows.key(row).to_vec()).or_insert(block));
     }
     homes
 }
 
 /// Looks all keys and their neighbours up, in order and then in reverse.
-fn check_windows(loaded: &Loaded, homes: &BTreeMap<Vec<u8>, u64>, blocks: u64, what: &str) {
+fn check_windows(loaded: &LoadedIndex, homes: &BTreeMap<Vec<u8>, u64>, blocks: u64, what: &str) {
     let mut keys: Vec<Vec<u8>> = homes.keys().cloned().collect();
     for key in homes.keys() {
         if let Ok(word) = <[u8; 8]>::try_from(&key[..]) {
@@ -112,7 +113,7 @@ fn check_windows(loaded: &Loaded, homes: &BTreeMap<Vec<u8>, u64>, blocks: u64, w
     for key in keys.iter().chain(descending) {
         let window = loaded.index.find(key, &mut finger).unwrap();
         assert!(window.first <= window.last && window.last < blocks, "{what}: {window:?} of {blocks}");
-        if let Some(home) = homes.get(key).filter(|_| window.proof) {
+        if let Some(home) = homes.get(key).filter(|_| window.is_exact) {
             assert!((window.first..=window.last).contains(home), "{what}: {key:?} in {home}, not in {window:?}");
         }
     }
@@ -180,17 +181,17 @@ fn every_index_leads_to_the_first_row_of_every_byte_string() {
 
 /// An index that says anything.
 #[derive(Debug)]
-struct Liar {
+struct MisleadingIndex {
     seed: u64,
     blocks: u64,
     length: u64,
 }
 
-impl BlockIndex for Liar {
+impl BlockIndex for MisleadingIndex {
     fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
         let sum = key.iter().fold(self.seed, |sum, &byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
         let first = Random::new(sum).below(self.blocks);
-        Ok(Window { first, last: (first + self.length).min(self.blocks - 1), proof: false })
+        Ok(Window { first, last: (first + self.length).min(self.blocks - 1), is_exact: false })
     }
 
     fn bytes(&self) -> u64 {
@@ -216,17 +217,17 @@ fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
     seen
 }
 
-/// How a join is done.
+/// A form of the join.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct JoinForm {
     inner: Side,
     /// By probes, and then with a window that only moves forward.
-    probes: Option<bool>,
+    join: Option<bool>,
     memory_bytes: u64,
 }
 
 /// The rows that a join gives, checked for their order, and sorted.
-fn run(way: Way, outer: &Table, inner: &Table, index: &Loaded, task: &Arc<Task>) -> Vec<Seen> {
+fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &Arc<Task>) -> Vec<Seen> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let taken = seen.clone();
     let visit = move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
@@ -236,15 +237,15 @@ fn run(way: Way, outer: &Table, inner: &Table, index: &Loaded, task: &Arc<Task>)
     let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
     let outer: Arc<dyn Relation> = Arc::new(TableRelation::new(outer.clone()));
     let memory = task.budget.take(way.memory_bytes, "a test").unwrap();
-    if let Some(forward_window) = way.probes {
+    if let Some(forward_window) = way.join {
         let scan = task.budget.take(64 << 10, "a test").unwrap();
         let mut stream = outer.scan(&KeyRange::all(), task, scan).unwrap();
-        let probes = Probes { task, inner, index, inner_side: way.inner, forward_window, memory };
-        probe(&probes, &mut *stream, &mut sink, &mut |_| {}).unwrap();
+        let join = ProbeJoin { task, inner, index, inner_side: way.inner, forward_window, memory };
+        probe(&join, &mut *stream, &mut sink, &mut |_| {}).unwrap();
     } else {
-        let Planned { mut outer, mut inner } =
-            Planned::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
-        let mut group = Group::new(task, 256 << 10, None).unwrap();
+        let PlannedScan { mut outer, mut inner } =
+            PlannedScan::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
+        let mut group = KeyGroup::new(task, 256 << 10, None).unwrap();
         match way.inner {
             Side::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
             Side::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),
@@ -275,13 +276,14 @@ fn check_joins(
                 Side::Right => model(kind, outer.0, inner.0),
                 Side::Left => model(kind, inner.0, outer.0),
             };
-            for probes in [None, Some(false), Some(true)] {
+            for join in [None, Some(false), Some(true)] {
                 let task = task_of(kind, 32 << 20, Profile::affine("x", 10.0, 1000.0, 4).unwrap());
                 let mut loaded = load(inner.1, method, None, &task).unwrap();
                 if let Some(seed) = liar {
-                    loaded.index = Arc::new(Liar { seed, blocks: inner.1.blocks().max(1), length: seed % 5 });
+                    loaded.index =
+                        Arc::new(MisleadingIndex { seed, blocks: inner.1.blocks().max(1), length: seed % 5 });
                 }
-                let way = Way { inner: side, probes, memory_bytes };
+                let way = JoinForm { inner: side, join, memory_bytes };
                 let seen = run(way, outer.1, inner.1, &loaded, &task);
                 let lost = expected.iter().find(|row| seen.binary_search(row).is_err());
                 assert!(
@@ -301,7 +303,8 @@ proptest! {
     #[test]
     fn joins_equal_the_model_whatever_the_index_says(
         seed: u64, outer_rows in 0_usize..400, inner_rows in 0_usize..2500, spread in 1_u64..4000, runs in 0_u64..3,
-        method in 0_usize..7, design in 0_usize..7, liar in proptest::option::of(0_u64..100), small: bool, shape in 0_usize..3,
+        method in 0_usize..7, design in 0_usize..7, liar in proptest::option::of(0_u64..100), small: bool,
+        shape in 0_usize..3,
     ) {
         let mut random = Random::new(seed);
         let mut rows = |count: usize| {
@@ -370,7 +373,7 @@ fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, 
     let task = task_of(JoinKind::Inner, 256 << 20, profile.clone());
     meter.reset();
     let loaded = load(&inner, Method::Inlj, None, &task).unwrap();
-    let way = Way { inner: Side::Right, probes: None, memory_bytes: wanted_bytes(&inner) };
+    let way = JoinForm { inner: Side::Right, join: None, memory_bytes: wanted_bytes(&inner) };
     assert_eq!(meter.reset().reads.requests, 0, "the index is on file, and in memory");
     run(way, &outer, &inner, &loaded, &task);
     let reads = meter.reset().reads;

@@ -1,39 +1,40 @@
-//! What an index says of a key: the blocks that may hold it.
+//! Windows: the blocks in which an index locates a key.
 
 use crate::error::Result;
 use crate::table::key_prefix_at;
 use std::fmt::Debug;
 
-/// The blocks where the first row of a key lies if the key is present.
+/// The blocks that contain the first row of a key, if the key is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Whether that is certain. A hint is checked against what was read, and widened where it was wrong.
-    pub(crate) proof: bool,
+    /// Whether the window is certain. An approximate window is checked against the data, and widened if wrong.
+    pub(crate) is_exact: bool,
 }
 
-/// Where in an index the last look-up ended.
+/// The position in an index at which the last lookup ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Finger {
     /// A leaf, or a separator.
     pub(crate) at: usize,
-    /// Coordinate of the key.
+    /// The key prefix of that lookup.
     pub(crate) x: u64,
 }
 
-/// The largest number as a key.
+/// The largest integer as a key.
 const LARGEST: &[u8] = &[0xFF; 8];
 
-/// An index in memory over the blocks of a table.
+/// An index over the blocks of a table.
 pub(crate) trait BlockIndex: Debug + Send + Sync {
-    /// Looks a key up, as the index does it: from the root, or from the leaf that `finger` points to, which moves along.
+    /// Looks a key up: from the root, or from the leaf at `finger`, which is updated.
     ///
     /// # Errors
-    /// What the storage reports, and damage, for indexes that are not all in memory.
+    /// Errors of the storage, and damage, for indexes not entirely in memory.
     fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window>;
 
-    /// The same for the largest number, too: no separator stands behind it, so that its rows may begin where its predecessor's would.
+    /// As [`Self::find`], but correct for the largest integer too: no separator lies above it, so its rows may begin
+    /// where those of its predecessor would.
     ///
     /// # Errors
     /// As [`Self::find`].
@@ -47,17 +48,17 @@ pub(crate) trait BlockIndex: Debug + Send + Sync {
         Ok(Window {
             first: before.first.min(found.first),
             last: before.last.max(found.last),
-            proof: before.proof && found.proof,
+            is_exact: before.is_exact && found.is_exact,
         })
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory of the index in bytes.
     fn bytes(&self) -> u64;
 }
 
-/// The coordinate of a key in a table of numeric keys; of another length, that of the nearest number at or below it. Never falls as keys
-/// rise.
+/// The key prefix of a key in a table of integers; for a key of another length, the nearest integer at or below it.
+/// Monotone in the key.
 #[inline]
-pub(super) fn coordinate(key: &[u8]) -> u64 {
+pub(super) fn key_prefix_of(key: &[u8]) -> u64 {
     key_prefix_at(key, 0)
 }

@@ -1,28 +1,28 @@
-//! Files that are not Ogive's own: plain records, and lines.
+//! Output files in foreign formats: plain records, and lines of text.
 
-use super::choice::Line;
-use super::table::SYNC_EVERY_BYTES;
+use super::destination::LineFormatter;
+use super::table::SYNC_INTERVAL_BYTES;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
-use crate::join::merge::Sink;
+use crate::join::merge::RowSink;
 use crate::join::rows::RowsView;
-use crate::join::task::{Share, Spent, Task};
+use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::PublishedFile;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Least and greatest size of a buffer, in bytes.
-const BUFFER_BYTES: (usize, usize) = (16 << 10, 1 << 20);
+/// Smallest and largest size of a buffer, in bytes.
+const BUFFER_BYTES_LIMITS: (usize, usize) = (16 << 10, 1 << 20);
 
-/// A file that grows under a temporary name.
-struct Growing {
+/// An output file, under a temporary name until it is complete.
+struct OutputFile {
     file: PublishedFile,
     task: Arc<Task>,
-    _share: Share,
+    _grant: MemoryGrant,
 }
 
-impl Growing {
+impl OutputFile {
     fn create(
         storage: Arc<dyn Storage>,
         name: &str,
@@ -30,24 +30,24 @@ impl Growing {
         task: &Arc<Task>,
         memory_bytes: u64,
     ) -> Result<Self> {
-        let share = task.budget.take(memory_bytes, "the writer")?;
+        let grant = task.budget.take(memory_bytes, "the writer")?;
         let mut file = PublishedFile::create_plain(storage, name, replace)?;
-        let buffer_bytes = (memory_bytes as usize / 8).clamp(BUFFER_BYTES.0, BUFFER_BYTES.1);
+        let buffer_bytes = (memory_bytes as usize / 8).clamp(BUFFER_BYTES_LIMITS.0, BUFFER_BYTES_LIMITS.1);
         file.set_buffer(buffer_bytes, buffer_bytes / 4);
         if task.fast_paths.write_behind {
-            file.write_behind(memory_bytes as usize / file.buffer_capacity(), SYNC_EVERY_BYTES);
+            file.write_behind(memory_bytes as usize / file.buffer_capacity(), SYNC_INTERVAL_BYTES);
         }
-        Ok(Self { file, task: task.clone(), _share: share })
+        Ok(Self { file, task: task.clone(), _grant: grant })
     }
 
     fn finish(mut self) -> Result<()> {
-        self.task.count_spent(Spent::Writing, self.file.waited_us());
+        self.task.add_time(TimedPhase::Writing, self.file.waited_us());
         self.file.publish()
     }
 }
 
-/// Writes rows of one width one behind the other.
-pub(super) struct RecordWriter(Growing);
+/// Writes rows of one width consecutively.
+pub(super) struct RecordWriter(OutputFile);
 
 impl RecordWriter {
     pub(super) fn create(
@@ -60,11 +60,11 @@ impl RecordWriter {
     ) -> Result<Self> {
         if form.widths().is_none() {
             return Err(Error::InvalidArgument(format!(
-                "{} cannot be a file of plain records: keys and values have no one width; write a table or text",
+                "{} cannot be a file of plain records: its keys or values vary in width; write a table or text",
                 storage.path(name).display()
             )));
         }
-        Growing::create(storage, name, replace, task, memory_bytes).map(Self)
+        OutputFile::create(storage, name, replace, task, memory_bytes).map(Self)
     }
 }
 
@@ -83,10 +83,10 @@ impl RowWriter for RecordWriter {
     }
 }
 
-/// Writes a line for each row.
+/// Writes one line per row.
 pub(super) struct LineSink {
-    growing: Growing,
-    line: Box<Line>,
+    file: OutputFile,
+    line: Box<LineFormatter>,
     rows: u64,
 }
 
@@ -95,16 +95,16 @@ impl LineSink {
         storage: Arc<dyn Storage>,
         name: &str,
         replace: bool,
-        line: Box<Line>,
+        line: Box<LineFormatter>,
         task: &Arc<Task>,
         memory_bytes: u64,
     ) -> Result<Self> {
-        let growing = Growing::create(storage, name, replace, task, memory_bytes)?;
-        Ok(Self { growing, line, rows: 0 })
+        let file = OutputFile::create(storage, name, replace, task, memory_bytes)?;
+        Ok(Self { file, line, rows: 0 })
     }
 }
 
-impl Sink for LineSink {
+impl RowSink for LineSink {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         pairs.iter().try_for_each(|&(i, j)| {
             let (i, j) = (i as usize, j as usize);
@@ -119,7 +119,7 @@ impl Sink for LineSink {
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         let line = &mut self.line;
-        self.growing.file.put_with(|out| line(key, left, right, out))
+        self.file.file.put_with(|out| line(key, left, right, out))
     }
 
     fn rows(&self) -> u64 {
@@ -127,6 +127,6 @@ impl Sink for LineSink {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        self.growing.finish()
+        self.file.finish()
     }
 }

@@ -1,9 +1,10 @@
-//! Where the rows of a join go: a new table (`table`), a file of plain records or of lines (`file`), or the caller.
+//! The destinations of a join's rows: a new table (`table`), a file of plain records or of lines (`file`), or a
+//! callback.
 
-mod choice;
+mod destination;
 mod file;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use choice::Output;
+pub use destination::Output;

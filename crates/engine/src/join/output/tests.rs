@@ -1,10 +1,10 @@
-//! Outputs of every form: what stands under the name in the end, and what does not before.
+//! Goal: every kind of output holds the rows of the join when complete, and its name does not exist before.
 
 use super::Output;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage};
 use crate::join::emit::RowForm;
-use crate::join::merge::Sink;
+use crate::join::merge::RowSink;
 use crate::join::options::{JoinKind, JoinOptions};
 use crate::join::task::Task;
 use crate::table::external::{RecordFile, index_records};
@@ -21,7 +21,7 @@ fn task() -> Arc<Task> {
     Task::new(&JoinOptions { memory_bytes: 4 << 20, ..JoinOptions::default() }).unwrap()
 }
 
-fn give(sink: &mut dyn Sink) -> Result<()> {
+fn give(sink: &mut dyn RowSink) -> Result<()> {
     (0..ROWS).try_for_each(|i| sink.row(&(i / 2).to_be_bytes(), &i.to_le_bytes(), Some(&[7; 4])))
 }
 
@@ -125,6 +125,6 @@ fn an_index_that_outgrows_the_memory_of_the_join_is_refused() {
 }
 
 /// Rows of one and the same key: always in order.
-fn give_sorted(sink: &mut dyn Sink) -> Result<()> {
+fn give_sorted(sink: &mut dyn RowSink) -> Result<()> {
     (0..ROWS).try_for_each(|i| sink.row(&[9; 8], &i.to_le_bytes(), Some(&[7; 4])))
 }

@@ -1,54 +1,58 @@
-//! The join that builds B-trees: every row of an unsorted relation is inserted in the order of arrival.
+//! The B-tree join for unsorted input: inserts every row of a relation in the order of arrival.
 //!
-//! As in the paper (Sections 5.4 and 6.3), a complete B-tree is built for each relation; then the smaller one is scanned, and the larger one probed.
-//! Theirs hold pointers into the relation; here they hold the values themselves, which saves a random read for each match. Pages are those
-//! of the [`Index`], within the memory of the join; they are never made durable.
+//! As in the paper (Sections 5.4 and 6.3), a complete B-tree is built for each relation; then the smaller one is
+//! scanned, and the larger one probed. The paper's trees hold pointers into the relation; here they hold the values
+//! themselves, which saves a random read per match. Pages are those of the [`Index`], within the memory of the join;
+//! they are never made durable.
 //!
-//! It is the rival of the learned partition: once a tree exceeds memory, nearly each insert reads a page and writes one.
+//! It is the rival of the learned partition: once a tree exceeds memory, nearly every insert reads a page and writes
+//! one.
 
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexOptions, Key, KeyType, Kind, OpenOptions, Payload, Raw};
 use crate::join::rows::RowStream;
-use crate::join::sorted::{Input, Progress, input_bytes, sorted_facts};
-use crate::join::source::{Facts, KeyRange, Prober, Relation};
+use crate::join::sorted::{SortInput, SortProgress, input_bytes, sorted_facts};
+use crate::join::source::{KeyRange, Prober, Relation, RelationFacts};
 use crate::join::spill::{Spill, SpillName};
 use crate::join::stored::{IndexRelation, decode};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::page::{Durability, PageOptions};
 use std::sync::Arc;
 
-/// So many rows are inserted between two looks at whether the join is to stop, and between two commits.
-const ROWS_A_COMMIT: u64 = 1 << 17;
-/// What the pages of an index take beyond their budget, by `PageOptions::budget_bytes`: changed pages and the map of the log, 1 MiB each, and a reserve.
-const PAGES_BEYOND_BYTES: u64 = 5 << 19;
-/// Bytes of rows for which a page takes a byte of memory; pages are half full at worst.
-const BYTES_A_PAGE: u64 = 2048;
+/// Rows per commit, and between two checks for a stop request.
+const ROWS_PER_COMMIT: u64 = 1 << 17;
+/// Memory of an index beyond `PageOptions::budget_bytes`: changed pages and the log map, 1 MiB each, and a reserve.
+const FIXED_OVERHEAD_BYTES: u64 = 5 << 19;
+/// Bytes of rows per byte of memory for the space map; pages are half full at worst.
+const ROW_BYTES_PER_MEMORY_BYTE: u64 = 2048;
 /// Longest key in bytes.
 const KEY_BYTES_MAX: usize = 16;
 
-/// Copies in key order of two relations, as B-trees. To make them, and to read them, `memory_bytes` of what is left are used.
+/// Builds sorted copies of two relations, as B-trees. Building and reading them takes `memory_bytes` of the remaining
+/// budget.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for relations whose rows are not of one width, with keys of up to 16 bytes, or where memory is short; those of the relations and
-/// of the storage of spill files; [`Error::Interrupted`].
-pub(crate) fn arrange(
+/// [`Error::InvalidArgument`] for relations whose rows vary in width or whose keys exceed 16 bytes;
+/// [`Error::JoinMemoryShort`] if memory is short; errors of the relations and the spill storage;
+/// [`Error::Interrupted`].
+pub(crate) fn btree_copies(
     relations: [&Arc<dyn Relation>; 2],
     spill: &Arc<Spill>,
     memory_bytes: u64,
 ) -> Result<[Arc<dyn Relation>; 2]> {
     let rows = relations.iter().map(|relation| relation.facts().rows).sum();
-    let mut progress = Progress::new(spill.task(), rows);
+    let mut progress = SortProgress::new(spill.task(), rows);
     let [left, right] = relations;
-    let left = Tree::build(&**left, spill, memory_bytes, &mut progress)?;
-    let right = Tree::build(&**right, spill, memory_bytes, &mut progress)?;
+    let left = PendingTree::build(&**left, spill, memory_bytes, &mut progress)?;
+    let right = PendingTree::build(&**right, spill, memory_bytes, &mut progress)?;
     Ok([left.open(memory_bytes / 2)?, right.open(memory_bytes / 2)?])
 }
 
-/// A tree that was built, and is closed.
-struct Tree {
+/// A built tree, closed.
+struct PendingTree {
     name: SpillName,
     spill: Arc<Spill>,
-    facts: Facts,
+    facts: RelationFacts,
     /// Widths of key and value.
     widths: (usize, usize),
 }
@@ -81,13 +85,19 @@ macro_rules! for_types {
     };
 }
 
-impl Tree {
-    fn build(relation: &dyn Relation, spill: &Arc<Spill>, memory_bytes: u64, progress: &mut Progress) -> Result<Self> {
+impl PendingTree {
+    fn build(
+        relation: &dyn Relation,
+        spill: &Arc<Spill>,
+        memory_bytes: u64,
+        progress: &mut SortProgress,
+    ) -> Result<Self> {
         let facts = relation.facts();
         let widths = facts.key_bytes.zip(facts.value_bytes).filter(|(key, _)| (1..=KEY_BYTES_MAX).contains(key));
         let Some(widths) = widths else {
             return Err(Error::InvalidArgument(format!(
-                "partition:btree needs rows of one width, with keys of 1 to {KEY_BYTES_MAX} bytes, and {} has others; use partition or merge",
+                "partition:btree needs rows of one width, with keys of 1 to {KEY_BYTES_MAX} bytes, which {} does not \
+                 have; use partition or merge",
                 facts.name
             )));
         };
@@ -95,10 +105,10 @@ impl Tree {
         for_types!(widths, K, V => tree.fill::<K, V>(relation, memory_bytes, progress))
     }
 
-    fn pages(&self, memory_bytes: u64) -> Result<(PageOptions, Share)> {
+    fn pages(&self, memory_bytes: u64) -> Result<(PageOptions, MemoryGrant)> {
         let memory = self.spill.task().budget.take(memory_bytes, "a B-tree")?;
         let bytes = self.facts.rows.saturating_mul((self.widths.0 + self.widths.1) as u64);
-        let beyond = PAGES_BEYOND_BYTES + bytes / BYTES_A_PAGE;
+        let beyond = FIXED_OVERHEAD_BYTES + bytes / ROW_BYTES_PER_MEMORY_BYTE;
         let Some(budget_bytes) = memory_bytes.checked_sub(beyond) else {
             let what = format!(
                 "a B-tree of {} takes at least {beyond} bytes of memory, and has {memory_bytes}",
@@ -120,7 +130,7 @@ impl Tree {
         self,
         relation: &dyn Relation,
         memory_bytes: u64,
-        progress: &mut Progress,
+        progress: &mut SortProgress,
     ) -> Result<Self> {
         let task = Arc::clone(self.spill.task());
         let input_bytes = input_bytes(memory_bytes);
@@ -141,7 +151,7 @@ impl Tree {
         };
         let index: Index<K, V> = Index::create(self.spill.storage(), self.name.as_str(), &options)?;
         let mut input =
-            Input::open(relation, &KeyRange::all(), &task, task.budget.take(input_bytes, "reading")?, progress)?;
+            SortInput::open(relation, &KeyRange::all(), &task, task.budget.take(input_bytes, "reading")?, progress)?;
         let (mut inserted, mut transaction) = (0, index.write()?);
         let mut long = Vec::new();
         while input.advance()? {
@@ -150,7 +160,7 @@ impl Tree {
                 inserted += 1;
                 Ok(())
             })?;
-            if inserted >= ROWS_A_COMMIT {
+            if inserted >= ROWS_PER_COMMIT {
                 transaction.commit()?;
                 (inserted, transaction) = (0, index.write()?);
             }
@@ -171,22 +181,22 @@ impl Tree {
     }
 }
 
-/// A B-tree that goes with its last reader.
+/// A B-tree that is removed with its last reader.
 #[derive(Debug)]
 struct BuiltTree {
     // The file is closed before it is removed.
     relation: Box<dyn Relation>,
-    facts: Facts,
-    _memory: Share,
+    facts: RelationFacts,
+    _memory: MemoryGrant,
     _name: SpillName,
 }
 
 impl Relation for BuiltTree {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         self.relation.scan(range, task, memory)
     }
 

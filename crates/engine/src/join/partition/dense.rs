@@ -1,57 +1,59 @@
-//! Buckets of rows of one width.
+//! The partition of rows of one width into buckets.
 
-use super::plan::Borders;
+use super::plan::BucketBorders;
 use super::scatter::{Bucket, Buckets, Scatter};
 use crate::error::Result;
 use crate::join::rows::{RowStream, RowsView};
-use crate::join::sorted::{Input, Progress, RunMerge, RunSorter, Sorted, merge_runs, sort_rows, sorted_facts};
-use crate::join::source::{Facts, KeyRange, Relation};
+use crate::join::sorted::{
+    RunMerge, RunSorter, SortInput, SortOutcome, SortProgress, merge_runs, sort_rows, sorted_facts,
+};
+use crate::join::source::{KeyRange, Relation, RelationFacts};
 use crate::join::spill::Spill;
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Working memory of a sort in the cache of a core, in bytes.
+/// Working memory of an in-cache sort, in bytes.
 const SCRATCH_BYTES: usize = 512 << 10;
-/// Rows whose buckets are found at a time, so that one does not wait for the other.
-const ROWS_AT_ONCE: usize = 64;
-/// What reading a chunk takes beside its bytes.
+/// Rows whose buckets are computed together, to overlap cache misses.
+const SCATTER_BATCH_ROWS: usize = 64;
+/// Memory overhead of reading a chunk, in bytes.
 const REQUEST_BYTES: usize = 64;
 
-/// A relation of rows of `N` bytes, in buckets.
+/// A relation of rows of `N` bytes, partitioned into buckets.
 #[derive(Debug)]
 pub(super) struct DensePartition<const N: usize> {
-    shared: Arc<Partition<N>>,
+    shared: Arc<DenseBuckets<N>>,
 }
 
 #[derive(Debug)]
-struct Partition<const N: usize> {
-    facts: Facts,
+struct DenseBuckets<const N: usize> {
+    facts: RelationFacts,
     key: usize,
-    borders: Arc<Borders>,
+    borders: Arc<BucketBorders>,
     buckets: Buckets,
     spill: Arc<Spill>,
 }
 
 impl<const N: usize> DensePartition<N> {
-    /// Reads a relation within `input_bytes` and scatters it.
+    /// Reads a relation within `input_bytes` of memory, and scatters it.
     pub(super) fn fill(
         relation: &dyn Relation,
-        borders: &Arc<Borders>,
+        borders: &Arc<BucketBorders>,
         mut scatter: Scatter,
         spill: &Arc<Spill>,
         input_bytes: u64,
-        progress: &mut Progress,
+        progress: &mut SortProgress,
     ) -> Result<Self> {
         let task = spill.task();
         let facts = relation.facts();
         let key = facts.key_bytes.unwrap_or(N);
         let memory = task.budget.take(input_bytes, "reading")?;
-        let mut input = Input::open(relation, &KeyRange::all(), task, memory, progress)?;
+        let mut input = SortInput::open(relation, &KeyRange::all(), task, memory, progress)?;
         let mut copies = Vec::new();
         while input.advance()? {
-            for rows in input.arrays::<N>(key, &mut copies)?.chunks(ROWS_AT_ONCE) {
-                let mut found = [0; ROWS_AT_ONCE];
+            for rows in input.arrays::<N>(key, &mut copies)?.chunks(SCATTER_BATCH_ROWS) {
+                let mut found = [0; SCATTER_BATCH_ROWS];
                 for (bucket, row) in found.iter_mut().zip(rows) {
                     *bucket = borders.bucket(&row[..key]);
                 }
@@ -63,22 +65,22 @@ impl<const N: usize> DensePartition<N> {
         drop((input, copies));
         let buckets = scatter.finish(Some(N))?;
         let rows = buckets.buckets.iter().map(|bucket| bucket.rows).sum();
-        let facts = Facts { rows, is_exact: true, ..sorted_facts(facts) };
-        let shared = Partition { facts, key, borders: Arc::clone(borders), buckets, spill: Arc::clone(spill) };
+        let facts = RelationFacts { rows, is_exact: true, ..sorted_facts(facts) };
+        let shared = DenseBuckets { facts, key, borders: Arc::clone(borders), buckets, spill: Arc::clone(spill) };
         Ok(Self { shared: Arc::new(shared) })
     }
 }
 
 impl<const N: usize> Relation for DensePartition<N> {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.shared.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
-        let Partition { borders, buckets, .. } = &*self.shared;
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
+        let DenseBuckets { borders, buckets, .. } = &*self.shared;
         let next = range.from.as_deref().map_or(0, |from| borders.bucket(from));
         let end = range.to.as_deref().map_or(buckets.buckets.len(), |to| borders.bucket(to) + 1);
-        Ok(Box::new(BucketRows {
+        Ok(Box::new(DenseBucketRows {
             shared: Arc::clone(&self.shared),
             task: Arc::clone(task),
             range: range.clone(),
@@ -93,31 +95,31 @@ impl<const N: usize> Relation for DensePartition<N> {
     }
 }
 
-/// The rows of bucket after bucket, each sorted when it is loaded.
-struct BucketRows<const N: usize> {
-    shared: Arc<Partition<N>>,
+/// A stream of the rows, bucket by bucket, each sorted when it is loaded.
+struct DenseBucketRows<const N: usize> {
+    shared: Arc<DenseBuckets<N>>,
     task: Arc<Task>,
     range: KeyRange,
     next: usize,
     end: usize,
     rows: Vec<[u8; N]>,
     scratch: Vec<[u8; N]>,
-    /// A bucket that does not fit memory, as its runs are merged.
+    /// The merge of a bucket that exceeds memory.
     large: Option<RunMerge<N>>,
-    /// The rows that are handed out, of `rows` or of what was merged.
+    /// The rows of the current chunk, in `rows` or in the merge.
     chunk: Range<usize>,
-    memory: Share,
+    memory: MemoryGrant,
 }
 
-impl<const N: usize> BucketRows<N> {
-    fn present(&self) -> &[[u8; N]] {
+impl<const N: usize> DenseBucketRows<N> {
+    fn current(&self) -> &[[u8; N]] {
         self.large.as_ref().map_or(&self.rows, |merge| merge.rows())
     }
 
-    /// Hands out what is wanted of the present rows, if anything is.
-    fn hand_out(&mut self, from: Option<&[u8]>) -> bool {
+    /// Selects the requested part of the current rows; `false` if there is none.
+    fn select(&mut self, from: Option<&[u8]>) -> bool {
         let key = self.shared.key;
-        let rows = self.present();
+        let rows = self.current();
         let low = from.max(self.range.from.as_deref());
         let start = match (low, rows.first()) {
             (Some(low), Some(first)) if &first[..key] < low => rows.partition_point(|row| &row[..key] < low),
@@ -131,7 +133,7 @@ impl<const N: usize> BucketRows<N> {
         !self.chunk.is_empty()
     }
 
-    /// Memory that loading a bucket takes without what it is sorted in.
+    /// Memory to load a bucket, without sort memory.
     fn needed_bytes(bucket: &Bucket) -> usize {
         bucket.stored_bytes() as usize + N + bucket.chunks.len() * REQUEST_BYTES
     }
@@ -143,7 +145,7 @@ impl<const N: usize> BucketRows<N> {
         let scratch = (bucket.rows as usize).min(SCRATCH_BYTES / N);
         self.rows.clear();
         if self.rows.capacity() * N < needed || self.scratch.capacity() < scratch {
-            // What is there goes before what takes its place comes.
+            // Frees the old content before loading the new.
             (self.rows, self.scratch) = (Vec::new(), Vec::new());
             let wanted = (needed + scratch * N) as u64;
             if wanted > self.memory.bytes() && !self.memory.try_grow(wanted - self.memory.bytes()) {
@@ -157,7 +159,7 @@ impl<const N: usize> BucketRows<N> {
         Ok(())
     }
 
-    /// Reads all chunks of a bucket, and closes the gaps that their checksums leave.
+    /// Reads all chunks of a bucket, and closes the gaps left by their checksums.
     fn read(&mut self, bucket: &Bucket) -> Result<()> {
         self.rows.resize((bucket.stored_bytes() as usize).div_ceil(N), [0; N]);
         let bytes = self.rows.as_flattened_mut();
@@ -181,7 +183,7 @@ impl<const N: usize> BucketRows<N> {
 
     /// Sorts a bucket externally.
     fn sort_large(&mut self, bucket: &Bucket) -> Result<()> {
-        let Partition { key, buckets, spill, .. } = &*self.shared;
+        let DenseBuckets { key, buckets, spill, .. } = &*self.shared;
         let largest = bucket.chunks.iter().map(|place| place.stored_bytes as usize).max().unwrap_or(0);
         let memory_bytes = self.memory.bytes() as usize;
         let mut chunk = Vec::with_capacity(largest);
@@ -193,8 +195,8 @@ impl<const N: usize> BucketRows<N> {
         }
         drop(chunk);
         match sorter.finish()? {
-            Sorted::Memory(rows) => self.rows = rows,
-            Sorted::Runs(runs) => {
+            SortOutcome::Memory(rows) => self.rows = rows,
+            SortOutcome::Runs(runs) => {
                 self.large = Some(merge_runs(runs, *key, spill, memory_bytes)?);
             }
         }
@@ -202,13 +204,13 @@ impl<const N: usize> BucketRows<N> {
     }
 }
 
-impl<const N: usize> RowStream for BucketRows<N> {
+impl<const N: usize> RowStream for DenseBucketRows<N> {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         self.task.check()?;
         loop {
             if let Some(merge) = &mut self.large {
                 if merge.fill()? {
-                    if self.hand_out(from) {
+                    if self.select(from) {
                         return Ok(true);
                     }
                     continue;
@@ -224,14 +226,14 @@ impl<const N: usize> RowStream for BucketRows<N> {
             }
             self.next += 1;
             self.load(self.next - 1)?;
-            if self.large.is_none() && self.hand_out(from) {
+            if self.large.is_none() && self.select(from) {
                 return Ok(true);
             }
         }
     }
 
     fn rows(&self) -> RowsView<'_> {
-        let rows = self.present().get(self.chunk.clone()).unwrap_or_default();
+        let rows = self.current().get(self.chunk.clone()).unwrap_or_default();
         RowsView::Dense { bytes: rows.as_flattened(), key: self.shared.key, value: N - self.shared.key }
     }
 }

@@ -1,51 +1,51 @@
-//! Buckets of rows of any length.
+//! The partition of rows of any length into buckets.
 
-use super::plan::Borders;
+use super::plan::BucketBorders;
 use super::scatter::{Bucket, Buckets, Scatter};
 use crate::error::{Error, Result};
-use crate::join::rows::{Chunk, RowStream, RowsView, Span};
-use crate::join::sorted::{Input, Progress, sorted_facts};
-use crate::join::source::{Facts, KeyRange, Relation};
+use crate::join::rows::{RowChunk, RowStream, RowsView, Span};
+use crate::join::sorted::{SortInput, SortProgress, sorted_facts};
+use crate::join::source::{KeyRange, Relation, RelationFacts};
 use crate::join::spill::{Spill, SpillName};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// In front of each row: the lengths of key and value, u32 little-endian.
+/// Header of each row: lengths of key and value, u32 little-endian.
 pub(crate) const FRAME_BYTES: usize = 8;
-/// What reading a chunk takes beside its bytes.
+/// Memory overhead of reading a chunk, in bytes.
 const REQUEST_BYTES: usize = 64;
-/// Rows of a bucket that is merged are handed out in chunks of at most so many bytes.
+/// Largest chunk of rows from a merged bucket, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 << 10;
 
-/// A relation of rows of any length, in buckets.
+/// A relation of rows of any length, partitioned into buckets.
 #[derive(Debug)]
 pub(super) struct GeneralPartition {
-    shared: Arc<Partition>,
+    shared: Arc<GeneralBuckets>,
 }
 
 #[derive(Debug)]
-struct Partition {
-    facts: Facts,
-    borders: Arc<Borders>,
+struct GeneralBuckets {
+    facts: RelationFacts,
+    borders: Arc<BucketBorders>,
     buckets: Buckets,
     spill: Arc<Spill>,
 }
 
 impl GeneralPartition {
-    /// Reads a relation within `input_bytes` and scatters it.
+    /// Reads a relation within `input_bytes` of memory, and scatters it.
     pub(super) fn fill(
         relation: &dyn Relation,
-        borders: &Arc<Borders>,
+        borders: &Arc<BucketBorders>,
         mut scatter: Scatter,
         spill: &Arc<Spill>,
         input_bytes: u64,
-        progress: &mut Progress,
+        progress: &mut SortProgress,
     ) -> Result<Self> {
         let task = spill.task();
         let memory = task.budget.take(input_bytes, "reading")?;
-        let mut input = Input::open(relation, &KeyRange::all(), task, memory, progress)?;
+        let mut input = SortInput::open(relation, &KeyRange::all(), task, memory, progress)?;
         let mut long = Vec::new();
         while input.advance()? {
             input.visit(&mut long, |key, value| {
@@ -58,22 +58,22 @@ impl GeneralPartition {
         drop((input, long));
         let buckets = scatter.finish(None)?;
         let rows = buckets.buckets.iter().map(|bucket| bucket.rows).sum();
-        let facts = Facts { rows, is_exact: true, ..sorted_facts(relation.facts()) };
-        let shared = Partition { facts, borders: Arc::clone(borders), buckets, spill: Arc::clone(spill) };
+        let facts = RelationFacts { rows, is_exact: true, ..sorted_facts(relation.facts()) };
+        let shared = GeneralBuckets { facts, borders: Arc::clone(borders), buckets, spill: Arc::clone(spill) };
         Ok(Self { shared: Arc::new(shared) })
     }
 }
 
 impl Relation for GeneralPartition {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.shared.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
-        let Partition { borders, buckets, .. } = &*self.shared;
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
+        let GeneralBuckets { borders, buckets, .. } = &*self.shared;
         let next = range.from.as_deref().map_or(0, |from| borders.bucket(from));
         let end = range.to.as_deref().map_or(buckets.buckets.len(), |to| borders.bucket(to) + 1);
-        Ok(Box::new(BucketRows {
+        Ok(Box::new(GeneralBucketRows {
             shared: Arc::clone(&self.shared),
             task: Arc::clone(task),
             range: range.clone(),
@@ -88,38 +88,38 @@ impl Relation for GeneralPartition {
     }
 }
 
-/// A bucket that does not fit memory, as its runs are merged.
-struct Large {
-    // Run files go before their name does.
+/// The merge of a bucket that exceeds memory.
+struct MergedBucket {
+    // Declared before the name: run files must be dropped before their name is released.
     sorted: Sorted,
-    chunk: Chunk,
+    chunk: RowChunk,
     chunk_bytes: usize,
     _name: SpillName,
 }
 
-/// The rows of bucket after bucket, each sorted when it is loaded.
-struct BucketRows {
-    shared: Arc<Partition>,
+/// A stream of the rows, bucket by bucket, each sorted when it is loaded.
+struct GeneralBucketRows {
+    shared: Arc<GeneralBuckets>,
     task: Arc<Task>,
     range: KeyRange,
     next: usize,
     end: usize,
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    large: Option<Large>,
-    /// The rows of the bucket that are handed out.
+    large: Option<MergedBucket>,
+    /// The rows of the current chunk.
     chosen: Range<usize>,
-    memory: Share,
+    memory: MemoryGrant,
 }
 
-impl BucketRows {
+impl GeneralBucketRows {
     fn load(&mut self, number: usize) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let Some(bucket) = shared.buckets.buckets.get(number) else { return Ok(()) };
         let (stored, rows) = (bucket.stored_bytes() as usize, bucket.rows as usize);
         self.spans.clear();
         if self.bytes.capacity() < stored || self.spans.capacity() < rows {
-            // What is there goes before what takes its place comes.
+            // Frees the old content before loading the new.
             (self.bytes, self.spans) = (Vec::new(), Vec::new());
             let wanted = (stored + rows * size_of::<Span>() + bucket.chunks.len() * REQUEST_BYTES) as u64;
             let fits = stored < u32::MAX as usize
@@ -137,7 +137,7 @@ impl BucketRows {
         Ok(())
     }
 
-    /// Reads all chunks of a bucket, and notes where its rows lie.
+    /// Reads all chunks of a bucket, and records the positions of its rows.
     fn read(&mut self, bucket: &Bucket) -> Result<()> {
         self.bytes.resize(bucket.stored_bytes() as usize, 0);
         let mut rest = &mut self.bytes[..];
@@ -171,7 +171,7 @@ impl BucketRows {
 
     /// Sorts a bucket externally.
     fn sort_large(&mut self, bucket: &Bucket) -> Result<()> {
-        let Partition { facts, buckets, spill, .. } = &*self.shared;
+        let GeneralBuckets { facts, buckets, spill, .. } = &*self.shared;
         let largest = bucket.chunks.iter().map(|place| place.stored_bytes as usize).max().unwrap_or(0);
         let memory_bytes = self.memory.bytes() as usize;
         let chunk_bytes = (memory_bytes / 16).min(CHUNK_BYTES_MAX);
@@ -191,12 +191,12 @@ impl BucketRows {
             }
         }
         drop(chunk);
-        let chunk = Chunk::new(facts.key_bytes, facts.value_bytes, 2 * chunk_bytes);
-        self.large = Some(Large { sorted: sorter.finish()?, chunk, chunk_bytes, _name: name });
+        let chunk = RowChunk::new(facts.key_bytes, facts.value_bytes, 2 * chunk_bytes);
+        self.large = Some(MergedBucket { sorted: sorter.finish()?, chunk, chunk_bytes, _name: name });
         Ok(())
     }
 
-    /// Fills the chunk of a bucket that is merged; `false` at its end.
+    /// Fills a chunk from a merged bucket; `false` at its end.
     fn merge(&mut self, from: Option<&[u8]>) -> Result<bool> {
         let Some(large) = &mut self.large else { return Ok(false) };
         large.chunk.clear();
@@ -209,8 +209,8 @@ impl BucketRows {
         Ok(!large.chunk.is_empty())
     }
 
-    /// Hands out what is wanted of the bucket, if anything is.
-    fn hand_out(&mut self, from: Option<&[u8]>) -> bool {
+    /// Selects the requested part of the bucket; `false` if there is none.
+    fn select(&mut self, from: Option<&[u8]>) -> bool {
         let low = from.max(self.range.from.as_deref());
         let key = |span: &Span| {
             let end = span.key_at + span.key_bytes;
@@ -224,7 +224,7 @@ impl BucketRows {
     }
 }
 
-/// Key and value of the row at the front.
+/// Key and value of the first framed row.
 pub(crate) fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (frame, rest) = bytes.split_first_chunk::<FRAME_BYTES>()?;
     let (key, value) = frame.split_first_chunk::<4>()?;
@@ -233,12 +233,12 @@ pub(crate) fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((key, rest.get(..value)?))
 }
 
-/// A checksum that fits bytes that were never written.
+/// The error for chunks with a valid checksum but malformed content.
 fn malformed() -> Error {
-    Error::InvalidArgument("a chunk of a spill file does not hold whole rows; run the join again".into())
+    Error::InvalidArgument("a chunk of a spill file does not consist of whole rows; run the join again".into())
 }
 
-impl RowStream for BucketRows {
+impl RowStream for GeneralBucketRows {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         self.task.check()?;
         loop {
@@ -257,7 +257,7 @@ impl RowStream for BucketRows {
             }
             self.next += 1;
             self.load(self.next - 1)?;
-            if self.large.is_none() && self.hand_out(from) {
+            if self.large.is_none() && self.select(from) {
                 return Ok(true);
             }
         }

@@ -1,4 +1,4 @@
-//! The learned partition join: unsorted relations become sorted ones bucket by bucket.
+//! The learned partition join: sorts unsorted relations bucket by bucket.
 //!
 //! ```text
 //! sample of both -> sorted -> distribution        key -> rank, about -> bucket
@@ -8,16 +8,18 @@
 //!                                     equal borders, ranges of keys
 //! ```
 //!
-//! A model of the distribution of keys, learned from a sample of both relations, says which bucket a key belongs to; since it is monotone, buckets are
-//! ranges of keys. Each relation is read once and written once, into buckets that are small enough to be sorted in the cache of a core when they are
-//! loaded, so that there is no sorting of the whole and no merging of runs. What comes out is a relation in key order, which any
-//! method for sorted relations joins; bucket pairs in whose range one side has no rows are not even loaded.
+//! A model of the key distribution, learned from a sample of both relations, maps a key to its bucket; since the model
+//! is monotone, buckets are ranges of keys. Each relation is read once and written once, into buckets small enough to
+//! be sorted in a core's cache when they are loaded, which avoids sorting the whole and merging runs. The result is a
+//! relation in key order, which any method for sorted relations can join; bucket pairs of which one side is empty are
+//! not loaded.
 //!
-//! The model only decides how evenly buckets are filled. One that is larger than memory, because the sample lied or a key has more rows than
-//! memory, is sorted externally when its turn comes. A relation that fits memory is sorted there and never written.
+//! The model only affects how evenly buckets are filled. A bucket larger than memory, because the sample was not
+//! representative or a key has more rows than memory, is sorted externally when it is loaded. A relation that fits
+//! memory is sorted there and never written.
 //!
-//! Source: Chesetti and Pandey, Sections 4.1 and 5.4. Theirs differs: it has buckets of a page, writes eight keys at a time, keeps a model and
-//! a map of buckets for each relation, and loads the other relation's bucket for each key.
+//! Source: Chesetti and Pandey, Sections 4.1 and 5.4. Theirs has buckets of a page, writes eight keys at a time, keeps
+//! a model and a map of buckets for each relation, and loads the other relation's bucket for each key.
 
 mod btree;
 mod dense;
@@ -30,7 +32,7 @@ mod scatter;
 mod tests;
 mod window;
 
-pub(crate) use btree::arrange as arrange_btree;
+pub(crate) use btree::btree_copies;
 pub(crate) use general::{FRAME_BYTES, framed};
-pub(crate) use plan::{arrange, flush_bytes};
+pub(crate) use plan::{flush_bytes, sorted_copies};
 pub(crate) use scatter::{Buckets, Scatter};

@@ -1,10 +1,10 @@
-//! The learned distribution of keys: which bucket does a key belong to?
+//! The learned key distribution: maps a key to its bucket.
 
 /// Bits of the table that leads to a spline's segment: its entries fit the first-level cache.
 const TABLE_BITS: u32 = 11;
 
-/// A monotone spline through the cumulative distribution of a sample: straight lines between *knots*, each sampled key at most an error
-/// away from its line.
+/// A monotone spline through the cumulative distribution of a sample: straight lines between *knots*, each sampled key
+/// at most an error away from its line.
 ///
 /// ```text
 /// buckets |            .--o       o  knots: keys of the sample, each with its exact rank
@@ -13,17 +13,17 @@ const TABLE_BITS: u32 = 11;
 ///         +---------------- key
 /// ```
 ///
-/// It is a RadixSpline (Kipf et al., aiDM 2020) over the sample: knots are chosen by the greedy spline corridor, and a table over the
-/// highest bits of the key leads to the segment. Instead of a position in a sorted file it gives a bucket, as in Chesetti and
-/// Pandey, Section 5.4.
+/// It is a RadixSpline (Kipf et al., aiDM 2020) over the sample: knots are chosen by the greedy spline corridor, and a
+/// table over the highest bits of the key leads to the segment. Instead of a position in a sorted file it gives a
+/// bucket, as in Chesetti and Pandey, Section 5.4.
 ///
-/// Guarantee: of two keys, the greater one never gets the lesser bucket, so that buckets are ranges of keys, whatever the sample: within a
-/// segment, a difference of integers, its conversion to a float, the product with a slope that is not negative and the sum with the
-/// knot's rank all round monotonically, and a line is cut off at the rank of its end. How evenly buckets are filled depends on the
-/// sample; nothing else does.
+/// Guarantee: of two keys, the greater one never gets the lesser bucket, so that buckets are ranges of keys, whatever
+/// the sample: within a segment, a difference of integers, its conversion to a float, the product with a slope that is
+/// not negative and the sum with the knot's rank all round monotonically, and a line is cut off at the rank of its end.
+/// The sample affects only how evenly buckets are filled.
 #[derive(Clone, Debug)]
-pub(super) struct Distribution {
-    knots: Vec<Knot>,
+pub(super) struct KeyDistribution {
+    knots: Vec<DistributionKnot>,
     /// By `(key - first) >> shift`: the last knot that is not behind all keys of this value.
     table: Vec<u32>,
     first: u64,
@@ -32,15 +32,16 @@ pub(super) struct Distribution {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Knot {
+struct DistributionKnot {
     key: u64,
     /// In buckets.
     rank: f64,
     slope: f64,
 }
 
-impl Distribution {
-    /// Learns from a sorted sample how to fill `buckets` evenly; each sampled key comes out at most `error` samples off its rank.
+impl KeyDistribution {
+    /// Learns from a sorted sample how to fill `buckets` evenly; each sampled key comes out at most `error` samples off
+    /// its rank.
     pub(super) fn learn(sample: &[u64], buckets: usize, error: f64) -> Self {
         let buckets = buckets.max(1);
         let scale = buckets as f64 / sample.len().max(1) as f64;
@@ -74,7 +75,7 @@ impl Distribution {
 
     /// Bytes of memory that it takes.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.knots.capacity() * size_of::<Knot>() + self.table.capacity() * size_of::<u32>()
+        self.knots.capacity() * size_of::<DistributionKnot>() + self.table.capacity() * size_of::<u32>()
     }
 
     /// The bucket of a key, below [`Self::buckets`].
@@ -100,12 +101,12 @@ impl Distribution {
     }
 }
 
-/// Knots of a spline that misses no key's rank, which is the number of lesser samples, by more than `error`; ranks in samples, slopes not
-/// known yet.
+/// Knots of a spline that misses no key's rank, which is the number of lesser samples, by more than `error`; ranks in
+/// samples, slopes not known yet.
 ///
 /// Source: Neumann and Michel, "Smooth interpolating histograms with error guarantees" (BNCOD 2008).
-fn corridor(sample: &[u64], error: f64) -> Vec<Knot> {
-    let knot = |(key, rank): (u64, f64)| Knot { key, rank, slope: 0.0 };
+fn corridor(sample: &[u64], error: f64) -> Vec<DistributionKnot> {
+    let knot = |(key, rank): (u64, f64)| DistributionKnot { key, rank, slope: 0.0 };
     let mut points = sample.iter().enumerate().map(|(rank, &key)| (key, rank as f64));
     let Some(first) = points.next() else { return vec![knot((0, 0.0))] };
     let mut knots = vec![knot(first)];
@@ -161,7 +162,7 @@ mod tests {
         for (what, mut sample) in samples() {
             sample.sort_unstable();
             for buckets in [1, 2, 100, 1000] {
-                let distribution = Distribution::learn(&sample, buckets, 8.0);
+                let distribution = KeyDistribution::learn(&sample, buckets, 8.0);
                 let mut keys: Vec<u64> =
                     sample.iter().flat_map(|&key| [key.saturating_sub(1), key, key.saturating_add(1)]).collect();
                 keys.extend((0..2000).map(noise).chain((0..64).map(|bit| 1 << bit)).chain([0, u64::MAX]));
@@ -180,7 +181,7 @@ mod tests {
         {
             let mut sorted = sample.clone();
             sorted.sort_unstable();
-            let distribution = Distribution::learn(&sorted, 50, 8.0);
+            let distribution = KeyDistribution::learn(&sorted, 50, 8.0);
             let mut counts = vec![0; 50];
             sample.iter().for_each(|&key| counts[distribution.bucket(key)] += 1);
             // Keys near zero repeat in the log-uniform sample.
@@ -192,6 +193,6 @@ mod tests {
     #[test]
     fn easy_keys_take_few_knots() {
         let even: Vec<u64> = (0..100_000).map(|i| i * 1000).collect();
-        assert_eq!(Distribution::learn(&even, 500, 1.0).knots.len(), 2);
+        assert_eq!(KeyDistribution::learn(&even, 500, 1.0).knots.len(), 2);
     }
 }

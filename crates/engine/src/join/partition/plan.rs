@@ -1,64 +1,64 @@
-//! What is held, what is scattered, and over how many buckets.
+//! The partition plan: which relation stays in memory, which is scattered, and the number of buckets.
 
 use super::dense::DensePartition;
 use super::general::GeneralPartition;
-use super::model::Distribution;
-use super::sample::Sample;
+use super::model::KeyDistribution;
+use super::sample::KeySample;
 use super::scatter::Scatter;
-use super::window::Window;
+use super::window::KeyWindow;
 use crate::error::Result;
 use crate::io::Profile;
-use crate::join::sorted::{self, Progress, for_width, input_bytes};
+use crate::join::sorted::{self, SortProgress, for_width, input_bytes};
 use crate::join::source::Relation;
 use crate::join::spill::Spill;
-use crate::join::task::{Share, Spent};
+use crate::join::task::{MemoryGrant, TimedPhase};
 use std::sync::Arc;
 
-/// Buckets of about so many bytes are sorted within the second-level cache of a core, working memory included.
+/// Target size of a bucket, in bytes: it is sorted within a core's second-level cache, working memory included.
 const BUCKET_BYTES: u64 = 384 << 10;
-/// Least that is written at a time: below, requests cost more than bytes on any device.
+/// Smallest write, in bytes: below it, requests cost more than bytes on any device.
 const FLUSH_BYTES_MIN: u64 = 16 << 10;
-/// Most that is written at a time.
+/// Largest write, in bytes.
 const FLUSH_BYTES_MAX: u64 = 1 << 20;
-/// More buckets than these exceed what the address caches of a core reach.
+/// Most buckets: more would exceed the reach of a core's TLB.
 const BUCKETS_MAX: u64 = 4096;
-/// Sampled keys for each bucket: their number varies by a sixteenth, so that buckets do about so.
-const SAMPLES_A_BUCKET: u64 = 256;
-/// The model may miss the rank of a sampled key by this part of a bucket.
-const ERROR_PART: u64 = 16;
-/// A sample takes at most this part of memory.
-const SAMPLE_PART: u64 = 16;
-/// Lists of chunks take at most this part of memory; two of them and all buffers leave a sixteenth of it to the input.
-const LIST_PART: u64 = 16;
-/// Rows of any length take so many bytes beside their own.
+/// Sampled keys per bucket: with a relative deviation of 1/16, so that bucket sizes vary about as little.
+const SAMPLES_PER_BUCKET: u64 = 256;
+/// The model's error in rank is at most 1/16 of a bucket.
+const ERROR_DIVISOR: u64 = 16;
+/// A sample takes at most 1/16 of the memory.
+const SAMPLE_DIVISOR: u64 = 16;
+/// Lists of chunks take at most 1/16 of the memory; two of them and all buffers leave 1/16 to the input.
+const LIST_DIVISOR: u64 = 16;
+/// Header bytes of a row of any length.
 const FRAME_BYTES: u64 = 8;
 
-/// What all buckets of a join share.
+/// The borders of the buckets, shared by both relations.
 #[derive(Debug)]
-pub(super) struct Borders {
-    pub(super) window: Window,
-    pub(super) distribution: Distribution,
-    _memory: Share,
+pub(super) struct BucketBorders {
+    pub(super) window: KeyWindow,
+    pub(super) distribution: KeyDistribution,
+    _memory: MemoryGrant,
 }
 
-impl Borders {
+impl BucketBorders {
     #[inline]
     pub(super) fn bucket(&self, key: &[u8]) -> usize {
-        self.distribution.bucket(self.window.coordinate(key))
+        self.distribution.bucket(self.window.key_prefix(key))
     }
 }
 
-/// How many buckets, and how many bytes are written at a time.
+/// The number of buckets, and the size of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Plan {
+struct ScatterPlan {
     buckets: usize,
     flush_bytes: usize,
 }
 
-impl Plan {
-    /// For a relation of so many bytes, scattered within `memory_bytes`, to be read within `scan_bytes`.
+impl ScatterPlan {
+    /// A plan to scatter `bytes` within `memory_bytes`, to be read within `scan_bytes`.
     fn new(bytes: u64, memory_bytes: u64, scan_bytes: u64, profile: &Profile) -> Self {
-        // Half is for a bucket, a quarter for sorting, a quarter for buckets that turn out larger.
+        // Half for a bucket, a quarter for sorting, a quarter for oversized buckets.
         let target = BUCKET_BYTES.min(scan_bytes / 2).max(FLUSH_BYTES_MIN);
         let buffers_bytes = memory_bytes / 4 * 3;
         let wanted = bytes.div_ceil(target).clamp(1, BUCKETS_MAX);
@@ -68,7 +68,7 @@ impl Plan {
     }
 }
 
-/// The fewest bytes that a device reads at half of its best rate at least.
+/// The smallest request at which a device reaches half of its best rate, in bytes.
 pub(crate) fn flush_bytes(profile: &Profile) -> u64 {
     let rate = |bytes: u64| bytes as f64 / profile.time_us(bytes).max(f64::MIN_POSITIVE);
     let mut bytes = FLUSH_BYTES_MIN;
@@ -78,112 +78,112 @@ pub(crate) fn flush_bytes(profile: &Profile) -> u64 {
     bytes
 }
 
-impl Plan {
-    /// Whether the lists of what is scattered fit beside the buffers and what reads the input.
+impl ScatterPlan {
+    /// Whether the lists of chunks fit beside the buffers and the input.
     fn fits(self, bytes: u64, memory_bytes: u64) -> bool {
-        Scatter::list_bytes(bytes, self.flush_bytes) <= memory_bytes / LIST_PART
+        Scatter::list_bytes(bytes, self.flush_bytes) <= memory_bytes / LIST_DIVISOR
     }
 }
 
-/// One of the relations on its way.
-struct Side<'a> {
+/// An input relation, and its sorted copy once it exists.
+struct PartitionInput<'a> {
     relation: &'a Arc<dyn Relation>,
     rows: u64,
     bytes: u64,
-    arranged: Option<Arc<dyn Relation>>,
+    sorted_copy: Option<Arc<dyn Relation>>,
 }
 
-impl<'a> Side<'a> {
+impl<'a> PartitionInput<'a> {
     fn new(relation: &'a Arc<dyn Relation>) -> Self {
         let facts = relation.facts();
-        let arranged = facts.is_sorted.then(|| Arc::clone(relation));
+        let sorted_copy = facts.is_sorted.then(|| Arc::clone(relation));
         let width = facts.key_bytes.zip(facts.value_bytes).map(|(key, value)| (key + value) as u64);
         let bytes = width.map_or(facts.bytes + FRAME_BYTES * facts.rows, |width| width * facts.rows);
-        Self { relation, rows: facts.rows, bytes, arranged }
+        Self { relation, rows: facts.rows, bytes, sorted_copy }
     }
 
-    fn is_to_scatter(&self) -> bool {
-        self.arranged.is_none()
+    fn needs_scatter(&self) -> bool {
+        self.sorted_copy.is_none()
     }
 }
 
-/// Copies in key order of two relations, of those that are not sorted yet. To make them, `memory_bytes` of what is left are used; scans of them
-/// are to get about `scan_bytes` each.
+/// Builds sorted copies of those of two relations that are unsorted. Building takes `memory_bytes` of the remaining
+/// budget; each scan of a copy will get about `scan_bytes`.
 ///
 /// # Errors
-/// Those of the relations and of the storage of spill files; [`crate::Error::InvalidArgument`] where memory is short;
+/// Errors of the relations and the spill storage; [`crate::Error::JoinMemoryShort`] if memory is short;
 /// [`crate::Error::Interrupted`].
-pub(crate) fn arrange(
+pub(crate) fn sorted_copies(
     relations: [&Arc<dyn Relation>; 2],
     spill: &Arc<Spill>,
     memory_bytes: u64,
     scan_bytes: u64,
 ) -> Result<[Arc<dyn Relation>; 2]> {
-    let mut sides = relations.map(Side::new);
-    let rows = sides.iter().filter(|side| side.is_to_scatter()).map(|side| side.rows).sum();
-    let mut progress = Progress::new(spill.task(), rows);
+    let mut sides = relations.map(PartitionInput::new);
+    let rows = sides.iter().filter(|side| side.needs_scatter()).map(|side| side.rows).sum();
+    let mut progress = SortProgress::new(spill.task(), rows);
     let mut memory_bytes = memory_bytes;
-    hold_what_fits(&mut sides, spill, &mut memory_bytes, scan_bytes, &mut progress)?;
-    if sides.iter().any(Side::is_to_scatter) {
+    sort_in_memory_if_fits(&mut sides, spill, &mut memory_bytes, scan_bytes, &mut progress)?;
+    if sides.iter().any(PartitionInput::needs_scatter) {
         let (borders, plan) = learn(&mut sides, spill, memory_bytes, scan_bytes)?;
-        for side in sides.iter_mut().filter(|side| side.is_to_scatter()) {
-            let arranged = if plan.fits(side.bytes, memory_bytes) {
+        for side in sides.iter_mut().filter(|side| side.needs_scatter()) {
+            let sorted_copy = if plan.fits(side.bytes, memory_bytes) {
                 scatter(&**side.relation, &borders, plan.flush_bytes, spill, memory_bytes, &mut progress)?
             } else {
-                // So much for so little memory would need more than one pass of scattering; merging takes fewer.
+                // With so little memory, scattering would take several passes; merging takes fewer.
                 let memory_bytes = memory_bytes.min(spill.task().budget.left_bytes());
-                sorted::arrange(side.relation, spill, memory_bytes, scan_bytes, &mut progress)?
+                sorted::sorted_copy(side.relation, spill, memory_bytes, scan_bytes, &mut progress)?
             };
-            side.arranged = Some(arranged);
+            side.sorted_copy = Some(sorted_copy);
         }
     }
-    Ok(sides.map(|side| side.arranged.unwrap_or_else(|| Arc::clone(side.relation))))
+    Ok(sides.map(|side| side.sorted_copy.unwrap_or_else(|| Arc::clone(side.relation))))
 }
 
-/// Sorts in memory what takes no more than half of it, the smaller relation first.
-fn hold_what_fits(
-    sides: &mut [Side<'_>; 2],
+/// Sorts relations in memory that take at most half of it, the smaller one first.
+fn sort_in_memory_if_fits(
+    sides: &mut [PartitionInput<'_>; 2],
     spill: &Arc<Spill>,
     memory_bytes: &mut u64,
     scan_bytes: u64,
-    progress: &mut Progress,
+    progress: &mut SortProgress,
 ) -> Result<()> {
     let mut order = [0, 1];
     order.sort_by_key(|&side| sides[side].bytes);
     for side in order {
         let side = &mut sides[side];
-        if side.is_to_scatter() && side.relation.facts().is_exact && side.bytes <= *memory_bytes / 2 {
-            side.arranged = Some(sorted::arrange(side.relation, spill, *memory_bytes, scan_bytes, progress)?);
+        if side.needs_scatter() && side.relation.facts().is_exact && side.bytes <= *memory_bytes / 2 {
+            side.sorted_copy = Some(sorted::sorted_copy(side.relation, spill, *memory_bytes, scan_bytes, progress)?);
             *memory_bytes -= side.bytes;
         }
     }
     Ok(())
 }
 
-/// Draws samples of what is to be scattered, and learns from them.
+/// Samples the relations to be scattered, and learns their key distribution.
 fn learn(
-    sides: &mut [Side<'_>; 2],
+    sides: &mut [PartitionInput<'_>; 2],
     spill: &Arc<Spill>,
     memory_bytes: u64,
     scan_bytes: u64,
-) -> Result<(Arc<Borders>, Plan)> {
+) -> Result<(Arc<BucketBorders>, ScatterPlan)> {
     let task = spill.task();
-    let largest = |sides: &[Side<'_>; 2]| {
-        sides.iter().filter(|side| side.is_to_scatter()).map(|side| side.bytes).max().unwrap_or(0)
+    let largest = |sides: &[PartitionInput<'_>; 2]| {
+        sides.iter().filter(|side| side.needs_scatter()).map(|side| side.bytes).max().unwrap_or(0)
     };
-    let plan = |sides: &_| Plan::new(largest(sides), memory_bytes, scan_bytes, &task.profile);
-    let wanted = plan(sides).buckets as u64 * SAMPLES_A_BUCKET;
-    let widths = || sides.iter().filter(|side| side.is_to_scatter()).map(|side| side.relation.facts().key_bytes);
-    // Where only one of them has a width, keys are of any.
+    let plan = |sides: &_| ScatterPlan::new(largest(sides), memory_bytes, scan_bytes, &task.profile);
+    let wanted = plan(sides).buckets as u64 * SAMPLES_PER_BUCKET;
+    let widths = || sides.iter().filter(|side| side.needs_scatter()).map(|side| side.relation.facts().key_bytes);
+    // If only one relation has a fixed key width, keys are treated as variable.
     let width = widths().max().flatten().filter(|_| widths().all(|width| width.is_some()));
-    // Beside each key, its number.
+    // Each sampled key is stored with its prefix.
     let key_bytes = width.unwrap_or(64).clamp(1, 64) as u64;
-    let part = memory_bytes / SAMPLE_PART;
+    let part = memory_bytes / SAMPLE_DIVISOR;
     let sampled = (part / (key_bytes + 8)).min(wanted).max(1);
-    let mut sample = Sample::new(width, task.budget.take(sampled * key_bytes, "a sample")?);
+    let mut sample = KeySample::new(width, task.budget.take(sampled * key_bytes, "a sample")?);
     let _numbers = task.budget.take(sampled * 8, "a sample")?;
-    let rows: u64 = sides.iter().filter(|side| side.is_to_scatter()).map(|side| side.rows).sum();
-    for side in sides.iter_mut().filter(|side| side.is_to_scatter()) {
+    let rows: u64 = sides.iter().filter(|side| side.needs_scatter()).map(|side| side.rows).sum();
+    for side in sides.iter_mut().filter(|side| side.needs_scatter()) {
         let wanted = (u128::from(sampled) * u128::from(side.rows) / u128::from(rows.max(1))) as usize;
         let memory = task.budget.take(input_bytes(memory_bytes), "reading a sample")?;
         let drawn = sample.draw(&**side.relation, wanted.max(1), task, memory)?;
@@ -193,25 +193,25 @@ fn learn(
         }
     }
     let plan = plan(sides);
-    let borders = task.spend(Spent::Loading, || {
+    let borders = task.timed(TimedPhase::Loading, || {
         let (window, numbers) = sample.numbers();
-        let error = numbers.len() as f64 / plan.buckets as f64 / ERROR_PART as f64;
-        let distribution = Distribution::learn(&numbers, plan.buckets, error);
+        let error = numbers.len() as f64 / plan.buckets as f64 / ERROR_DIVISOR as f64;
+        let distribution = KeyDistribution::learn(&numbers, plan.buckets, error);
         (window, distribution)
     });
     let (window, distribution) = borders;
     let memory = task.budget.take(distribution.memory_bytes() as u64, "a model of the keys")?;
-    Ok((Arc::new(Borders { window, distribution, _memory: memory }), plan))
+    Ok((Arc::new(BucketBorders { window, distribution, _memory: memory }), plan))
 }
 
-/// Reads a relation and writes it to its buckets.
+/// Reads a relation and writes it to the buckets.
 fn scatter(
     relation: &dyn Relation,
-    borders: &Arc<Borders>,
+    borders: &Arc<BucketBorders>,
     flush_bytes: usize,
     spill: &Arc<Spill>,
     memory_bytes: u64,
-    progress: &mut Progress,
+    progress: &mut SortProgress,
 ) -> Result<Arc<dyn Relation>> {
     let buckets = borders.distribution.buckets();
     let facts = relation.facts();
@@ -239,7 +239,7 @@ mod tests {
         for profile in Profile::names().map(|name| Profile::named(name).unwrap()) {
             for bytes in [0, 1, 1 << 20, 320_000_000, 1 << 40] {
                 for memory_bytes in [256 << 10, 1 << 20, 16 << 20, 300 << 20, 1 << 36] {
-                    let plan = Plan::new(bytes, memory_bytes, memory_bytes / 4, &profile);
+                    let plan = ScatterPlan::new(bytes, memory_bytes, memory_bytes / 4, &profile);
                     let name = profile.name();
                     assert!(plan.flush_bytes as u64 >= FLUSH_BYTES_MIN && plan.buckets >= 1, "{name}: {plan:?}");
                     let taken = Scatter::memory_bytes(plan.buckets, plan.flush_bytes);

@@ -1,40 +1,40 @@
 //! Samples of keys.
 
-use super::window::Window;
+use super::window::KeyWindow;
 use crate::error::Result;
 use crate::join::records::mix;
 use crate::join::source::{KeyRange, Relation};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use std::sync::Arc;
 
-/// So many bytes of each sampled key are kept: what long keys have in common is rarely longer.
+/// Bytes kept of each sampled key: the common prefix of long keys is rarely longer.
 const KEY_BYTES_MAX: usize = 64;
-/// Samples are drawn in the same way in each run.
-const SEED: u64 = 0x5EED;
+/// Fixed seed: every run draws the same sample.
+const SAMPLE_SEED: u64 = 0x5EED;
 
-/// Keys that were drawn, cut or filled up with zeros to one width.
+/// Sampled keys, truncated or zero-padded to one width.
 #[derive(Debug)]
-pub(super) struct Sample {
+pub(super) struct KeySample {
     width: usize,
     bytes: Vec<u8>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
-/// What drawing a sample told besides.
+/// Totals counted while sampling.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Drawn {
-    /// Rows of the relation, and bytes of their keys and values, where all of it was read.
+pub(super) struct SampleTotals {
+    /// Number of rows and bytes of keys and values, if the whole relation was read.
     pub(super) counted: Option<(u64, u64)>,
 }
 
-impl Sample {
-    /// No keys; those to come take at most `memory`, of relations whose keys have this width, if any.
-    pub(super) fn new(key_bytes: Option<usize>, memory: Share) -> Self {
+impl KeySample {
+    /// An empty sample within `memory`, for relations with this key width, if fixed.
+    pub(super) fn new(key_bytes: Option<usize>, memory: MemoryGrant) -> Self {
         let width = key_bytes.unwrap_or(KEY_BYTES_MAX).clamp(1, KEY_BYTES_MAX);
         Self { width, bytes: Vec::with_capacity(memory.bytes() as usize / width * width), _memory: memory }
     }
 
-    /// How many keys there is room for.
+    /// Capacity in keys.
     pub(super) fn room(&self) -> usize {
         (self.bytes.capacity() - self.bytes.len()) / self.width
     }
@@ -58,22 +58,29 @@ impl Sample {
         slot[..taken].copy_from_slice(&key[..taken]);
     }
 
-    /// Draws about `wanted` keys of a relation: by blocks at random, or, where it has none, by reading all of it within `memory`.
+    /// Samples about `wanted` keys of a relation: random blocks, or, if it cannot be sampled, a full scan within
+    /// `memory`.
     pub(super) fn draw(
         &mut self,
         relation: &dyn Relation,
         wanted: usize,
         task: &Arc<Task>,
-        memory: Share,
-    ) -> Result<Drawn> {
-        if relation.sample(wanted, SEED, task, &mut |key| self.push(key))? {
-            return Ok(Drawn::default());
+        memory: MemoryGrant,
+    ) -> Result<SampleTotals> {
+        if relation.sample(wanted, SAMPLE_SEED, task, &mut |key| self.push(key))? {
+            return Ok(SampleTotals::default());
         }
         self.reservoir(relation, wanted, task, memory)
     }
 
-    /// Reads everything; every row is as likely to stay as any other (Vitter's algorithm R).
-    fn reservoir(&mut self, relation: &dyn Relation, wanted: usize, task: &Arc<Task>, memory: Share) -> Result<Drawn> {
+    /// Reads the whole relation; every row is kept with equal probability (Vitter's algorithm R).
+    fn reservoir(
+        &mut self,
+        relation: &dyn Relation,
+        wanted: usize,
+        task: &Arc<Task>,
+        memory: MemoryGrant,
+    ) -> Result<SampleTotals> {
         let start = self.len();
         let wanted = wanted.min(self.room());
         let mut stream = relation.scan(&KeyRange::all(), task, memory)?;
@@ -86,7 +93,7 @@ impl Sample {
                 if rows < wanted as u64 {
                     self.push(key);
                 } else {
-                    let at = mix(SEED ^ rows) % (rows + 1);
+                    let at = mix(SAMPLE_SEED ^ rows) % (rows + 1);
                     if at < wanted as u64 {
                         self.replace(start + at as usize, key);
                     }
@@ -94,15 +101,16 @@ impl Sample {
                 rows += 1;
             }
         }
-        Ok(Drawn { counted: Some((rows, bytes)) })
+        Ok(SampleTotals { counted: Some((rows, bytes)) })
     }
 
-    /// The window that tells these keys apart, and their numbers in it, sorted. Takes as much memory as the sample where keys are short.
-    pub(super) fn numbers(&self) -> (Window, Vec<u64>) {
+    /// The key window that distinguishes the sampled keys, and their sorted prefixes in it. Takes as much memory as the
+    /// sample if keys are short.
+    pub(super) fn numbers(&self) -> (KeyWindow, Vec<u64>) {
         let keys = || self.bytes.chunks_exact(self.width);
         let (low, high) = (keys().min().unwrap_or_default(), keys().max().unwrap_or_default());
-        let window = Window::between(low, high);
-        let mut numbers: Vec<u64> = keys().map(|key| window.coordinate(key)).collect();
+        let window = KeyWindow::between(low, high);
+        let mut numbers: Vec<u64> = keys().map(|key| window.key_prefix(key)).collect();
         numbers.sort_unstable();
         (window, numbers)
     }

@@ -1,60 +1,61 @@
-//! Scattering rows over buckets: each bucket collects its rows in a buffer of its own, which is written as a chunk when it is full.
+//! The scatter step: appends rows to one buffer per bucket, and writes a buffer as a chunk when it is full.
 
 use crate::error::Result;
-use crate::join::spill::{ChunkWriter, Place, Spill, SpillFile};
-use crate::join::task::Share;
+use crate::join::spill::{ChunkLocation, ChunkWriter, Spill, SpillFile};
+use crate::join::task::MemoryGrant;
 use std::sync::Arc;
 
-/// Rows of one bucket on storage.
+/// A bucket in the spill file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bucket {
     pub(crate) rows: u64,
-    /// Bytes of all chunks, without their checksums.
+    /// Payload bytes of all chunks.
     pub(crate) bytes: u64,
-    pub(crate) chunks: Vec<Place>,
+    pub(crate) chunks: Vec<ChunkLocation>,
 }
 
 impl Bucket {
-    /// Bytes of all chunks with their checksums.
+    /// Stored bytes of all chunks, with checksums.
     pub(crate) fn stored_bytes(&self) -> u64 {
-        self.chunks.iter().map(|place| u64::from(place.stored_bytes)).sum()
+        self.chunks.iter().map(|location| u64::from(location.stored_bytes)).sum()
     }
 }
 
-/// Writes rows to buckets of one file. Scattered memory, sequential storage: the write combining of a radix partition, one level further down.
+/// Writes rows to buckets of one file: random memory, sequential storage, like the write combining of a radix partition
+/// one level further down.
 #[derive(Debug)]
 pub(crate) struct Scatter {
     writer: ChunkWriter,
-    /// A buffer for each bucket, with room for a checksum.
+    /// One buffer per bucket, with room for a checksum.
     buffers: Vec<u8>,
     buffer_bytes: usize,
     fill: Vec<u32>,
     buckets: Vec<Bucket>,
-    /// What the lists of chunks take beside.
-    memory: Share,
+    /// Memory of the lists of chunks.
+    memory: MemoryGrant,
     listed: usize,
 }
 
-/// Places of chunks are taken into account so many at a time.
-const LISTED_AT_ONCE: usize = 256;
+/// Chunk locations are charged in batches of this size.
+const LOCATION_BATCH: usize = 256;
 
 impl Scatter {
-    /// What the lists of the chunks of `bytes` of rows may take.
+    /// Largest memory of the chunk lists for `bytes` of rows.
     pub(crate) fn list_bytes(bytes: u64, payload_bytes: usize) -> u64 {
-        // A list that grows is as long again as it is full.
-        bytes.div_ceil(payload_bytes.max(1) as u64).saturating_mul(2 * size_of::<Place>() as u64)
+        // A growing list has up to twice the capacity it uses.
+        bytes.div_ceil(payload_bytes.max(1) as u64).saturating_mul(2 * size_of::<ChunkLocation>() as u64)
     }
 
-    /// What `buckets` with buffers of `payload_bytes` take.
+    /// Memory of `buckets` with buffers of `payload_bytes`.
     pub(crate) fn memory_bytes(buckets: usize, payload_bytes: usize) -> u64 {
         let each = payload_bytes + ChunkWriter::OVERHEAD_BYTES + size_of::<u32>() + size_of::<Bucket>();
-        (buckets * each + LISTED_AT_ONCE * size_of::<Place>()) as u64
+        (buckets * each + LOCATION_BATCH * size_of::<ChunkLocation>()) as u64
     }
 
-    /// A new file of `buckets` buckets, each with a buffer for `payload_bytes`.
+    /// Creates a file of `buckets` buckets, each with a buffer for `payload_bytes`.
     ///
     /// # Errors
-    /// Those of the storage; [`crate::Error::InvalidArgument`] where memory is short.
+    /// Errors of the storage; [`crate::Error::JoinMemoryShort`] if memory is short.
     pub(crate) fn create(spill: &Arc<Spill>, buckets: usize, payload_bytes: usize) -> Result<Self> {
         let memory = spill.task().budget.take(Self::memory_bytes(buckets, payload_bytes), "scattering")?;
         let buffer_bytes = payload_bytes + ChunkWriter::OVERHEAD_BYTES;
@@ -69,7 +70,7 @@ impl Scatter {
         })
     }
 
-    /// Puts a row of a width that divides the buffers into a bucket.
+    /// Appends a row to a bucket. The row width must divide the buffer size.
     ///
     /// # Errors
     /// Those of the storage.
@@ -85,7 +86,7 @@ impl Scatter {
         Ok(())
     }
 
-    /// Puts a row of any length into a bucket, which it does not leave for another chunk if it fits one.
+    /// Appends a row of any length to a bucket. A row that fits a chunk never crosses two.
     ///
     /// # Errors
     /// Those of the storage.
@@ -99,8 +100,8 @@ impl Scatter {
         if bytes > room {
             let mut chunk = Vec::with_capacity(bytes + ChunkWriter::OVERHEAD_BYTES);
             parts.iter().for_each(|part| chunk.extend_from_slice(part));
-            let place = self.writer.append(&mut chunk)?;
-            return self.note(bucket, place);
+            let location = self.writer.append(&mut chunk)?;
+            return self.note(bucket, location);
         }
         for part in parts {
             let at = bucket * self.buffer_bytes + self.fill[bucket] as usize;
@@ -116,29 +117,30 @@ impl Scatter {
             return Ok(());
         }
         let at = bucket * self.buffer_bytes;
-        let place = self.writer.append_sealed(&mut self.buffers[at..at + fill + ChunkWriter::OVERHEAD_BYTES])?;
+        let location = self.writer.append_sealed(&mut self.buffers[at..at + fill + ChunkWriter::OVERHEAD_BYTES])?;
         self.fill[bucket] = 0;
-        self.note(bucket, place)
+        self.note(bucket, location)
     }
 
-    fn note(&mut self, bucket: usize, place: Place) -> Result<()> {
-        if self.listed > 0 && self.listed.is_multiple_of(LISTED_AT_ONCE) {
+    fn note(&mut self, bucket: usize, location: ChunkLocation) -> Result<()> {
+        if self.listed > 0 && self.listed.is_multiple_of(LOCATION_BATCH) {
             // A list that grows is as long again as it is full.
-            let more = 2 * LISTED_AT_ONCE * size_of::<Place>();
+            let more = 2 * LOCATION_BATCH * size_of::<ChunkLocation>();
             if !self.memory.try_grow(more as u64) {
                 let limit_bytes = self.memory.limit_bytes();
-                let what = "the list of what was scattered by this join takes more memory than is left";
+                let what = "the list of the chunks scattered by this join exceeds the remaining memory";
                 return Err(self.memory.short((limit_bytes + more as u64, limit_bytes), what));
             }
         }
         self.listed += 1;
         let bucket = &mut self.buckets[bucket];
-        bucket.bytes += place.payload_bytes() as u64;
-        bucket.chunks.push(place);
+        bucket.bytes += location.payload_bytes() as u64;
+        bucket.chunks.push(location);
         Ok(())
     }
 
-    /// Ends the input; of what memory was taken, the lists keep theirs. Rows of `width`, where they have one, are counted.
+    /// Ends the input and releases the buffers; the chunk lists keep their memory. Counts the rows if they have one
+    /// `width`.
     ///
     /// # Errors
     /// Those of the storage.
@@ -156,15 +158,15 @@ impl Scatter {
                 bucket.rows = bucket.bytes / width as u64;
             }
         }
-        memory.shrink_to((buckets.len() * size_of::<Bucket>() + listed * size_of::<Place>()) as u64);
+        memory.shrink_to((buckets.len() * size_of::<Bucket>() + listed * size_of::<ChunkLocation>()) as u64);
         Ok(Buckets { file: writer.finish()?, buckets, _memory: memory })
     }
 }
 
-/// Rows that were scattered.
+/// The scattered rows.
 #[derive(Debug)]
 pub(crate) struct Buckets {
     pub(crate) file: Arc<SpillFile>,
     pub(crate) buckets: Vec<Bucket>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }

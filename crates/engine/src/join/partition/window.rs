@@ -1,30 +1,31 @@
-//! Keys as numbers that order alike.
+//! Key windows: byte-string keys as order-preserving integers.
 
-/// Maps keys to numbers, weakly in order: the eight bytes behind what all sampled keys begin with.
+/// Maps keys to integers, monotonically: the eight bytes after the common prefix of all sampled keys.
 ///
-/// A key that begins otherwise lies before all sampled ones or behind them, and gets 0 or the largest number:
+/// A key with another prefix sorts before or after all sampled ones, and maps to 0 or the largest integer:
 ///
 /// ```text
 /// sampled keys   user0017  user0023  user1999        common: "user"
 /// user0018  ->  the number "0018...."   admin -> 0   zoe -> u64::MAX
 /// ```
 #[derive(Clone, Debug, Default)]
-pub(super) struct Window {
+pub(super) struct KeyWindow {
     common: Vec<u8>,
 }
 
-impl Window {
-    /// The window behind what `low` and `high`, smallest and largest of the keys at hand, have in common.
+impl KeyWindow {
+    /// The window after the common prefix of `low` and `high`, the smallest and the largest key.
     pub(super) fn between(low: &[u8], high: &[u8]) -> Self {
         let common = low.iter().zip(high).take_while(|(a, b)| a == b).count();
-        // Bytes of a short key that are all in common would leave nothing to tell keys apart by; eight of them tell as much.
+        // If a short key were entirely within the prefix, no bytes would distinguish keys; the window always keeps
+        // eight.
         let common = if low.len().max(high.len()) <= 8 { 0 } else { common };
         Self { common: low.get(..common).unwrap_or_default().to_vec() }
     }
 
-    /// The number of a key.
+    /// The integer of a key.
     #[inline]
-    pub(super) fn coordinate(&self, key: &[u8]) -> u64 {
+    pub(super) fn key_prefix(&self, key: &[u8]) -> u64 {
         if self.common.is_empty() {
             return word(key);
         }
@@ -38,7 +39,7 @@ impl Window {
     }
 }
 
-/// The first eight bytes as a number, zeros where there are fewer.
+/// The first eight bytes as an integer, zero-padded.
 #[inline]
 fn word(bytes: &[u8]) -> u64 {
     match bytes.first_chunk::<8>() {
@@ -67,11 +68,11 @@ mod tests {
         keys.sort();
         for low in &keys {
             for high in keys.iter().filter(|high| *high >= low) {
-                let window = Window::between(low, high);
-                assert!(keys.is_sorted_by_key(|key| window.coordinate(key)), "{low:?} {high:?}");
+                let window = KeyWindow::between(low, high);
+                assert!(keys.is_sorted_by_key(|key| window.key_prefix(key)), "{low:?} {high:?}");
             }
         }
-        let window = Window::between(b"user0017....", b"user1999....");
-        assert!(window.coordinate(b"user0018") < window.coordinate(b"user0019"));
+        let window = KeyWindow::between(b"user0017....", b"user1999....");
+        assert!(window.key_prefix(b"user0018") < window.key_prefix(b"user0019"));
     }
 }

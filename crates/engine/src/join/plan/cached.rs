@@ -1,16 +1,17 @@
-//! What reads cost that the page cache answers.
+//! The cost profile of reads served by the page cache.
 
 use crate::io::Profile;
 
-/// A call of the system and the beginning of a copy, in microseconds: measured, 4 KiB take about 1.3 with it.
+/// Latency of a system call and the start of a copy, in microseconds: measured; 4 KiB take about 1.3 in total.
 const LATENCY_US: f64 = 0.7;
-/// Copying out of the page cache, in MB/s.
+/// Copy rate out of the page cache, in MB/s.
 const BANDWIDTH_MB_PER_S: f64 = 7_000.0;
 
-/// The profile of reads that the page cache answers: named `cached`; one at a time, as the core that joins does the copying itself.
+/// The profile of reads served by the page cache, named `cached`: one request at a time, as the joining core does the
+/// copying itself.
 #[must_use]
 pub fn cached_profile() -> Profile {
-    // The constants are within what a profile takes; else the default would do.
+    // The constants are valid for a profile; the default is a fallback.
     Profile::affine("cached", LATENCY_US, BANDWIDTH_MB_PER_S, 1).unwrap_or_default()
 }
 

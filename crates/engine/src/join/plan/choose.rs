@@ -1,32 +1,32 @@
-//! Of all methods, the one that is expected to take least.
+//! The choice of the method with the least predicted cost.
 
 use super::cost::Cost;
-use super::facts::{Access, Case, SideFacts};
+use super::facts::{LookupAccess, PlanInput, SideFacts};
 use crate::join::options::{JoinKind, Method, Side};
 
-/// One method with its roles, and what is expected of it.
+/// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::join) struct Candidate {
     pub(in crate::join) method: Method,
-    /// The relation that is looked up in, hashed, or indexed.
+    /// The inner relation: looked up in, hashed or indexed.
     pub(in crate::join) inner: Option<Side>,
-    /// Or why it cannot run.
+    /// The predicted cost, or the reason why the method cannot run.
     pub(in crate::join) cost: Result<Cost, String>,
 }
 
-/// More threads are started when each has so much to do, in microseconds: starting and stopping one, and cutting the input, take some
-/// hundred.
-const THREAD_WORTH_US: f64 = 50_000.0;
-/// Least memory that a thread works with, in bytes.
-const THREAD_MEMORY_BYTES: f64 = 4_194_304.0;
+/// Least work per thread, in microseconds: starting and stopping a thread, and cutting the input, take a few hundred.
+const THREAD_WORK_US_MIN: f64 = 50_000.0;
+/// Least memory per thread, in bytes.
+const THREAD_MEMORY_BYTES_MIN: f64 = 4_194_304.0;
 
-/// Where the processor takes most of the time and one relation has at least so many times the rows of the other, a planned scan looks up and checks
-/// beside the thread that joins: it took 0.5 to 0.75 of a merge's time in the page cache, and costs predict about the same for both.
-const SPARSE_RATIO: f64 = 8.0;
-const BESIDE_SHARE: f64 = 0.06;
+/// If processor time dominates and one relation has at least this many times the rows of the other, the thread of a
+/// planned scan looks up and checks in parallel to the joining thread: it took 0.5 to 0.75 of a merge's time in the
+/// page cache, while predicted costs are about equal.
+const SPARSE_RATIO_MIN: f64 = 8.0;
+const LOOKUP_CPU_FRACTION: f64 = 0.06;
 
-/// By how much a method must be better than the plainest one to be taken: what costs about the same is done the plain way. Methods that are
-/// there to be compared with must be clearly better than ours.
+/// The advantage that a method needs over the simplest one: at about equal cost the simple method wins. Methods that
+/// exist for comparison must be clearly better than the default ones.
 fn handicap_us(method: Method, total_us: f64) -> f64 {
     match method {
         Method::Merge => 0.0,
@@ -35,8 +35,9 @@ fn handicap_us(method: Method, total_us: f64) -> f64 {
     }
 }
 
-impl Case<'_> {
-    /// All methods with the better of their roles, or with `inner` where it is given: the cheapest first, those that cannot run last.
+impl PlanInput<'_> {
+    /// All methods, each with its better roles, or with `inner` if given: the cheapest first, those that cannot run
+    /// last.
     pub(in crate::join) fn candidates(&self, asked: Method, inner: Option<Side>) -> Vec<Candidate> {
         let mut methods: Vec<Method> = Method::ALL.into_iter().filter(|method| *method != Method::Auto).collect();
         if let Method::InljPgm { .. } = asked {
@@ -45,10 +46,10 @@ impl Case<'_> {
         }
         let mut found: Vec<Candidate> = methods.into_iter().map(|method| self.candidate(method, inner)).collect();
         let rows = [self.left.rows, self.right.rows];
-        let is_sparse = rows[0].min(rows[1]) * SPARSE_RATIO <= rows[0].max(rows[1]);
+        let is_sparse = rows[0].min(rows[1]) * SPARSE_RATIO_MIN <= rows[0].max(rows[1]);
         let total = |candidate: &Candidate| match &candidate.cost {
             Ok(cost) if candidate.method == Method::Inlj && is_sparse && cost.cpu_us > cost.total_us / 2.0 => {
-                cost.total_us * (1.0 - BESIDE_SHARE)
+                cost.total_us * (1.0 - LOOKUP_CPU_FRACTION)
             }
             Ok(cost) => cost.total_us + handicap_us(candidate.method, cost.total_us),
             Err(_) => f64::INFINITY,
@@ -66,7 +67,7 @@ impl Case<'_> {
             let side = self.hashed();
             return Candidate { method, inner: Some(side), cost: self.cost(method, side) };
         }
-        // The larger relation is looked up in, unless it cannot be: nothing is saved by looking many keys up among few.
+        // The larger relation is the inner one, if possible: looking many keys up among few saves nothing.
         let larger = if self.left.bytes > self.right.bytes { Side::Left } else { Side::Right };
         let side = inner.unwrap_or(larger);
         match self.cost(method, side) {
@@ -78,15 +79,15 @@ impl Case<'_> {
         }
     }
 
-    /// The smaller relation; but all rows of the left one are asked for where each is wanted by itself.
+    /// The smaller relation, unless the join returns rows of the left one individually.
     fn hashed(&self) -> Side {
-        match self.setting.kind {
+        match self.context.kind {
             JoinKind::Inner if self.left.rows < self.right.rows => Side::Left,
             _ => Side::Right,
         }
     }
 
-    /// What a method takes with one side as the one that is looked up in.
+    /// The cost of a method with one side as the inner relation.
     fn cost(&self, method: Method, inner: Side) -> Result<Cost, String> {
         match method {
             Method::Merge => Ok(self.merge()),
@@ -95,35 +96,35 @@ impl Case<'_> {
             Method::InljIndex => self.open_probes(inner),
             Method::Partition => Ok(self.partition()),
             Method::PartitionBtree => self.no_btree().map_or_else(|| Ok(self.partition_btree()), Err),
-            Method::Auto => Err("it is no method of its own".into()),
+            Method::Auto => Err("it is not a method of its own".into()),
             _ => self.probes(method, inner),
         }
     }
 
-    /// Threads that pay off for work of this cost; those of methods that have a range of keys for each.
+    /// The number of threads that pays off at this cost, for methods that split the key range between threads.
     pub(in crate::join) fn threads(&self, method: Method, cost: &Cost) -> usize {
         let is_cut = !matches!(method, Method::Hash | Method::Partition | Method::PartitionBtree);
-        // A file in key order has nothing that leads to a range of it: each thread would read all.
-        let is_whole = |side: &SideFacts| side.access == Access::Scan && side.is_sorted;
+        // A sorted file has no index to find a key range: each thread would read all of it.
+        let is_whole = |side: &SideFacts| side.access == LookupAccess::Scan && side.is_sorted;
         if !is_cut || is_whole(&self.left) || is_whole(&self.right) {
             return 1;
         }
-        let by_work = (cost.cpu_us / THREAD_WORTH_US).floor();
-        let by_memory = (self.setting.memory_bytes / THREAD_MEMORY_BYTES).floor();
-        let most = self.setting.threads.max(1) as f64;
+        let by_work = (cost.cpu_us / THREAD_WORK_US_MIN).floor();
+        let by_memory = (self.context.memory_bytes / THREAD_MEMORY_BYTES_MIN).floor();
+        let most = self.context.threads.max(1) as f64;
         by_work.min(by_memory).clamp(1.0, most) as usize
     }
 
-    /// Whether a table carries an exact index.
+    /// Whether a table stores an exact index.
     pub(in crate::join) fn has_index(&self, side: Side) -> bool {
-        matches!(&self.side(side).access, Access::Blocks(blocks) if blocks.carried.is_some())
-            || self.side(side).access == Access::Probe
+        matches!(&self.side(side).access, LookupAccess::TableBlocks(blocks) if blocks.stored_index.is_some())
+            || self.side(side).access == LookupAccess::Probe
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::{Blocks, Carried, Setting};
+    use super::super::facts::{PlanContext, StoredIndex, TableBlocks};
     use super::super::spread::Spread;
     use super::*;
     use crate::io::Profile;
@@ -134,7 +135,7 @@ mod tests {
     /// Records of 16 bytes.
     fn table(rows: f64, carries_index: bool) -> SideFacts {
         let count = (rows / 255.0).ceil();
-        let carried = carries_index.then_some(Carried {
+        let stored_index = carries_index.then_some(StoredIndex {
             unread_bytes: 0,
             memory_bytes: 8 * count as u64,
             window_blocks: 1.0,
@@ -148,27 +149,27 @@ mod tests {
             value_bytes: Some(8.0),
             is_sorted: true,
             is_distinct: true,
-            access: Access::Blocks(Blocks { count, bytes: BLOCK_BYTES, carried }),
+            access: LookupAccess::TableBlocks(TableBlocks { count, bytes: BLOCK_BYTES, stored_index }),
         }
     }
 
     fn unsorted(rows: f64) -> SideFacts {
-        SideFacts { is_sorted: false, access: Access::Scan, ..table(rows, false) }
+        SideFacts { is_sorted: false, access: LookupAccess::Scan, ..table(rows, false) }
     }
 
     fn best(left: SideFacts, right: SideFacts, kind: JoinKind, profile: &Profile, memory_bytes: f64) -> Candidate {
         let blocks = |side: &SideFacts| match &side.access {
-            Access::Blocks(blocks) => blocks.count,
+            LookupAccess::TableBlocks(blocks) => blocks.count,
             _ => 0.0,
         };
-        let case = Case {
+        let input = PlanInput {
             left_over_right: Spread::even(left.rows, blocks(&right)),
             right_over_left: Spread::even(right.rows, blocks(&left)),
-            setting: Setting { kind, profile, memory_bytes, threads: 1, any_order: false },
+            context: PlanContext { kind, profile, memory_bytes, threads: 1, any_order: false },
             left,
             right,
         };
-        case.candidates(Method::Auto, None).remove(0)
+        input.candidates(Method::Auto, None).remove(0)
     }
 
     fn profiles() -> impl Iterator<Item = Profile> {

@@ -1,32 +1,32 @@
-//! What a join by some method is expected to take.
+//! The predicted cost of a join by one method.
 
 use super::device::Requests;
 use crate::io::Profile;
 use serde::Serialize;
 use std::ops::AddAssign;
 
-/// Predicted figures of one method. Device and CPU add up: reading ahead hides one behind the other, but not more of it in one
-/// method than in another.
+/// The predicted cost of one method. Device and processor time add up: prefetch hides one behind the other, but about
+/// equally in every method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
-    /// Device and CPU together, in microseconds.
+    /// Device and processor time together, in microseconds.
     pub total_us: f64,
-    /// Time that the device needs for the requests (T(n), P at once), in microseconds.
+    /// Device time of the requests (T(n), P at once), in microseconds.
     pub device_us: f64,
-    /// Time that one core needs, in microseconds.
+    /// Processor time on one core, in microseconds.
     pub cpu_us: f64,
     /// Bytes read from the relations, their indexes and spill files.
     pub bytes_read: f64,
-    /// Requests that read them.
+    /// Read requests for these bytes.
     pub requests: f64,
     /// Bytes written to spill files.
     pub bytes_spilled: f64,
-    /// Bytes of indexes, hash tables and what else must be in memory as a whole.
+    /// Memory of indexes, hash tables and other structures that must be entirely in memory, in bytes.
     pub memory_bytes: f64,
 }
 
 impl Cost {
-    /// Reads.
+    /// Adds reads.
     pub(in crate::join) fn read(&mut self, requests: Requests, profile: &Profile) {
         self.device_us += requests.time_us(profile);
         self.bytes_read += requests.bytes;
@@ -34,20 +34,20 @@ impl Cost {
         self.add_up();
     }
 
-    /// Writes, of the same price as reads of their size: a profile knows no other.
+    /// Adds writes, at the price of reads of their size, since profiles have no other.
     pub(in crate::join) fn write(&mut self, requests: Requests, profile: &Profile) {
         self.device_us += requests.time_us(profile);
         self.bytes_spilled += requests.bytes;
         self.add_up();
     }
 
-    /// Work of so many nanoseconds for each of `times`.
+    /// Adds processor work: `times` steps of this many nanoseconds.
     pub(in crate::join) fn work(&mut self, times: f64, each_ns: f64) {
         self.cpu_us += times * each_ns / 1e3;
         self.add_up();
     }
 
-    /// What must be in memory at the same time as all else that was counted.
+    /// Adds memory needed at the same time as the rest.
     pub(in crate::join) fn hold(&mut self, bytes: f64) {
         self.memory_bytes += bytes;
     }

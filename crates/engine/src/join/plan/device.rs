@@ -1,30 +1,30 @@
-//! What requests take on a device: T(n) for each, P of them at once (the affine and PDAM models of Section 3, with the real
+//! The device model: T(n) per request, P requests at once (the affine and PDAM models of Section 3, with the measured
 //! profile in place of their constants).
 
 use crate::io::Profile;
 
-/// Requests of about one size.
+/// Requests of about equal size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::join) struct Requests {
-    /// How many.
+    /// Number of requests.
     pub(in crate::join) count: f64,
-    /// Bytes of all of them.
+    /// Total bytes.
     pub(in crate::join) bytes: f64,
-    /// Handed over so many at a time; 0 stands for 1.
+    /// Requests submitted at once; 0 means 1.
     pub(in crate::join) at_once: u32,
 }
 
 impl Requests {
-    /// A whole stretch of `bytes`, read in pieces of `piece_bytes`.
-    pub(in crate::join) fn sequential(bytes: f64, piece_bytes: u64, at_once: u32) -> Self {
+    /// A contiguous range of `bytes`, read by requests of `piece_bytes`.
+    pub(in crate::join) fn sequential(bytes: f64, batch_bytes: u64, at_once: u32) -> Self {
         if bytes <= 0.0 {
             return Self::default();
         }
-        let count = (bytes / piece_bytes.max(1) as f64).ceil().max(1.0);
+        let count = (bytes / batch_bytes.max(1) as f64).ceil().max(1.0);
         Self { count, bytes, at_once }
     }
 
-    /// Time on a device of this profile, in microseconds.
+    /// Time on a device with this profile, in microseconds.
     pub(in crate::join) fn time_us(&self, profile: &Profile) -> f64 {
         if self.count <= 0.0 {
             return 0.0;
@@ -34,12 +34,12 @@ impl Requests {
         let rounds = |batch: f64| (batch / f64::from(profile.parallel())).ceil();
         let batches = (self.count / at_once).floor();
         let rest = self.count - batches * at_once;
-        // Batches of point reads end when the last of their reads does: a place that is free waits for the next batch.
+        // A batch of point reads ends with its last read: free slots wait for the next batch.
         (batches * rounds(at_once) + if rest > 0.0 { rounds(rest) * rest.min(1.0) } else { 0.0 }) * each_us
     }
 }
 
-/// T of a mean size.
+/// T at the mean size.
 fn mean_time_us(profile: &Profile, bytes: f64) -> f64 {
     let (floor, share) = (bytes.max(0.0).floor() as u64, bytes.max(0.0).fract());
     profile.time_us(floor) * (1.0 - share) + profile.time_us(floor + 1) * share

@@ -1,91 +1,92 @@
-//! What was chosen, what else could have been, and what it was expected to take.
+//! The explanation of a plan: the method chosen, its alternatives, and their predicted costs.
 
 use super::cost::Cost;
 use crate::join::options::Side;
 use serde::Serialize;
 
-/// Why a join is done as it is: the choice, each alternative with its predicted cost or the reason why it cannot run, and once
-/// the join is done what it really took.
+/// The explanation of a plan: the chosen method, each alternative with its predicted cost or the reason why it cannot
+/// run, and, after the join, the measured cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// The method that was chosen or asked for.
+    /// The chosen or requested method.
     pub method: String,
-    /// Whether the caller asked for it.
+    /// Whether the caller requested it.
     pub is_asked_for: bool,
-    /// The relation that is looked up in, hashed or indexed; none where both are read alike.
+    /// The inner relation: looked up in, hashed or indexed; none if both are read alike.
     pub inner: Option<Side>,
-    /// Name of the profile by which requests are priced.
+    /// Name of the storage profile.
     pub profile: String,
-    /// The limit of memory, in bytes.
+    /// Memory limit in bytes.
     pub memory_bytes: u64,
-    /// Threads that join.
+    /// Number of joining threads.
     pub threads: usize,
-    /// How the inner relation is read.
+    /// The reads of the relations.
     pub reads: ReadPlan,
     /// The left relation.
     pub left: RelationSummary,
     /// The right relation.
     pub right: RelationSummary,
-    /// What the chosen method is expected to take.
+    /// Predicted cost of the chosen method.
     pub predicted: Cost,
-    /// What it took; none before the join is done.
+    /// Measured cost; none before the join has run.
     pub actual: Option<Actual>,
     /// All methods, the cheapest first, those that cannot run last.
     pub alternatives: Vec<Alternative>,
 }
 
-/// How relations are read.
+/// The read sizes of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReadPlan {
-    /// Bytes of a request where all is read.
+    /// Request size of full scans, in bytes.
     pub request_bytes: u64,
-    /// Requests handed to the storage at a time.
+    /// Requests submitted at once.
     pub at_once: u32,
-    /// Gaps of up to so many bytes between wanted blocks are read along.
+    /// Largest gap between needed blocks that is read along, in bytes.
     pub gap_bytes: u64,
-    /// Share of the inner relation that is dense enough to be read in ranges, from 0 to 1; the rest is read block by block.
+    /// Fraction of the inner relation that is dense enough to be read in ranges, from 0 to 1; the rest is read block by
+    /// block.
     pub range_share: f64,
 }
 
-/// What was known of a relation.
+/// The planner's knowledge of a relation.
 #[derive(Clone, Debug, Serialize)]
 pub struct RelationSummary {
-    /// What messages call it.
+    /// Name for messages.
     pub name: String,
-    /// Rows, about.
+    /// Estimated number of rows.
     pub rows: f64,
-    /// Bytes that reading all of it takes.
+    /// Bytes read by a full scan.
     pub bytes: f64,
-    /// Whether its rows come in key order.
+    /// Whether rows are in key order.
     pub is_sorted: bool,
-    /// Whether it carries an exact index.
+    /// Whether it has an exact index.
     pub has_index: bool,
 }
 
-/// One method beside the others.
+/// One method among the alternatives.
 #[derive(Clone, Debug, Serialize)]
 pub struct Alternative {
     /// The method.
     pub method: String,
-    /// The relation that it looks up in.
+    /// The inner relation.
     pub inner: Option<Side>,
-    /// What it is expected to take.
+    /// Predicted cost, if it can run.
     pub predicted: Option<Cost>,
-    /// Why it cannot run.
+    /// The reason why it cannot run.
     pub refused: Option<String>,
 }
 
-/// What a join took.
+/// The measured cost of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Actual {
-    /// From the first call to the durable output, in microseconds.
+    /// Time from the call to the durable output, in microseconds.
     pub total_us: f64,
     /// Bytes read.
     pub bytes_read: u64,
-    /// Requests.
+    /// Read requests.
     pub requests: u64,
-    /// Rows of the output.
+    /// Number of output rows.
     pub rows: u64,
-    /// Most memory set aside at one time, in bytes.
+    /// Peak of the reserved memory, in bytes.
     pub peak_memory_bytes: u64,
 }

@@ -1,85 +1,85 @@
-//! What the planner knows of the two relations, of the device, and of what was asked for.
+//! The planner's inputs: both relations, the device, and the options.
 
 use super::spread::Spread;
 use crate::io::Profile;
 use crate::join::options::{JoinKind, Side};
 
-/// Bytes of a row's key or value where nothing is known of its width.
+/// Assumed size of a key or value of unknown width, in bytes.
 const UNKNOWN_KEY_BYTES: f64 = 16.0;
 
-/// How a relation can be looked up in.
+/// The way in which keys can be looked up in a relation.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::join) enum Access {
-    /// Only from end to end.
+pub(in crate::join) enum LookupAccess {
+    /// Full scans only.
     Scan,
-    /// It finds keys by itself: an index, or a store.
+    /// Point lookups by the relation itself: an index or a store.
     Probe,
-    /// A table, whose blocks can be read alone.
-    Blocks(Blocks),
+    /// Reads of single blocks: a table.
+    TableBlocks(TableBlocks),
 }
 
 /// The blocks of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::join) struct Blocks {
+pub(in crate::join) struct TableBlocks {
     pub(in crate::join) count: f64,
-    /// Bytes of one block.
+    /// Size of a block in bytes.
     pub(in crate::join) bytes: u64,
-    /// The index that the table carries, if it does: nobody has to build it.
-    pub(in crate::join) carried: Option<Carried>,
+    /// The index stored in the table, if any, which need not be built.
+    pub(in crate::join) stored_index: Option<StoredIndex>,
 }
 
-/// The nodes of an index next to the data, as a table carries them.
+/// The lowest level of the index stored in a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::join) struct Carried {
-    /// What must be read to have them in memory; nothing, where opening the table has.
+pub(in crate::join) struct StoredIndex {
+    /// Bytes to read to load it; 0 if opening the table has loaded it.
     pub(in crate::join) unread_bytes: u64,
-    /// What they take in memory.
+    /// Its size in memory, in bytes.
     pub(in crate::join) memory_bytes: u64,
-    /// Blocks that they lead a key to, in the mean.
+    /// Mean number of blocks in a window.
     pub(in crate::join) window_blocks: f64,
-    /// Whether they are separators, one for each block: what other indexes can be made of.
+    /// Whether it holds one separator per block, from which other indexes can be built.
     pub(in crate::join) separates_blocks: bool,
 }
 
-/// One of the two relations.
+/// The facts of one relation.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::join) struct SideFacts {
     pub(in crate::join) name: String,
     pub(in crate::join) rows: f64,
-    /// Bytes that reading all of it takes.
+    /// Bytes read by a full scan.
     pub(in crate::join) bytes: f64,
     pub(in crate::join) key_bytes: Option<f64>,
     pub(in crate::join) value_bytes: Option<f64>,
     pub(in crate::join) is_sorted: bool,
     pub(in crate::join) is_distinct: bool,
-    pub(in crate::join) access: Access,
+    pub(in crate::join) access: LookupAccess,
 }
 
-/// What was asked for, and where.
+/// The options and the device.
 #[derive(Clone, Debug)]
-pub(in crate::join) struct Setting<'a> {
+pub(in crate::join) struct PlanContext<'a> {
     pub(in crate::join) kind: JoinKind,
     pub(in crate::join) profile: &'a Profile,
     pub(in crate::join) memory_bytes: f64,
-    /// Most threads that may join.
+    /// Largest number of joining threads.
     pub(in crate::join) threads: usize,
     pub(in crate::join) any_order: bool,
 }
 
-/// Everything that a choice follows from.
+/// The complete input of the planner.
 #[derive(Clone, Debug)]
-pub(in crate::join) struct Case<'a> {
+pub(in crate::join) struct PlanInput<'a> {
     pub(in crate::join) left: SideFacts,
     pub(in crate::join) right: SideFacts,
-    pub(in crate::join) setting: Setting<'a>,
-    /// How the keys of the left relation lie over the blocks of the right one.
+    pub(in crate::join) context: PlanContext<'a>,
+    /// The spread of left keys over right blocks.
     pub(in crate::join) left_over_right: Spread,
-    /// And the other way round.
+    /// The spread of right keys over left blocks.
     pub(in crate::join) right_over_left: Spread,
 }
 
 impl SideFacts {
-    /// Bytes of a row in memory.
+    /// Size of a row in memory, in bytes.
     pub(in crate::join) fn row_bytes(&self) -> f64 {
         match (self.key_bytes, self.value_bytes) {
             (Some(key), Some(value)) => key + value,
@@ -87,12 +87,12 @@ impl SideFacts {
         }
     }
 
-    /// Bytes of a key, about.
+    /// Estimated size of a key, in bytes.
     pub(in crate::join) fn key_bytes_about(&self) -> f64 {
         self.key_bytes.unwrap_or_else(|| UNKNOWN_KEY_BYTES.min(self.row_bytes()))
     }
 
-    /// Bytes of all rows in memory.
+    /// Size of all rows in memory, in bytes.
     pub(in crate::join) fn memory_bytes(&self) -> f64 {
         self.rows * self.row_bytes()
     }
@@ -103,7 +103,7 @@ impl SideFacts {
     }
 }
 
-impl Case<'_> {
+impl PlanInput<'_> {
     pub(in crate::join) fn side(&self, side: Side) -> &SideFacts {
         match side {
             Side::Left => &self.left,
@@ -111,7 +111,7 @@ impl Case<'_> {
         }
     }
 
-    /// How the keys of the other side lie over the blocks of `inner`.
+    /// The spread of the other side's keys over the blocks of `inner`.
     pub(in crate::join) fn spread_over(&self, inner: Side) -> &Spread {
         match inner {
             Side::Left => &self.right_over_left,
@@ -119,23 +119,23 @@ impl Case<'_> {
         }
     }
 
-    /// Whether all rows of a side are wanted whatever the other one has, so that it cannot be the one that is looked up in.
+    /// Whether the join returns all rows of a side, so that it cannot be the inner relation.
     pub(in crate::join) fn must_scan(&self, side: Side) -> bool {
-        side == Side::Left && self.setting.kind.keeps_unmatched()
+        side == Side::Left && self.context.kind.keeps_unmatched()
     }
 
-    /// Rows of the output, at most about: as many as the smaller side has, where every row of it finds one partner.
+    /// Estimated number of output rows: that of the smaller side, as if each of its rows found one partner.
     pub(in crate::join) fn output_rows(&self) -> f64 {
-        match self.setting.kind {
+        match self.context.kind {
             JoinKind::Inner | JoinKind::Semi => self.left.rows.min(self.right.rows),
             JoinKind::Left => self.left.rows,
             JoinKind::Anti => (self.left.rows - self.right.rows).max(0.0),
         }
     }
 
-    /// Bytes of a row of the output.
+    /// Size of an output row, in bytes.
     pub(in crate::join) fn output_row_bytes(&self) -> f64 {
-        let right = if self.setting.kind.pairs() { self.right.row_bytes() - self.right.key_bytes_about() } else { 0.0 };
+        let right = if self.context.kind.pairs() { self.right.row_bytes() - self.right.key_bytes_about() } else { 0.0 };
         self.left.row_bytes() + right.max(0.0)
     }
 }

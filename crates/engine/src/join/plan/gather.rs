@@ -1,39 +1,39 @@
-//! From two relations and what was asked for to a plan.
+//! The entry point of the planner: from two relations and the options to a plan.
 
 use super::choose::Candidate;
 use super::cost::Cost;
 use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
-use super::facts::{Access, Blocks, Carried, Case, Setting, SideFacts};
-use super::spread::{Outlined, Spread, worthwhile_gap_bytes};
+use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
+use super::spread::{Spread, TableHistogram, worthwhile_gap_bytes};
 use crate::error::{Error, Result};
 use crate::join::options::{JoinOptions, Method, Side};
 use crate::join::report::JoinReport;
 use crate::join::source::Relation;
 use crate::table::{HistogramPoint, Table};
 
-/// How a join is to be done.
+/// The plan of a join.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct Plan {
     /// Never [`Method::Auto`].
     pub(in crate::join) method: Method,
-    /// The relation that is looked up in, hashed or indexed.
+    /// The inner relation: looked up in, hashed or indexed.
     pub(in crate::join) inner: Side,
     pub(in crate::join) threads: usize,
     pub(in crate::join) explanation: Explanation,
 }
 
-/// Chooses how to join two relations.
+/// Plans the join of two relations.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where the method that was asked for cannot run, with the reason.
+/// [`Error::InvalidArgument`] with the reason, if the requested method cannot run.
 pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: &JoinOptions) -> Result<Plan> {
     let (left_side, right_side) = (gathered(left), gathered(right));
-    let case = Case {
+    let input = PlanInput {
         left_over_right: spread(&left_side, &right_side),
         right_over_left: spread(&right_side, &left_side),
         left: left_side.0,
         right: right_side.0,
-        setting: Setting {
+        context: PlanContext {
             kind: options.kind,
             profile: &options.profile,
             memory_bytes: options.memory_bytes as f64,
@@ -41,38 +41,38 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
             any_order: options.any_order,
         },
     };
-    let candidates = case.candidates(options.method, options.inner);
+    let candidates = input.candidates(options.method, options.inner);
     let chosen = choose(&candidates, options.method)?;
     let cost = chosen.cost.as_ref().copied().unwrap_or_default();
-    let (method, inner) = (chosen.method, chosen.inner.unwrap_or_else(|| larger(&case)));
-    let threads = case.threads(method, &cost);
-    Ok(Plan { method, inner, threads, explanation: explain(&case, options, chosen, &cost, threads, &candidates) })
+    let (method, inner) = (chosen.method, chosen.inner.unwrap_or_else(|| larger(&input)));
+    let threads = input.threads(method, &cost);
+    Ok(Plan { method, inner, threads, explanation: explain(&input, options, chosen, &cost, threads, &candidates) })
 }
 
-/// The relation that is looked up in where a method does not choose: the larger one, if it may be.
-fn larger(case: &Case<'_>) -> Side {
-    if case.left.rows > case.right.rows && !case.must_scan(Side::Left) { Side::Left } else { Side::Right }
+/// The inner relation if a method does not determine it: the larger one, if possible.
+fn larger(input: &PlanInput<'_>) -> Side {
+    if input.left.rows > input.right.rows && !input.must_scan(Side::Left) { Side::Left } else { Side::Right }
 }
 
-/// The cheapest, or the one that was asked for.
+/// The cheapest method, or the requested one.
 fn choose(candidates: &[Candidate], asked: Method) -> Result<&Candidate> {
     let wanted = candidates.iter().find(|candidate| asked == Method::Auto || candidate.method == asked);
     match wanted {
-        Some(Candidate { cost: Err(reason), method, .. }) => {
-            Err(Error::InvalidArgument(format!("the method {method} cannot join these: {reason}; try `auto`")))
-        }
+        Some(Candidate { cost: Err(reason), method, .. }) => Err(Error::InvalidArgument(format!(
+            "the method {method} cannot join these relations: {reason}; try `auto`"
+        ))),
         Some(candidate) => Ok(candidate),
-        None => Err(Error::InvalidArgument(format!("there is no method {asked} here; try `auto`"))),
+        None => Err(Error::InvalidArgument(format!("the method {asked} is not available; try `auto`"))),
     }
 }
 
-/// The facts of a relation, and the outline of the table that it may be.
+/// The facts of a relation, and its key histogram if it is a table.
 fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<HistogramPoint>) {
     let facts = relation.facts();
-    let (access, outline) = match relation.table() {
-        Some(table) => (Access::Blocks(blocks(table)), table.key_histogram(OUTLINE_POINTS)),
-        None if relation.prober().is_some() => (Access::Probe, Vec::new()),
-        None => (Access::Scan, Vec::new()),
+    let (access, histogram) = match relation.table() {
+        Some(table) => (LookupAccess::TableBlocks(blocks(table)), table.key_histogram(HISTOGRAM_POINTS)),
+        None if relation.prober().is_some() => (LookupAccess::Probe, Vec::new()),
+        None => (LookupAccess::Scan, Vec::new()),
     };
     let facts = SideFacts {
         name: facts.name.clone(),
@@ -84,63 +84,65 @@ fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<HistogramPoint>) {
         is_distinct: facts.is_distinct,
         access,
     };
-    (facts, outline)
+    (facts, histogram)
 }
 
-fn blocks(table: &Table) -> Blocks {
+fn blocks(table: &Table) -> TableBlocks {
     let (count, bytes) = (table.blocks(), table.block_bytes());
-    let carried = table.bottom_layer().map(|layer| {
+    let stored_index = table.bottom_layer().map(|layer| {
         let each = if layer.is_exact { SEPARATOR_MEMORY_BYTES } else { LINE_MEMORY_BYTES };
         let nodes = if layer.is_exact { count / layer.granule.max(1) } else { layer.nodes };
-        Carried {
+        StoredIndex {
             unread_bytes: layer.read_bytes,
             memory_bytes: nodes.saturating_mul(each),
             window_blocks: (table.explain().data_mean_read_bytes / bytes.max(1) as f64).max(1.0),
             separates_blocks: layer.is_exact && layer.granule == 1,
         }
     });
-    Blocks { count: count as f64, bytes, carried }
+    TableBlocks { count: count as f64, bytes, stored_index }
 }
 
-/// What a separator of an 8-byte key takes in memory, and a line with its beginning.
+/// Memory of a separator of an 8-byte key, and of a line segment, in bytes.
 const SEPARATOR_MEMORY_BYTES: u64 = 8;
 const LINE_MEMORY_BYTES: u64 = 40;
-/// Points of an outline: some hundred stretches tell dense keys from sparse ones, and take a fraction of a millisecond to compare.
-const OUTLINE_POINTS: usize = 512;
+/// Points of a key histogram: a few hundred intervals distinguish dense from sparse keys, and take a fraction of a
+/// millisecond to compare.
+const HISTOGRAM_POINTS: usize = 512;
 
-/// How the keys of one side lie over the blocks of the other.
+/// The spread of one side's keys over the other's blocks.
 fn spread(
     (outer, outer_points): &(SideFacts, Vec<HistogramPoint>),
     (inner, inner_points): &(SideFacts, Vec<HistogramPoint>),
 ) -> Spread {
-    let Access::Blocks(inner_blocks) = &inner.access else { return Spread::default() };
-    let inner_table = Outlined { points: inner_points, blocks: inner_blocks.count, rows: inner.rows };
+    let LookupAccess::TableBlocks(inner_blocks) = &inner.access else { return Spread::default() };
+    let inner_table = TableHistogram { points: inner_points, blocks: inner_blocks.count, rows: inner.rows };
     match &outer.access {
-        Access::Blocks(blocks) => {
-            Spread::between(&Outlined { points: outer_points, blocks: blocks.count, rows: outer.rows }, &inner_table)
-        }
+        LookupAccess::TableBlocks(blocks) => Spread::between(
+            &TableHistogram { points: outer_points, blocks: blocks.count, rows: outer.rows },
+            &inner_table,
+        ),
         _ => Spread::even(outer.rows, inner_blocks.count),
     }
 }
 
 fn explain(
-    case: &Case<'_>,
+    input: &PlanInput<'_>,
     options: &JoinOptions,
     chosen: &Candidate,
     predicted: &Cost,
     threads: usize,
     candidates: &[Candidate],
 ) -> Explanation {
-    let scan = case.scan_shape();
-    let rule = chosen.inner.and_then(|inner| match &case.side(inner).access {
-        Access::Blocks(blocks) => Some((inner, case.read_rule(blocks))),
+    let scan = input.scan_shape();
+    let rule = chosen.inner.and_then(|inner| match &input.side(inner).access {
+        LookupAccess::TableBlocks(blocks) => Some((inner, input.read_rule(blocks))),
         _ => None,
     });
     let reads = ReadPlan {
         request_bytes: scan.request_bytes,
         at_once: scan.at_once,
-        gap_bytes: rule.map_or(0, |(_, rule)| worthwhile_gap_bytes(case.setting.profile, rule.block_bytes)),
-        range_share: rule.map_or(1.0, |(inner, rule)| case.spread_over(inner).planned_reads(&rule).range_share),
+        gap_bytes: rule.map_or(0, |(_, rule)| worthwhile_gap_bytes(input.context.profile, rule.block_bytes)),
+        range_share: rule.map_or(1.0, |(inner, rule)| input.spread_over(inner).planned_reads(&rule).range_share),
     };
     Explanation {
         method: chosen.method.to_string(),
@@ -150,22 +152,22 @@ fn explain(
         memory_bytes: options.memory_bytes,
         threads,
         reads,
-        left: summary(case, Side::Left),
-        right: summary(case, Side::Right),
+        left: summary(input, Side::Left),
+        right: summary(input, Side::Right),
         predicted: *predicted,
         actual: None,
         alternatives: candidates.iter().map(alternative).collect(),
     }
 }
 
-fn summary(case: &Case<'_>, side: Side) -> RelationSummary {
-    let facts = case.side(side);
+fn summary(input: &PlanInput<'_>, side: Side) -> RelationSummary {
+    let facts = input.side(side);
     RelationSummary {
         name: facts.name.clone(),
         rows: facts.rows,
         bytes: facts.bytes,
         is_sorted: facts.is_sorted,
-        has_index: case.has_index(side),
+        has_index: input.has_index(side),
     }
 }
 
@@ -179,7 +181,7 @@ fn alternative(candidate: &Candidate) -> Alternative {
 }
 
 impl Explanation {
-    /// Fills in what the join took.
+    /// Fills in the measured cost.
     pub(in crate::join) fn complete(&mut self, report: &JoinReport) {
         self.actual = Some(Actual {
             total_us: report.seconds.total() * 1e6,

@@ -1,7 +1,7 @@
-//! The planner: what is known of both relations, what each method would take, and the choice.
+//! The planner: gathers statistics of both relations, predicts the cost of each method, and chooses the cheapest.
 //!
-//! Costs follow the affine and the PDAM model (Chesetti and Pandey, Sections 3 and 4.2) with the real profile T(n) and P in place of
-//! their constants, the very sizes of requests that the methods make, and measured rates for what a core does.
+//! Costs follow the affine and the PDAM model (Chesetti and Pandey, Sections 3 and 4.2) with the measured profile T(n)
+//! and P in place of their constants, the actual request sizes of the methods, and measured rates for processor work.
 
 mod cached;
 mod choose;

@@ -1,26 +1,26 @@
-//! How large requests are, and how many of them go out at a time.
+//! The read shape: the size of requests, and how many are issued at once.
 
 use crate::io::Profile;
 
-/// Shortest and longest request of a scan, in bytes: below, calls cost more than what they bring; above, nothing is gained on any
-/// device that is known.
+/// Shortest and longest request of a scan, in bytes: below, calls cost more than the bytes read; above, no known device
+/// gains.
 const REQUEST_BYTES_MIN: u64 = 64 << 10;
 const REQUEST_BYTES_MAX: u64 = 8 << 20;
-/// A shape that takes more memory must be faster by this factor.
-const WORTHWHILE: f64 = 0.9;
+/// A shape with more memory must take at most this fraction of the time.
+const SPEEDUP_RATIO_MAX: f64 = 0.9;
 
-/// Requests of a scan.
+/// The requests of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::join) struct ReadShape {
-    /// Bytes of one request.
+    /// Size of a request in bytes.
     pub(in crate::join) request_bytes: u64,
-    /// Requests handed over at a time.
+    /// Requests submitted at once.
     pub(in crate::join) at_once: u32,
 }
 
 impl ReadShape {
-    /// The shape that reads a long stretch fastest, with one batch of requests in a buffer of `buffer_bytes`; of shapes about equally
-    /// fast the one that takes least memory.
+    /// The fastest shape for a long sequential read, with one batch of requests in a buffer of `buffer_bytes`; of about
+    /// equally fast shapes, the one with the least memory.
     pub(in crate::join) fn sequential(profile: &Profile, buffer_bytes: u64) -> Self {
         let mut best = Self { request_bytes: REQUEST_BYTES_MIN.min(buffer_bytes.max(1)), at_once: 1 };
         let mut best_us = best.us_per_byte(profile);
@@ -30,7 +30,7 @@ impl ReadShape {
             while at_once <= profile.parallel() && taken_bytes / u64::from(at_once) >= REQUEST_BYTES_MIN {
                 let shape = Self { request_bytes: taken_bytes / u64::from(at_once), at_once };
                 let us = shape.us_per_byte(profile);
-                if shape.request_bytes <= REQUEST_BYTES_MAX && us < best_us * WORTHWHILE {
+                if shape.request_bytes <= REQUEST_BYTES_MAX && us < best_us * SPEEDUP_RATIO_MAX {
                     (best, best_us) = (shape, us);
                 }
                 at_once *= 2;
@@ -40,7 +40,7 @@ impl ReadShape {
         best
     }
 
-    /// Bytes of one batch of requests.
+    /// Size of one batch of requests, in bytes.
     pub(in crate::join) fn batch_bytes(self) -> u64 {
         self.request_bytes * u64::from(self.at_once)
     }
@@ -64,7 +64,7 @@ mod tests {
                 assert!(shape.batch_bytes() <= buffer_bytes && shape.at_once <= profile.parallel(), "{name} {shape:?}");
             }
             let shape = ReadShape::sequential(&profile, 64 << 20);
-            // Most of the time goes into bytes where the memory allows it: a tenth into latency at most, or all places are taken.
+            // If memory allows, at most a tenth of the time is latency, or the device queue is full.
             let latency_share = profile.time_us(0) / profile.time_us(shape.request_bytes);
             assert!(latency_share < 0.15 || shape.at_once > 1, "{name} {shape:?}");
         }

@@ -1,70 +1,71 @@
 //! Costs of methods over relations in key order: the merge, and index nested loops.
 //!
-//! Equation 1 of the paper bounds the reads of a nested loop by min(|R|, |S|/eps) windows of one size. Here each stretch of keys has its own
-//! density, windows are blocks, those that lie close together are read by one request, and P requests are under way at once.
+//! Equation 1 of the paper bounds the reads of a nested loop by min(|R|, |S|/eps) windows of one size. Here each range
+//! of keys has its own density, windows are blocks, adjacent ones are read by one request, and P requests are in flight
+//! at once.
 
 use super::cost::Cost;
 use super::device::Requests;
-use super::facts::{Access, Blocks, Case, SideFacts};
+use super::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use super::rates;
 use super::shape::ReadShape;
 use super::spread::{ReadRule, worthwhile_gap_bytes};
 use crate::join::options::{Method, Side};
 
-/// Parts of the memory, as the join gives it out: the output's buffers up to so many bytes, and of what is left, a scan's; half of it is read
-/// ahead.
-const OUTPUT_PART: f64 = 4.0;
+/// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
+/// of that is prefetch.
+const OUTPUT_DIVISOR: f64 = 4.0;
 const OUTPUT_BYTES_MAX: f64 = 33_554_432.0;
-const SCAN_PART: f64 = 4.0;
-/// A planned scan has half of that memory, in so many parts; one of them, of at most so many bytes, is read at a time.
-const PLANNED_PARTS: f64 = 18.0;
-const PIECE_BYTES_MAX: f64 = 8_388_608.0;
-/// Most requests that it makes at a time.
-const PIECE_REQUESTS_MAX: f64 = 512.0;
-/// Files that are not ours are read with one request at a time, of this part of the memory, within bounds.
-const FILE_PART: f64 = 16.0;
-const FILE_REQUEST_BYTES: (f64, f64) = (32_768.0, 1_048_576.0);
+const SCAN_DIVISOR: f64 = 4.0;
+/// A planned scan gets half of that memory, in 18 parts; one of them, up to a limit in bytes, is read at a time.
+const PLANNED_SCAN_PARTS: f64 = 18.0;
+const BATCH_BYTES_MAX: f64 = 8_388_608.0;
+/// Most requests that it submits at once.
+const BATCH_REQUESTS_MAX: f64 = 512.0;
+/// Record files are read with one request at a time, of 1/16 of the memory, within bounds.
+const FILE_REQUEST_DIVISOR: f64 = 16.0;
+const FILE_REQUEST_BYTES_LIMITS: (f64, f64) = (32_768.0, 1_048_576.0);
 
-impl Case<'_> {
-    /// Memory for rows on their way in, in bytes.
+impl PlanInput<'_> {
+    /// Memory for input rows, in bytes.
     pub(super) fn input_bytes(&self) -> f64 {
-        self.setting.memory_bytes - (self.setting.memory_bytes / OUTPUT_PART).min(OUTPUT_BYTES_MAX)
+        self.context.memory_bytes - (self.context.memory_bytes / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX)
     }
 
-    /// How a table is read from end to end.
+    /// The read shape of a full scan of a table.
     pub(in crate::join) fn scan_shape(&self) -> ReadShape {
-        ReadShape::sequential(self.setting.profile, (self.input_bytes() / SCAN_PART / 2.0) as u64)
+        ReadShape::sequential(self.context.profile, (self.input_bytes() / SCAN_DIVISOR / 2.0) as u64)
     }
 
-    /// How a planned scan reads the blocks of a table.
-    pub(in crate::join) fn read_rule(&self, blocks: &Blocks) -> ReadRule {
-        let part_bytes = (self.input_bytes() / PLANNED_PARTS).min(PIECE_BYTES_MAX) as u64;
-        let shape = ReadShape::sequential(self.setting.profile, part_bytes.max(blocks.bytes));
+    /// The read rule of a planned scan of a table.
+    pub(in crate::join) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
+        let part_bytes = (self.input_bytes() / PLANNED_SCAN_PARTS).min(BATCH_BYTES_MAX) as u64;
+        let shape = ReadShape::sequential(self.context.profile, part_bytes.max(blocks.bytes));
         ReadRule {
             block_bytes: blocks.bytes,
-            gap_bytes: worthwhile_gap_bytes(self.setting.profile, blocks.bytes),
-            piece_bytes: shape.request_bytes.max(blocks.bytes),
+            gap_bytes: worthwhile_gap_bytes(self.context.profile, blocks.bytes),
+            batch_bytes: shape.request_bytes.max(blocks.bytes),
             at_once: shape.at_once,
         }
     }
 
-    /// Reading all of a relation.
+    /// The cost of a full scan of a relation.
     pub(super) fn scan(&self, side: &SideFacts) -> Cost {
         let mut cost = Cost::default();
-        let (least, most) = FILE_REQUEST_BYTES;
+        let (least, most) = FILE_REQUEST_BYTES_LIMITS;
         let shape = match &side.access {
-            Access::Blocks(_) => self.scan_shape(),
-            Access::Probe => ReadShape { request_bytes: rates::PAGE_BYTES as u64, at_once: 1 },
-            Access::Scan => {
-                let bytes = (self.setting.memory_bytes / FILE_PART).clamp(least, most);
+            LookupAccess::TableBlocks(_) => self.scan_shape(),
+            LookupAccess::Probe => ReadShape { request_bytes: rates::PAGE_BYTES as u64, at_once: 1 },
+            LookupAccess::Scan => {
+                let bytes = (self.context.memory_bytes / FILE_REQUEST_DIVISOR).clamp(least, most);
                 ReadShape { request_bytes: bytes as u64, at_once: 1 }
             }
         };
         let requests = Requests::sequential(side.bytes, shape.request_bytes, shape.at_once);
-        cost.read(requests, self.setting.profile);
+        cost.read(requests, self.context.profile);
         cost.work(requests.count, rates::REQUEST_NS);
         match &side.access {
-            Access::Probe => cost.work(side.rows, rates::INDEX_ROW_NS),
+            LookupAccess::Probe => cost.work(side.rows, rates::INDEX_ROW_NS),
             _ => cost.work(side.bytes, rates::SCAN_BYTE_NS),
         }
         if !side.is_dense() {
@@ -73,17 +74,17 @@ impl Case<'_> {
         cost
     }
 
-    /// The kernel over so many rows of both sides.
+    /// The cost of the merge kernel over both sides.
     pub(super) fn kernel(&self, rows: f64, others: f64) -> Cost {
         let mut cost = Cost::default();
         let (few, many) = (rows.min(others), rows.max(others));
-        let galloped = (many - few * rates::GALLOP_FROM).max(0.0);
+        let galloped = (many - few * rates::GALLOP_RATIO_MIN).max(0.0);
         cost.work(few + many - galloped, rates::MERGE_ROW_NS);
         cost.work(galloped, rates::GALLOP_ROW_NS);
         cost
     }
 
-    /// Making and writing the output; the same for every method that gives it in order.
+    /// The cost of building and writing the output; the same for all methods with ordered output.
     pub(super) fn output(&self) -> Cost {
         let mut cost = Cost::default();
         let rows = self.output_rows();
@@ -92,7 +93,7 @@ impl Case<'_> {
         cost
     }
 
-    /// Both relations from end to end, in key order.
+    /// The merge: full scans of both relations in key order.
     pub(super) fn merge(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
@@ -104,7 +105,7 @@ impl Case<'_> {
         cost
     }
 
-    /// The outer relation from end to end; of the inner, what its index names.
+    /// The planned scan: a full scan of the outer relation, and reads of the inner blocks located by its index.
     pub(super) fn planned(&self, inner: Side) -> Result<Cost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
@@ -114,13 +115,13 @@ impl Case<'_> {
         cost.work(1.0, rates::JOIN_NS);
         cost += self.scan(outer);
         let mut requests = reads.requests;
-        // Short requests go out many at a time: as many as the blocks of a piece.
-        let piece_bytes = f64::from(rule.at_once) * rule.piece_bytes as f64;
+        // Short requests are submitted together: as many as a batch has blocks.
+        let batch_bytes = f64::from(rule.at_once) * rule.batch_bytes as f64;
         let mean_bytes = requests.bytes / requests.count.max(1.0);
-        let windows = blocks.carried.map_or(1.0, |carried| carried.window_blocks.max(1.0));
-        requests.at_once = (piece_bytes / mean_bytes.max(1.0)).clamp(1.0, PIECE_REQUESTS_MAX) as u32;
+        let windows = blocks.stored_index.map_or(1.0, |stored_index| stored_index.window_blocks.max(1.0));
+        requests.at_once = (batch_bytes / mean_bytes.max(1.0)).clamp(1.0, BATCH_REQUESTS_MAX) as u32;
         requests.bytes = (requests.bytes * windows).min(side.bytes.max(requests.bytes));
-        cost.read(requests, self.setting.profile);
+        cost.read(requests, self.context.profile);
         cost.work(requests.count, rates::REQUEST_NS);
         cost.work(requests.bytes, rates::SCAN_BYTE_NS);
         let rows_a_block = side.rows / blocks.count.max(1.0);
@@ -136,7 +137,7 @@ impl Case<'_> {
         self.fits(cost)
     }
 
-    /// Key by key, as the paper does it: look the index up, read the window unless it is there, search it.
+    /// The probe loop of the paper, key by key: look the index up, read the window unless it is buffered, search it.
     pub(super) fn probes(&self, method: Method, inner: Side) -> Result<Cost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
@@ -149,7 +150,7 @@ impl Case<'_> {
         cost += self.scan(outer);
         let windows = self.spread_over(inner).windows(index.window_blocks);
         let bytes = windows * index.window_blocks.min(blocks.count.max(1.0)) * blocks.bytes as f64;
-        cost.read(Requests { count: windows, bytes, at_once: 1 }, self.setting.profile);
+        cost.read(Requests { count: windows, bytes, at_once: 1 }, self.context.profile);
         cost.work(windows, rates::WINDOW_NS);
         cost.work(bytes, rates::SCAN_BYTE_NS);
         let steps = (rows_a_block * index.window_blocks).log2().max(1.0);
@@ -161,11 +162,11 @@ impl Case<'_> {
         self.fits(cost)
     }
 
-    /// Probes of an index that is open anyway.
+    /// Probes of an open index or store.
     pub(super) fn open_probes(&self, inner: Side) -> Result<Cost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
-        if side.access != Access::Probe {
-            return Err(format!("{} is no open index", side.name));
+        if side.access != LookupAccess::Probe {
+            return Err(format!("{} is not an open index", side.name));
         }
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
@@ -174,28 +175,28 @@ impl Case<'_> {
         cost.work(1.0, rates::JOIN_NS);
         let pages = (side.bytes / rates::PAGE_BYTES).ceil().max(1.0);
         let touched = pages * (1.0 - (1.0 - 1.0 / pages).powf(outer.rows));
-        cost.read(Requests { count: touched, bytes: touched * rates::PAGE_BYTES, at_once: 1 }, self.setting.profile);
+        cost.read(Requests { count: touched, bytes: touched * rates::PAGE_BYTES, at_once: 1 }, self.context.profile);
         cost.work(touched, rates::REQUEST_NS);
         cost.work(outer.rows, rates::OPEN_PROBE_NS);
         cost += self.output();
         self.fits(cost)
     }
 
-    /// The nodes that lead to blocks, in memory, as the table carries them; where it carries none, separators are made.
-    fn load_nodes(&self, side: &SideFacts, blocks: &Blocks) -> Cost {
+    /// The stored index of a table, in memory; if there is none, separators are built.
+    fn load_nodes(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
         let mut cost = Cost::default();
-        let Some(carried) = blocks.carried else { return self.load_separators(side, blocks) };
+        let Some(stored_index) = blocks.stored_index else { return self.load_separators(side, blocks) };
         let shape = self.scan_shape();
-        let requests = Requests::sequential(carried.unread_bytes as f64, shape.request_bytes, shape.at_once);
-        cost.read(requests, self.setting.profile);
-        cost.work(carried.memory_bytes as f64, rates::NODE_BYTE_NS);
-        cost.hold(carried.memory_bytes as f64);
+        let requests = Requests::sequential(stored_index.unread_bytes as f64, shape.request_bytes, shape.at_once);
+        cost.read(requests, self.context.profile);
+        cost.work(stored_index.memory_bytes as f64, rates::NODE_BYTE_NS);
+        cost.hold(stored_index.memory_bytes as f64);
         cost
     }
 
-    /// One separator for each block, in memory: nothing to build where the table carries them.
-    fn load_separators(&self, side: &SideFacts, blocks: &Blocks) -> Cost {
-        if blocks.carried.is_some_and(|carried| carried.separates_blocks) {
+    /// One separator per block, in memory; nothing to build if the table stores them.
+    fn load_separators(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
+        if blocks.stored_index.is_some_and(|stored_index| stored_index.separates_blocks) {
             return self.load_nodes(side, blocks);
         }
         let mut cost = self.scan(side);
@@ -204,54 +205,54 @@ impl Case<'_> {
         cost
     }
 
-    /// The relation whose keys are looked up, in their order.
+    /// The outer relation, which must be in key order.
     fn sorted_outer(&self, inner: Side) -> Result<&SideFacts, String> {
         let outer = self.side(inner.other());
         match outer.is_sorted {
             true => Ok(outer),
-            false => Err(format!("{} is not sorted, and its keys would be looked up in any order", outer.name)),
+            false => Err(format!("{} is not sorted, so its keys cannot be looked up in order", outer.name)),
         }
     }
 
-    fn blocks_of(&self, inner: Side) -> Result<&Blocks, String> {
+    fn blocks_of(&self, inner: Side) -> Result<&TableBlocks, String> {
         let side = self.side(inner);
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
         }
         match &side.access {
-            Access::Blocks(blocks) => Ok(blocks),
-            _ => Err(format!("{} is no table: its blocks cannot be read alone", side.name)),
+            LookupAccess::TableBlocks(blocks) => Ok(blocks),
+            _ => Err(format!("{} is not a table, so its blocks cannot be read individually", side.name)),
         }
     }
 
-    /// Refuses what needs more memory at once than there is.
+    /// Rejects a method that needs more memory at once than available.
     pub(super) fn fits(&self, cost: Cost) -> Result<Cost, String> {
-        if cost.memory_bytes > self.setting.memory_bytes * rates::HELD_SHARE {
-            return Err(format!("it would hold {:.0} bytes in memory", cost.memory_bytes));
+        if cost.memory_bytes > self.context.memory_bytes * rates::HELD_FRACTION {
+            return Err(format!("it needs {:.0} bytes in memory at once", cost.memory_bytes));
         }
         Ok(cost)
     }
 }
 
 fn must_scan_words(side: &SideFacts) -> String {
-    format!("all rows of {} are wanted, so that nothing is gained by looking them up", side.name)
+    format!("all rows of {} must be returned, so it cannot be the inner relation", side.name)
 }
 
-/// An index of the paper's, as its probes cost.
+/// The costs of one of the paper's indexes.
 struct ProbedIndex {
-    /// A look-up in it, in nanoseconds.
+    /// A lookup, in nanoseconds.
     probe_ns: f64,
-    /// Blocks in the window that it answers with.
+    /// Blocks in its window.
     window_blocks: f64,
-    /// Building it, for each block of the table, in nanoseconds.
+    /// Building it, in nanoseconds per block of the table.
     build_block_ns: f64,
-    /// Its bytes, for each block of the table, while it is built.
+    /// Its memory during the build, in bytes per block of the table.
     block_bytes: f64,
 }
 
 impl ProbedIndex {
     fn of(method: Method, rows_a_block: f64) -> Self {
-        // An error in rows becomes one in whole blocks, either way of the block that is predicted.
+        // An error in rows becomes one in whole blocks, on either side of the predicted block.
         let blocks = |error_rows: f64| 2.0 * (error_rows / rows_a_block).ceil() + 1.0;
         let (probe_ns, window_blocks, build_block_ns, block_bytes) = match method {
             Method::InljBtree => (rates::DESCENT_NS, 1.0, rates::TREE_BUILD_NS, 8.0),

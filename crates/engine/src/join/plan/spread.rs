@@ -1,4 +1,4 @@
-//! How the keys of the outer relation lie over the blocks of the inner one, and so which blocks a planned scan reads.
+//! The spread of outer keys over the blocks of the inner relation, which predicts the blocks that a planned scan reads.
 //!
 //! ```text
 //! outer separators      a     b     c                 d
@@ -6,56 +6,56 @@
 //!                      dense: all     sparse: a few, each with a gap behind it
 //! ```
 //!
-//! Between two separators of the outer relation lie about as many of its rows as anywhere else; how many blocks of the inner one
-//! lie there differs. So the density of probes is known stretch by stretch, without reading data (Section 4.2 knows one density
-//! for everything).
+//! Every two neighbouring separators of the outer relation enclose about the same number of its rows, but different
+//! numbers of inner blocks. So the density of probes is known range by range, without reading data (Section 4.2 has one
+//! density for all).
 
 use super::device::Requests;
 use crate::io::Profile;
 use crate::table::HistogramPoint;
 
-/// A stretch of keys in which both sides are taken for evenly spread.
+/// An interval of keys in which both sides are assumed to be evenly spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::join) struct Stretch {
+pub(in crate::join) struct KeyInterval {
     /// Rows of the outer relation.
     pub(in crate::join) outer_rows: f64,
     /// Blocks of the inner relation.
     pub(in crate::join) inner_blocks: f64,
 }
 
-/// All stretches, in order.
+/// All key intervals, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::join) struct Spread {
-    stretches: Vec<Stretch>,
+    intervals: Vec<KeyInterval>,
 }
 
-/// What a planned scan reads of the inner relation.
+/// The predicted reads of a planned scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::join) struct PlannedReads {
     /// The requests.
     pub(in crate::join) requests: Requests,
-    /// Blocks that hold what some key asks for.
+    /// Blocks that hold a key of the outer relation.
     pub(in crate::join) touched_blocks: f64,
-    /// Blocks that are read, those in gaps that are read along included.
+    /// Blocks read, including those in gaps.
     pub(in crate::join) read_blocks: f64,
-    /// Stretches of blocks of which all are read in long requests.
+    /// Fraction of the blocks in ranges that are read whole, by long requests.
     pub(in crate::join) range_share: f64,
 }
 
-/// How a planned scan goes about its reads.
+/// The read rule of a planned scan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::join) struct ReadRule {
-    /// Bytes of one block.
+    /// Size of a block in bytes.
     pub(in crate::join) block_bytes: u64,
-    /// A gap of up to so many bytes is read along.
+    /// Largest gap that is read along, in bytes.
     pub(in crate::join) gap_bytes: u64,
     /// Longest request, in bytes.
-    pub(in crate::join) piece_bytes: u64,
-    /// Requests handed over at a time.
+    pub(in crate::join) batch_bytes: u64,
+    /// Requests submitted at once.
     pub(in crate::join) at_once: u32,
 }
 
-/// Most bytes between two blocks that are cheaper to read along than to jump over: T(a + gap + b) against T(a) + T(b).
+/// Largest gap between two blocks that is cheaper to read than to skip, in bytes: T(a + gap + b) against T(a) + T(b).
 pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64) -> u64 {
     let apart_us = 2.0 * profile.time_us(block_bytes);
     let along_is_cheaper = |gap: u64| profile.time_us(2 * block_bytes + gap) <= apart_us;
@@ -67,41 +67,40 @@ pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64)
     low
 }
 
-/// A table as its root outlines it.
+/// The key histogram of a table.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::join) struct Outlined<'a> {
+pub(in crate::join) struct TableHistogram<'a> {
     pub(in crate::join) points: &'a [HistogramPoint],
     pub(in crate::join) blocks: f64,
     pub(in crate::join) rows: f64,
 }
 
-/// Where keys lie among blocks: points of rising coordinate and place, straight lines between them.
-struct Curve(Vec<(f64, f64)>);
+/// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block.
+struct BlockCurve(Vec<(f64, f64)>);
 
-impl Curve {
-    /// The last point, which no separator tells, lies as far away as the blocks before it suggest.
-    fn of(outlined: &Outlined<'_>, shared: usize) -> Self {
-        let coordinate = |key: &[u8]| {
+impl BlockCurve {
+    /// The last point, for which there is no separator, is extrapolated from the blocks before it.
+    fn of(histogram: &TableHistogram<'_>, shared: usize) -> Self {
+        let position = |key: &[u8]| {
             let mut word = [0; 16];
             word.iter_mut().zip(key.iter().skip(shared)).for_each(|(to, from)| *to = *from);
             u128::from_be_bytes(word) as f64
         };
-        let mut points: Vec<(f64, f64)> =
-            outlined.points.iter().map(|(key, block)| (coordinate(key), *block)).collect();
+        let mut points: Vec<(f64, f64)> = histogram.points.iter().map(|(key, block)| (position(key), *block)).collect();
         if let [.., before, last] = points[..] {
             let slope = (last.0 - before.0) / (last.1 - before.1).max(f64::MIN_POSITIVE);
-            let end = last.0 + slope * (outlined.blocks - last.1).max(0.0);
-            points.push((end.min(u128::MAX as f64), outlined.blocks));
+            let end = last.0 + slope * (histogram.blocks - last.1).max(0.0);
+            points.push((end.min(u128::MAX as f64), histogram.blocks));
         }
         Self(points)
     }
 
-    /// The place of a coordinate, as a fractional number of blocks.
-    fn place(&self, coordinate: f64) -> f64 {
-        let right = self.0.partition_point(|(known, _)| *known < coordinate);
+    /// The block of a position, as a fractional number.
+    fn block_at(&self, position: f64) -> f64 {
+        let right = self.0.partition_point(|(known, _)| *known < position);
         match (right.checked_sub(1).and_then(|left| self.0.get(left)), self.0.get(right)) {
             (Some(left), Some(right)) => {
-                let share = (coordinate - left.0) / (right.0 - left.0).max(f64::MIN_POSITIVE);
+                let share = (position - left.0) / (right.0 - left.0).max(f64::MIN_POSITIVE);
                 left.1 + (right.1 - left.1) * share.clamp(0.0, 1.0)
             }
             (None, Some(first)) => first.1,
@@ -110,76 +109,76 @@ impl Curve {
     }
 }
 
-/// Bytes that all keys of some outlines begin with.
-fn shared_prefix(outlines: &[&[HistogramPoint]]) -> usize {
-    let mut ends = outlines.iter().flat_map(|points| points.first().into_iter().chain(points.last()));
+/// Length of the common prefix of all keys in the histograms.
+fn shared_prefix(histograms: &[&[HistogramPoint]]) -> usize {
+    let mut ends = histograms.iter().flat_map(|points| points.first().into_iter().chain(points.last()));
     let Some((first, _)) = ends.next() else { return 0 };
     ends.map(|(key, _)| key.iter().zip(first).take_while(|(a, b)| a == b).count()).min().unwrap_or(0)
 }
 
 impl Spread {
-    /// One density for everything, where nothing better is known.
+    /// A single density, if nothing better is known.
     pub(in crate::join) fn even(outer_rows: f64, inner_blocks: f64) -> Self {
-        Self { stretches: vec![Stretch { outer_rows, inner_blocks }] }
+        Self { intervals: vec![KeyInterval { outer_rows, inner_blocks }] }
     }
 
-    /// From what the roots of two tables tell: between two points of the outer one lie as many of its rows as blocks say, spread evenly
-    /// over the blocks of the inner one between the same two keys.
-    pub(in crate::join) fn between(outer: &Outlined<'_>, inner: &Outlined<'_>) -> Self {
+    /// From two key histograms: two neighbouring points of the outer one enclose a number of its rows in proportion to
+    /// its blocks, spread evenly over the inner blocks between the same keys.
+    pub(in crate::join) fn between(outer: &TableHistogram<'_>, inner: &TableHistogram<'_>) -> Self {
         if outer.points.len() < 2 || inner.points.len() < 2 {
             return Self::even(outer.rows, inner.blocks);
         }
         let shared = shared_prefix(&[outer.points, inner.points]);
-        let (outer_curve, inner_curve) = (Curve::of(outer, shared), Curve::of(inner, shared));
+        let (outer_curve, inner_curve) = (BlockCurve::of(outer, shared), BlockCurve::of(inner, shared));
         let rows_a_block = outer.rows / outer.blocks.max(1.0);
-        let stretch = |pair: &[(f64, f64)]| Stretch {
+        let interval = |pair: &[(f64, f64)]| KeyInterval {
             outer_rows: (pair[1].1 - pair[0].1).max(0.0) * rows_a_block,
-            inner_blocks: (inner_curve.place(pair[1].0) - inner_curve.place(pair[0].0)).max(0.0),
+            inner_blocks: (inner_curve.block_at(pair[1].0) - inner_curve.block_at(pair[0].0)).max(0.0),
         };
-        Self { stretches: outer_curve.0.windows(2).map(stretch).collect() }
+        Self { intervals: outer_curve.0.windows(2).map(interval).collect() }
     }
 
-    /// Blocks of the inner relation that lie in the range of the outer one.
+    /// Inner blocks within the key range of the outer relation.
     pub(in crate::join) fn inner_blocks(&self) -> f64 {
-        self.stretches.iter().map(|stretch| stretch.inner_blocks).sum()
+        self.intervals.iter().map(|interval| interval.inner_blocks).sum()
     }
 
-    /// Blocks that at least one key of the outer relation leads to.
+    /// Inner blocks that hold at least one outer key.
     #[cfg(test)]
     pub(in crate::join) fn touched_blocks(&self) -> f64 {
-        self.stretches.iter().map(|stretch| stretch.inner_blocks * stretch.touched_share()).sum()
+        self.intervals.iter().map(|interval| interval.inner_blocks * interval.touched_share()).sum()
     }
 
-    /// Windows of so many blocks that a forward search reads, each beginning at a block that a key leads to and that the window before
-    /// did not reach.
+    /// Number of windows that a forward-only search reads, each beginning at a block that holds a key and was not in
+    /// the previous window.
     pub(in crate::join) fn windows(&self, window_blocks: f64) -> f64 {
-        let windows = |stretch: &Stretch| {
-            let touched = stretch.touched_share();
+        let windows = |interval: &KeyInterval| {
+            let touched = interval.touched_share();
             if touched <= 0.0 {
                 return 0.0;
             }
-            // Behind a window, the next touched block lies (1 - q) / q blocks away in the mean.
+            // After a window, the next touched block is (1 - q) / q blocks away on average.
             let cycle = window_blocks.max(1.0) + (1.0 - touched) / touched;
-            (stretch.inner_blocks / cycle).min(stretch.outer_rows)
+            (interval.inner_blocks / cycle).min(interval.outer_rows)
         };
-        self.stretches.iter().map(windows).sum()
+        self.intervals.iter().map(windows).sum()
     }
 
-    /// What a planned scan by this rule reads.
+    /// The reads of a planned scan under this rule.
     pub(in crate::join) fn planned_reads(&self, rule: &ReadRule) -> PlannedReads {
         let mut found = PlannedReads::default();
         let mut long_blocks = 0.0;
-        for stretch in &self.stretches {
-            let reads = stretch.reads(rule);
+        for interval in &self.intervals {
+            let reads = interval.reads(rule);
             found.requests.count += reads.requests.count;
             found.requests.bytes += reads.requests.bytes;
             found.touched_blocks += reads.touched_blocks;
             found.read_blocks += reads.read_blocks;
-            if reads.read_blocks >= 0.5 * stretch.inner_blocks {
-                long_blocks += stretch.inner_blocks;
+            if reads.read_blocks >= 0.5 * interval.inner_blocks {
+                long_blocks += interval.inner_blocks;
             }
         }
-        // A request that is shared by two stretches was counted in both as a part.
+        // A request shared by two intervals was counted partially in both.
         if found.requests.count > 0.0 {
             found.requests.count = found.requests.count.max(1.0);
         }
@@ -189,8 +188,8 @@ impl Spread {
     }
 }
 
-impl Stretch {
-    /// Share of the blocks that some key leads to, each key leading to any of them.
+impl KeyInterval {
+    /// The fraction of blocks that hold some key, if each key falls on any of them.
     fn touched_share(&self) -> f64 {
         if self.inner_blocks <= 0.0 {
             return 0.0;
@@ -201,7 +200,7 @@ impl Stretch {
         1.0 - (1.0 - 1.0 / self.inner_blocks).powf(self.outer_rows)
     }
 
-    /// Touched blocks lie apart by gaps that are geometrically distributed; a gap of up to `gap_bytes` is read along.
+    /// Gaps between touched blocks are geometrically distributed; a gap of up to `gap_bytes` is read along.
     fn reads(&self, rule: &ReadRule) -> PlannedReads {
         let touched_share = self.touched_share();
         let touched_blocks = self.inner_blocks * touched_share;
@@ -210,14 +209,14 @@ impl Stretch {
         }
         let absent = 1.0 - touched_share;
         let gap_blocks = (rule.gap_bytes / rule.block_bytes.max(1)) as f64;
-        // Behind a touched block: no touched one within the gap, and so a new request.
+        // No touched block within the gap after a touched one: a new request.
         let breaks = absent.powf(gap_blocks + 1.0);
         let along = gap_along(absent, gap_blocks);
         let read_blocks = (touched_blocks * (1.0 + along)).min(self.inner_blocks.max(touched_blocks));
         let bytes = read_blocks * rule.block_bytes as f64;
         let starts = touched_blocks * breaks;
-        // Runs of blocks are exponentially long: so many of them exceed a piece once, twice, ...
-        let piece_blocks = (rule.piece_bytes.max(rule.block_bytes) / rule.block_bytes.max(1)) as f64;
+        // Run lengths are exponentially distributed: this many runs exceed a request once, twice, ...
+        let piece_blocks = (rule.batch_bytes.max(rule.block_bytes) / rule.block_bytes.max(1)) as f64;
         let pieces_a_run = piece_blocks * starts / read_blocks;
         let further = if pieces_a_run > 1e-9 { starts / pieces_a_run.exp_m1() } else { read_blocks / piece_blocks };
         let count = starts + further;
@@ -226,7 +225,7 @@ impl Stretch {
     }
 }
 
-/// Mean number of untouched blocks read along behind a touched one: the sum of j (1 - q)^j q for j from 1 to `most`.
+/// Mean number of untouched blocks read along after a touched one: the sum of j (1 - q)^j q for j from 1 to `most`.
 fn gap_along(absent: f64, most: f64) -> f64 {
     let touched = 1.0 - absent;
     if absent <= 0.0 || most < 1.0 || touched <= 0.0 {
@@ -240,19 +239,19 @@ fn gap_along(absent: f64, most: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const RULE: ReadRule = ReadRule { block_bytes: 4096, gap_bytes: 3 * 4096, piece_bytes: 1 << 20, at_once: 16 };
+    const RULE: ReadRule = ReadRule { block_bytes: 4096, gap_bytes: 3 * 4096, batch_bytes: 1 << 20, at_once: 16 };
 
     /// Draws keys, marks blocks, and merges as the rule says.
-    fn drawn(stretch: Stretch, rule: &ReadRule) -> (f64, f64) {
-        let blocks = stretch.inner_blocks as usize;
+    fn drawn(interval: KeyInterval, rule: &ReadRule) -> (f64, f64) {
+        let blocks = interval.inner_blocks as usize;
         let mut state = 7_u64;
         let mut touched = vec![false; blocks];
-        for _ in 0..stretch.outer_rows as usize {
+        for _ in 0..interval.outer_rows as usize {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             touched[((u128::from(state) * blocks as u128) >> 64) as usize] = true;
         }
         let (gap, piece) =
-            ((rule.gap_bytes / rule.block_bytes) as usize, (rule.piece_bytes / rule.block_bytes) as usize);
+            ((rule.gap_bytes / rule.block_bytes) as usize, (rule.batch_bytes / rule.block_bytes) as usize);
         let (mut requests, mut read, mut start, mut last) = (0, 0, None, 0);
         for block in (0..blocks).filter(|&block| touched[block]) {
             match start {
@@ -271,10 +270,10 @@ mod tests {
     #[test]
     fn what_is_predicted_is_what_a_draw_finds() {
         for ratio in [1.0, 10.0, 100.0, 300.0, 1000.0, 10_000.0] {
-            let stretch = Stretch { outer_rows: 10_000_000.0 / ratio, inner_blocks: 39_216.0 };
-            let spread = Spread { stretches: vec![stretch] };
+            let interval = KeyInterval { outer_rows: 10_000_000.0 / ratio, inner_blocks: 39_216.0 };
+            let spread = Spread { intervals: vec![interval] };
             let found = spread.planned_reads(&RULE);
-            let (requests, read) = drawn(stretch, &RULE);
+            let (requests, read) = drawn(interval, &RULE);
             let close = |found: f64, drawn: f64| (found - drawn).abs() <= 0.06 * drawn + 2.0;
             assert!(close(found.requests.count, requests), "{ratio}: {} {requests}", found.requests.count);
             assert!(close(found.read_blocks, read), "{ratio}: {} {read}", found.read_blocks);
@@ -292,28 +291,28 @@ mod tests {
     }
 
     /// Points of a table whose keys are those of `key` at each block.
-    fn outline(blocks: u64, key: impl Fn(u64) -> u64) -> Vec<HistogramPoint> {
+    fn histogram(blocks: u64, key: impl Fn(u64) -> u64) -> Vec<HistogramPoint> {
         (0..blocks).map(|block| (key(block).to_be_bytes().to_vec(), block as f64)).collect()
     }
 
     #[test]
-    fn separators_tell_dense_stretches_from_sparse_ones() {
+    fn separators_tell_dense_intervals_from_sparse_ones() {
         // Half of the outer keys lie in a hundredth of the inner blocks.
-        let inner = outline(1000, |block| block * 1_000_000);
-        let outer = outline(10, |block| if block < 5 { block * 2_000_000 } else { (block - 4) * 150_000_000 });
-        let of = |points, blocks, rows| Outlined { points, blocks, rows };
+        let inner = histogram(1000, |block| block * 1_000_000);
+        let outer = histogram(10, |block| if block < 5 { block * 2_000_000 } else { (block - 4) * 150_000_000 });
+        let of = |points, blocks, rows| TableHistogram { points, blocks, rows };
         let spread = Spread::between(&of(&outer, 10.0, 2000.0), &of(&inner, 1000.0, 255_000.0));
         let even = Spread::even(2000.0, 1000.0);
         assert!(spread.touched_blocks() < 0.8 * even.touched_blocks(), "{spread:?}");
-        let rows: f64 = spread.stretches.iter().map(|stretch| stretch.outer_rows).sum();
+        let rows: f64 = spread.intervals.iter().map(|interval| interval.outer_rows).sum();
         assert!((rows - 2000.0).abs() < 1.0, "{spread:?}");
     }
 
     #[test]
     fn keys_outside_of_the_inner_range_ask_for_nothing() {
-        let inner = outline(100, |block| (1 << 40) + block * 1_000_000);
-        let of = |points, blocks| Outlined { points, blocks, rows: 25_500.0 };
-        let below = outline(100, |block| block * 1_000_000);
+        let inner = histogram(100, |block| (1 << 40) + block * 1_000_000);
+        let of = |points, blocks| TableHistogram { points, blocks, rows: 25_500.0 };
+        let below = histogram(100, |block| block * 1_000_000);
         assert!(Spread::between(&of(&below, 100.0), &of(&inner, 100.0)).touched_blocks() < 1e-6);
         let within = Spread::between(&of(&inner, 100.0), &of(&inner, 100.0));
         assert!((within.inner_blocks() - 100.0).abs() < 1e-6 && within.touched_blocks() > 99.0);

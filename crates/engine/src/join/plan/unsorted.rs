@@ -1,48 +1,49 @@
-//! Costs of methods over relations in any order: sorting, hashing, partitioning, and B-trees built by inserts.
+//! Costs of methods over unsorted relations: sorting, hashing, partitioning, and B-trees built by inserts.
 
 use super::cost::Cost;
 use super::device::Requests;
-use super::facts::{Access, Case, SideFacts};
+use super::facts::{LookupAccess, PlanInput, SideFacts};
 use super::rates;
 use crate::io::Profile;
 use crate::join::options::Side;
 
-/// Memory that a row takes in a hash table beside itself, in bytes.
+/// Memory overhead of a row in a hash table, in bytes.
 const HASH_ROW_OVERHEAD_BYTES: f64 = 16.0;
-/// Runs are written in chunks of this part of memory, within bounds, and at most so many of them are merged at one time.
-const RUN_CHUNK_PART: f64 = 64.0;
-const RUN_CHUNK_BYTES: (f64, f64) = (4_096.0, 262_144.0);
-/// What sorting takes beside the rows: this part for reading them, and working memory up to so many bytes.
-const SORT_INPUT_PART: f64 = 16.0;
+/// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.
+const RUN_CHUNK_DIVISOR: f64 = 64.0;
+const RUN_CHUNK_BYTES_LIMITS: (f64, f64) = (4_096.0, 262_144.0);
+/// Memory of a sort beside the rows: 1/16 for the input, and working memory up to a limit in bytes; most runs merged at
+/// once.
+const SORT_INPUT_DIVISOR: f64 = 16.0;
 const SORT_SCRATCH_BYTES: f64 = 524_288.0;
 const FAN_IN_MAX: f64 = 512.0;
-/// Partitions are sorted within the cache of a core; least and most that is written to one at a time.
+/// Partitions are sorted within a core's cache; smallest and largest write to a partition.
 const BUCKET_BYTES: f64 = 393_216.0;
-const FLUSH_BYTES: (u64, u64) = (16 << 10, 1 << 20);
+const FLUSH_BYTES_LIMITS: (u64, u64) = (16 << 10, 1 << 20);
 const BUCKETS_MAX: f64 = 4096.0;
-/// Buckets of a hash join are to take this part of memory, so that those that are larger than others still fit.
-const HASH_BUCKET_PART: f64 = 3.0;
+/// Partitions of a hash join are sized to 1/3 of the memory, so that larger ones still fit.
+const HASH_BUCKET_DIVISOR: f64 = 3.0;
 const HASH_BUCKETS_MAX: f64 = 1024.0;
-/// What the B-tree of a relation has of the memory, what it needs whatever the relation, and bytes of rows for each further byte; its longest key.
-const BTREE_PART: f64 = 0.25;
+/// A B-tree gets a quarter of the memory; its fixed need in bytes, bytes of rows per further byte, and its longest key.
+const BTREE_MEMORY_FRACTION: f64 = 0.25;
 const BTREE_BYTES_MIN: f64 = 2_686_976.0;
-const BTREE_BYTES_A_BYTE: f64 = 2_048.0;
+const BTREE_ROW_BYTES_PER_MEMORY_BYTE: f64 = 2_048.0;
 const BTREE_KEY_BYTES_MAX: f64 = 16.0;
-/// How full inserts in random order leave the leaves of a B-tree.
-const RANDOM_FILL: f64 = 0.69;
+/// Fill factor of B-tree leaves after random inserts.
+const RANDOM_FILL_FRACTION: f64 = 0.69;
 
-impl Case<'_> {
-    /// A relation in key order: read, and where it is not sorted, sorted within half of what there is of memory; `room_bytes` is what
-    /// there is, and shrinks by what is held.
+impl PlanInput<'_> {
+    /// The cost of reading a relation in key order, including an external sort within half of the memory if it is
+    /// unsorted. `room_bytes` is the memory left, reduced by what stays in memory.
     pub(super) fn in_order(&self, side: &SideFacts, room_bytes: &mut f64) -> Cost {
         let mut cost = self.scan(side);
         if side.is_sorted || side.rows < 2.0 {
             return cost;
         }
         let memory_bytes = *room_bytes / 2.0;
-        let (least, most) = RUN_CHUNK_BYTES;
-        let chunk = (memory_bytes / RUN_CHUNK_PART).clamp(least, most);
-        let beside = memory_bytes / SORT_INPUT_PART + (memory_bytes / 8.0).min(SORT_SCRATCH_BYTES) + 2.0 * chunk;
+        let (least, most) = RUN_CHUNK_BYTES_LIMITS;
+        let chunk = (memory_bytes / RUN_CHUNK_DIVISOR).clamp(least, most);
+        let beside = memory_bytes / SORT_INPUT_DIVISOR + (memory_bytes / 8.0).min(SORT_SCRATCH_BYTES) + 2.0 * chunk;
         let runs = (side.memory_bytes() / (memory_bytes - beside).max(chunk)).ceil().max(1.0);
         self.sort(&mut cost, side, side.rows / runs);
         if runs <= 1.0 {
@@ -52,14 +53,14 @@ impl Case<'_> {
         let fan_in = (memory_bytes / chunk).clamp(2.0, FAN_IN_MAX);
         let passes = (runs.ln() / fan_in.ln()).ceil().max(1.0);
         for _ in 0..passes as u32 {
-            // Runs are read in turns, each into a buffer of its own.
+            // Runs are read alternately, each into its own buffer.
             self.spill(&mut cost, side, chunk, chunk);
             cost.work(side.rows, runs.min(fan_in).log2().max(1.0) * rates::RUN_STEP_NS);
         }
         cost
     }
 
-    /// Sorting rows in memory, so many at a time.
+    /// The cost of sorting rows in memory, in runs of this many rows.
     fn sort(&self, cost: &mut Cost, side: &SideFacts, rows_at_once: f64) {
         if side.is_dense() {
             cost.work(side.rows, rates::RADIX_ROW_NS);
@@ -68,19 +69,19 @@ impl Case<'_> {
         }
     }
 
-    /// One relation hashed, the other asked for row by row.
+    /// The hash join: one relation hashed, probed with each row of the other.
     pub(super) fn hash(&self, build: Side) -> Cost {
         let (built, asked) = (self.side(build), self.side(build.other()));
         let mut cost = self.scan(built);
         cost.work(1.0, rates::JOIN_NS);
         cost += self.scan(asked);
         let table_bytes = built.rows * (built.row_bytes() + HASH_ROW_OVERHEAD_BYTES);
-        let room_bytes = self.input_bytes() * rates::HELD_SHARE;
+        let room_bytes = self.input_bytes() * rates::HELD_FRACTION;
         let is_partitioned = table_bytes > room_bytes;
         let mut buckets = 1.0;
         if is_partitioned {
-            buckets = (table_bytes * HASH_BUCKET_PART / self.input_bytes()).ceil().min(HASH_BUCKETS_MAX);
-            let flush = (self.input_bytes() / 2.0 / buckets).clamp(8_192.0, FLUSH_BYTES.1 as f64);
+            buckets = (table_bytes * HASH_BUCKET_DIVISOR / self.input_bytes()).ceil().min(HASH_BUCKETS_MAX);
+            let flush = (self.input_bytes() / 2.0 / buckets).clamp(8_192.0, FLUSH_BYTES_LIMITS.1 as f64);
             for side in [built, asked] {
                 self.spill(&mut cost, side, flush, flush);
             }
@@ -89,14 +90,15 @@ impl Case<'_> {
         cost.work(built.rows, rates::HASH_ROW_NS[in_cache]);
         cost.work(asked.rows, rates::HASH_PROBE_NS[in_cache]);
         cost.hold(table_bytes.min(room_bytes));
-        if !self.setting.any_order && (is_partitioned || !asked.is_sorted) {
+        if !self.context.any_order && (is_partitioned || !asked.is_sorted) {
             cost += self.in_order(&self.output_side(), &mut self.input_bytes());
         }
         cost += self.output();
         cost
     }
 
-    /// Both relations cut into partitions by a learned distribution, each sorted in memory; what fits into half of it is sorted at once.
+    /// The partition join: both relations partitioned by a learned distribution, and each partition sorted in memory; a
+    /// relation that fits half of the memory is sorted at once.
     pub(super) fn partition(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
@@ -114,8 +116,9 @@ impl Case<'_> {
                 continue;
             }
             let buckets = (side.memory_bytes() / BUCKET_BYTES).ceil().min(BUCKETS_MAX);
-            let flush =
-                (flush_bytes(self.setting.profile) as f64).min(room_bytes * 0.75 / buckets).max(FLUSH_BYTES.0 as f64);
+            let flush = (flush_bytes(self.context.profile) as f64)
+                .min(room_bytes * 0.75 / buckets)
+                .max(FLUSH_BYTES_LIMITS.0 as f64);
             cost.work(side.rows, rates::PARTITION_ROW_NS);
             self.spill(&mut cost, side, flush, flush);
             self.sort(&mut cost, side, side.rows / buckets);
@@ -125,39 +128,40 @@ impl Case<'_> {
         cost
     }
 
-    /// A B-tree of each relation, built by inserts as rows arrive; the smaller one is scanned, the larger one asked.
+    /// The B-tree join: a B-tree of each relation, built by inserts in order of arrival; the smaller one is scanned,
+    /// the larger one probed.
     pub(super) fn partition_btree(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
         for side in [&self.left, &self.right] {
             cost += self.scan(side);
             cost.work(side.rows, rates::BTREE_INSERT_NS);
-            let tree_bytes = side.memory_bytes() / RANDOM_FILL;
-            let absent = (1.0 - self.input_bytes() * BTREE_PART / tree_bytes.max(1.0)).clamp(0.0, 1.0);
+            let tree_bytes = side.memory_bytes() / RANDOM_FILL_FRACTION;
+            let absent = (1.0 - self.input_bytes() * BTREE_MEMORY_FRACTION / tree_bytes.max(1.0)).clamp(0.0, 1.0);
             let pages = if side.is_sorted { 0.0 } else { side.rows * absent };
             let requests = Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 };
-            cost.read(requests, self.setting.profile);
-            cost.write(requests, self.setting.profile);
+            cost.read(requests, self.context.profile);
+            cost.write(requests, self.context.profile);
         }
         cost.work(self.left.rows.min(self.right.rows), rates::BTREE_PROBE_NS);
         cost += self.output();
         cost
     }
 
-    /// Why a B-tree cannot be built of these relations.
+    /// The reason why B-trees of these relations cannot be built, if any.
     pub(super) fn no_btree(&self) -> Option<String> {
-        let room_bytes = self.input_bytes() * BTREE_PART;
+        let room_bytes = self.input_bytes() * BTREE_MEMORY_FRACTION;
         for side in [&self.left, &self.right] {
             if !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > BTREE_KEY_BYTES_MAX) {
                 let name = &side.name;
                 return Some(format!(
-                    "rows of {name} have no one width with keys of up to 16 bytes, as a B-tree needs"
+                    "a B-tree needs rows of one width with keys of up to 16 bytes, which {name} does not have"
                 ));
             }
-            let needed_bytes = BTREE_BYTES_MIN + side.memory_bytes() / BTREE_BYTES_A_BYTE;
+            let needed_bytes = BTREE_BYTES_MIN + side.memory_bytes() / BTREE_ROW_BYTES_PER_MEMORY_BYTE;
             if needed_bytes > room_bytes {
                 return Some(format!(
-                    "a B-tree of {} needs {needed_bytes:.0} bytes of memory, and would have {room_bytes:.0}",
+                    "a B-tree of {} needs {needed_bytes:.0} bytes of memory, and would get {room_bytes:.0}",
                     side.name
                 ));
             }
@@ -165,7 +169,7 @@ impl Case<'_> {
         None
     }
 
-    /// The rows of the output as a relation that is to be sorted.
+    /// The output rows as a relation to be sorted.
     fn output_side(&self) -> SideFacts {
         SideFacts {
             name: String::new(),
@@ -175,26 +179,26 @@ impl Case<'_> {
             value_bytes: Some((self.output_row_bytes() - self.left.key_bytes_about()).max(0.0)),
             is_sorted: false,
             is_distinct: false,
-            access: Access::Scan,
+            access: LookupAccess::Scan,
         }
     }
 
-    /// Writes all rows, and reads them again.
+    /// The cost of writing all rows and reading them back.
     fn spill(&self, cost: &mut Cost, side: &SideFacts, write_bytes: f64, read_bytes: f64) {
         let bytes = side.memory_bytes();
         let writes = Requests::sequential(bytes, write_bytes as u64, 1);
         let reads = Requests::sequential(bytes, read_bytes as u64, 1);
-        cost.write(writes, self.setting.profile);
-        cost.read(reads, self.setting.profile);
+        cost.write(writes, self.context.profile);
+        cost.read(reads, self.context.profile);
         cost.work(writes.count + reads.count, rates::REQUEST_NS);
         cost.work(bytes, rates::SPILL_BYTE_NS);
         cost.work(side.rows, rates::SPILL_ROW_NS);
     }
 }
 
-/// The fewest bytes that a device reads at half of its best rate at least.
+/// The smallest request at which a device reaches half of its best rate, in bytes.
 fn flush_bytes(profile: &Profile) -> u64 {
-    let (least, most) = FLUSH_BYTES;
+    let (least, most) = FLUSH_BYTES_LIMITS;
     let rate = |bytes: u64| bytes as f64 / profile.time_us(bytes).max(f64::MIN_POSITIVE);
     let mut bytes = least;
     while bytes < most && rate(bytes) < rate(16 * most) / 2.0 {

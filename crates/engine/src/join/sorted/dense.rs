@@ -1,51 +1,52 @@
-//! Sorting rows of one width in memory.
+//! The in-memory sort of rows of one width.
 //!
-//! Rows are moved themselves, not places of them: for the widths at hand that is fewer cache misses. Of each key a *coordinate* is sorted by: the eight
-//! bytes behind what all keys have in common, a number. Three steps:
+//! It moves the rows themselves, not references to them: for these widths that causes fewer cache misses. It sorts by a
+//! *key prefix*: the eight bytes after the common prefix of all keys, as an integer. Three steps:
 //!
-//! 1. what is larger than the cache is parted in place by the highest eight bits in which coordinates differ (an American flag sort),
-//!    again and again;
-//! 2. a part that fits the cache is sorted by the highest bits that tell its rows apart, about five more than the logarithm of their
-//!    number, from the lowest digit to the highest (a radix sort);
-//! 3. neighbours that these bits do not tell apart are put in order by insertion. Where that would take long, because keys crowd, a
-//!    sort by comparison does it.
+//! 1. input larger than the cache is partitioned in place by the highest eight bits in which key prefixes differ (an
+//!    American flag sort), repeatedly;
+//! 2. a part that fits the cache is sorted by the highest bits that distinguish its rows, about five more than the
+//!    logarithm of their number, from the lowest digit to the highest (a radix sort);
+//! 3. neighbours that these bits do not distinguish are put in order by insertion sort, or, where keys cluster and that
+//!    would take long, by a comparison sort.
 //!
-//! Source: McIlroy, Bostic, McIlroy, "Engineering radix sort" (1993) for the first; the idea that few bits suffice where keys are spread
-//! evenly, which a part of a learned partition is, is that of Kristo et al., "The case for a learned sorting algorithm" (SIGMOD 2020).
+//! Source: McIlroy, Bostic, McIlroy, "Engineering radix sort" (1993) for the first; the idea that few bits suffice for
+//! evenly spread keys, such as those of a learned partition, is that of Kristo et al., "The case for a learned sorting
+//! algorithm" (SIGMOD 2020).
 
 use std::cmp::Ordering;
 
-/// Digits of a radix sort have at most so many bits: their counters fit the first-level cache.
+/// Most bits of a radix digit: the counters fit the first-level cache.
 const DIGIT_BITS_MAX: u32 = 11;
-/// So many bits more than the logarithm of their number tell nearly all of evenly spread rows apart.
+/// Bits beyond the logarithm of the number of rows: they distinguish nearly all evenly spread rows.
 const EXTRA_BITS: u32 = 5;
-/// Insertion may move so many times as many rows as there are before it gives way to a sort by comparison.
-const MOVES_MAX: usize = 8;
-/// Up to so many rows, a sort by comparison is the fastest.
-const FEW_ROWS: usize = 96;
-/// Parts of an American flag sort.
+/// Most moves of an insertion sort, per row, before it gives way to a comparison sort.
+const INSERTION_MOVES_MAX: usize = 8;
+/// Up to this many rows, a comparison sort is the fastest.
+const COMPARISON_SORT_ROWS_MAX: usize = 96;
+/// Parts of an American flag sort, as bits and as a number.
 const FLAG_BITS: u32 = 8;
-const FLAGS: usize = 1 << FLAG_BITS;
+const FLAG_PARTS: usize = 1 << FLAG_BITS;
 
-/// How keys are told apart.
+/// The layout of sort keys in rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct KeyShape {
+pub(crate) struct SortKey {
     /// Bytes of a key.
     key: usize,
-    /// Bytes that all keys at hand begin with, at most all but eight.
+    /// Length of the common prefix of all keys, at most all but eight bytes.
     skip: usize,
-    /// Which bits of the eight bytes behind them are of the key.
+    /// Mask of the key's bits in the eight bytes after the prefix.
     mask: u64,
 }
 
-impl KeyShape {
-    /// Keys of so many bytes of which nothing is known.
+impl SortKey {
+    /// Keys of `key` bytes, without a known common prefix.
     pub(crate) fn new(key: usize) -> Self {
         let mask = if key >= 8 { u64::MAX } else { !(u64::MAX.checked_shr(8 * key as u32).unwrap_or(0)) };
         Self { key, skip: 0, mask }
     }
 
-    /// The same keys, of which these rows have the first bytes in common.
+    /// The same keys, with the common prefix of these rows.
     fn narrowed<const N: usize>(self, rows: &[[u8; N]]) -> Self {
         let Some(first) = rows.first() else { return self };
         let mut differs = [0; N];
@@ -58,9 +59,9 @@ impl KeyShape {
         Self { skip: common.min(self.key.saturating_sub(8)), ..self }
     }
 
-    /// What the row is sorted by first.
+    /// The key prefix of a row as an integer, its primary sort key.
     #[inline]
-    pub(crate) fn coordinate<const N: usize>(&self, row: &[u8; N]) -> u64 {
+    pub(crate) fn key_prefix<const N: usize>(&self, row: &[u8; N]) -> u64 {
         match row.get(self.skip..).and_then(|rest| rest.first_chunk::<8>()) {
             Some(word) => u64::from_be_bytes(*word) & self.mask,
             None => {
@@ -76,7 +77,7 @@ impl KeyShape {
     /// The order of two rows.
     #[inline]
     pub(crate) fn compare<const N: usize>(&self, a: &[u8; N], b: &[u8; N]) -> Ordering {
-        let by_coordinate = self.coordinate(a).cmp(&self.coordinate(b));
+        let by_coordinate = self.key_prefix(a).cmp(&self.key_prefix(b));
         if self.skip + 8 >= self.key {
             return by_coordinate;
         }
@@ -85,20 +86,20 @@ impl KeyShape {
     }
 }
 
-/// Sorts rows by key; `scratch` is memory to work in, at best for as many rows as the cache of a core holds.
+/// Sorts rows by key. `scratch` is working memory, ideally for as many rows as fit a core's cache.
 pub(crate) fn sort_rows<const N: usize>(rows: &mut [[u8; N]], key: usize, scratch: &mut Vec<[u8; N]>) {
-    if rows.is_sorted_by(|a, b| KeyShape::new(key).compare(a, b).is_le()) {
+    if rows.is_sorted_by(|a, b| SortKey::new(key).compare(a, b).is_le()) {
         return;
     }
-    let shape = KeyShape::new(key).narrowed(rows);
-    sort_part(rows, shape, scratch);
+    let sort_key = SortKey::new(key).narrowed(rows);
+    sort_part(rows, sort_key, scratch);
 }
 
-/// Smallest and largest coordinate.
-fn extent<const N: usize>(rows: &[[u8; N]], shape: KeyShape) -> (u64, u64) {
+/// The smallest and the largest key prefix.
+fn prefix_range<const N: usize>(rows: &[[u8; N]], sort_key: SortKey) -> (u64, u64) {
     rows.iter().fold((u64::MAX, 0), |(low, high), row| {
-        let coordinate = shape.coordinate(row);
-        (low.min(coordinate), high.max(coordinate))
+        let key_prefix = sort_key.key_prefix(row);
+        (low.min(key_prefix), high.max(key_prefix))
     })
 }
 
@@ -106,43 +107,48 @@ fn bits_of(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
 
-fn sort_part<const N: usize>(rows: &mut [[u8; N]], shape: KeyShape, scratch: &mut Vec<[u8; N]>) {
-    if rows.len() <= FEW_ROWS {
-        return rows.sort_unstable_by(|a, b| shape.compare(a, b));
+fn sort_part<const N: usize>(rows: &mut [[u8; N]], sort_key: SortKey, scratch: &mut Vec<[u8; N]>) {
+    if rows.len() <= COMPARISON_SORT_ROWS_MAX {
+        return rows.sort_unstable_by(|a, b| sort_key.compare(a, b));
     }
-    let (low, high) = extent(rows, shape);
+    let (low, high) = prefix_range(rows, sort_key);
     if rows.len() <= scratch.capacity() {
-        sort_in_cache(rows, shape, low, bits_of(high - low), scratch);
+        sort_in_cache(rows, sort_key, low, bits_of(high - low), scratch);
     } else if low == high {
-        rows.sort_unstable_by(|a, b| shape.compare(a, b));
+        rows.sort_unstable_by(|a, b| sort_key.compare(a, b));
     } else {
-        let ends = part_by_flags(rows, shape, low, bits_of(high - low).saturating_sub(FLAG_BITS));
+        let ends = partition_by_flags(rows, sort_key, low, bits_of(high - low).saturating_sub(FLAG_BITS));
         let mut start = 0;
         for end in ends {
-            sort_part(&mut rows[start..end], shape, scratch);
+            sort_part(&mut rows[start..end], sort_key, scratch);
             start = end;
         }
     }
 }
 
-/// Brings rows into the order of `(coordinate - low) >> shift`, which is below [`FLAGS`]; returns where each value's rows end.
-fn part_by_flags<const N: usize>(rows: &mut [[u8; N]], shape: KeyShape, low: u64, shift: u32) -> [usize; FLAGS] {
-    let flag = |row: &[u8; N]| ((shape.coordinate(row) - low) >> shift) as usize % FLAGS;
-    let mut counts = [0; FLAGS];
+/// Partitions rows in place by `(prefix - low) >> shift`, which is below [`FLAG_PARTS`]; returns the end of each part.
+fn partition_by_flags<const N: usize>(
+    rows: &mut [[u8; N]],
+    sort_key: SortKey,
+    low: u64,
+    shift: u32,
+) -> [usize; FLAG_PARTS] {
+    let flag = |row: &[u8; N]| ((sort_key.key_prefix(row) - low) >> shift) as usize % FLAG_PARTS;
+    let mut counts = [0; FLAG_PARTS];
     rows.iter().for_each(|row| counts[flag(row)] += 1);
-    let (mut next, mut ends) = ([0; FLAGS], [0; FLAGS]);
+    let (mut next, mut ends) = ([0; FLAG_PARTS], [0; FLAG_PARTS]);
     let mut total = 0;
     for ((next, end), count) in next.iter_mut().zip(&mut ends).zip(counts) {
         *next = total;
         total += count;
         *end = total;
     }
-    for part in 0..FLAGS {
+    for part in 0..FLAG_PARTS {
         while next[part] < ends[part] {
             let at = next[part];
             let mut row = rows[at];
             let mut belongs = flag(&row);
-            // Each row is carried to its place, and the one found there is carried on, until one belongs where the first was.
+            // Each row moves to its part and displaces another, which moves on, until the cycle closes.
             while belongs != part {
                 std::mem::swap(&mut row, &mut rows[next[belongs]]);
                 next[belongs] += 1;
@@ -155,10 +161,10 @@ fn part_by_flags<const N: usize>(rows: &mut [[u8; N]], shape: KeyShape, low: u64
     ends
 }
 
-/// Radix sort of rows whose coordinates lie within `2^bits` of `low`.
+/// Radix sort of rows whose key prefixes lie within `2^bits` of `low`.
 fn sort_in_cache<const N: usize>(
     rows: &mut [[u8; N]],
-    shape: KeyShape,
+    sort_key: SortKey,
     low: u64,
     bits: u32,
     scratch: &mut Vec<[u8; N]>,
@@ -172,11 +178,11 @@ fn sort_in_cache<const N: usize>(
         scratch.extend_from_slice(rows);
         let mut in_scratch = true;
         for pass in 0..passes {
-            let digit = Digit { low, shift: shift + pass * digit_bits, mask: (1 << digit_bits) - 1 };
+            let digit = RadixDigit { low, shift: shift + pass * digit_bits, mask: (1 << digit_bits) - 1 };
             if in_scratch {
-                scatter(scratch, rows, shape, digit);
+                scatter(scratch, rows, sort_key, digit);
             } else {
-                scatter(rows, scratch, shape, digit);
+                scatter(rows, scratch, sort_key, digit);
             }
             in_scratch = !in_scratch;
         }
@@ -184,21 +190,21 @@ fn sort_in_cache<const N: usize>(
             rows.copy_from_slice(scratch);
         }
     }
-    if !insert_all(rows, shape) {
-        rows.sort_unstable_by(|a, b| shape.compare(a, b));
+    if !insertion_sort(rows, sort_key) {
+        rows.sort_unstable_by(|a, b| sort_key.compare(a, b));
     }
 }
 
 #[derive(Clone, Copy)]
-struct Digit {
+struct RadixDigit {
     low: u64,
     shift: u32,
     mask: u64,
 }
 
-/// Copies rows in the order of one digit; rows of one digit keep theirs.
-fn scatter<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], shape: KeyShape, digit: Digit) {
-    let value = |row: &[u8; N]| (((shape.coordinate(row) - digit.low) >> digit.shift) & digit.mask) as usize;
+/// Copies rows in the order of one digit; stable.
+fn scatter<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], sort_key: SortKey, digit: RadixDigit) {
+    let value = |row: &[u8; N]| (((sort_key.key_prefix(row) - digit.low) >> digit.shift) & digit.mask) as usize;
     let mut next = [0_u32; 1 << DIGIT_BITS_MAX];
     from.iter().for_each(|row| next[value(row)] += 1);
     let mut total = 0;
@@ -212,13 +218,13 @@ fn scatter<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], shape: KeyShape
     }
 }
 
-/// Insertion sort; `false` where it took too long, all rows still being there.
-fn insert_all<const N: usize>(rows: &mut [[u8; N]], shape: KeyShape) -> bool {
-    let mut moves_left = rows.len().saturating_mul(MOVES_MAX);
+/// Insertion sort; `false` if it gave up, with all rows still present.
+fn insertion_sort<const N: usize>(rows: &mut [[u8; N]], sort_key: SortKey) -> bool {
+    let mut moves_left = rows.len().saturating_mul(INSERTION_MOVES_MAX);
     for at in 1..rows.len() {
         let row = rows[at];
         let mut to = at;
-        while to > 0 && shape.compare(&rows[to - 1], &row).is_gt() {
+        while to > 0 && sort_key.compare(&rows[to - 1], &row).is_gt() {
             rows[to] = rows[to - 1];
             to -= 1;
         }

@@ -1,36 +1,36 @@
-//! External sort of rows of any length, by the sorter of the tables.
+//! The external sort of rows of any length, by the sorter of the tables.
 
-use super::input::{Input, Progress, input_bytes};
+use super::input::{SortInput, SortProgress, input_bytes};
 use super::relation::sorted_facts;
 use crate::error::Result;
 use crate::io::sync::Mutex;
-use crate::join::rows::{Chunk, RowStream, RowsView};
-use crate::join::source::{Facts, KeyRange, Relation};
+use crate::join::rows::{RowChunk, RowStream, RowsView};
+use crate::join::source::{KeyRange, Relation, RelationFacts};
 use crate::join::spill::{Spill, SpillName};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
 use std::sync::Arc;
 
-/// Sorted rows are handed out in chunks of at most so many bytes.
+/// Largest chunk of sorted rows, in bytes.
 const CHUNK_BYTES_MAX: usize = 64 << 10;
 
-/// A relation that is sorted when it is first read, and again whenever it is read once more.
+/// A relation that is sorted for its first reader, and again for every further one.
 #[derive(Debug)]
 pub(super) struct GeneralRelation {
-    facts: Facts,
+    facts: RelationFacts,
     source: Arc<dyn Relation>,
     spill: Arc<Spill>,
-    sorted: Mutex<Option<Ready>>,
+    sorted: Mutex<Option<PendingSort>>,
 }
 
-/// A sort that waits for its only reader.
+/// A finished sort, for its only reader.
 #[derive(Debug)]
-struct Ready {
-    // Run files go before their name does.
+struct PendingSort {
+    // Declared before the name: run files must be dropped before their name is released.
     sorted: crate::table::sort::Sorted,
     _name: SpillName,
-    /// What the sort takes.
-    _memory: Share,
+    /// Memory of the sort.
+    _memory: MemoryGrant,
 }
 
 impl GeneralRelation {
@@ -38,8 +38,8 @@ impl GeneralRelation {
     pub(super) fn sort(
         source: Arc<dyn Relation>,
         spill: &Arc<Spill>,
-        memory: Share,
-        progress: &mut Progress,
+        memory: MemoryGrant,
+        progress: &mut SortProgress,
     ) -> Result<Self> {
         let ready = sort(&*source, spill, memory, progress)?;
         let (facts, spill) = (sorted_facts(source.facts()), Arc::clone(spill));
@@ -47,43 +47,49 @@ impl GeneralRelation {
     }
 }
 
-fn sort(source: &dyn Relation, spill: &Arc<Spill>, mut memory: Share, progress: &mut Progress) -> Result<Ready> {
+fn sort(
+    source: &dyn Relation,
+    spill: &Arc<Spill>,
+    mut memory: MemoryGrant,
+    progress: &mut SortProgress,
+) -> Result<PendingSort> {
     let task = spill.task();
     let input_bytes = input_bytes(memory.bytes());
     memory.shrink_to(memory.bytes().saturating_sub(input_bytes));
     let name = spill.name()?;
-    // A value that lies elsewhere is fetched into memory of its own.
+    // Out-of-line values are fetched into separate memory.
     let budget_bytes = (memory.bytes() / 4 * 3).max(SORT_BUDGET_BYTES_MIN);
     let mut sorter = Sorter::new(Arc::clone(spill.storage()), budget_bytes, name.as_str())?;
-    let mut input = Input::open(source, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
+    let mut input =
+        SortInput::open(source, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
     let mut long = Vec::new();
     while input.advance()? {
         input.visit(&mut long, |key, value| sorter.push(key, value))?;
     }
     drop((input, long));
-    Ok(Ready { sorted: sorter.finish()?, _name: name, _memory: memory })
+    Ok(PendingSort { sorted: sorter.finish()?, _name: name, _memory: memory })
 }
 
 impl Relation for GeneralRelation {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let ready = self.sorted.lock().take();
         let (ready, chunk_memory) = match ready {
             Some(ready) => (ready, memory),
             None => {
-                // Nobody reads a sorted copy twice but to join a part of it at a time.
+                // A sorted copy is read more than once only to join a part of it at a time.
                 let chunk_memory = task.budget.take(memory.bytes() / 8, "a sorted copy")?;
                 let mut memory = memory;
                 memory.shrink_to(memory.bytes() - memory.bytes() / 8);
-                let mut progress = Progress::new(task, self.facts.rows);
+                let mut progress = SortProgress::new(task, self.facts.rows);
                 (sort(&*self.source, &self.spill, memory, &mut progress)?, chunk_memory)
             }
         };
         let chunk_bytes = (chunk_memory.bytes() as usize / 4).min(CHUNK_BYTES_MAX);
-        let chunk = Chunk::new(self.facts.key_bytes, self.facts.value_bytes, 2 * chunk_bytes);
+        let chunk = RowChunk::new(self.facts.key_bytes, self.facts.value_bytes, 2 * chunk_bytes);
         Ok(Box::new(SortedRows {
             ready,
             chunk,
@@ -96,12 +102,12 @@ impl Relation for GeneralRelation {
 }
 
 struct SortedRows {
-    ready: Ready,
-    chunk: Chunk,
+    ready: PendingSort,
+    chunk: RowChunk,
     chunk_bytes: usize,
     range: KeyRange,
     task: Arc<Task>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
 impl RowStream for SortedRows {

@@ -1,75 +1,76 @@
-//! The rows of a relation as they come, watched.
+//! The input of a sort: the rows of a relation in the order of arrival, with progress reports.
 
 use crate::error::{Error, Result};
-use crate::join::options::Phase;
+use crate::join::options::JoinPhase;
 use crate::join::rows::{RowStream, RowsView};
 use crate::join::source::{KeyRange, Relation};
-use crate::join::task::{Share, Task};
+use crate::join::task::{MemoryGrant, Task};
 use std::sync::Arc;
 
-/// So often is progress told.
-const REPORTS: u64 = 100;
-/// A scan of the input takes this part of what there is, within bounds: it is read in long stretches, and the rest is for what is made of it.
-const INPUT_PART: u64 = 16;
+/// Number of progress reports.
+const PROGRESS_REPORTS: u64 = 100;
+/// The scan of the input gets 1/16 of the memory, within bounds: it reads in long requests, and the rest is for
+/// sorting.
+const INPUT_DIVISOR: u64 = 16;
 const INPUT_BYTES_MIN: u64 = 32 << 10;
 const INPUT_BYTES_MAX: u64 = 4 << 20;
 
-/// What a scan of the input may take of so much memory.
+/// Memory for the scan of the input, out of `memory_bytes`.
 pub(crate) fn input_bytes(memory_bytes: u64) -> u64 {
-    (memory_bytes / INPUT_PART).clamp(INPUT_BYTES_MIN, INPUT_BYTES_MAX)
+    (memory_bytes / INPUT_DIVISOR).clamp(INPUT_BYTES_MIN, INPUT_BYTES_MAX)
 }
 
-/// How far the arranging of both relations has come.
+/// Progress of sorting or partitioning both relations.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct SortProgress {
     task: Arc<Task>,
     done: u64,
     total: u64,
     next: u64,
 }
 
-impl Progress {
-    /// The start of arranging so many rows.
+impl SortProgress {
+    /// Progress over `total` rows.
     pub(crate) fn new(task: &Arc<Task>, total: u64) -> Self {
         Self { task: Arc::clone(task), done: 0, total, next: 0 }
     }
 
-    /// So many rows more are arranged.
+    /// Counts processed rows.
     pub(crate) fn add(&mut self, rows: u64) {
         self.done += rows;
         if self.done >= self.next {
-            self.task.report(Phase::Arranging, self.done, self.total.max(self.done));
-            self.next = self.done + self.total.div_ceil(REPORTS).max(1);
+            self.task.report(JoinPhase::Preparing, self.done, self.total.max(self.done));
+            self.next = self.done + self.total.div_ceil(PROGRESS_REPORTS).max(1);
         }
     }
 }
 
-/// Rows of a relation.
-pub(crate) struct Input<'a> {
+/// The rows of a relation, chunk by chunk.
+pub(crate) struct SortInput<'a> {
     stream: Box<dyn RowStream>,
     task: Arc<Task>,
-    progress: &'a mut Progress,
+    progress: &'a mut SortProgress,
 }
 
-impl<'a> Input<'a> {
-    /// Begins to read what lies in a range of keys, within `memory`.
+impl<'a> SortInput<'a> {
+    /// Opens the rows within a range of keys, using `memory`.
     ///
     /// # Errors
-    /// Those of the relation.
+    /// Errors of the relation.
     pub(crate) fn open(
         relation: &dyn Relation,
         range: &KeyRange,
         task: &Arc<Task>,
-        memory: Share,
-        progress: &'a mut Progress,
+        memory: MemoryGrant,
+        progress: &'a mut SortProgress,
     ) -> Result<Self> {
         Ok(Self { stream: relation.scan(range, task, memory)?, task: Arc::clone(task), progress })
     }
 
-    /// Goes to the next chunk; `false` at the end.
+    /// Moves to the next chunk; `false` at the end.
     ///
     /// # Errors
-    /// Those of the relation; [`Error::Interrupted`].
+    /// Errors of the relation; [`Error::Interrupted`].
     pub(crate) fn advance(&mut self) -> Result<bool> {
         self.task.check()?;
         let is_there = self.stream.advance(None)?;
@@ -82,10 +83,10 @@ impl<'a> Input<'a> {
         self.stream.rows()
     }
 
-    /// The rows of the chunk as arrays of key and value, `N` bytes together; `copies` holds them where they do not lie so.
+    /// The rows of the chunk as arrays of `N` bytes, key and value; `copies` holds them unless they are dense.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a row of another width, which is a mistake of the source.
+    /// [`Error::InvalidArgument`] for a row of another width, an error of the source.
     pub(crate) fn arrays<'b, const N: usize>(
         &'b self,
         key: usize,
@@ -101,9 +102,7 @@ impl<'a> Input<'a> {
         for row in 0..rows.len() {
             let (key_bytes, value) = (rows.key(row), rows.value(row));
             if rows.is_long(row) || key_bytes.len() != key || key_bytes.len() + value.len() != N {
-                return Err(Error::InvalidArgument(format!(
-                    "a row is not {N} bytes wide, as all of its relation are to be"
-                )));
+                return Err(Error::InvalidArgument(format!("a row is not {N} bytes wide, unlike its relation states")));
             }
             let mut copy = [0; N];
             copy[..key].copy_from_slice(key_bytes);
@@ -113,10 +112,10 @@ impl<'a> Input<'a> {
         Ok(copies)
     }
 
-    /// Shows every row of the chunk; `long` holds values that lie elsewhere for the while.
+    /// Visits every row of the chunk; `long` is a buffer for out-of-line values.
     ///
     /// # Errors
-    /// Those of the relation, and of `visit`.
+    /// Errors of the relation, and of `visit`.
     pub(crate) fn visit(
         &mut self,
         long: &mut Vec<u8>,

@@ -1,78 +1,78 @@
-//! Merging runs of rows of one width by a tree of losers.
+//! The merge of sorted runs of rows of one width, by a loser tree.
 
-use super::dense::KeyShape;
+use super::dense::SortKey;
 use super::runs::CURSOR_BYTES;
 use crate::error::Result;
-use crate::join::spill::{ByteReader, Bytes};
+use crate::join::spill::{ByteReader, SpilledBytes};
 
-/// Merged rows are handed out in chunks of at most so many bytes: they stay in the cache of a core.
+/// Largest chunk of merged rows, in bytes: it stays in a core's cache.
 const CHUNK_BYTES_MAX: usize = 64 << 10;
-/// A run is read at most so many bytes at a time.
+/// Largest read buffer of a run, in bytes.
 const BUFFER_BYTES_MAX: usize = 1 << 20;
-/// More runs than these are not merged at one time: their heads would not fit the first-level cache.
+/// Most runs merged at once: the heads of more would not fit the first-level cache.
 const FAN_IN_MAX: usize = 512;
 
-/// A run, and the row that it stands at.
+/// A cursor over a run.
 #[derive(Debug)]
-struct Cursor {
+struct MergeCursor {
     reader: ByteReader,
-    /// Of the row; `u64::MAX` behind the last one.
-    coordinate: u64,
+    /// Key prefix of the current row; `u64::MAX` at the end.
+    key_prefix: u64,
     is_done: bool,
 }
 
-impl Cursor {
+impl MergeCursor {
     fn row<const N: usize>(&self) -> &[u8; N] {
         self.reader.rest().first_chunk().unwrap_or(&[0; N])
     }
 
-    /// Takes note of the row at hand, going to the next chunk where there is none.
+    /// Loads the current row, moving to the next chunk if necessary.
     #[inline]
-    fn look<const N: usize>(&mut self, shape: KeyShape) -> Result<()> {
+    fn look<const N: usize>(&mut self, sort_key: SortKey) -> Result<()> {
         while self.reader.rest().len() < N {
             if !self.reader.advance()? {
-                (self.coordinate, self.is_done) = (u64::MAX, true);
+                (self.key_prefix, self.is_done) = (u64::MAX, true);
                 return Ok(());
             }
         }
-        self.coordinate = shape.coordinate(self.row::<N>());
+        self.key_prefix = sort_key.key_prefix(self.row::<N>());
         Ok(())
     }
 }
 
-/// The merged rows of several runs, chunk by chunk.
+/// A merge of several runs, chunk by chunk.
 ///
-/// The runs are the leaves `n..2n` of a binary tree. Inner node i keeps the loser of the game between its two subtrees, node 0 the winner
-/// of all; when the winner moves on, only the games on its way to the root are played again (Knuth, The Art of Computer
-/// Programming, volume 3, section 5.4.1).
+/// The runs are the leaves `n..2n` of a binary tree. Inner node i keeps the loser of the match between its two
+/// subtrees, node 0 the overall winner; when the winner advances, only the matches on its path to the root are replayed
+/// (Knuth, The Art of Computer Programming, volume 3, Section 5.4.1).
 #[derive(Debug)]
 pub(crate) struct RunMerge<const N: usize> {
-    cursors: Vec<Cursor>,
+    cursors: Vec<MergeCursor>,
     tree: Vec<usize>,
-    shape: KeyShape,
+    sort_key: SortKey,
     chunk: Vec<[u8; N]>,
 }
 
 impl<const N: usize> RunMerge<N> {
-    /// How many of these runs can be merged at one time within `memory_bytes`; at least 2.
-    pub(crate) fn fan_in(runs: &[Bytes], memory_bytes: usize) -> usize {
+    /// Number of these runs that can be merged at once within `memory_bytes`; at least 2.
+    pub(crate) fn fan_in(runs: &[SpilledBytes], memory_bytes: usize) -> usize {
         let each = runs.first().map_or(1, |run| run.buffer_bytes(0) + CURSOR_BYTES);
         (memory_bytes.saturating_sub(chunk_bytes(memory_bytes)) / each).clamp(2, FAN_IN_MAX)
     }
 
     /// Opens runs, which are no more than [`Self::fan_in`].
-    pub(crate) fn open(runs: &[Bytes], shape: KeyShape, memory_bytes: usize) -> Result<Self> {
+    pub(crate) fn open(runs: &[SpilledBytes], sort_key: SortKey, memory_bytes: usize) -> Result<Self> {
         let chunk_bytes = chunk_bytes(memory_bytes);
         let each = (memory_bytes - chunk_bytes) / runs.len().max(1);
         let buffer_bytes = each.saturating_sub(CURSOR_BYTES).min(BUFFER_BYTES_MAX);
         let mut cursors = Vec::with_capacity(runs.len());
         for run in runs {
-            let mut cursor = Cursor { reader: run.reader(buffer_bytes), coordinate: 0, is_done: false };
-            cursor.look::<N>(shape)?;
+            let mut cursor = MergeCursor { reader: run.reader(buffer_bytes), key_prefix: 0, is_done: false };
+            cursor.look::<N>(sort_key)?;
             cursors.push(cursor);
         }
         let tree = vec![0; cursors.len()];
-        let mut merge = Self { cursors, tree, shape, chunk: Vec::with_capacity((chunk_bytes / N).max(1)) };
+        let mut merge = Self { cursors, tree, sort_key, chunk: Vec::with_capacity((chunk_bytes / N).max(1)) };
         merge.play_all();
         Ok(merge)
     }
@@ -94,7 +94,7 @@ impl<const N: usize> RunMerge<N> {
             }
             self.chunk.push(*cursor.row());
             cursor.reader.consume(N);
-            cursor.look::<N>(self.shape)?;
+            cursor.look::<N>(self.sort_key)?;
             winner = self.play_again(winner);
         }
         Ok(!self.chunk.is_empty())
@@ -135,13 +135,13 @@ impl<const N: usize> RunMerge<N> {
     #[inline]
     fn is_before(&self, a: usize, b: usize) -> bool {
         let (left, right) = (&self.cursors[a], &self.cursors[b]);
-        if left.coordinate != right.coordinate {
-            return left.coordinate < right.coordinate;
+        if left.key_prefix != right.key_prefix {
+            return left.key_prefix < right.key_prefix;
         }
         if left.is_done || right.is_done {
             return right.is_done;
         }
-        self.shape.compare(left.row::<N>(), right.row::<N>()).is_lt()
+        self.sort_key.compare(left.row::<N>(), right.row::<N>()).is_lt()
     }
 }
 

@@ -1,10 +1,10 @@
-//! Sorted copies of relations that are not sorted: external sort, the first half of a sort-merge join of unsorted input.
+//! Sorted copies of unsorted relations: the external sort of a sort-merge join.
 //!
-//! Rows of one width, as most are, are sorted as they stand ([`dense`]): runs as long as memory allows, written one behind the other into
-//! one spill file, merged by a tree of losers. Rows of any length go through the [`Sorter`](crate::table::sort::Sorter) of the tables. What
-//! fits memory is never written.
+//! Rows of one width, the usual case, are sorted in place ([`dense`]): runs as long as memory allows, written
+//! consecutively to one spill file and merged by a loser tree. Rows of any length go through the
+//! [`Sorter`](crate::table::sort::Sorter) of the tables. Relations that fit memory are never written.
 
-mod arrange;
+mod copy;
 mod dense;
 mod general;
 mod input;
@@ -15,10 +15,10 @@ mod runs;
 mod tests;
 mod width;
 
-pub(crate) use arrange::arrange;
+pub(crate) use copy::sorted_copy;
 pub(crate) use dense::sort_rows;
-pub(crate) use input::{Input, Progress, input_bytes};
+pub(crate) use input::{SortInput, SortProgress, input_bytes};
 pub(crate) use merge::RunMerge;
 pub(crate) use relation::sorted_facts;
-pub(crate) use runs::{RunSorter, Sorted, merge_runs};
+pub(crate) use runs::{RunSorter, SortOutcome, merge_runs};
 pub(crate) use width::for_width;

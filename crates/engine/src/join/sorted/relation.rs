@@ -1,35 +1,35 @@
-//! A sorted copy of a relation.
+//! A sorted copy of a relation, in memory or in spill files.
 
-use super::input::Progress;
+use super::input::SortProgress;
 use super::merge::RunMerge;
-use super::runs::{self, Sorted};
+use super::runs::{self, SortOutcome};
 use crate::error::Result;
 use crate::join::rows::{RowStream, RowsView};
-use crate::join::source::{Facts, KeyRange, Relation};
-use crate::join::spill::{Bytes, Spill};
-use crate::join::task::{Share, Task};
+use crate::join::source::{KeyRange, Relation, RelationFacts};
+use crate::join::spill::{Spill, SpilledBytes};
+use crate::join::task::{MemoryGrant, Task};
 use std::sync::Arc;
 
 /// A relation of rows of `N` bytes, in key order: in memory, or in runs that each scan merges.
 #[derive(Debug)]
 pub(super) struct DenseRelation<const N: usize> {
-    facts: Facts,
+    facts: RelationFacts,
     key: usize,
     spill: Arc<Spill>,
-    body: Body<N>,
+    body: CopyStorage<N>,
 }
 
 #[derive(Debug)]
-enum Body<const N: usize> {
-    Memory(Arc<Held<N>>),
-    Runs(Vec<Bytes>),
+enum CopyStorage<const N: usize> {
+    Memory(Arc<MemoryRelation<N>>),
+    Runs(Vec<SpilledBytes>),
 }
 
 /// Rows in memory that is set aside.
 #[derive(Debug)]
-pub(crate) struct Held<const N: usize> {
+pub(crate) struct MemoryRelation<const N: usize> {
     pub(crate) rows: Vec<[u8; N]>,
-    pub(crate) _memory: Share,
+    pub(crate) _memory: MemoryGrant,
 }
 
 impl<const N: usize> DenseRelation<N> {
@@ -38,68 +38,76 @@ impl<const N: usize> DenseRelation<N> {
         relation: &dyn Relation,
         key: usize,
         spill: &Arc<Spill>,
-        mut memory: Share,
+        mut memory: MemoryGrant,
         scan_bytes: u64,
-        progress: &mut Progress,
+        progress: &mut SortProgress,
     ) -> Result<Self> {
         let sorted = runs::sort::<N>(relation, key, spill, &mut memory, progress)?;
         let body = match sorted {
-            Sorted::Memory(rows) => Body::Memory(Arc::new(Held { rows, _memory: memory })),
-            Sorted::Runs(found) => {
-                // Passes before the last merge may use all of the memory that sorting had, the last one only what a scan gets.
+            SortOutcome::Memory(rows) => CopyStorage::Memory(Arc::new(MemoryRelation { rows, _memory: memory })),
+            SortOutcome::Runs(found) => {
+                // Passes before the last merge may use all of the memory that sorting had, the last one only what a
+                // scan gets.
                 let fan_in = RunMerge::<N>::fan_in(&found, scan_bytes as usize);
-                Body::Runs(runs::reduce::<N>(found, fan_in, key, spill, memory.bytes() as usize)?)
+                CopyStorage::Runs(runs::reduce::<N>(found, fan_in, key, spill, memory.bytes() as usize)?)
             }
         };
         Ok(Self { facts: sorted_facts(relation.facts()), key, spill: Arc::clone(spill), body })
     }
 }
 
-/// What is known of a relation once it is sorted.
-pub(crate) fn sorted_facts(facts: &Facts) -> Facts {
-    Facts { is_sorted: true, ..facts.clone() }
+/// The facts of the sorted copy of a relation.
+pub(crate) fn sorted_facts(facts: &RelationFacts) -> RelationFacts {
+    RelationFacts { is_sorted: true, ..facts.clone() }
 }
 
 impl<const N: usize> Relation for DenseRelation<N> {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &RelationFacts {
         &self.facts
     }
 
-    fn scan(&self, range: &KeyRange, _task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+    fn scan(&self, range: &KeyRange, _task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         match &self.body {
-            Body::Memory(held) => Ok(Box::new(HeldRows::new(Arc::clone(held), self.key, range, memory))),
-            Body::Runs(found) => {
+            CopyStorage::Memory(memory_relation) => {
+                Ok(Box::new(MemoryRows::new(Arc::clone(memory_relation), self.key, range, memory)))
+            }
+            CopyStorage::Runs(found) => {
                 let memory_bytes = memory.bytes() as usize;
                 let merge = runs::merge_runs::<N>(found.clone(), self.key, &self.spill, memory_bytes)?;
-                Ok(Box::new(Merged { merge, key: self.key, range: range.clone(), kept: 0..0, _memory: memory }))
+                Ok(Box::new(MergedRows { merge, key: self.key, range: range.clone(), kept: 0..0, _memory: memory }))
             }
         }
     }
 }
 
-/// A stretch of sorted rows in memory, as one chunk.
-pub(crate) struct HeldRows<const N: usize> {
-    held: Arc<Held<N>>,
+/// A range of sorted rows in memory, as one chunk.
+pub(crate) struct MemoryRows<const N: usize> {
+    memory_relation: Arc<MemoryRelation<N>>,
     key: usize,
     rest: std::ops::Range<usize>,
     chunk: std::ops::Range<usize>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
-impl<const N: usize> HeldRows<N> {
-    pub(crate) fn new(held: Arc<Held<N>>, key: usize, range: &KeyRange, mut memory: Share) -> Self {
+impl<const N: usize> MemoryRows<N> {
+    pub(crate) fn new(
+        memory_relation: Arc<MemoryRelation<N>>,
+        key: usize,
+        range: &KeyRange,
+        mut memory: MemoryGrant,
+    ) -> Self {
         memory.shrink_to(0);
         let first = |bound: &Option<Vec<u8>>, otherwise| {
-            bound.as_ref().map_or(otherwise, |bound| held.rows.partition_point(|row| row[..key] < bound[..]))
+            bound.as_ref().map_or(otherwise, |bound| memory_relation.rows.partition_point(|row| row[..key] < bound[..]))
         };
-        let rest = first(&range.from, 0)..first(&range.to, held.rows.len());
-        Self { held, key, rest, chunk: 0..0, _memory: memory }
+        let rest = first(&range.from, 0)..first(&range.to, memory_relation.rows.len());
+        Self { memory_relation, key, rest, chunk: 0..0, _memory: memory }
     }
 }
 
-impl<const N: usize> RowStream for HeldRows<N> {
+impl<const N: usize> RowStream for MemoryRows<N> {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
-        let rows = self.held.rows.get(self.rest.clone()).unwrap_or_default();
+        let rows = self.memory_relation.rows.get(self.rest.clone()).unwrap_or_default();
         let skipped = from.map_or(0, |from| rows.partition_point(|row| &row[..self.key] < from));
         self.chunk = self.rest.start + skipped..self.rest.end.max(self.rest.start + skipped);
         self.rest = self.chunk.end..self.chunk.end;
@@ -107,22 +115,22 @@ impl<const N: usize> RowStream for HeldRows<N> {
     }
 
     fn rows(&self) -> RowsView<'_> {
-        let rows = self.held.rows.get(self.chunk.clone()).unwrap_or_default();
+        let rows = self.memory_relation.rows.get(self.chunk.clone()).unwrap_or_default();
         RowsView::Dense { bytes: rows.as_flattened(), key: self.key, value: N - self.key }
     }
 }
 
 /// Runs as they are merged.
-struct Merged<const N: usize> {
+struct MergedRows<const N: usize> {
     merge: RunMerge<N>,
     key: usize,
     range: KeyRange,
-    /// What of the chunk lies within the range.
+    /// The part of the chunk within the range.
     kept: std::ops::Range<usize>,
-    _memory: Share,
+    _memory: MemoryGrant,
 }
 
-impl<const N: usize> RowStream for Merged<N> {
+impl<const N: usize> RowStream for MergedRows<N> {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         let low = from.max(self.range.from.as_deref());
         while self.merge.fill()? {

@@ -1,29 +1,30 @@
-//! External sort of rows of one width: runs as long as memory allows, merged.
+//! The external sort of rows of one width: runs as long as memory allows, merged.
 
-use super::dense::{KeyShape, sort_rows};
-use super::input::{Input, Progress, input_bytes};
+use super::dense::{SortKey, sort_rows};
+use super::input::{SortInput, SortProgress, input_bytes};
 use super::merge::RunMerge;
 use crate::error::Result;
 use crate::join::source::{KeyRange, Relation};
-use crate::join::spill::{ByteWriter, Bytes, Section, Spill};
-use crate::join::task::Share;
+use crate::join::spill::{ByteWriter, Spill, SpilledBytes, StreamRange};
+use crate::join::task::MemoryGrant;
 use std::sync::Arc;
 
-/// Rows are sorted in pieces of about so many bytes, with as much memory beside: both fit the second-level cache of a core.
+/// Approximate size of the parts in which rows are sorted, in bytes, with as much working memory: both fit a core's
+/// second-level cache.
 const SCRATCH_BYTES: usize = 512 << 10;
-/// Chunks of runs, in bytes: a 64th of memory, within these.
+/// Smallest and largest chunk of a run, in bytes; otherwise 1/64 of the memory.
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 256 << 10;
 /// Beside its buffer, a run that is read takes so much.
 pub(super) const CURSOR_BYTES: usize = 256;
 
-/// What became of rows that were sorted.
+/// The outcome of a sort: rows in memory, or runs to be merged.
 #[derive(Debug)]
-pub(crate) enum Sorted<const N: usize> {
+pub(crate) enum SortOutcome<const N: usize> {
     /// All of them, in memory.
     Memory(Vec<[u8; N]>),
     /// Sorted sequences that are still to be merged.
-    Runs(Vec<Bytes>),
+    Runs(Vec<SpilledBytes>),
 }
 
 /// Takes rows of `N` bytes in any order.
@@ -35,7 +36,7 @@ pub(crate) struct RunSorter<const N: usize> {
     rows_max: usize,
     scratch: Vec<[u8; N]>,
     writer: Option<ByteWriter>,
-    sections: Vec<Section>,
+    sections: Vec<StreamRange>,
 }
 
 impl<const N: usize> RunSorter<N> {
@@ -88,17 +89,17 @@ impl<const N: usize> RunSorter<N> {
     }
 
     /// Ends the input.
-    pub(crate) fn finish(mut self) -> Result<Sorted<N>> {
+    pub(crate) fn finish(mut self) -> Result<SortOutcome<N>> {
         if self.writer.is_none() {
             sort_rows(&mut self.rows, self.key, &mut self.scratch);
-            return Ok(Sorted::Memory(self.rows));
+            return Ok(SortOutcome::Memory(self.rows));
         }
         if !self.rows.is_empty() {
             self.write_run()?;
         }
         let Self { writer, sections, .. } = self;
         let runs = writer.map(|writer| writer.finish_with(sections)).transpose()?;
-        Ok(Sorted::Runs(runs.unwrap_or_default()))
+        Ok(SortOutcome::Runs(runs.unwrap_or_default()))
     }
 }
 
@@ -111,16 +112,17 @@ pub(crate) fn sort<const N: usize>(
     relation: &dyn Relation,
     key: usize,
     spill: &Arc<Spill>,
-    memory: &mut Share,
-    progress: &mut Progress,
-) -> Result<Sorted<N>> {
+    memory: &mut MemoryGrant,
+    progress: &mut SortProgress,
+) -> Result<SortOutcome<N>> {
     let task = spill.task();
     let input_bytes = input_bytes(memory.bytes());
     memory.shrink_to(memory.bytes() - input_bytes);
     let facts = relation.facts();
     let expected = facts.is_exact.then_some(facts.rows);
     let mut sorter = RunSorter::<N>::new(spill, key, memory.bytes() as usize, expected);
-    let mut input = Input::open(relation, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
+    let mut input =
+        SortInput::open(relation, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
     let mut copies = Vec::new();
     while input.advance()? {
         sorter.push(input.arrays(key, &mut copies)?)?;
@@ -128,22 +130,22 @@ pub(crate) fn sort<const N: usize>(
     drop((input, copies));
     let sorted = sorter.finish()?;
     match &sorted {
-        Sorted::Memory(rows) => memory.shrink_to((rows.capacity() * N) as u64),
-        Sorted::Runs(_) => {}
+        SortOutcome::Memory(rows) => memory.shrink_to((rows.capacity() * N) as u64),
+        SortOutcome::Runs(_) => {}
     }
     Ok(sorted)
 }
 
 /// Merges runs until there are at most `runs_max`, 2 at least, within `memory_bytes`.
 pub(crate) fn reduce<const N: usize>(
-    mut runs: Vec<Bytes>,
+    mut runs: Vec<SpilledBytes>,
     runs_max: usize,
     key: usize,
     spill: &Arc<Spill>,
     memory_bytes: usize,
-) -> Result<Vec<Bytes>> {
+) -> Result<Vec<SpilledBytes>> {
     let runs_max = runs_max.max(2);
-    let chunk_bytes = runs.first().map_or(CHUNK_BYTES_MIN, Bytes::chunk_bytes);
+    let chunk_bytes = runs.first().map_or(CHUNK_BYTES_MIN, SpilledBytes::chunk_bytes);
     let memory_bytes = memory_bytes.saturating_sub(ByteWriter::memory_bytes(chunk_bytes));
     while runs.len() > runs_max {
         let fan_in = RunMerge::<N>::fan_in(&runs, memory_bytes);
@@ -153,7 +155,7 @@ pub(crate) fn reduce<const N: usize>(
         let mut writer = ByteWriter::create(spill, chunk_bytes)?;
         let mut sections = Vec::new();
         for group in runs[..merged].chunks(fan_in) {
-            let mut merge = RunMerge::<N>::open(group, KeyShape::new(key), memory_bytes)?;
+            let mut merge = RunMerge::<N>::open(group, SortKey::new(key), memory_bytes)?;
             while merge.fill()? {
                 writer.write(merge.rows().as_flattened())?;
             }
@@ -168,12 +170,12 @@ pub(crate) fn reduce<const N: usize>(
 
 /// Merges runs within `memory_bytes`, some of them ahead of the others where there are too many.
 pub(crate) fn merge_runs<const N: usize>(
-    runs: Vec<Bytes>,
+    runs: Vec<SpilledBytes>,
     key: usize,
     spill: &Arc<Spill>,
     memory_bytes: usize,
 ) -> Result<RunMerge<N>> {
     let fan_in = RunMerge::<N>::fan_in(&runs, memory_bytes);
     let runs = reduce::<N>(runs, fan_in, key, spill, memory_bytes)?;
-    RunMerge::open(&runs, KeyShape::new(key), memory_bytes)
+    RunMerge::open(&runs, SortKey::new(key), memory_bytes)
 }

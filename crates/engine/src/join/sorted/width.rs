@@ -1,6 +1,7 @@
-//! Widths of rows for which the code of sorting is compiled.
+//! The row widths for which the sort is monomorphised.
 
-/// Evaluates an expression with the constant `$n` as the width of rows, where code was compiled for that width; else another one.
+/// Evaluates an expression with the constant `$n` as the width of rows, where code was compiled for that width; else
+/// another one.
 macro_rules! for_width {
     ($width:expr, $n:ident => $body:expr, else $other:expr) => {
         match $width {

@@ -1,4 +1,4 @@
-//! Names of spill files, and who may remove them.
+//! The names of spill files, and the lock that protects those of a running join.
 
 use super::file::ChunkWriter;
 use crate::error::{Error, Result};
@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How the name of a spill file ends; names of files that belong to it go on with a dot.
+/// Suffix of a spill file's name; files that belong to it continue the name with a dot.
 const SUFFIX: &str = ".spill";
-/// How the name of a lock ends.
+/// Suffix of a lock file's name.
 const LOCK_SUFFIX: &str = ".spill-lock";
 /// Hexadecimal digits of a claim.
 const CLAIM_DIGITS: usize = 16;
-/// Claims are random numbers of 64 bits: a second one that is taken too is a storage whose locks do not work.
+/// Claims are random 64-bit numbers: a second collision means that the locks of the storage do not work.
 const CLAIM_ATTEMPTS: u32 = 8;
 
 /// The spill files of one join.
@@ -24,16 +24,16 @@ pub(crate) struct Spill {
     pub(super) task: Arc<Task>,
     pub(super) storage: Arc<dyn Storage>,
     prefix: String,
-    claim: Mutex<Option<Arc<Claim>>>,
+    claim: Mutex<Option<Arc<SpillClaim>>>,
     files: AtomicU64,
 }
 
 impl Spill {
-    /// Names for a join's spill files, which begin with `prefix`. What dead joins of this prefix left is removed; until the first file is made,
-    /// nothing is written.
+    /// Opens the spill files of a join, whose names begin with `prefix`, and removes leftovers of dead joins with this
+    /// prefix. Writes nothing before the first file is created.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub(crate) fn open(task: &Arc<Task>, storage: Arc<dyn Storage>, prefix: &str) -> Result<Arc<Self>> {
         remove_leftovers(&*storage, prefix)?;
         Ok(Arc::new(Self {
@@ -45,17 +45,17 @@ impl Spill {
         }))
     }
 
-    /// The join whose files these are.
+    /// The join that owns the files.
     pub(crate) fn task(&self) -> &Arc<Task> {
         &self.task
     }
 
-    /// Where the files are.
+    /// The storage of the files.
     pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
     }
 
-    /// A new file.
+    /// Creates a file.
     ///
     /// # Errors
     /// Those of the storage.
@@ -63,7 +63,8 @@ impl Spill {
         ChunkWriter::create(self.name()?)
     }
 
-    /// A name of which no file exists, for files that others make: all whose names begin with it are removed when it is dropped.
+    /// An unused name prefix, for files created by other code: all files with this prefix are removed when it is
+    /// dropped.
     ///
     /// # Errors
     /// Those of the storage.
@@ -74,34 +75,35 @@ impl Spill {
         Ok(SpillName { spill: Arc::clone(self), number, owner: claim.id, name, _claim: claim })
     }
 
-    fn claim(&self) -> Result<Arc<Claim>> {
+    fn claim(&self) -> Result<Arc<SpillClaim>> {
         let mut slot = self.claim.lock();
         if let Some(claim) = &*slot {
             return Ok(Arc::clone(claim));
         }
-        let claim = Arc::new(Claim::take(&self.storage, &self.prefix)?);
+        let claim = Arc::new(SpillClaim::take(&self.storage, &self.prefix)?);
         *slot = Some(Arc::clone(&claim));
         Ok(claim)
     }
 }
 
-/// The lock under which a join's spill files live; its file goes with it.
+/// The lock that protects a join's spill files; its file is removed with it.
 #[derive(Debug)]
-struct Claim {
+struct SpillClaim {
     storage: Arc<dyn Storage>,
     id: u64,
     lock_name: String,
     _lock: Box<dyn FileLock>,
 }
 
-impl Claim {
+impl SpillClaim {
     fn take(storage: &Arc<dyn Storage>, prefix: &str) -> Result<Self> {
         let mut refusal = None;
         for _ in 0..CLAIM_ATTEMPTS {
             let id = random_u64();
             let lock_name = lock_name(prefix, id);
             match storage.lock(&lock_name) {
-                // A join that started between the making of the lock's file and the locking has taken it for a leftover.
+                // A join that started between the creation of the lock file and its locking has removed it as a
+                // leftover.
                 Ok(_) if !storage.exists(&lock_name)? => {}
                 Ok(lock) => return Ok(Self { storage: Arc::clone(storage), id, lock_name, _lock: lock }),
                 Err(error @ Error::Locked { .. }) => refusal = Some(error),
@@ -112,9 +114,9 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for SpillClaim {
     fn drop(&mut self) {
-        // Removed while it is held; what cannot be removed now is a leftover for the next join.
+        // Removed while locked; a file that cannot be removed now is a leftover for the next join.
         _ = self.storage.remove(&self.lock_name);
     }
 }
@@ -128,10 +130,10 @@ fn lock_name(prefix: &str, claim: u64) -> String {
 pub(crate) struct SpillName {
     pub(super) spill: Arc<Spill>,
     pub(super) number: u64,
-    /// What the checksums of the join's files are bound to.
+    /// The identity that the checksums of the join's files cover.
     pub(super) owner: u64,
     name: String,
-    _claim: Arc<Claim>,
+    _claim: Arc<SpillClaim>,
 }
 
 impl SpillName {
@@ -143,7 +145,7 @@ impl SpillName {
 impl Drop for SpillName {
     fn drop(&mut self) {
         let storage = &self.spill.storage;
-        // A file that was never made, or that cannot be removed now, is no error: the next join of this prefix finds it.
+        // A file that was never created or cannot be removed is not an error: the next join with this prefix finds it.
         _ = storage.remove(&self.name);
         let belongs = |name: &&String| name.strip_prefix(&self.name).is_some_and(|rest| rest.starts_with('.'));
         for name in storage.list().unwrap_or_default().iter().filter(belongs) {
@@ -167,7 +169,7 @@ fn claim_of(prefix: &str, name: &str) -> Option<u64> {
     is_ours.then(|| u64::from_str_radix(claim, 16).ok()).flatten()
 }
 
-/// Removes what dead joins of this prefix left, and returns how many files that were.
+/// Removes leftovers of dead joins with this prefix, and returns the number of files removed.
 fn remove_leftovers(storage: &dyn Storage, prefix: &str) -> Result<usize> {
     let claims: BTreeSet<u64> = storage.list()?.iter().filter_map(|name| claim_of(prefix, name)).collect();
     let mut removed = 0;
@@ -175,11 +177,11 @@ fn remove_leftovers(storage: &dyn Storage, prefix: &str) -> Result<usize> {
         let lock_name = lock_name(prefix, claim);
         let lock = match storage.lock(&lock_name) {
             Ok(lock) => lock,
-            // It lives, or somebody else is removing what it left.
+            // The join is running, or another process is removing its leftovers.
             Err(Error::Locked { .. }) => continue,
             Err(error) => return Err(error),
         };
-        // What it had before it died, not what it had when the claims were listed.
+        // List again: the join may have created files after the claims were listed.
         for name in storage.list()?.iter().filter(|name| claim_of(prefix, name) == Some(claim) && **name != lock_name) {
             storage.remove(name)?;
             removed += 1;

@@ -1,20 +1,20 @@
-//! Chunks of a spill file: written one behind the other, read in any order.
+//! Chunks of a spill file: appended in order, read in any order.
 
 use super::claim::SpillName;
 use crate::block::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, WritableFile};
-use crate::join::task::Spent;
+use crate::join::task::TimedPhase;
 use std::sync::Arc;
 
-/// Where a chunk lies in its file; its checksum included.
+/// The location of a chunk in its file, checksum included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ChunkLocation {
     pub(crate) offset: u64,
     pub(crate) stored_bytes: u32,
 }
 
-impl Place {
+impl ChunkLocation {
     /// Bytes of the chunk without its checksum.
     pub(crate) fn payload_bytes(self) -> usize {
         (self.stored_bytes as usize).saturating_sub(CHECKSUM_BYTES)
@@ -32,7 +32,7 @@ pub(crate) struct ChunkWriter {
 }
 
 impl ChunkWriter {
-    /// Bytes that each chunk takes in its buffer beside what is put in.
+    /// Buffer overhead of a chunk, in bytes.
     pub(crate) const OVERHEAD_BYTES: usize = CHECKSUM_BYTES;
 
     pub(super) fn create(name: SpillName) -> Result<Self> {
@@ -41,42 +41,43 @@ impl ChunkWriter {
         Ok(Self { writer, name, identity, offset: 0 })
     }
 
-    /// Writes what `chunk` holds, and leaves it empty. It needs room for [`Self::OVERHEAD_BYTES`] more, or it is allocated anew.
+    /// Writes the content of `chunk`, and clears it. The buffer needs spare capacity of [`Self::OVERHEAD_BYTES`], or it
+    /// is reallocated.
     ///
     /// # Errors
-    /// Those of the storage, of kind `StorageFull` where it is full; [`Error::Interrupted`].
-    pub(crate) fn append(&mut self, chunk: &mut Vec<u8>) -> Result<Place> {
+    /// Errors of the storage, of kind `StorageFull` if it is full; [`Error::Interrupted`].
+    pub(crate) fn append(&mut self, chunk: &mut Vec<u8>) -> Result<ChunkLocation> {
         chunk.extend_from_slice(&[0; CHECKSUM_BYTES]);
-        let place = self.append_sealed(chunk);
+        let location = self.append_sealed(chunk);
         chunk.clear();
-        place
+        location
     }
 
-    /// Writes a chunk whose last bytes, [`Self::OVERHEAD_BYTES`] of them, are room for its checksum.
+    /// Writes a chunk whose last [`Self::OVERHEAD_BYTES`] are reserved for its checksum.
     ///
     /// # Errors
     /// As [`Self::append`].
-    pub(crate) fn append_sealed(&mut self, chunk: &mut [u8]) -> Result<Place> {
+    pub(crate) fn append_sealed(&mut self, chunk: &mut [u8]) -> Result<ChunkLocation> {
         let task = &self.name.spill.task;
         task.check()?;
-        let place = Place { offset: self.offset, stored_bytes: chunk.len() as u32 };
+        let location = ChunkLocation { offset: self.offset, stored_bytes: chunk.len() as u32 };
         seal(self.identity, self.offset, chunk);
-        task.spend(Spent::Writing, || self.writer.append(chunk))?;
+        task.timed(TimedPhase::Writing, || self.writer.append(chunk))?;
         self.offset += chunk.len() as u64;
-        Ok(place)
+        Ok(location)
     }
 
-    /// Ends the file, to be read from now on.
+    /// Completes the file for reading.
     ///
     /// # Errors
-    /// Those of the storage.
+    /// Errors of the storage.
     pub(crate) fn finish(self) -> Result<Arc<SpillFile>> {
         let Self { mut writer, name, identity, offset } = self;
-        name.spill.task.spend(Spent::Writing, || writer.flush())?;
+        name.spill.task.timed(TimedPhase::Writing, || writer.flush())?;
         let file = name.spill.storage.open(name.as_str())?;
         if file.is_direct() {
-            // Reads past the cache of the operating system see only what was synced.
-            name.spill.task.spend(Spent::Writing, || writer.sync())?;
+            // Direct reads see only synced data.
+            name.spill.task.timed(TimedPhase::Writing, || writer.sync())?;
         }
         if file.len() != offset {
             let detail = format!("a spill file has {} bytes instead of {offset}", file.len());
@@ -87,7 +88,7 @@ impl ChunkWriter {
     }
 }
 
-/// A spill file that was written.
+/// A completed spill file.
 #[derive(Debug)]
 pub(crate) struct SpillFile {
     // The file is closed before it is removed.
@@ -97,7 +98,7 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    /// Fills `stored` with the bytes from `offset` on: whole chunks, whose checksums [`Self::check`] compares.
+    /// Reads the bytes from `offset` on into `stored`: whole chunks, to be verified by [`Self::check`].
     ///
     /// # Errors
     /// Those of the storage; [`Error::Interrupted`].
@@ -106,10 +107,10 @@ impl SpillFile {
         task.check()?;
         task.count_reads(1, stored.len() as u64);
         let request = ReadRequest { offset, buffer: stored, purpose: Purpose::Input };
-        task.spend(Spent::Reading, || self.file.read(request))
+        task.timed(TimedPhase::Reading, || self.file.read(request))
     }
 
-    /// Fills many buffers, each with one chunk and its checksum, and checks them; as many at a time as the storage serves.
+    /// Reads many chunks into their buffers and verifies them; as many reads at once as the storage serves.
     ///
     /// # Errors
     /// Those of the storage; [`Error::Damaged`] for a chunk that is not what was written; [`Error::Interrupted`].
@@ -121,14 +122,14 @@ impl SpillFile {
             .iter_mut()
             .map(|(offset, buffer)| ReadRequest { offset: *offset, buffer, purpose: Purpose::Input })
             .collect();
-        task.spend(Spent::Reading, || self.file.read_many(requests))?;
+        task.timed(TimedPhase::Reading, || self.file.read_many(requests))?;
         chunks.iter().try_for_each(|(offset, buffer)| self.check(*offset, buffer))
     }
 
-    /// Compares a chunk, read from `offset`, with its checksum.
+    /// Verifies the checksum of a chunk read from `offset`.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where it is not what was written.
+    /// [`Error::Damaged`] if it does not match.
     pub(crate) fn check(&self, offset: u64, chunk: &[u8]) -> Result<()> {
         if chunk.len() > CHECKSUM_BYTES && check(self.identity, offset, chunk) {
             return Ok(());

@@ -1,20 +1,20 @@
-//! Spill files: what a join puts aside while memory is short.
+//! Spill files: temporary files for rows that exceed the memory of a join.
 //!
-//! All files of one join have one claim, sixteen random hexadecimal digits, in their names, and the join holds a lock under that claim for as long as
-//! it lives:
+//! All files of one join carry the same claim in their names, sixteen random hexadecimal digits, and the join holds a
+//! lock under that claim while it runs:
 //!
 //! ```text
 //! out.0123456789abcdef.spill-lock     held by the join
-//! out.0123456789abcdef-000.spill      its first file; whatever begins with this name belongs to it
+//! out.0123456789abcdef-000.spill      its first file; any name with this beginning belongs to it
 //! out.0123456789abcdef-001.spill
 //! ```
 //!
-//! Each file is removed when whoever holds it lets go, on success, on an error, and when the join is interrupted. What a killed join left is removed by
-//! the next join of the same prefix, which can take the dead one's lock; it cannot take that of a join that lives, whose files it
-//! leaves alone.
+//! Each file is removed when its owner drops it: on success, on an error, and on interruption. Files of a killed join
+//! are removed by the next join with the same prefix, which can acquire the dead join's lock. It cannot acquire the
+//! lock of a running join, and leaves that join's files alone.
 //!
-//! Files consist of chunks, each under a checksum that also says where the chunk belongs. Nothing is made durable: after a
-//! crash nobody wants it.
+//! Files consist of chunks, each under a checksum that also covers the chunk's position. Nothing is synced: the files
+//! are useless after a crash.
 
 mod claim;
 mod file;
@@ -23,5 +23,5 @@ mod stream;
 mod tests;
 
 pub(crate) use claim::{Spill, SpillName};
-pub(crate) use file::{ChunkWriter, Place, SpillFile};
-pub(crate) use stream::{ByteReader, ByteWriter, Bytes, Section};
+pub(crate) use file::{ChunkLocation, ChunkWriter, SpillFile};
+pub(crate) use stream::{ByteReader, ByteWriter, SpilledBytes, StreamRange};

@@ -1,45 +1,45 @@
-//! Bytes in sequence, cut into chunks of one size: written once, read from front to back as often as wanted.
+//! Byte streams in a spill file, cut into chunks of one size: written once, read sequentially any number of times.
 
 use super::claim::Spill;
 use super::file::{ChunkWriter, SpillFile};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// Writes sequences of bytes, one behind the other, into one file.
+/// Writes byte streams consecutively to one file.
 #[derive(Debug)]
 pub(crate) struct ByteWriter {
     writer: ChunkWriter,
     payload_bytes: usize,
     chunk: Vec<u8>,
-    /// Where the present sequence begins.
-    section: Section,
+    /// The range of the current stream so far.
+    range: StreamRange,
 }
 
-/// Where a sequence of bytes lies in its file.
+/// The range of a byte stream in its file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Section {
+pub(crate) struct StreamRange {
     offset: u64,
     end: u64,
 }
 
 impl ByteWriter {
-    /// A new file of chunks of `payload_bytes`, which is at least 1: rows of one width that divides it never cross chunks. Takes
-    /// [`Self::memory_bytes`] of memory.
+    /// Creates a file of chunks of `payload_bytes`, at least 1. Rows of a width that divides it never cross chunks.
+    /// Takes [`Self::memory_bytes`] of memory.
     ///
     /// # Errors
     /// Those of the storage.
     pub(crate) fn create(spill: &Arc<Spill>, payload_bytes: usize) -> Result<Self> {
         let payload_bytes = payload_bytes.max(1);
         let chunk = Vec::with_capacity(Self::memory_bytes(payload_bytes));
-        Ok(Self { writer: spill.create()?, payload_bytes, chunk, section: Section::default() })
+        Ok(Self { writer: spill.create()?, payload_bytes, chunk, range: StreamRange::default() })
     }
 
-    /// Memory that a writer takes.
+    /// Memory of a writer.
     pub(crate) fn memory_bytes(payload_bytes: usize) -> usize {
         payload_bytes.saturating_add(ChunkWriter::OVERHEAD_BYTES)
     }
 
-    /// Appends bytes to the present sequence.
+    /// Appends bytes to the current stream.
     ///
     /// # Errors
     /// Those of the storage; [`crate::Error::Interrupted`].
@@ -56,63 +56,63 @@ impl ByteWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let place = self.writer.append(&mut self.chunk)?;
-        self.section.end = place.offset + u64::from(place.stored_bytes);
+        let location = self.writer.append(&mut self.chunk)?;
+        self.range.end = location.offset + u64::from(location.stored_bytes);
         Ok(())
     }
 
-    /// Ends the present sequence, and begins another behind it.
+    /// Ends the current stream, and begins the next one.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn cut(&mut self) -> Result<Section> {
+    pub(crate) fn cut(&mut self) -> Result<StreamRange> {
         if !self.chunk.is_empty() {
             self.flush()?;
         }
-        let next = Section { offset: self.section.end, end: self.section.end };
-        Ok(std::mem::replace(&mut self.section, next))
+        let next = StreamRange { offset: self.range.end, end: self.range.end };
+        Ok(std::mem::replace(&mut self.range, next))
     }
 
-    /// Ends the file; its sequences can be read from now on.
+    /// Completes the file; its streams can then be read.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn finish_with(self, sections: Vec<Section>) -> Result<Vec<Bytes>> {
+    pub(crate) fn finish_with(self, sections: Vec<StreamRange>) -> Result<Vec<SpilledBytes>> {
         let Self { writer, payload_bytes, .. } = self;
         let file = writer.finish()?;
-        Ok(sections.into_iter().map(|section| Bytes { file: Arc::clone(&file), payload_bytes, section }).collect())
+        Ok(sections.into_iter().map(|range| SpilledBytes { file: Arc::clone(&file), payload_bytes, range }).collect())
     }
 
-    /// Ends a file of one sequence, to be read from now on.
+    /// Completes a file of one stream for reading.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn finish(mut self) -> Result<Bytes> {
-        let section = self.cut()?;
+    pub(crate) fn finish(mut self) -> Result<SpilledBytes> {
+        let range = self.cut()?;
         let Self { writer, payload_bytes, .. } = self;
-        Ok(Bytes { file: writer.finish()?, payload_bytes, section })
+        Ok(SpilledBytes { file: writer.finish()?, payload_bytes, range })
     }
 }
 
-/// A sequence of bytes that was written; its file is removed with the last clone and the last reader of all that are in it.
+/// A written byte stream. Its file is removed with the last clone and the last reader of all its streams.
 #[derive(Clone, Debug)]
-pub(crate) struct Bytes {
+pub(crate) struct SpilledBytes {
     file: Arc<SpillFile>,
     payload_bytes: usize,
-    section: Section,
+    range: StreamRange,
 }
 
-impl Bytes {
-    /// Bytes of each chunk but the last, without its checksum.
+impl SpilledBytes {
+    /// Payload bytes of each chunk but the last.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.payload_bytes
     }
 
-    /// A reader of all of them, which reads about `buffer_bytes` at a time, at least a chunk; it takes [`Self::buffer_bytes`].
+    /// A reader that reads about `buffer_bytes` at a time, at least a chunk; it takes [`Self::buffer_bytes`].
     pub(crate) fn reader(&self, buffer_bytes: usize) -> ByteReader {
         ByteReader {
             bytes: self.clone(),
-            next_offset: self.section.offset,
+            next_offset: self.range.offset,
             stored: Vec::new(),
             capacity_bytes: self.buffer_bytes(buffer_bytes),
             next_chunk: 0,
@@ -120,42 +120,42 @@ impl Bytes {
         }
     }
 
-    /// Memory that a reader takes which is to read about `buffer_bytes` at a time.
+    /// Memory of a reader that reads about `buffer_bytes` at a time.
     pub(crate) fn buffer_bytes(&self, buffer_bytes: usize) -> usize {
         let stored = self.payload_bytes + ChunkWriter::OVERHEAD_BYTES;
-        let most = usize::try_from(self.section.end - self.section.offset).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.range.end - self.range.offset).unwrap_or(usize::MAX);
         ((buffer_bytes / stored).max(1) * stored).min(most)
     }
 }
 
-/// Reads a sequence of bytes from front to back.
+/// Reads a byte stream sequentially.
 #[derive(Debug)]
 pub(crate) struct ByteReader {
-    bytes: Bytes,
-    /// Where the chunks behind the buffer begin.
+    bytes: SpilledBytes,
+    /// Offset of the chunks after the buffer.
     next_offset: u64,
     stored: Vec<u8>,
     capacity_bytes: usize,
-    /// Where the next chunk begins in the buffer.
+    /// Offset of the next chunk in the buffer.
     next_chunk: usize,
-    /// What was not taken yet of the payload of the chunk at hand.
+    /// The unread payload of the current chunk.
     payload: std::ops::Range<usize>,
 }
 
 impl ByteReader {
-    /// What is left of the chunk at hand; empty before the first [`Self::advance`].
+    /// The unread rest of the current chunk; empty before the first [`Self::advance`].
     #[inline]
     pub(crate) fn rest(&self) -> &[u8] {
         self.stored.get(self.payload.clone()).unwrap_or_default()
     }
 
-    /// Takes bytes of the chunk at hand.
+    /// Consumes bytes of the current chunk.
     #[inline]
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.payload.start = self.payload.end.min(self.payload.start + bytes);
     }
 
-    /// Goes to the next chunk, whatever is left of this one; `false` at the end.
+    /// Moves to the next chunk, discarding the rest of the current one; `false` at the end.
     ///
     /// # Errors
     /// Those of the storage; [`crate::Error::Damaged`]; [`crate::Error::Interrupted`].
@@ -174,7 +174,7 @@ impl ByteReader {
     }
 
     fn load(&mut self) -> Result<bool> {
-        let left = self.bytes.section.end - self.next_offset;
+        let left = self.bytes.range.end - self.next_offset;
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(self.capacity_bytes);
         self.stored.reserve_exact(length.saturating_sub(self.stored.len()));
         self.stored.resize(length, 0);
@@ -186,7 +186,8 @@ impl ByteReader {
         Ok(length > 0)
     }
 
-    /// Appends the next bytes to `target`, across chunks; `false` where the end came first, so many as there were being appended.
+    /// Appends the next bytes to `target`, across chunks; `false` at the end of the stream, with the remaining bytes
+    /// appended.
     ///
     /// # Errors
     /// As [`Self::advance`].

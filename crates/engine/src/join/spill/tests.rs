@@ -1,4 +1,4 @@
-//! Spill files hold what was put in, notice damage, and go when their join does: well, badly, or killed.
+//! Goal: spill files return the bytes written, detect damage, and are removed after success, failure and a kill.
 
 use super::*;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ fn noise(count: usize) -> Vec<u8> {
     (0..count as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
 
-fn read_all(bytes: &Bytes, buffer_bytes: usize) -> Result<Vec<u8>> {
+fn read_all(bytes: &SpilledBytes, buffer_bytes: usize) -> Result<Vec<u8>> {
     let mut reader = bytes.reader(buffer_bytes);
     let mut found = Vec::new();
     while reader.advance()? {
@@ -58,14 +58,14 @@ fn chunks_are_read_in_any_order() {
     let spill = open(&MemoryStorage::new());
     let mut writer = spill.create().unwrap();
     let chunks: Vec<Vec<u8>> = (1..20).map(|i| noise(i * 13)).collect();
-    let places: Vec<Place> = chunks.iter().map(|chunk| writer.append(&mut chunk.clone()).unwrap()).collect();
+    let locations: Vec<ChunkLocation> = chunks.iter().map(|chunk| writer.append(&mut chunk.clone()).unwrap()).collect();
     let file = writer.finish().unwrap();
-    let mut buffers: Vec<Vec<u8>> = places.iter().map(|place| vec![0; place.stored_bytes as usize]).collect();
+    let mut buffers: Vec<Vec<u8>> = locations.iter().map(|location| vec![0; location.stored_bytes as usize]).collect();
     let requests =
-        places.iter().zip(&mut buffers).rev().map(|(place, buffer)| (place.offset, &mut buffer[..])).collect();
+        locations.iter().zip(&mut buffers).rev().map(|(location, buffer)| (location.offset, &mut buffer[..])).collect();
     file.read_chunks(requests).unwrap();
-    for ((place, buffer), chunk) in places.iter().zip(&buffers).zip(&chunks) {
-        assert_eq!(&buffer[..place.payload_bytes()], chunk);
+    for ((location, buffer), chunk) in locations.iter().zip(&buffers).zip(&chunks) {
+        assert_eq!(&buffer[..location.payload_bytes()], chunk);
     }
 }
 
@@ -180,14 +180,14 @@ fn a_join_that_is_stopped_writes_and_reads_nothing_more() {
     assert!(storage.list().unwrap().is_empty());
 }
 
-/// A storage whose files hold so many bytes each.
+/// A storage with a size limit per file.
 #[derive(Debug)]
-struct Full(MemoryStorage, u64);
+struct FullStorage(MemoryStorage, u64);
 
 #[derive(Debug)]
 struct FullWriter(Box<dyn WritableFile>, u64);
 
-impl StorageWrapper for Full {
+impl StorageWrapper for FullStorage {
     fn inner(&self) -> &dyn Storage {
         &self.0
     }
@@ -218,7 +218,7 @@ impl WriterWrapper for FullWriter {
 fn a_full_storage_is_a_typed_error_and_leaves_no_file() {
     let storage = MemoryStorage::new();
     let task = Task::new(&JoinOptions::default()).unwrap();
-    let spill = Spill::open(&task, Arc::new(Full(storage.clone(), 500)), "out").unwrap();
+    let spill = Spill::open(&task, Arc::new(FullStorage(storage.clone(), 500)), "out").unwrap();
     let mut writer = ByteWriter::create(&spill, 60).unwrap();
     let refused = writer.write(&noise(600));
     assert!(matches!(refused, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::StorageFull));

@@ -1,7 +1,7 @@
-//! The space map: one byte for each page, and the pages that keep it.
+//! The space map: one byte per page, and the pages that store it.
 //!
-//! 0 stands for a page that is free, or whose content is in the log alone; anything else is 1 + the epoch mod 255 of the
-//! content that the page file holds. So a page whose last write was lost is found out: its own epoch is another.
+//! 0 marks a page that is free, or whose content is in the log alone; any other value is 1 + the epoch mod 255 of the
+//! content in the page file. A lost page write is thus detected: the epoch of the stored page differs.
 
 use super::header::Header;
 use super::pages::{Page, PageNumber};
@@ -10,27 +10,27 @@ use crate::error::{Error, Result};
 use crate::io::Purpose;
 use std::collections::BTreeSet;
 
-/// Bytes of an entry of the directory: the map page and its epoch.
+/// Size of a directory entry, in bytes: a map page and its epoch.
 const ENTRY_BYTES: usize = 8;
 
-/// A place of a map page or of a directory page: its number and its epoch; page 0 where there is none.
-pub(super) type Place = (PageNumber, u32);
+/// The location of a map page or directory page: its number and its epoch; page 0 if there is none.
+pub(super) type MapPageLocation = (PageNumber, u32);
 
-/// The byte of a page with content of an epoch.
+/// The map byte of a page with content of this epoch.
 pub(super) fn epoch_byte(epoch: u32) -> u8 {
     (epoch % 255) as u8 + 1
 }
 
-/// The map in memory.
+/// The space map in memory.
 #[derive(Debug, Default)]
-pub(super) struct Epochs {
+pub(super) struct SpaceMap {
     bytes: Vec<u8>,
-    /// Parts, of a map page each, that differ from the stored ones.
+    /// Parts (one map page each) that differ from the stored ones.
     changed: BTreeSet<usize>,
     part_bytes: usize,
 }
 
-impl Epochs {
+impl SpaceMap {
     pub(super) fn new(part_bytes: usize) -> Self {
         Self { part_bytes, ..Self::default() }
     }
@@ -50,7 +50,7 @@ impl Epochs {
         }
     }
 
-    /// Some part that differs from the stored one and was not returned since.
+    /// Takes a part that differs from the stored one.
     pub(super) fn take_changed(&mut self) -> Option<usize> {
         self.changed.pop_first()
     }
@@ -61,7 +61,7 @@ impl Epochs {
         &self.bytes[start..(start + self.part_bytes).min(self.bytes.len())]
     }
 
-    /// Puts a stored part in.
+    /// Loads a stored part.
     fn load(&mut self, part: usize, bytes: &[u8]) {
         let start = part * self.part_bytes;
         if self.bytes.len() < start + bytes.len() {
@@ -70,7 +70,7 @@ impl Epochs {
         self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// The pages below `page_count` whose byte is 0, from `first` on, as runs.
+    /// The pages below `page_count` whose byte is 0, from `first` on, as extents.
     pub(super) fn zeros(&self, first: PageNumber, page_count: u32) -> Vec<(PageNumber, u32)> {
         let mut runs = Vec::new();
         let mut page = first;
@@ -90,27 +90,27 @@ impl Epochs {
     }
 }
 
-/// Where the map is stored.
+/// The locations of the stored map.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MapPlaces {
+pub(super) struct MapLocations {
     /// The map page of each part.
-    pub(super) parts: Vec<Place>,
+    pub(super) parts: Vec<MapPageLocation>,
     /// The pages of the directory, in order.
     pub(super) directory: Vec<PageNumber>,
 }
 
-/// Parts of the map of a file of `page_count` pages.
+/// Number of map parts of a file of `page_count` pages.
 pub(super) fn parts_of(page_count: u32, payload_bytes: usize) -> usize {
     (page_count as usize).div_ceil(payload_bytes)
 }
 
-/// Entries in a page of the directory, whose first entry leads to the next page.
+/// Entries per directory page; its first entry leads to the next page.
 pub(super) fn entries_in(payload_bytes: usize) -> usize {
     payload_bytes / ENTRY_BYTES - 1
 }
 
-/// A page of the directory.
-pub(super) fn directory_page(page_bytes: usize, next: Place, parts: &[Place]) -> Page {
+/// Builds a directory page.
+pub(super) fn directory_page(page_bytes: usize, next: MapPageLocation, parts: &[MapPageLocation]) -> Page {
     let mut bytes = Vec::with_capacity(page_bytes);
     for (page, epoch) in std::iter::once(&next).chain(parts) {
         bytes.extend_from_slice(&page.to_le_bytes());
@@ -119,12 +119,12 @@ pub(super) fn directory_page(page_bytes: usize, next: Place, parts: &[Place]) ->
     Page::padded(page_bytes, &bytes)
 }
 
-/// Loads the map that a checkpoint stored.
-pub(super) fn load(store: &PageStore, header: &Header) -> Result<(Epochs, MapPlaces)> {
+/// Loads the map stored by a checkpoint.
+pub(super) fn load(store: &PageStore, header: &Header) -> Result<(SpaceMap, MapLocations)> {
     let (directory, page_count) = (header.directory, header.page_count);
     let payload_bytes = store.payload_bytes();
     let parts = parts_of(page_count, payload_bytes);
-    let (mut epochs, mut places) = (Epochs::new(payload_bytes), MapPlaces::default());
+    let (mut epochs, mut places) = (SpaceMap::new(payload_bytes), MapLocations::default());
     let mut next = directory;
     while next.0 != 0 && places.parts.len() < parts {
         let page = read(store, next, page_count)?;
@@ -145,12 +145,12 @@ pub(super) fn load(store: &PageStore, header: &Header) -> Result<(Epochs, MapPla
     Ok((epochs, places))
 }
 
-fn entry(bytes: &[u8]) -> Place {
+fn entry(bytes: &[u8]) -> MapPageLocation {
     let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
     (word(0), word(4))
 }
 
-fn read(store: &PageStore, (number, epoch): Place, page_count: u32) -> Result<Page> {
+fn read(store: &PageStore, (number, epoch): MapPageLocation, page_count: u32) -> Result<Page> {
     if number >= page_count {
         return Err(store.damaged(number, "the space map leads beyond the file"));
     }

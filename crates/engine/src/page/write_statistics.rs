@@ -1,17 +1,17 @@
-//! What a transaction did, by phase: the breakdown that the evaluations print.
+//! Write statistics: pages and time of a transaction by phase, the breakdown that the evaluations print.
 
 use super::pages::{Page, PageNumber};
 use crate::io::{Purpose, Timer};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a write operation is busy with, as the papers split it (AULID, Figures 13 to 15).
+/// The phases of a write operation, as in the papers (AULID, Figures 13 to 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// Finding where an entry belongs.
+    /// Finding the position of an entry.
     #[default]
     Search,
-    /// Putting the entry there.
+    /// Inserting the entry.
     Insert,
     /// Structure modification: splits, merges, new nodes, rebuilding.
     Structure,
@@ -19,23 +19,23 @@ pub enum Phase {
     Statistics,
 }
 
-/// A page that an operation of a watched transaction touched, for evaluations that count blocks.
+/// A page touched by an operation of a watched transaction, for evaluations that count blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touched {
+pub struct PageTouch {
     /// The page.
     pub page: PageNumber,
-    /// What it was asked for.
+    /// The purpose of the access.
     pub purpose: Purpose,
-    /// Whether it was read, cached or not; pages that are new are not.
+    /// Whether it was read, cached or not; new pages are not read.
     pub read: bool,
     /// Whether it was changed.
     pub changed: bool,
 }
 
-/// Work of one phase.
+/// Statistics of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PhaseTally {
-    /// Distinct pages asked for in the operations of this phase, cached or not.
+pub struct PhaseStatistics {
+    /// Distinct pages read per operation in this phase, cached or not.
     pub pages_read: u64,
     /// Pages changed.
     pub pages_changed: u64,
@@ -43,23 +43,23 @@ pub struct PhaseTally {
     pub time_ns: u64,
 }
 
-/// What a transaction did since it began.
+/// Statistics of a transaction since it began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct WriteStatistics {
     /// Work by phase.
-    pub phases: BTreeMap<Phase, PhaseTally>,
+    pub phases: BTreeMap<Phase, PhaseStatistics>,
     /// Structure modifications by name, such as "leaf split".
     pub structure_modifications: BTreeMap<&'static str, u64>,
 }
 
-/// Pages that an operation keeps for itself; beyond, it keeps none of those so far.
+/// Most pages kept for a running operation; beyond, all are dropped.
 const KEPT_PAGES_MAX: usize = 512;
 
 const PHASES: [Phase; 4] = [Phase::Search, Phase::Insert, Phase::Structure, Phase::Statistics];
 
-/// Keeps the tally of a transaction, and the pages that the operation under way has read.
+/// Records the statistics of a transaction, and the pages that the running operation has read.
 #[derive(Debug, Default)]
-pub(super) struct TallyKeeper {
+pub(super) struct StatisticsRecorder {
     phase: Phase,
     pages_read: [Cell<u64>; PHASES.len()],
     pages_changed: [u64; PHASES.len()],
@@ -67,37 +67,37 @@ pub(super) struct TallyKeeper {
     timer: Option<Timer>,
     structure_modifications: BTreeMap<&'static str, u64>,
     touched: RefCell<HashMap<PageNumber, Option<Page>>>,
-    /// What was touched since it was last taken, where somebody watches.
-    watched: RefCell<Option<Vec<Touched>>>,
+    /// The pages touched since the last call of [`Self::take_touched`], if watched.
+    watched: RefCell<Option<Vec<PageTouch>>>,
 }
 
-impl TallyKeeper {
-    /// A page that the operation read before.
+impl StatisticsRecorder {
+    /// A page that the running operation has read before.
     pub(super) fn kept(&self, page: PageNumber) -> Option<Page> {
         self.touched.borrow().get(&page).cloned().flatten()
     }
 
-    /// Begins to note what is touched, or ends it.
+    /// Starts or stops recording touched pages.
     pub(super) fn watch(&mut self, on: bool) {
         self.watched = RefCell::new(on.then(Vec::new));
     }
 
-    /// What was touched since the last call, in order.
-    pub(super) fn take_touched(&mut self) -> Vec<Touched> {
+    /// The pages touched since the last call, in order.
+    pub(super) fn take_touched(&mut self) -> Vec<PageTouch> {
         self.watched.get_mut().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Notes a read or a change for those who watch.
+    /// Records a read or a change, if watched.
     fn note(&self, page: PageNumber, purpose: Purpose, changed: bool) {
         let mut watched = self.watched.borrow_mut();
         let Some(watched) = watched.as_mut() else { return };
         match watched.iter_mut().find(|touched| touched.page == page) {
             Some(touched) => touched.changed |= changed,
-            None => watched.push(Touched { page, purpose, read: !changed, changed }),
+            None => watched.push(PageTouch { page, purpose, read: !changed, changed }),
         }
     }
 
-    /// Counts a page that the operation asks for; `page` is kept for it.
+    /// Counts a page read by the operation, and keeps `page` for it.
     pub(super) fn touch(&self, number: PageNumber, purpose: Purpose, page: Option<&Page>) {
         self.note(number, purpose, false);
         let mut touched = self.touched.borrow_mut();
@@ -110,7 +110,7 @@ impl TallyKeeper {
         }
     }
 
-    /// Lets go of a page that is about to change.
+    /// Drops a page that is about to change.
     pub(super) fn forget(&self, number: PageNumber) {
         if let Some(page) = self.touched.borrow_mut().get_mut(&number) {
             *page = None;
@@ -141,18 +141,18 @@ impl TallyKeeper {
         self.timer = timed.then(Timer::start);
     }
 
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn write_statistics(&self) -> WriteStatistics {
         let mut phases = BTreeMap::new();
         for (index, &phase) in PHASES.iter().enumerate() {
-            let tally = PhaseTally {
+            let write_statistics = PhaseStatistics {
                 pages_read: self.pages_read[index].get(),
                 pages_changed: self.pages_changed[index],
                 time_ns: self.time_ns[index],
             };
-            if tally != PhaseTally::default() {
-                phases.insert(phase, tally);
+            if write_statistics != PhaseStatistics::default() {
+                phases.insert(phase, write_statistics);
             }
         }
-        Tally { phases, structure_modifications: self.structure_modifications.clone() }
+        WriteStatistics { phases, structure_modifications: self.structure_modifications.clone() }
     }
 }

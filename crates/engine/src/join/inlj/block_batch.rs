@@ -1,4 +1,4 @@
-//! Pieces of a table: blocks that were read together, checked, and kept as they were read.
+//! Batches of blocks of a table: read together, checked, and kept as stored.
 
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};
@@ -7,64 +7,64 @@ use crate::join::task::Task;
 use crate::table::{ScanBlock, ScanRecords, Table};
 use std::ops::Range;
 
-/// Reads past the page cache begin at multiples of this in the file and in memory, in bytes: it suits every device in use.
+/// Alignment of direct reads, in the file and in memory, in bytes: suits every device in use.
 const ALIGNMENT: usize = 4096;
 
-/// A block of a piece.
+/// A block of a batch.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct BatchBlock {
     pub(super) number: u64,
-    /// Where it lies in the piece.
-    place: Range<usize>,
-    rows: Rows,
+    /// Its position in the batch.
+    location: Range<usize>,
+    rows: BatchBlockRows,
 }
 
 #[derive(Debug)]
-enum Rows {
-    /// Rows of one width, so many bytes of them at the beginning of the block.
+enum BatchBlockRows {
+    /// Dense rows: this many bytes at the beginning of the block.
     Dense(usize),
-    /// The same, unpacked.
+    /// Dense rows, unpacked.
     DenseUnpacked(Vec<u8>),
-    /// In another form, unpacked where that was needed, with first and last key.
+    /// Rows in another encoding, unpacked if necessary, with first and last key.
     Other { unpacked: Option<Vec<u8>>, first: Vec<u8>, last: Vec<u8> },
 }
 
-/// Memory that a block takes in a piece beside its bytes.
-pub(super) const BLOCK_OVERHEAD_BYTES: u64 = size_of::<Block>() as u64;
-/// Memory that a piece takes beside its blocks.
-pub(super) const PIECE_OVERHEAD_BYTES: u64 = 2 * ALIGNMENT as u64;
+/// Memory overhead of a block in a batch, in bytes.
+pub(super) const BLOCK_OVERHEAD_BYTES: u64 = size_of::<BatchBlock>() as u64;
+/// Memory overhead of a batch, in bytes.
+pub(super) const BATCH_OVERHEAD_BYTES: u64 = 2 * ALIGNMENT as u64;
 
-/// Blocks that were read together, in order.
+/// A batch of blocks read together, in order.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct BlockBatch {
     buffer: Vec<u8>,
-    /// Where in the buffer what was read begins.
+    /// Offset in the buffer at which the data begins.
     begin: usize,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<BatchBlock>,
     widths: (usize, usize),
 }
 
-/// How the rows of a block lie.
+/// The encoding of the rows of a block.
 pub(super) enum BlockRows<'a> {
     Dense(&'a [u8]),
-    /// The whole block, unpacked.
+    /// The whole unpacked block.
     Other(&'a [u8]),
 }
 
-impl Piece {
-    fn bytes(&self, place: Range<usize>) -> &[u8] {
-        self.buffer.get(self.begin + place.start..self.begin + place.end).unwrap_or_default()
+impl BlockBatch {
+    fn bytes(&self, location: Range<usize>) -> &[u8] {
+        self.buffer.get(self.begin + location.start..self.begin + location.end).unwrap_or_default()
     }
 
     /// The rows of a block.
     #[inline]
     pub(super) fn rows(&self, block: usize) -> BlockRows<'_> {
-        let Some(Block { place, rows, .. }) = self.blocks.get(block) else { return BlockRows::Dense(&[]) };
+        let Some(BatchBlock { location, rows, .. }) = self.blocks.get(block) else { return BlockRows::Dense(&[]) };
         match rows {
-            Rows::Dense(bytes) => BlockRows::Dense(self.bytes(place.start..place.start + bytes)),
-            Rows::DenseUnpacked(rows) => BlockRows::Dense(rows),
-            Rows::Other { unpacked: Some(unpacked), .. } => BlockRows::Other(unpacked),
-            Rows::Other { unpacked: None, .. } => BlockRows::Other(self.bytes(place.clone())),
+            BatchBlockRows::Dense(bytes) => BlockRows::Dense(self.bytes(location.start..location.start + bytes)),
+            BatchBlockRows::DenseUnpacked(rows) => BlockRows::Dense(rows),
+            BatchBlockRows::Other { unpacked: Some(unpacked), .. } => BlockRows::Other(unpacked),
+            BatchBlockRows::Other { unpacked: None, .. } => BlockRows::Other(self.bytes(location.clone())),
         }
     }
 
@@ -72,7 +72,7 @@ impl Piece {
     #[inline]
     pub(super) fn first_key(&self, block: usize) -> &[u8] {
         match (self.blocks.get(block), self.rows(block)) {
-            (Some(Block { rows: Rows::Other { first, .. }, .. }), _) => first,
+            (Some(BatchBlock { rows: BatchBlockRows::Other { first, .. }, .. }), _) => first,
             (_, BlockRows::Dense(rows)) => rows.get(..self.widths.0).unwrap_or_default(),
             _ => &[],
         }
@@ -82,7 +82,7 @@ impl Piece {
     #[inline]
     pub(super) fn last_key(&self, block: usize) -> &[u8] {
         match (self.blocks.get(block), self.rows(block)) {
-            (Some(Block { rows: Rows::Other { last, .. }, .. }), _) => last,
+            (Some(BatchBlock { rows: BatchBlockRows::Other { last, .. }, .. }), _) => last,
             (_, BlockRows::Dense(rows)) => {
                 let begin = rows.len().saturating_sub(self.widths.0 + self.widths.1);
                 rows.get(begin..begin + self.widths.0).unwrap_or_default()
@@ -91,15 +91,15 @@ impl Piece {
         }
     }
 
-    /// Reads the blocks of sorted, disjoint ranges in place of what the piece holds: a request for each range, more where it is longer than
-    /// `request_bytes` or where much lies between its blocks.
+    /// Reads the blocks of sorted, disjoint ranges, replacing the content of the batch: one request per range, more if
+    /// a range is longer than `request_bytes` or has wide gaps between its blocks.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Errors of the storage, and damage.
     pub(super) fn read(&mut self, table: &Table, task: &Task, ranges: &[Range<u64>], request_bytes: u64) -> Result<()> {
         self.blocks.clear();
         self.widths = table.dense_widths().unwrap_or((0, 0));
-        let layout = Layout::of(table, task, ranges)?;
+        let layout = BatchLayout::of(table, task, ranges)?;
         let needed = usize::try_from(layout.bytes).map_err(|_| too_large(layout.bytes))? + ALIGNMENT;
         if self.buffer.len() < needed {
             self.buffer = Vec::new();
@@ -121,12 +121,12 @@ impl Piece {
         }
         task.count_reads(requests.len() as u64, layout.bytes);
         table.data_file().read_many(requests)?;
-        layout.blocks.into_iter().try_for_each(|(number, offset, place)| self.push(table, number, offset, place))
+        layout.blocks.into_iter().try_for_each(|(number, offset, location)| self.push(table, number, offset, location))
     }
 
-    /// Checks a block that was read, and notes it, unless it has no rows.
-    fn push(&mut self, table: &Table, number: u64, offset: u64, place: Range<usize>) -> Result<()> {
-        let bytes = self.buffer.get_mut(self.begin + place.start..self.begin + place.end).unwrap_or_default();
+    /// Checks a block, and adds it to the batch unless it has no rows.
+    fn push(&mut self, table: &Table, number: u64, offset: u64, location: Range<usize>) -> Result<()> {
+        let bytes = self.buffer.get_mut(self.begin + location.start..self.begin + location.end).unwrap_or_default();
         table.check_block(number, offset, bytes)?;
         let mut unpacked = Vec::new();
         let rows = match table.open_block(number, offset, bytes, &mut unpacked)? {
@@ -138,19 +138,21 @@ impl Piece {
             },
         };
         let rows = match rows {
-            Ok(bytes) if unpacked.is_empty() => Rows::Dense(bytes),
+            Ok(bytes) if unpacked.is_empty() => BatchBlockRows::Dense(bytes),
             Ok(bytes) => {
                 unpacked.truncate(bytes);
-                Rows::DenseUnpacked(unpacked)
+                BatchBlockRows::DenseUnpacked(unpacked)
             }
-            Err((first, last)) => Rows::Other { unpacked: (!unpacked.is_empty()).then_some(unpacked), first, last },
+            Err((first, last)) => {
+                BatchBlockRows::Other { unpacked: (!unpacked.is_empty()).then_some(unpacked), first, last }
+            }
         };
-        self.blocks.push(Block { number, place, rows });
+        self.blocks.push(BatchBlock { number, location, rows });
         Ok(())
     }
 }
 
-/// First and last key of records; `None` where there are none.
+/// First and last key of records; `None` if there are none.
 fn edges(records: &ScanRecords<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     let Some(last) = records.count().checked_sub(1) else { return Ok(None) };
     let mut edges = (Vec::new(), Vec::new());
@@ -163,16 +165,16 @@ fn too_large(bytes: u64) -> Error {
     Error::InvalidArgument(format!("{bytes} bytes of a table cannot be held in memory at once"))
 }
 
-/// Where blocks lie in the file, and in the buffer that they are read into.
-struct Layout {
-    /// What is read of the file.
+/// The layout of the blocks in the file and in the buffer.
+struct BatchLayout {
+    /// The file ranges to read.
     ranges: Vec<Range<u64>>,
-    /// Number and offset of each block, and its place in the buffer.
+    /// Number and file offset of each block, and its position in the buffer.
     blocks: Vec<(u64, u64, Range<usize>)>,
     bytes: u64,
 }
 
-impl Layout {
+impl BatchLayout {
     fn of(table: &Table, task: &Task, wanted: &[Range<u64>]) -> Result<Self> {
         let file = table.data_file();
         let (file_bytes, is_direct) = (file.len(), file.is_direct());

@@ -1,6 +1,6 @@
-//! Which way a relation is sorted.
+//! The choice between the two external sorts: rows of one width, or rows of any length.
 
-use super::input::Progress;
+use super::input::SortProgress;
 use super::width::for_width;
 use super::{general, relation as dense};
 use crate::error::Result;
@@ -8,18 +8,18 @@ use crate::join::source::Relation;
 use crate::join::spill::Spill;
 use std::sync::Arc;
 
-/// A copy of a relation in key order, which takes its memory while it lives. To make it, `memory_bytes` of what is left are used; scans of it
-/// are to get about `scan_bytes` each.
+/// Builds a sorted copy of a relation, which holds its memory until dropped. Building takes `memory_bytes` of the
+/// remaining budget; each scan of the copy will get about `scan_bytes`.
 ///
 /// # Errors
-/// Those of the relation and of the storage of spill files; [`crate::Error::InvalidArgument`] where memory is short;
+/// Errors of the relation and the spill storage; [`crate::Error::JoinMemoryShort`] if memory is short;
 /// [`crate::Error::Interrupted`].
-pub(crate) fn arrange(
+pub(crate) fn sorted_copy(
     relation: &Arc<dyn Relation>,
     spill: &Arc<Spill>,
     memory_bytes: u64,
     scan_bytes: u64,
-    progress: &mut Progress,
+    progress: &mut SortProgress,
 ) -> Result<Arc<dyn Relation>> {
     let facts = relation.facts();
     let memory = spill.task().budget.take(memory_bytes, "sorting")?;

@@ -1,59 +1,63 @@
-//! Which blocks of the inner relation a batch of outer keys needs: stretches of blocks, with gaps between them that are worth a request of
-//! their own.
+//! The run planner: maps a batch of outer keys to runs of inner blocks. Runs are separated by gaps wide enough to
+//! justify a request of their own.
 //!
-//! Keys come in order, so their windows do. Where the windows of two keys touch, or nearly, those of all keys between them do too; so keys
-//! are not looked up one by one, but in steps that grow for as long as the stretch goes on. Dense keys cost a few look-ups for each
-//! block, sparse ones a look-up each.
+//! Keys arrive in order, so their windows do too. If the windows of two keys touch, or nearly touch, so do those of all
+//! keys between them; keys are therefore looked up in steps that grow while the run continues, not one by one. Dense
+//! keys cost a few lookups per block, sparse keys one lookup each.
 
 use super::window::{BlockIndex, Finger, Window};
 use crate::error::Result;
 use crate::join::rows::RowsView;
 
-/// Blocks to be read, and the keys for which.
+/// A run of blocks to read, and the first key that needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct PlannedRun {
     pub(super) first: u64,
     pub(super) last: u64,
-    /// The first key that it is for.
+    /// Number of the first key that needs the run.
     pub(super) key: usize,
-    /// Whether all windows in it are certain.
-    pub(super) proof: bool,
+    /// Whether all its windows are exact.
+    pub(super) is_exact: bool,
 }
 
-impl Stretch {
+impl PlannedRun {
     pub(super) fn blocks(&self) -> u64 {
         self.last - self.first + 1
     }
 }
 
-/// Looks sorted keys up.
-pub(super) struct Scout<'a> {
+/// Plans runs of blocks for sorted keys.
+pub(super) struct RunPlanner<'a> {
     pub(super) index: &'a dyn BlockIndex,
     pub(super) finger: &'a mut Finger,
     pub(super) rows: RowsView<'a>,
-    /// A gap of so many blocks, or fewer, is read with what lies around it.
+    /// Largest gap, in blocks, that is read along with its neighbours.
     pub(super) bridge_blocks: u64,
 }
 
-impl Scout<'_> {
+impl RunPlanner<'_> {
     fn find(&mut self, key: usize) -> Result<Window> {
         self.index.look_up(self.rows.key(key), self.finger)
     }
 
-    /// The next stretch of at most `room` blocks from block `floor` on, for the keys from `key` on, which moves to the first key that this
-    /// stretch is not for; `None` where no further key needs a block from `floor` on.
-    pub(super) fn next(&mut self, key: &mut usize, floor: u64, room: u64) -> Result<Option<Stretch>> {
+    /// The next run of at most `room` blocks from block `floor` on, for the keys from `key` on; moves `key` to the
+    /// first key that the run does not cover. `None` if no further key needs a block from `floor` on.
+    pub(super) fn next(&mut self, key: &mut usize, floor: u64, room: u64) -> Result<Option<PlannedRun>> {
         let Some(window) = self.skip(key, floor)? else { return Ok(None) };
         let count = self.rows.len();
-        let mut stretch =
-            Stretch { first: window.first.max(floor), last: window.last.max(floor), key: *key, proof: window.proof };
+        let mut run = PlannedRun {
+            first: window.first.max(floor),
+            last: window.last.max(floor),
+            key: *key,
+            is_exact: window.is_exact,
+        };
         let (mut reached, mut step) = (*key, 1);
-        while stretch.blocks() < room && reached + 1 < count {
+        while run.blocks() < room && reached + 1 < count {
             let candidate = (reached + step).min(count - 1);
             let window = self.find(candidate)?;
-            if window.first <= stretch.last.saturating_add(1 + self.bridge_blocks) {
-                stretch.last = stretch.last.max(window.last);
-                stretch.proof &= window.proof;
+            if window.first <= run.last.saturating_add(1 + self.bridge_blocks) {
+                run.last = run.last.max(window.last);
+                run.is_exact &= window.is_exact;
                 reached = candidate;
                 step *= 2;
             } else if step == 1 {
@@ -62,16 +66,16 @@ impl Scout<'_> {
                 step /= 2;
             }
         }
-        if stretch.blocks() > room {
-            // The rest is found again by the keys that need it.
-            stretch.last = stretch.first + room.max(1) - 1;
+        if run.blocks() > room {
+            // The keys that need the rest plan it again.
+            run.last = run.first + room.max(1) - 1;
         } else {
             *key = reached + 1;
         }
-        Ok(Some(stretch))
+        Ok(Some(run))
     }
 
-    /// Passes keys whose windows end before `floor`; the window of the first other one.
+    /// Skips keys whose windows end before `floor`; returns the window of the first other key.
     fn skip(&mut self, key: &mut usize, floor: u64) -> Result<Option<Window>> {
         let count = self.rows.len();
         if *key >= count {
@@ -81,7 +85,7 @@ impl Scout<'_> {
         if window.last >= floor {
             return Ok(Some(window));
         }
-        // Keys up to `low` are passed; the one at `high`, if there is one, is not.
+        // Invariant: keys up to `low` are skipped; the key at `high`, if any, is not.
         let (mut low, mut step) = (*key, 1);
         let mut high = loop {
             let candidate = low + step;

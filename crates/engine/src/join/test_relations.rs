@@ -1,6 +1,6 @@
-//! Relations for tests: rows in any order, in files and from callers, and what must come out of them.
+//! Test relations: rows in any order, in files and from callers, and the plain reference for their joins.
 
-use super::merge::Sink;
+use super::merge::RowSink;
 use super::options::{JoinKind, JoinOptions, Watcher};
 use super::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
 use super::rows::{RowStream, RowsView};
@@ -111,7 +111,7 @@ pub(crate) fn collect(stream: &mut dyn RowStream) -> Result<Vec<Row>> {
 }
 
 /// Whether a sorted copy gives these rows, in key order, within ranges too, and leaves no file behind.
-pub(crate) fn assert_arranged(copy: &dyn Relation, rows: &[Row], scan_bytes: u64, spill: &Spill, what: &str) {
+pub(crate) fn assert_sorted_copy(copy: &dyn Relation, rows: &[Row], scan_bytes: u64, spill: &Spill, what: &str) {
     let task = spill.task();
     let mut expected = rows.to_vec();
     expected.sort();
@@ -159,7 +159,7 @@ pub(crate) type Joined = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 #[derive(Debug, Default)]
 pub(crate) struct Kept(pub(crate) Vec<Joined>);
 
-impl Sink for Kept {
+impl RowSink for Kept {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         assert!(!pairs.is_empty(), "no pairs are given");
         for &(i, j) in pairs {
@@ -212,7 +212,7 @@ pub(crate) fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Join
     rows
 }
 
-/// A storage that is full after so many writes; removals go through.
+/// A storage that is full after a number of writes; removals succeed.
 #[derive(Debug)]
 struct Filling {
     inner: MemoryStorage,
@@ -255,8 +255,8 @@ impl WriterWrapper for FillingWriter {
     }
 }
 
-/// Whether work that spills leaves no file behind when the storage is full, or the join stopped, at any of its writes; `at_least` writes are
-/// expected.
+/// Whether work that spills leaves no file behind when the storage is full, or the join stopped, at any of its writes;
+/// `at_least` writes are expected.
 pub(crate) fn assert_leaves_nothing(memory_bytes: u64, at_least: i64, work: impl Fn(&Arc<Spill>) -> Result<()>) {
     for stops in [false, true] {
         let mut writes = 0;

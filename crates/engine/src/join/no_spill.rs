@@ -1,24 +1,26 @@
-//! The place for spill files of a join that was given none.
+//! The spill storage of a join that has none configured: rejects every file with advice.
 
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, StorageWrapper, UpdatableFile, WritableFile};
 use std::sync::Arc;
 
-/// A storage that takes nothing, and says what to do about it.
+/// A storage that rejects every file, with an error that says how to configure one.
 #[derive(Debug, Default)]
-pub(super) struct Nowhere {
+pub(super) struct NoSpillStorage {
     empty: MemoryStorage,
 }
 
-impl Nowhere {
+impl NoSpillStorage {
     fn refusal() -> Error {
         Error::InvalidArgument(
-            "this join has more than its memory holds, and no place for spill files: set `JoinOptions::spill`, or raise `JoinOptions::memory_bytes`".into(),
+            "this join exceeds its memory and has no spill storage: set `JoinOptions::spill`, or raise \
+             `JoinOptions::memory_bytes`"
+                .into(),
         )
     }
 }
 
-impl StorageWrapper for Nowhere {
+impl StorageWrapper for NoSpillStorage {
     fn inner(&self) -> &dyn Storage {
         &self.empty
     }

@@ -1,4 +1,4 @@
-//! Blocks that are read together.
+//! Runs of blocks read together, and the reader that plans and reads them.
 
 use super::plan::{ReadShape, worthwhile_gap_bytes};
 use super::task::Task;
@@ -8,85 +8,86 @@ use crate::table::Table;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Reads past the page cache begin at multiples of this in the file and in memory, in bytes: it suits every device in use.
+/// Alignment of direct reads, in the file and in memory, in bytes: suits every device in use.
 const ALIGNMENT: usize = 4096;
-/// The first stretch of a scan is this part of the others, and each is twice as long as the one before: joining begins soon. A stretch that takes
-/// less than [`WORTHWHILE_TIMES`] the time of an empty read is not worth its latency, so that far storage is read in whole stretches at once.
-const FIRST_PART: u64 = 16;
-const WORTHWHILE_TIMES: f64 = 3.0;
-/// Beside the bytes read, a stretch takes so many for its alignment, and for each block its place.
-pub(super) const STRETCH_OVERHEAD_BYTES: u64 = ALIGNMENT as u64;
-pub(super) const PLACE_BYTES: u64 = size_of::<BlockPlace>() as u64;
+/// The first run of a scan is 1/16 of the longest, and each run is twice as long as the one before, so that joining
+/// begins soon. A run that takes less than [`FIRST_RUN_LATENCY_RATIO_MIN`] times an empty read is not worth its
+/// latency: remote storage is read in full-length runs at once.
+const FIRST_RUN_DIVISOR: u64 = 16;
+const FIRST_RUN_LATENCY_RATIO_MIN: f64 = 3.0;
+/// Memory of a run beside its bytes: for alignment, and per block.
+pub(super) const RUN_OVERHEAD_BYTES: u64 = ALIGNMENT as u64;
+pub(super) const LOCATION_BYTES: u64 = size_of::<BlockLocation>() as u64;
 
-/// Blocks in memory, as they were read.
+/// A run of blocks in memory, as stored.
 #[derive(Debug, Default)]
-pub(super) struct Stretch {
+pub(super) struct BlockRun {
     buffer: Vec<u8>,
-    /// Where in the buffer what was read begins.
+    /// Offset in the buffer at which the data begins.
     begin: usize,
-    /// Number and offset of each block in the file, and its place behind `begin`.
-    places: Vec<BlockPlace>,
+    /// Number and file offset of each block, and its position after `begin`.
+    locations: Vec<BlockLocation>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct BlockPlace {
+struct BlockLocation {
     block: u64,
     offset: u64,
     at: u32,
     bytes: u32,
 }
 
-impl Stretch {
+impl BlockRun {
     /// Number of blocks.
     pub(super) fn blocks(&self) -> usize {
-        self.places.len()
+        self.locations.len()
     }
 
-    /// What was read.
+    /// The bytes read.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         self.buffer.get(self.begin..).unwrap_or_default()
     }
 
-    /// Where the bytes of a block begin in [`Self::bytes`].
+    /// The offset of a block in [`Self::bytes`].
     pub(super) fn block_at(&self, number: usize) -> usize {
-        self.places.get(number).map_or(0, |place| place.at as usize)
+        self.locations.get(number).map_or(0, |location| location.at as usize)
     }
 
-    /// Number and offset of a block in the file, and its bytes.
+    /// Number, file offset and bytes of a block.
     pub(super) fn block(&self, number: usize) -> Option<(u64, u64, &[u8])> {
-        let place = *self.places.get(number)?;
-        let at = self.begin + place.at as usize;
-        Some((place.block, place.offset, self.buffer.get(at..at + place.bytes as usize)?))
+        let location = *self.locations.get(number)?;
+        let at = self.begin + location.at as usize;
+        Some((location.block, location.offset, self.buffer.get(at..at + location.bytes as usize)?))
     }
 
     fn block_mut(&mut self, number: usize) -> Option<(u64, u64, &mut [u8])> {
-        let place = *self.places.get(number)?;
-        let at = self.begin + place.at as usize;
-        Some((place.block, place.offset, self.buffer.get_mut(at..at + place.bytes as usize)?))
+        let location = *self.locations.get(number)?;
+        let at = self.begin + location.at as usize;
+        Some((location.block, location.offset, self.buffer.get_mut(at..at + location.bytes as usize)?))
     }
 }
 
-/// What of so many bytes one request reads: whole units of the device first, so that what is left of one, at the end of a file, comes alone and
-/// nothing else has to be copied for its sake.
+/// The part of `bytes` that one direct request reads: whole device units, so that a partial unit at the end of a file
+/// is read separately and nothing else must be copied.
 fn whole_units(bytes: u64) -> u64 {
     let whole = bytes - bytes % ALIGNMENT as u64;
     if whole > 0 { whole } else { bytes }
 }
 
-/// Reads blocks of a table in order, many at a time.
-pub(super) struct StretchReader {
+/// Reads the blocks of a table in order, one run at a time.
+pub(super) struct BlockRunReader {
     table: Table,
     task: Arc<Task>,
     left: Range<u64>,
     shape: ReadShape,
     gap_bytes: u64,
     buffer_bytes: u64,
-    /// Bytes of the next stretch.
+    /// Size of the next run in bytes.
     next_bytes: u64,
 }
 
-impl StretchReader {
+impl BlockRunReader {
     pub(super) fn new(
         table: &Table,
         task: &Arc<Task>,
@@ -94,7 +95,7 @@ impl StretchReader {
         shape: ReadShape,
         buffer_bytes: u64,
     ) -> Self {
-        // At least one block is read.
+        // Even a run of 0 bytes holds at least one block.
         let batch_bytes = if task.fast_paths.prefetch { shape.batch_bytes().min(buffer_bytes) } else { 0 };
         Self {
             table: table.clone(),
@@ -107,27 +108,27 @@ impl StretchReader {
         }
     }
 
-    /// A buffer for stretches; it grows to what a stretch takes when it is filled.
-    pub(super) fn buffer(&self) -> Stretch {
-        Stretch::default()
+    /// An empty buffer; it grows when it is filled.
+    pub(super) fn buffer(&self) -> BlockRun {
+        BlockRun::default()
     }
 
-    /// Reads the next blocks; `false` where none are left.
-    pub(super) fn fill(&mut self, stretch: &mut Stretch) -> Result<bool> {
+    /// Reads the next run; `false` at the end.
+    pub(super) fn fill(&mut self, run: &mut BlockRun) -> Result<bool> {
         self.task.check()?;
-        stretch.places.clear();
+        run.locations.clear();
         if self.left.is_empty() {
             return Ok(false);
         }
-        let ranges = self.plan(stretch)?;
+        let ranges = self.plan(run)?;
         let read_bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         let needed = read_bytes as usize + ALIGNMENT;
-        if stretch.buffer.len() < needed {
-            stretch.buffer = Vec::new();
-            stretch.buffer = vec![0; needed.max((self.buffer_bytes as usize + ALIGNMENT).min(needed * 2))];
+        if run.buffer.len() < needed {
+            run.buffer = Vec::new();
+            run.buffer = vec![0; needed.max((self.buffer_bytes as usize + ALIGNMENT).min(needed * 2))];
         }
-        stretch.begin = stretch.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        let mut rest = stretch.buffer.get_mut(stretch.begin..).unwrap_or_default();
+        run.begin = run.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        let mut rest = run.buffer.get_mut(run.begin..).unwrap_or_default();
         let mut requests = Vec::new();
         for range in &ranges {
             let mut offset = range.start;
@@ -143,9 +144,9 @@ impl StretchReader {
         }
         self.task.count_reads(requests.len() as u64, read_bytes);
         self.table.data_file().read_many(requests)?;
-        // Here, because the bytes are in this core's cache, and the thread that joins has enough to do.
-        for number in 0..stretch.places.len() {
-            if let Some((block, offset, bytes)) = stretch.block_mut(number) {
+        // Checksums are verified here because the bytes are in this core's cache, and to relieve the joining thread.
+        for number in 0..run.locations.len() {
+            if let Some((block, offset, bytes)) = run.block_mut(number) {
                 self.table.check_block(block, offset, bytes)?;
             }
         }
@@ -153,11 +154,11 @@ impl StretchReader {
         Ok(true)
     }
 
-    /// Chooses the blocks of the next stretch; returns what is to be read of the file.
-    fn plan(&mut self, stretch: &mut Stretch) -> Result<Vec<Range<u64>>> {
+    /// Chooses the blocks of the next run; returns the file ranges to read.
+    fn plan(&mut self, run: &mut BlockRun) -> Result<Vec<Range<u64>>> {
         let file_bytes = self.table.data_file().len();
         let aligned = self.table.data_file().is_direct();
-        // Whole units of the device, as far as the file has them.
+        // Whole device units, clipped to the file.
         let outer = |begin: u64, end: u64| match aligned {
             true => begin - begin % ALIGNMENT as u64..end.next_multiple_of(ALIGNMENT as u64).min(file_bytes),
             false => begin..end,
@@ -175,7 +176,7 @@ impl StretchReader {
                 _ => (own.start, own.end),
             };
             let held = if joins { before } else { before + ranges.last().map_or(0, |last| last.end - last.start) };
-            if !stretch.places.is_empty() && held + (end - begin) > self.next_bytes {
+            if !run.locations.is_empty() && held + (end - begin) > self.next_bytes {
                 break;
             }
             if joins {
@@ -187,18 +188,18 @@ impl StretchReader {
                 ranges.push(begin..end);
             }
             let at = (before + offset - begin) as u32;
-            stretch.places.push(BlockPlace { block, offset, at, bytes: bytes as u32 });
+            run.locations.push(BlockLocation { block, offset, at, bytes: bytes as u32 });
             self.left.start += 1;
         }
         Ok(ranges)
     }
 }
 
-/// Length of the first stretch.
+/// Size of the first run in bytes.
 fn first_bytes(profile: &Profile, shape: ReadShape, batch_bytes: u64) -> u64 {
-    let mut bytes = batch_bytes / FIRST_PART;
+    let mut bytes = batch_bytes / FIRST_RUN_DIVISOR;
     let takes_us = |bytes: u64| profile.time_us(bytes / u64::from(shape.at_once.max(1)));
-    while bytes < batch_bytes && takes_us(bytes) < WORTHWHILE_TIMES * profile.time_us(0) {
+    while bytes < batch_bytes && takes_us(bytes) < FIRST_RUN_LATENCY_RATIO_MIN * profile.time_us(0) {
         bytes = (bytes * 2).clamp(1, batch_bytes);
     }
     bytes

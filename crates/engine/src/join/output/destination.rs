@@ -1,0 +1,131 @@
+//! The output of a join: a table, a file of records, a text file, or a callback.
+
+use super::file::{LineSink, RecordWriter};
+use super::table::TableOutput;
+use crate::error::Result;
+use crate::io::Storage;
+use crate::join::emit::{CallerSink, Emitter, RowCallback, RowForm};
+use crate::join::merge::RowSink;
+use crate::join::task::Task;
+use crate::table::WriteOptions;
+use crate::tune::DesignRequest;
+use std::fmt;
+use std::sync::Arc;
+
+/// Appends the line of a row, including the line break, to a buffer: key, left value, and right value if there is one.
+pub(super) type LineFormatter = dyn FnMut(&[u8], &[u8], Option<&[u8]>, &mut Vec<u8>) + Send;
+
+/// The output of a join. A table or file appears under its name only when it is complete and durable; a failed or
+/// interrupted join leaves nothing behind.
+///
+/// In a table or a file of records, a row is a key and one value. If all keys have one width and so have the values of
+/// each side that appears, the value is dense: in an inner join the left value followed by the right one; in a left
+/// join the byte 1, the left and the right value, or, for a row without partner, the byte 0, the left value and zeros;
+/// in a semi or anti join the left value. Keys have one width if their type has (text and bytes do not), values if the
+/// source says so. A table then has this width as its [`Table::value_width`]. Otherwise the value is length-prefixed,
+/// in joins of every kind: the length of the left value (a varint: seven bits per byte, lowest first), the left value,
+/// in a left join the byte 1 or 0, and the right value, if there is one.
+///
+/// [`Table::value_width`]: crate::table::Table::value_width
+#[derive(Debug)]
+pub struct Output {
+    target: OutputTarget,
+}
+
+enum OutputTarget {
+    Table { storage: Arc<dyn Storage>, name: String, options: Box<WriteOptions> },
+    Records { storage: Arc<dyn Storage>, name: String, replace: bool },
+    Lines { storage: Arc<dyn Storage>, name: String, replace: bool, line: Box<LineFormatter> },
+    Caller(Box<RowCallback>),
+}
+
+impl fmt::Debug for OutputTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table { name, .. } => write!(formatter, "table {name:?}"),
+            Self::Records { name, .. } => write!(formatter, "records {name:?}"),
+            Self::Lines { name, .. } => write!(formatter, "lines {name:?}"),
+            Self::Caller(_) => formatter.write_str("caller"),
+        }
+    }
+}
+
+impl Output {
+    /// A new table. The join overrides the key and value options. The design [`DesignRequest::Coded`], the default of
+    /// [`Self::options`], takes a few bytes of memory per block; [`DesignRequest::Tuned`] takes a few hundred.
+    #[must_use]
+    pub fn table(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Self {
+        Self { target: OutputTarget::Table { storage, name: name.to_owned(), options: Box::new(options) } }
+    }
+
+    /// Options for [`Self::table`] with the least memory and time: exact separators, blocks of 4 KiB.
+    #[must_use]
+    pub fn options() -> WriteOptions {
+        WriteOptions { design: DesignRequest::Coded, ..WriteOptions::default() }
+    }
+
+    /// A file of plain records that an external index can be built over (`table::external::RecordFile`, big-endian
+    /// keys, no header). Keys, and the values of each side, must have one width. `replace` allows replacing an existing
+    /// file.
+    #[must_use]
+    pub fn records(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Self {
+        Self { target: OutputTarget::Records { storage, name: name.to_owned(), replace } }
+    }
+
+    /// A text file. `line` appends the line of a row to a buffer, including the line break: key, left value, and right
+    /// value if there is one. `replace` allows replacing an existing file.
+    #[must_use]
+    pub fn lines(
+        storage: Arc<dyn Storage>,
+        name: &str,
+        replace: bool,
+        line: impl FnMut(&[u8], &[u8], Option<&[u8]>, &mut Vec<u8>) + Send + 'static,
+    ) -> Self {
+        Self { target: OutputTarget::Lines { storage, name: name.to_owned(), replace, line: Box::new(line) } }
+    }
+
+    /// A callback that receives key, left value and right value; the right value is `None` in semi and anti joins and
+    /// for rows without partner. An error from the callback ends the join.
+    #[must_use]
+    pub fn caller(visit: impl FnMut(&[u8], &[u8], Option<&[u8]>) -> Result<()> + Send + 'static) -> Self {
+        Self { target: OutputTarget::Caller(Box::new(visit)) }
+    }
+
+    /// Storage and name of the output file, if any.
+    pub(crate) fn storage(&self) -> Option<(&Arc<dyn Storage>, &str)> {
+        match &self.target {
+            OutputTarget::Table { storage, name, .. }
+            | OutputTarget::Records { storage, name, .. }
+            | OutputTarget::Lines { storage, name, .. } => Some((storage, name)),
+            OutputTarget::Caller(_) => None,
+        }
+    }
+
+    /// Whether rows must come in key order, regardless of
+    /// [`JoinOptions::any_order`](crate::join::JoinOptions::any_order).
+    pub(crate) fn needs_order(&self) -> bool {
+        matches!(self.target, OutputTarget::Table { .. })
+    }
+
+    /// Creates the output, with about `memory_bytes` of the task's budget for its buffers.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidArgument`] if rows vary in width and the output needs one width, or if memory is short;
+    /// errors of [`TableWriter::create`](crate::table::TableWriter::create) and of the storage.
+    pub(crate) fn begin(self, form: RowForm, task: &Arc<Task>, memory_bytes: u64) -> Result<Box<dyn RowSink>> {
+        match self.target {
+            OutputTarget::Table { storage, name, options } => {
+                let writer = TableOutput::create(storage, &name, *options, form, task, memory_bytes)?;
+                Ok(Box::new(Emitter::new(form, Box::new(writer))))
+            }
+            OutputTarget::Records { storage, name, replace } => {
+                let writer = RecordWriter::create(storage, &name, replace, form, task, memory_bytes)?;
+                Ok(Box::new(Emitter::new(form, Box::new(writer))))
+            }
+            OutputTarget::Lines { storage, name, replace, line } => {
+                Ok(Box::new(LineSink::create(storage, &name, replace, line, task, memory_bytes)?))
+            }
+            OutputTarget::Caller(visit) => Ok(Box::new(CallerSink { visit, rows: 0 })),
+        }
+    }
+}
