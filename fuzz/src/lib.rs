@@ -1,9 +1,9 @@
-//! What the fuzz targets call: for each decoder, and for the writers of tables and stores, a function that takes any bytes, and some
-//! inputs to begin with.
+//! The bodies of the fuzz targets: for each decoder, and for the writers of tables and stores, a function that takes
+//! any bytes, and seed inputs.
 //!
 //! A function here must return, whatever the bytes: no panic, no memory beyond a small multiple of the input. Where an
-//! input turns out to be valid, it also asserts what the decoder promises of valid input. The same functions run on fixed
-//! inputs in `tests/`, without libFuzzer.
+//! input turns out to be valid, it also asserts what the decoder promises of valid input. The same functions run on
+//! fixed inputs in `tests/`, without libFuzzer.
 
 pub mod block;
 pub mod coded;

@@ -20,8 +20,9 @@ const FRAME_HEAD_BYTES: usize = 13;
 const HEAD_BYTES: [usize; 2] = [36, 44];
 const NONCE: u64 = 0x1111_2222_3333_4444;
 
-/// Opens, checks and repairs a store of nothing but a manifest. Input: flags u8, of which the lowest bit says that it is closed, and the next one that it is of version 2; then
-/// frames, each a kind u8, the length of its body u8 (of which 255 takes all that is left), and the body. All checksums are made right.
+/// Opens, checks and repairs a store of nothing but a manifest. Input: flags u8, of which the lowest bit says that it
+/// is closed, and the next one that it is of version 2; then frames, each a kind u8, the length of its body u8 (of
+/// which 255 takes all that is left), and the body. All checksums are made right.
 pub fn open(data: &[u8]) {
     let memory = MemoryStorage::new();
     if memory.put(NAME, manifest(data)).is_err() {
@@ -72,7 +73,8 @@ fn manifest(mut data: &[u8]) -> Vec<u8> {
 /// The manifests of the document, without what is the same in all.
 pub fn open_seeds() -> Vec<Vec<u8>> {
     let state = b"\x01\x00\x07default\x00\x00\x00\x00\x00\x01\x03\x04\x05\x01\x02";
-    let edit = b"\x00\x00\x00\x01\x00\x00\x05\x80\x20\x03\x01\x00\x03ada\x03eve\x00\x01\x03\x01\x04\xdc\x0b\x01\x04\x9c\x0c\x00\x01\x06\x07\x08\x04\x00";
+    let edit = b"\x00\x00\x00\x01\x00\x00\x05\x80\x20\x03\x01\x00\x03ada\x03eve\x00\x01\x03\x01\x04\xdc\x0b\
+        \x01\x04\x9c\x0c\x00\x01\x06\x07\x08\x04\x00";
     let frame = |kind: u8, body: &[u8]| [&[kind, body.len() as u8][..], body].concat();
     let open = [&[0][..], &frame(0, state), &frame(1, edit), &frame(2, b"")].concat();
     let closed = [&[1][..], &frame(0, state), &frame(3, b"\x01\x03\x28\x00")].concat();

@@ -21,7 +21,8 @@ pub fn json(data: &[u8]) {
 /// A named profile, and one of points.
 pub fn json_seeds() -> Vec<Vec<u8>> {
     let points = br#"{"ogive_profile": 1, "name": "mine", "parallel": 4,
-        "points": [{"size_bytes": 512, "time_us": 50.5}, {"size_bytes": 4096, "time_us": 63.4}, {"size_bytes": 1048576, "time_us": 900.0}]}"#;
+        "points": [{"size_bytes": 512, "time_us": 50.5}, {"size_bytes": 4096, "time_us": 63.4},
+            {"size_bytes": 1048576, "time_us": 900.0}]}"#;
     let named = Profile::named("nvme").ok().and_then(|profile| serde_json::to_vec(&profile).ok());
     named.into_iter().chain([points.to_vec()]).collect()
 }

@@ -1,4 +1,4 @@
-//! What people write: keys and designs.
+//! Fuzz targets for text that people type: keys and designs.
 
 use crate::input::take_u8;
 use ogive::table::KeyType;
@@ -10,7 +10,8 @@ const KEY_TYPES: [KeyType; 6] =
 /// Reads any text as a key and shows any bytes as one. Input: type u8, the text or the bytes.
 ///
 /// # Panics
-/// When a key that was read, or any bytes that a key of the type may have, are shown as another key: the broken promise.
+/// When a key that was read, or any bytes that a key of the type may have, are shown as another key: the broken
+/// promise.
 pub fn key(mut data: &[u8]) {
     let key_type = KEY_TYPES[usize::from(take_u8(&mut data)) % KEY_TYPES.len()];
     if let Some(key) = std::str::from_utf8(data).ok().and_then(|text| key_type.parse(text).ok()) {

@@ -66,8 +66,8 @@ pub(crate) struct RunArguments {
     /// Order in which the store that is read from is loaded: random, sequential
     #[arg(long, default_value_t = Order::Random, value_name = "ORDER")]
     pub(crate) order: Order,
-    /// Which keys are asked for: uniform, sequential, zipf:0.99, latest, hotspot:0.2,0.8, exponential or a .u32 trace [default:
-    /// those of the workload]
+    /// Which keys are asked for: uniform, sequential, zipf:0.99, latest, hotspot:0.2,0.8, exponential or a .u32 trace
+    /// [default: those of the workload]
     #[arg(long = "requests", num_args = 1.., value_name = "NAME")]
     pub(crate) requests: Vec<Requests>,
     /// Operations of each measurement

@@ -290,7 +290,8 @@ fn read(workload: Workload, requests: &Requests, count: u64, seed: u64) -> Job {
     }
 }
 
-/// Closes the store, drops its files from the page cache, and opens it with little memory, and with direct reads where it has them.
+/// Closes the store, drops its files from the page cache, and opens it with little memory, and with direct reads where
+/// it has them.
 fn read_cold(
     worker: &mut Worker,
     run: &RunArguments,

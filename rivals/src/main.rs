@@ -1,8 +1,8 @@
 //! `ogive-rivals`: Ogive beside other embedded stores, on the same workloads.
 //!
-//! Each system runs in a process of its own, so that its memory can be told; the processes take turns, so that what else the machine
-//! does falls on all of them. Results go to standard output and everything else to standard error. Exit codes: 0; 1 for an error;
-//! 2 for wrong usage.
+//! Each system runs in a process of its own, so that its memory can be told; the processes take turns, so that what
+//! else the machine does falls on all of them. Results go to standard output and everything else to standard error.
+//! Exit codes: 0; 1 for an error; 2 for wrong usage.
 
 mod arguments;
 mod conduct;

@@ -1,4 +1,4 @@
-//! What the operating system tells of this process and its files.
+//! Resource use of this process and its files, as the operating system reports it.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;

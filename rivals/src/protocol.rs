@@ -1,4 +1,4 @@
-//! What passes between the conductor and its workers: one JSON object a line in each direction.
+//! The protocol between the conductor and its workers: one JSON object per line in each direction.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -45,7 +45,7 @@ impl std::fmt::Display for Order {
     }
 }
 
-/// What a worker is told to do.
+/// A job of a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Job {
     /// Open the store in a folder, or make one there.

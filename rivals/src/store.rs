@@ -1,4 +1,4 @@
-//! What every system must be able to do.
+//! The trait that every system under test implements.
 
 use std::ops::Range;
 use std::path::Path;
@@ -34,8 +34,8 @@ pub(crate) struct System {
 pub(crate) trait Store: Sync {
     /// A handle to write with, for one thread.
     fn writer(&self) -> Result<Box<dyn Writer + '_>>;
-    /// A handle to read with, for one thread. One that is not fresh may read from a snapshot that it took when it was made; a fresh
-    /// one sees whatever was written before each call.
+    /// A handle to read with, for one thread. One that is not fresh may read from a snapshot that it took when it was
+    /// made; a fresh one sees whatever was written before each call.
     fn reader(&self, fresh: bool) -> Result<Box<dyn Reader + '_>>;
     /// Brings the store into the form that is best for reading; returns when that is done.
     fn compact(&mut self) -> Result<()>;
@@ -53,7 +53,8 @@ pub(crate) trait Writer {
 pub(crate) trait Reader {
     /// Replaces `out` by the value of a key; false if there is none.
     fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool>;
-    /// Replaces `out` by the first `entries` keys and values from a key on, one after the other; returns how many there were.
+    /// Replaces `out` by the first `entries` keys and values from a key on, one after the other; returns how many there
+    /// were.
     fn scan(&mut self, from: &[u8], entries: usize, out: &mut Vec<u8>) -> Result<usize>;
 }
 

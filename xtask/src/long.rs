@@ -40,7 +40,8 @@ mod tests {
 
     #[test]
     fn minutes_are_read_from_the_reason_and_anything_else_is_none() {
-        let text = "#[test]\n#[ignore = \"long: 3 minutes\"]\nfn many_keys() {}\n#[ignore = \"slow\"]\nfn other() {}\n#[ignore]\nfn third() {}\n";
+        let text = "#[test]\n#[ignore = \"long: 3 minutes\"]\nfn many_keys() {}\n#[ignore = \"slow\"]\n\
+            fn other() {}\n#[ignore]\nfn third() {}\n";
         let found = ignored(&Source::new("a.rs", text));
         let expected = LongTest { path: "a.rs".to_owned(), name: "many_keys".to_owned(), minutes: 3 };
         assert_eq!(found, [(2, Some(expected)), (4, None), (6, None)]);

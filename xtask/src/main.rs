@@ -71,7 +71,8 @@ fn dispatch(words: &[&str]) -> Result<(), Failure> {
     }
 }
 
-/// The folder above this crate. Cargo names the crate's folder when it runs us; a bare binary remembers where it was built.
+/// The folder above this crate. Cargo names the crate's folder when it runs us; a bare binary remembers where it was
+/// built.
 fn repository_root() -> Result<PathBuf, Failure> {
     let here =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

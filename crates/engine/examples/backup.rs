@@ -1,7 +1,5 @@
 //! A backup: a checkpoint of a running store, verified before anybody relies on it.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
-
 use ogive::check::verify_store;
 use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::{Db, DbOptions};

@@ -1,6 +1,6 @@
 //! A bulk import in batches: each batch is written by one group of the log, all or nothing.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::lsm::{Db, DbOptions, Durability};
 

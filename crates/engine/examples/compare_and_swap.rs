@@ -1,6 +1,6 @@
 //! Compare-and-swap: a counter that several threads increase without losing an increment.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::lsm::{Db, DbOptions};
 
@@ -10,7 +10,7 @@ fn increase(db: &Db) -> ogive::Result<()> {
         let count = current.as_deref().and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
         match db.compare_and_swap("counter", current.as_deref(), Some(&(count + 1).to_le_bytes()))? {
             Ok(()) => return Ok(()),
-            // Somebody was faster: go on from the value that is there now.
+            // Another thread was faster: continue from the current value.
             Err(mismatch) => current = mismatch.current,
         }
     }

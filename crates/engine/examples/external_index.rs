@@ -1,7 +1,7 @@
 //! An external index: the records stay in a file of another program, and the index stands in a file of its own.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
-#![allow(clippy::disallowed_methods, reason = "the records are a file of another program")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_methods, reason = "the records are a file of another program")]
 
 use ogive::io::{LocalStorage, Storage};
 use ogive::table::external::{RecordFile, index_records};

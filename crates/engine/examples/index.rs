@@ -1,6 +1,6 @@
 //! An index that is updated in place: fixed-width keys and payloads, one writer, readers on snapshots of their own.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::index::{Index, IndexOptions, OpenOptions};
 use ogive::io::{LocalStorage, Storage};

@@ -1,7 +1,5 @@
 //! Ingestion: tables that were built elsewhere become part of a store without being written again.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
-
 use ogive::io::LocalStorage;
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::{TableWriter, WriteOptions};

@@ -1,6 +1,6 @@
 //! A join of two tables larger than the memory that it may use. The planner picks the method by its cost.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::io::MemoryStorage;
 use ogive::join::{JoinOptions, Output, Source, join};

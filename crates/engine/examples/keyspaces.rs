@@ -1,6 +1,6 @@
 //! Keyspaces: several ordered maps in one store, changed together by one batch, and an index of one over the other.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::lsm::{Db, DbOptions};
 

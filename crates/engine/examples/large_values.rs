@@ -1,6 +1,6 @@
 //! Values larger than memory: written from a reader, read as a stream.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::lsm::{Db, DbOptions};
 use std::io::{self, Read};

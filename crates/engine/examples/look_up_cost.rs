@@ -1,6 +1,6 @@
 //! The cost of a look-up, counted: requests and bytes, in a table whose index is tuned for an object store.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::io::{MemoryStorage, Meter, Profile};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};

@@ -1,6 +1,6 @@
 //! Scans: ranges, prefixes, both directions, and the first and last key.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::lsm::{Db, DbOptions};
 

@@ -1,6 +1,6 @@
 //! Snapshots: a reader that sees one moment of a store while others write.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::lsm::{Db, DbOptions};
 

@@ -1,6 +1,6 @@
 //! A storage of one's own: a wrapper that counts how often each file is opened, under an unchanged store.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::io::{MemoryStorage, ReadableFile, Storage, StorageWrapper};
 use ogive::lsm::{Db, DbOptions};

@@ -1,6 +1,6 @@
 //! A store: open a folder, write, read, scan, and open it again.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::lsm::{Db, DbOptions};
 

@@ -1,6 +1,6 @@
 //! A table: sorted records in one immutable file, built once and shipped to those who only read.
 
-#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::io::LocalStorage;
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};

@@ -1,11 +1,12 @@
 //! # Ogive
 //!
 //! A storage engine that learns the cumulative curve of its keys and uses it to turn a key into the fewest bytes read
-//! from wherever the data lives. It fits itself to three things: the keys, the storage (a [`Profile`](io::Profile)), and the
-//! memory it may use.
+//! from wherever the data lives. It fits itself to three things: the keys, the storage (a [`Profile`](io::Profile)),
+//! and the memory it may use.
 //!
 //! One half is the immutable sorted [`Table`](table::Table): one file, opened by one read, with an index whose
-//! layers are searched for by [`tune`]. A look-up in an open table is one read for each layer below the root, and one of data.
+//! layers are searched for by [`tune`]. A look-up in an open table is one read for each layer below the root, and one
+//! of data.
 //!
 //! ```
 //! use ogive::io::{MemoryStorage, Profile};
@@ -42,8 +43,8 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The other half is the updatable [`Index`](index::Index): fixed-width keys and payloads in a file that is changed in place, survives crashes,
-//! and is read by many beside one writer.
+//! The other half is the updatable [`Index`](index::Index): fixed-width keys and payloads in a file that is changed in
+//! place, survives crashes, and is read by many beside one writer.
 //!
 //! ```
 //! use ogive::index::{Index, IndexOptions, Kind};

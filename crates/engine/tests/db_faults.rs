@@ -85,7 +85,7 @@ impl Run {
         matching(&self.history, &db).unwrap_or_else(|error| panic!("{when}, opened again: {error}"));
     }
 
-    /// Further work. A fault that nobody has met yet may be reported once.
+    /// Further work. A fault that has not been reported yet may be reported once.
     fn go_on(&mut self, when: &str, random: &mut Random) {
         self.world.as_mut().unwrap().go_on(&self.history).unwrap();
         let mut is_late = true;

@@ -104,7 +104,7 @@ fn threads_clean_up_without_another_write() {
     with_removals(&db, Lie::InMemory, KEYS - 1);
     // The bound exceeds what the slowest machine needs: each look before the work is done takes milliseconds.
     let looks = (0..100_000).take_while(|_| end(&db, true).1 > 0).count();
-    assert!(looks < 100_000, "nobody cleaned up");
+    assert!(looks < 100_000, "nothing was cleaned up");
     assert_eq!(end(&db, true), (Some(KEYS - 1), 0));
 }
 
@@ -143,7 +143,7 @@ fn what_a_snapshot_needs_is_left_alone_until_it_is_gone() {
         db.insert(key(KEYS - 1), b"value").unwrap();
     }
     let activity = db.stats().activity;
-    assert!(activity.flushes + activity.compactions <= 10, "work in vain: {activity:?}");
+    assert!(activity.flushes + activity.compactions <= 10, "useless work: {activity:?}");
     assert_eq!(snapshot.range::<&[u8]>(&db, ..).count(), KEYS as usize);
     drop(snapshot);
     for _ in 0..12 {

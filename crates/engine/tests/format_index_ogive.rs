@@ -1,6 +1,6 @@
-//! The page `docs/format/index-ogive.md` and the code say the same. Goal: neither can change without the other. Method: the page's worked example is
-//! read from the page itself; the encoder must make these very bytes of the row that the page states, and the decoder must lead keys as the page
-//! says.
+//! The page `docs/format/index-ogive.md` and the code say the same. Goal: neither can change without the other. Method:
+//! the page's worked example is read from the page itself; the encoder must make these very bytes of the row that the
+//! page states, and the decoder must lead keys as the page says.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 const PAGE: &str = include_str!("../../../docs/format/index-ogive.md");
 
-/// The bytes of the page's block that begins with "```hex name". A line is an offset and up to sixteen bytes, with a note behind a semicolon.
+/// The bytes of the page's block that begins with "```hex name". A line is an offset and up to sixteen bytes, with a
+/// note behind a semicolon.
 fn example(name: &str) -> Vec<u8> {
     let (_, rest) = PAGE.split_once(&format!("```hex {name}\n")).unwrap_or_else(|| panic!("no example {name}"));
     let (block, _) = rest.split_once("```").unwrap();
@@ -41,7 +42,8 @@ fn assert_page_holds(name: &str, row: &Children) {
     assert_eq!(node.children().as_ref(), Some(row));
 }
 
-/// Separators about 8192 apart, multiples of 512, one of them not; pages one after the other, but for two that came later.
+/// Separators about 8192 apart, multiples of 512, one of them not; pages one after the other, but for two that came
+/// later.
 fn coded_row() -> Children {
     let separators = (1..=24).map(|j: u128| j * 8192 + 512 * (j % 3) + u128::from(j == 17) * 8).collect();
     let mut next = 700;

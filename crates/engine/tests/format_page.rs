@@ -1,7 +1,7 @@
-//! The page `docs/format/page.md` and the code say the same. Goal: neither can change without the other. Method: the page's worked
-//! examples are read from the page itself; a file that is made as the page says must consist of these very bytes, and a file of these
-//! bytes must hold what the page says. The random file id is the one thing that differs between two writes, so everything is stamped
-//! with the page's id first.
+//! The page `docs/format/page.md` and the code say the same. Goal: neither can change without the other. Method: the
+//! page's worked examples are read from the page itself; a file that is made as the page says must consist of these
+//! very bytes, and a file of these bytes must hold what the page says. The random file id is the one thing that differs
+//! between two writes, so everything is stamped with the page's id first.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -19,8 +19,8 @@ const FILE_ID: u64 = 0x0123_4567_89ab_cdef;
 const PAGE_BYTES: usize = 512;
 const SLOT_BYTES: usize = 4096;
 
-/// The bytes of the document's block that begins with "```hex name": lines of an offset and up to sixteen bytes, with a note behind a
-/// semicolon; `*` repeats the line above up to the next offset; the last line is the length.
+/// The bytes of the document's block that begins with "```hex name": lines of an offset and up to sixteen bytes, with a
+/// note behind a semicolon; `*` repeats the line above up to the next offset; the last line is the length.
 fn example(name: &str) -> Vec<u8> {
     let (_, rest) = DOCUMENT.split_once(&format!("```hex {name}\n")).unwrap_or_else(|| panic!("no example {name}"));
     let (block, _) = rest.split_once("```").unwrap();

@@ -1,7 +1,7 @@
-//! The page `docs/format/table.md` and the code say the same. Goal: neither can change without the other. Method: the page's
-//! worked examples are read from the page itself; the writer and the encoders must make these very bytes, and the reader must
-//! answer from them. A random file id is the one thing that differs between two writes, so the written table is stamped with
-//! the page's id first.
+//! The page `docs/format/table.md` and the code say the same. Goal: neither can change without the other. Method: the
+//! page's worked examples are read from the page itself; the writer and the encoders must make these very bytes, and
+//! the reader must answer from them. A random file id is the one thing that differs between two writes, so the written
+//! table is stamped with the page's id first.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -21,8 +21,8 @@ const FILE_ID: u64 = 0x0123_4567_89AB_CDEF;
 const RECORDS: [(u64, u16); 3] = [(100, 1), (250, 2), (1000, 3)];
 const FOOTER_BYTES: usize = 32;
 
-/// The bytes of the page's block that begins with "```hex name". A line is an offset and up to sixteen bytes, with a note behind
-/// a semicolon; `*` repeats the line above up to the next offset; the last line is the length.
+/// The bytes of the page's block that begins with "```hex name". A line is an offset and up to sixteen bytes, with a
+/// note behind a semicolon; `*` repeats the line above up to the next offset; the last line is the length.
 fn example(name: &str) -> Vec<u8> {
     let (_, rest) = PAGE.split_once(&format!("```hex {name}\n")).unwrap_or_else(|| panic!("no example {name}"));
     let (block, _) = rest.split_once("```").unwrap();

@@ -1,5 +1,5 @@
-//! The tests that `docs/guarantees.md` names exist. Goal: a promise does not outlive the test that holds it. Method: behind each link
-//! to a Rust file, names in backquotes are functions of that file.
+//! The tests that `docs/guarantees.md` names exist. Goal: a promise does not outlive the test that holds it. Method:
+//! behind each link to a Rust file, names in backquotes are functions of that file.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "it looks into the source files of the repository")]

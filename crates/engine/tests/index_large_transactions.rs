@@ -118,7 +118,8 @@ fn hundreds_of_thousands_of_random_inserts_are_one_transaction() {
         let after = index.page_statistics();
         let log_bytes = after.log_bytes_written - before.log_bytes_written;
         println!(
-            "{inserts} inserts into {loaded} entries in {} pages, {budget_bytes} bytes of memory: {log_bytes} bytes of log, {} images, \
+            "{inserts} inserts into {loaded} entries in {} pages, {budget_bytes} bytes of memory: {log_bytes} bytes \
+            of log, {} images, \
              {} changes",
             before.pages,
             after.images_logged - before.images_logged,

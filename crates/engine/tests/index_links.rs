@@ -1,5 +1,6 @@
-//! Goal: one file is one file, whatever path leads to it. Method: indexes, stores and tables are reached through symbolic links, of files and
-//! of folders, and through hard links; two writers at once must meet the same lock and the same log, or be refused.
+//! Goal: one file is one file, whatever path leads to it. Method: indexes, stores and tables are reached through
+//! symbolic links, of files and of folders, and through hard links; two writers at once must meet the same lock and the
+//! same log, or be refused.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

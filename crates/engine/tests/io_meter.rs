@@ -1,4 +1,4 @@
-//! What the meter counts and what the modelled clock charges.
+//! Goal: the meter counts every request, and the modelled clock charges for it.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

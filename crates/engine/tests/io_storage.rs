@@ -1,4 +1,4 @@
-//! What every storage promises, held against each of the implementations.
+//! Goal: each implementation of `Storage` keeps the contract of the trait.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

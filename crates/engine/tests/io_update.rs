@@ -81,7 +81,8 @@ fn every_storage_updates_in_place_as_an_array_does() {
 #[test]
 fn direct_updates_read_back_what_they_wrote_at_any_offset() {
     for seed in 0..8 {
-        // Not the temporary directory, which may live in memory: there direct I/O is refused, and the fallback is tried.
+        // Not the temporary directory, which may live in memory: there direct I/O is refused, and the fallback is
+        // tried.
         for directory in [tempfile::tempdir().unwrap(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()] {
             work(&LocalStorage::direct(directory.path()), seed);
         }

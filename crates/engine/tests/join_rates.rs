@@ -66,7 +66,8 @@ fn show(what: &str, left: &Source, right: &Source, memory_bytes: u64, wanted: &d
         let Some((report, took_ms)) = run(left, right, method, memory_bytes) else { continue };
         let predicted = report.explanation.as_ref().unwrap().predicted;
         println!(
-            "  {:<18} {took_ms:>9.0} {:>10.1} {:>9.1} {:>9} {:>10.0} {:>11} {:>10.0}   loading {:.1} reading {:.1} joining {:.1} writing {:.1}",
+            "  {:<18} {took_ms:>9.0} {:>10.1} {:>9.1} {:>9} {:>10.0} {:>11} {:>10.0}   loading {:.1} reading {:.1} \
+            joining {:.1} writing {:.1}",
             method.to_string(),
             predicted.cpu_us / 1e3,
             report.seconds.total() * 1e3,

@@ -1,5 +1,5 @@
-//! Goal: a store of any number of files works with few file handles. Method: stores in real folders with more tables, or more value
-//! files, than their storage may have open, held against what was written into them.
+//! Goal: a store of any number of files works with few file handles. Method: stores in real folders with more tables,
+//! or more value files, than their storage may have open, held against what was written into them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]

@@ -177,7 +177,7 @@ fn a_file_that_is_not_what_was_described_is_refused_with_its_place() {
 #[test]
 fn names_that_are_taken_or_missing_are_refused() {
     let storage = holding("data", sosd(&numbers(&[1, 2], 0)));
-    storage.put("notes", b"somebody's notes".to_vec()).unwrap();
+    storage.put("notes", b"other notes".to_vec()).unwrap();
     let index = |data: &str, name: &str, replace: bool| {
         let options = WriteOptions { replace, ..WriteOptions::default() };
         index_records(storage.clone(), data, name, RecordFile::sosd(0), options)
@@ -223,7 +223,7 @@ fn every_changed_byte_is_found_by_comparing_and_another_length_by_opening() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "somebody else's program writes the data, past the seam")]
+#[expect(clippy::disallowed_methods, reason = "another program writes the data, past the seam")]
 fn a_later_time_of_modification_is_seen_by_opening() {
     let folder = tempfile::tempdir().unwrap();
     let data = sosd(&numbers(&[1, 2, 3], 0));

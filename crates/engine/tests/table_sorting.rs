@@ -165,7 +165,7 @@ fn leftovers_of_a_killed_sort_are_removed_and_files_of_others_are_not() {
 #[test]
 fn a_name_that_is_taken_is_refused_before_anything_is_removed() {
     let storage = MemoryStorage::new();
-    storage.put("t", b"a file of somebody else".to_vec()).unwrap();
+    storage.put("t", b"a foreign file".to_vec()).unwrap();
     storage.put("t.000001.ogive-sort", b"left".to_vec()).unwrap();
     for replace in [false, true] {
         let options = WriteOptions { replace, ..WriteOptions::default() };

@@ -5,8 +5,8 @@
 //! for keys of 16 bytes) takes 1 to 4 here, because three things are predictable:
 //!
 //! 1. **A separator may be any value in the gap between two children**, so a split can choose the [`roundest`] possible
-//!    value. The separators of a *group* of neighbours are then multiples of `2^shift`, and only `q = separator >> shift`
-//!    is coded.
+//!    value. The separators of a *group* of neighbours are then multiples of `2^shift`, and only `q = separator >>
+//!    shift` is coded.
 //! 2. **Children are of similar sizes**, so the `q` of a group lie near a line.
 //! 3. **Neighbouring children were often written one after the other**, so their pages are consecutive, too. Later ones
 //!    are marked by a bit each.

@@ -1,9 +1,9 @@
 //! The router: an exact index over the blocks of any sorted file, from a key to the number of its block.
 //!
-//! For those who own their blocks and their I/O, and want neither a table format nor a storage layer: push one separator
-//! for each block, keep the bytes that [`RouterBuilder::finish`] returns in a footer or a manifest, and search them in
-//! place with [`Router::locate`]. A router takes 1 to 3 bytes for each block of evenly or smoothly spread integers, and
-//! the bytes that tell neighbouring separators apart for byte strings.
+//! For those who own their blocks and their I/O, and want neither a table format nor a storage layer: push one
+//! separator for each block, keep the bytes that [`RouterBuilder::finish`] returns in a footer or a manifest, and
+//! search them in place with [`Router::locate`]. A router takes 1 to 3 bytes for each block of evenly or smoothly
+//! spread integers, and the bytes that tell neighbouring separators apart for byte strings.
 //!
 //! ```
 //! use ogive_model::router::Router;
@@ -91,8 +91,8 @@ impl<K: RouterKey + ?Sized> RouterBuilder<K> {
     /// Appends a block by its first key.
     ///
     /// # Errors
-    /// [`RouterError::OutOfOrder`] if the key is below the first key of the block before, [`RouterError::TooLarge`]. The
-    /// builder is then unchanged.
+    /// [`RouterError::OutOfOrder`] if the key is below the first key of the block before, [`RouterError::TooLarge`].
+    /// The builder is then unchanged.
     pub fn push(&mut self, first: &K) -> Result<(), RouterError> {
         self.append(None, first)
     }

@@ -1,6 +1,6 @@
 //! Goal: a router leads every key, present or absent, to the block that a search of plain separators finds; it refuses
-//! what is out of order; and no bytes make it panic or take it out of its blocks. Method: generated rows of blocks against a
-//! linear search, then flipped, cut and re-signed bytes.
+//! what is out of order; and no bytes make it panic or take it out of its blocks. Method: generated rows of blocks
+//! against a linear search, then flipped, cut and re-signed bytes.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

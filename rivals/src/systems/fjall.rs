@@ -27,7 +27,8 @@ fn cache_bytes(settings: &Settings) -> u64 {
 
 fn settings(settings: &Settings) -> String {
     format!(
-        "fjall 3.1, cache {} MiB, memtables {} MiB, hash index in blocks, indexes and filters whole and pinned, no compression",
+        "fjall 3.1, cache {} MiB, memtables {} MiB, hash index in blocks, indexes and filters whole and pinned, no \
+        compression",
         cache_bytes(settings) >> 20,
         settings.memtable_bytes >> 20
     )

@@ -90,7 +90,8 @@ fn cache_bytes(settings: &Settings) -> u64 {
 
 fn settings(settings: &Settings) -> String {
     format!(
-        "LevelDB 1.23, blocks {BLOCK_BYTES} B, Bloom filter {FILTER_BITS_PER_KEY} bits, cache {} MiB, memtable {} MiB, tables {} MiB, no \
+        "LevelDB 1.23, blocks {BLOCK_BYTES} B, Bloom filter {FILTER_BITS_PER_KEY} bits, cache {} MiB, memtable {} \
+        MiB, tables {} MiB, no \
          compression",
         cache_bytes(settings) >> 20,
         settings.memtable_bytes >> 20,

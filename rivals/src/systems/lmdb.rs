@@ -1,7 +1,8 @@
 //! LMDB, through the crate `heed`.
 //!
 //! It has no cache of its own: its data are mapped into memory, so that no budget holds it. Loads go through the map
-//! (MDB_WRITEMAP), which saves a system call a page. `compact` copies the data into a new file in which the pages lie in order.
+//! (MDB_WRITEMAP), which saves a system call a page. `compact` copies the data into a new file in which the pages lie
+//! in order.
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {
 impl Open {
     #[expect(
         unsafe_code,
-        reason = "the map is undefined if another process changes the file; nobody else knows the folder"
+        reason = "the map is undefined if another process changes the file; no other process knows the folder"
     )]
     fn new(folder: &Path, synced: bool) -> Result<Self> {
         let mut options = EnvOpenOptions::new().read_txn_without_tls();

@@ -1,7 +1,7 @@
 //! redb.
 //!
-//! Batches that need not be synced are committed without durability, and every so many of them with it, since the pages that such
-//! commits free are only used again after a durable one.
+//! Batches that need not be synced are committed without durability, and every so many of them with it, since the pages
+//! that such commits free are only used again after a durable one.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};

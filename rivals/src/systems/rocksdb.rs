@@ -1,7 +1,7 @@
 //! RocksDB, through the crate `rocksdb` and the library of the system.
 //!
-//! Set for look-ups in memory: whole-key Bloom filters, a hash index in each data block, index and filters outside of the cache, so
-//! that they are never looked for. Compression is off, as it is for all systems here.
+//! Set for look-ups in memory: whole-key Bloom filters, a hash index in each data block, index and filters outside of
+//! the cache, so that they are never looked for. Compression is off, as it is for all systems here.
 
 use std::path::Path;
 
@@ -26,7 +26,8 @@ const HASH_LOAD: f64 = 0.75;
 const MEMTABLES: u64 = 3;
 const BACKGROUND_JOBS: i32 = 2;
 const FORMAT_VERSION: i32 = 5;
-/// Log and tables are handed to the device in pieces of this size, so that no sync at the end of a table stalls all writes.
+/// Log and tables are handed to the device in pieces of this size, so that no sync at the end of a table stalls all
+/// writes.
 const BYTES_PER_SYNC: u64 = 1 << 20;
 
 struct RocksDb {
@@ -48,7 +49,8 @@ fn mapped_settings(settings: &Settings) -> String {
 
 fn common_settings(settings: &Settings) -> String {
     format!(
-        "blocks {BLOCK_BYTES} B with hash index, Bloom filter {FILTER_BITS_PER_KEY} bits, no compression, dynamic levels, memtables {} of \
+        "blocks {BLOCK_BYTES} B with hash index, Bloom filter {FILTER_BITS_PER_KEY} bits, no compression, dynamic \
+        levels, memtables {} of \
          {} MiB, {BACKGROUND_JOBS} background jobs",
         MEMTABLES,
         settings.memtable_bytes >> 20

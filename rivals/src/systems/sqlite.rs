@@ -27,7 +27,8 @@ struct Sqlite {
 fn settings(settings: &Settings) -> String {
     let synchronous = if settings.synced { "FULL" } else { "NORMAL" };
     format!(
-        "SQLite 3 (rusqlite 0.41, bundled), WITHOUT ROWID, WAL, synchronous {synchronous}, pages {PAGE_BYTES} B, cache and map {} MiB, \
+        "SQLite 3 (rusqlite 0.41, bundled), WITHOUT ROWID, WAL, synchronous {synchronous}, pages {PAGE_BYTES} B, \
+        cache and map {} MiB, \
          one read transaction for all look-ups",
         settings.budget_bytes >> 20
     )

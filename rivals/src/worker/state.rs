@@ -1,4 +1,4 @@
-//! What a worker holds: the records, and the store while it is open.
+//! The state of a worker: the records, and the open store.
 
 use std::path::{Path, PathBuf};
 

@@ -120,7 +120,7 @@ impl State {
     }
 }
 
-/// A mix under way.
+/// The state of a mix.
 struct Run<'s> {
     state: &'s State,
     batch: Batch,

@@ -1,6 +1,6 @@
 //! Gathers the files, asks every rule, and prints what they found.
 
-use super::{direction, manifest, reach, rust, size, text};
+use super::{direction, language, manifest, reach, rust, size, text};
 use crate::Failure;
 use crate::source::{Source, project_files, read_text};
 use std::path::Path;
@@ -68,14 +68,17 @@ fn findings(project: &Project) -> Vec<Finding> {
     found.extend(direction::check(&project.sources));
     found.extend(reach::check(project));
     found.extend(manifest::check(project));
+    found.extend(language::check_names(project));
     for source in &project.sources {
         found.extend(rust::check(source));
         found.extend(size::check(source));
+        found.extend(language::check(source));
         found.extend(text::check(&source.path, &source.text));
     }
     for (path, content) in &project.others {
         found.extend(text::check(path, content));
         found.extend(text::check_links(path, content, project));
+        found.extend(language::check_document(path, content));
     }
     found
 }

@@ -154,7 +154,8 @@ fn names_at(code: &str, offset: usize) -> Vec<(usize, String)> {
 mod tests {
     use super::*;
 
-    const LIBRARY: &str = "mod error;\npub mod io;\npub mod table;\npub mod tune;\npub use error::{Error, Result};\npub use table::Table;\n";
+    const LIBRARY: &str = "mod error;\npub mod io;\npub mod table;\npub mod tune;\npub use error::{Error, Result};\n\
+        pub use table::Table;\n";
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let sources = [Source::new("crates/engine/src/lib.rs", LIBRARY), Source::new(path, text)];

@@ -53,7 +53,8 @@ fn dependencies(rule: &Rule, manifest: &str) -> Vec<Finding> {
         let is_ours = name == "ogive" || name.starts_with("ogive-");
         if is_ours && !rule.ours.contains(&name) {
             let message = format!(
-                "this crate may not depend on `{name}`: dependencies point one way (ARCHITECTURE.md); tests may use [dev-dependencies]"
+                "this crate may not depend on `{name}`: dependencies point one way (ARCHITECTURE.md); tests may use \
+                [dev-dependencies]"
             );
             found.push(Finding::new(rule.path, index + 1, message));
         } else if !is_ours && !rule.outside {
@@ -98,7 +99,8 @@ mod tests {
 
     #[test]
     fn the_model_depends_on_nothing_but_its_tests_may() {
-        let text = "[package]\nname = \"ogive-model\"\n[dependencies]\nlibm = \"0.2\"\n[dev-dependencies]\nproptest.workspace = true\n";
+        let text = "[package]\nname = \"ogive-model\"\n[dependencies]\nlibm = \"0.2\"\n[dev-dependencies]\n\
+            proptest.workspace = true\n";
         let lines: Vec<usize> = dependencies(&RULES[0], text).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [4]);
     }

@@ -2,6 +2,7 @@
 
 mod check;
 mod direction;
+mod language;
 mod manifest;
 mod reach;
 mod rust;

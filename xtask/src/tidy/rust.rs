@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn a_lint_is_expected_never_allowed() {
         assert_eq!(lines("a/src/x.rs", "//! Doc.\n#[allow(dead_code)]\nfn f() {}\n"), [2]);
-        let test_file = "//! Doc.\n#![allow(clippy::unwrap_used, reason = \"a test fails by panicking\")]\n#[allow(dead_code)]\nfn f() {}\n";
+        let test_file = "//! Doc.\n#![allow(clippy::unwrap_used, reason = \"a test fails by panicking\")]\n\
+            #[allow(dead_code)]\nfn f() {}\n";
         assert_eq!(lines("a/tests/x.rs", test_file), [3]);
         assert_eq!(lines("a/src/x.rs", "//! Doc.\n#[expect(dead_code, reason = \"shown\")]\nfn f() {}\n"), []);
     }

@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_function_reaches_from_its_name_to_its_brace() {
-        let code = "impl A {\n    pub(crate) const fn f(\n        a: u8,\n    ) -> u8 {\n        match a {\n        }\n    }\n\n    fn g() {}\n}\nfn h() {\n}\n";
+        let code = "impl A {\n    pub(crate) const fn f(\n        a: u8,\n    ) -> u8 {\n        match a {\n\
+                    }\n    }\n\n    fn g() {}\n}\nfn h() {\n}\n";
         assert_eq!(functions(code), [(2, 6), (9, 1), (11, 2)]);
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn check(path: &str, content: &str) -> Vec<Finding> {
 }
 
 /// Whether `word` stands in the line by itself, not as a part of a longer one.
-fn holds_word(line: &str, word: &str) -> bool {
+pub(super) fn holds_word(line: &str, word: &str) -> bool {
     let bytes = line.as_bytes();
     line.match_indices(word).any(|(offset, _)| {
         let end = offset + word.len();
@@ -106,7 +106,8 @@ mod tests {
     fn a_link_to_a_missing_file_is_found() {
         let others = vec![("docs/format/table.md".to_owned(), String::new()), ("README.md".to_owned(), String::new())];
         let project = Project { sources: Vec::new(), others };
-        let text = "[a](table.md) [b](../../README.md#top) [c](../format/) [d](https://x.org/y) [e](#here)\n[f](missing.md) [g](../../../x)\n";
+        let text = "[a](table.md) [b](../../README.md#top) [c](../format/) [d](https://x.org/y) \
+            [e](#here)\n[f](missing.md) [g](../../../x)\n";
         let lines: Vec<usize> =
             check_links("docs/format/page.md", text, &project).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [2, 2]);

@@ -34,8 +34,8 @@ pub(crate) struct CsvLayout {
 /// Reads one record per row.
 #[derive(Debug)]
 pub(crate) struct CsvInput {
-    reader: csv::Reader<Watched<File>>,
-    watch: Arc<Watch>,
+    reader: csv::Reader<WatchedInput<File>>,
+    watch: Arc<InputWatch>,
     record_limit_bytes: u64,
     row: csv::ByteRecord,
     facts: Facts,
@@ -53,9 +53,9 @@ impl CsvInput {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(refused)?;
         let metadata = file.metadata().map_err(refused)?;
-        let watch = Arc::new(Watch::default());
+        let watch = Arc::new(InputWatch::default());
         let limit_bytes = layout.record_limit_bytes.saturating_add(BUFFER_BYTES as u64);
-        let watched = Watched { inner: file, watch: Arc::clone(&watch), limit_bytes, marked: 0 };
+        let watched = WatchedInput { inner: file, watch: Arc::clone(&watch), limit_bytes, marked: 0 };
         let reader = csv::ReaderBuilder::new()
             .delimiter(layout.delimiter)
             .has_headers(layout.has_header)
@@ -178,7 +178,7 @@ const END_MARK: &[u8; 2] = b"\nx";
 
 /// Counters of what was read, shared with the reader of records.
 #[derive(Debug, Default)]
-struct Watch {
+struct InputWatch {
     /// Bytes of the input so far.
     read_bytes: AtomicU64,
     /// Bytes since the start of the current record.
@@ -190,15 +190,15 @@ struct Watch {
 /// A reader that fails when a record exceeds the limit, since an unclosed quote would otherwise pull the whole file
 /// into memory. Appends [`END_MARK`].
 #[derive(Debug)]
-struct Watched<R> {
+struct WatchedInput<R> {
     inner: R,
-    watch: Arc<Watch>,
+    watch: Arc<InputWatch>,
     limit_bytes: u64,
     /// Bytes of the mark already returned.
     marked: usize,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for WatchedInput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.watch.ended.load(Ordering::Relaxed) {
             let read = self.inner.read(buffer)?;

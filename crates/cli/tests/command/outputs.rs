@@ -188,7 +188,7 @@ fn a_file_of_another_kind_is_replaced_with_force_alone_and_one_of_the_kind_witho
             "plain" => _ = writer.run(&folder, &name, false).exits_with(1).complains_of("--force"),
             _ => _ = writer.run(&folder, &name, false).exits_with(0),
         }
-        assert_eq!(fs::read(&neighbour).unwrap(), b"mine", "{} takes a name of somebody else", writer.name());
+        assert_eq!(fs::read(&neighbour).unwrap(), b"mine", "{} takes the name of another file", writer.name());
         if writer.kind == "table" {
             folder.run(&["verify", &name]).exits_with(0);
         }

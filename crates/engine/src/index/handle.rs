@@ -125,7 +125,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         Reader::new(Arc::clone(&self.shared))
     }
 
-    /// Begins a transaction; waits while another one is under way. A thread that has one must not begin a second: it
+    /// Begins a transaction; waits for the end of another one. A thread that has one must not begin a second: it
     /// would wait for itself.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What an index states about itself in the header of its page file; `docs/format/index.md` has the bytes.
+//! The header of an index in its page file: kind, widths and options; `docs/format/index.md` has the bytes.
 
 use super::key::KeyType;
 use super::kind::{Kind, Tunable, reserved_name};

@@ -11,9 +11,9 @@ const SHORT_KEY_BYTES_MAX: u8 = 8;
 
 /// A type of keys of one width: integers and byte arrays of up to 16 bytes.
 ///
-/// Inside an index every key is an unsigned integer of 8 or 16 bytes, a [`Word`], and words order as keys do: signed integers have their
-/// sign bit flipped, byte arrays are read as big-endian numbers. Byte strings that vary in length are keys of a
-/// [`Table`](crate::table::Table), not of an index.
+/// Inside an index every key is an unsigned integer of 8 or 16 bytes, a [`Word`], and words order as keys do: signed
+/// integers have their sign bit flipped, byte arrays are read as big-endian numbers. Byte strings that vary in length
+/// are keys of a [`Table`](crate::table::Table), not of an index.
 pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
     /// What such a key becomes.
     type Word: Word;
@@ -119,8 +119,8 @@ impl FromStr for KeyType {
     }
 }
 
-/// A key as its word, whatever its type: for tools that open any index. A `Raw<u64>` stands for keys of up to 8 bytes, a `Raw<u128>` for
-/// longer ones.
+/// A key as its word, whatever its type: for tools that open any index. A `Raw<u64>` stands for keys of up to 8 bytes,
+/// a `Raw<u128>` for longer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Raw<W>(pub W);
 

@@ -237,7 +237,8 @@ impl FromStr for Kind {
             let names = names.join(", ");
             if RESERVED.contains(&plain.as_str()) {
                 format!(
-                    "'{plain}' is a kind of index of ogive-papers, which this program has not registered; it has {names}"
+                    "'{plain}' is a kind of index of ogive-papers, which this program has not registered; it has \
+                    {names}"
                 )
             } else {
                 format!("'{text}' is no kind of index; there are {names}")

@@ -13,10 +13,11 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// An index as one commit left it: whatever is written meanwhile, the answers stay the same. Cheap to clone, and to be shared by threads.
+/// An index as one commit left it: whatever is written meanwhile, the answers stay the same. Cheap to clone, and to be
+/// shared by threads.
 ///
-/// While it is held, the file keeps what it may still read, so that a checkpoint stops there: do not hold a reader for longer than
-/// you need it.
+/// While it is held, the file keeps what it may still read, so that a checkpoint stops there: do not hold a reader for
+/// longer than you need it.
 #[derive(Debug)]
 pub struct Reader<K: Key, V: Payload> {
     shared: Arc<Shared<K>>,
@@ -132,8 +133,9 @@ impl<K: Key, V: Payload> Reader<K, V> {
         self.view()?.explain(key)
     }
 
-    /// Walks over everything, trusting nothing: order, links, models and counts of the nodes; then every page of the file, as it is
-    /// on the disk, and that each is in use once or free. Takes some bytes of memory for each page, beyond the budget.
+    /// Walks over everything, trusting nothing: order, links, models and counts of the nodes; then every page of the
+    /// file, as it is on the disk, and that each is in use once or free. Takes some bytes of memory for each page,
+    /// beyond the budget.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] at the first thing that does not hold.

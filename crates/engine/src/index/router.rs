@@ -19,10 +19,11 @@ pub struct Gap<W> {
 
 /// An inner structure: a sorted map from separators to leaves.
 ///
-/// Leaf `i` holds the keys above separator `i - 1` and up to separator `i`, inclusive; separators ascend strictly. The last leaf has no
-/// separator and is not in the map: it is known to whoever uses the router (the AULID paper's metanode, Section 3.3.1).
-/// A split leaves the larger half in the old block, so that the old separator stays true, and puts the new left block in, under its own
-/// separator (Section 4.3.1). Like a [`Structure`](super::extend::Structure), a router keeps its state outside itself.
+/// Leaf `i` holds the keys above separator `i - 1` and up to separator `i`, inclusive; separators ascend strictly. The
+/// last leaf has no separator and is not in the map: it is known to whoever uses the router (the AULID paper's
+/// metanode, Section 3.3.1). A split leaves the larger half in the old block, so that the old separator stays true, and
+/// puts the new left block in, under its own separator (Section 4.3.1). Like a [`Structure`](super::extend::Structure),
+/// a router keeps its state outside itself.
 pub trait Router<W: Word>: Debug + Send + Sync {
     /// Starts a bulk load.
     ///
@@ -30,7 +31,8 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     /// Those of the pages.
     fn builder(&self, tx: &mut Transaction) -> Result<Box<dyn RouterBuilder<W>>>;
 
-    /// The leaf of the first separator that is not below `key`; `None` where all are below: the key belongs to the last leaf.
+    /// The leaf of the first separator that is not below `key`; `None` where all are below: the key belongs to the last
+    /// leaf.
     ///
     /// # Errors
     /// Those of the pages; [`crate::Error::Damaged`].
@@ -44,8 +46,8 @@ pub trait Router<W: Word>: Debug + Send + Sync {
         keys.iter().map(|&key| self.find(pages, state, key)).collect()
     }
 
-    /// Which of the gaps to split a leaf at: each is a possible separator of the new left half, in order. The one in the middle,
-    /// unless the router knows better.
+    /// Which of the gaps to split a leaf at: each is a possible separator of the new left half, in order. The one in
+    /// the middle, unless the router knows better.
     ///
     /// # Errors
     /// As for [`Self::find`].
@@ -60,8 +62,8 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     /// As for [`Self::find`].
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, gap: Gap<W>, leaf: PageNumber) -> Result<()>;
 
-    /// Removes the first separator that is not below `key`, so that the leaf's range falls to the next leaf. Returns the leaf; `None` if
-    /// there was no such separator.
+    /// Removes the first separator that is not below `key`, so that the leaf's range falls to the next leaf. Returns
+    /// the leaf; `None` if there was no such separator.
     ///
     /// # Errors
     /// As for [`Self::find`].
@@ -101,9 +103,9 @@ pub trait Router<W: Word>: Debug + Send + Sync {
 
 /// Builds the inner structure while leaves are written.
 pub trait RouterBuilder<W: Word>: Debug {
-    /// Where to end the next leaf: a number of entries in `least..=most`, given the keys ahead, of which the first belongs to the leaf;
-    /// `keys` holds more than `most` keys, and never are `keys[end - 1]` and `keys[end]` equal for the `end` returned if some choice
-    /// avoids it. `near` is what the fill asks for.
+    /// Where to end the next leaf: a number of entries in `least..=most`, given the keys ahead, of which the first
+    /// belongs to the leaf; `keys` holds more than `most` keys, and never are `keys[end - 1]` and `keys[end]` equal for
+    /// the `end` returned if some choice avoids it. `near` is what the fill asks for.
     fn choose_end(&mut self, keys: &[W], least: usize, near: usize, most: usize) -> usize {
         let _ = (keys, least, most);
         near

@@ -1,4 +1,4 @@
-//! What all handles of one open index share.
+//! The state shared by all handles of one open index.
 
 use super::header::Header;
 use super::key::{Key, KeyType};

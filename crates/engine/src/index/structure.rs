@@ -7,8 +7,8 @@ use std::fmt::Debug;
 
 /// A sorted stream of entries for a bulk load.
 pub trait Entries<W: Word> {
-    /// The next entry: its key, and its payload in `payload`, which is as long as payloads are. Keys ascend; they repeat only where
-    /// duplicates are allowed. `None` at the end.
+    /// The next entry: its key, and its payload in `payload`, which is as long as payloads are. Keys ascend; they
+    /// repeat only where duplicates are allowed. `None` at the end.
     ///
     /// # Errors
     /// Those of the source; [`crate::Error::Unsorted`].
@@ -27,8 +27,9 @@ pub enum Amount {
 /// An on-disk index structure.
 ///
 /// A structure is stateless: what changes lies in pages and in its *state*, a few bytes that are committed with them
-/// (the root, its model, counts; the AULID paper's metanode). The caller hands the state in and keeps what comes back. So aborts,
-/// snapshots and reopening need no code here, and one structure can serve another as its inner part, with a state of its own.
+/// (the root, its model, counts; the AULID paper's metanode). The caller hands the state in and keeps what comes back.
+/// So aborts, snapshots and reopening need no code here, and one structure can serve another as its inner part, with a
+/// state of its own.
 pub trait Structure<W: Word>: Debug + Send + Sync {
     /// Makes an index of sorted entries and returns its state; no entries make an empty index.
     ///
@@ -36,15 +37,15 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// Those of `entries` and of the pages.
     fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>>;
 
-    /// Copies the payload of `key` (of the first entry where keys repeat) into `payload`, which is as long as payloads are; false if
-    /// the key is absent.
+    /// Copies the payload of `key` (of the first entry where keys repeat) into `payload`, which is as long as payloads
+    /// are; false if the key is absent.
     ///
     /// # Errors
     /// Those of the pages; [`crate::Error::Damaged`] where a node makes no sense.
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool>;
 
-    /// Copies the payloads of many keys, which ascend, into `payloads`, one behind the other, with many reads at a time; says in `found`,
-    /// which is as long as `keys`, which of them there are.
+    /// Copies the payloads of many keys, which ascend, into `payloads`, one behind the other, with many reads at a
+    /// time; says in `found`, which is as long as `keys`, which of them there are.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -64,7 +65,8 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Puts an entry in; one that has the key is overwritten, unless duplicates are allowed. True if the number of entries grew.
+    /// Puts an entry in; one that has the key is overwritten, unless duplicates are allowed. True if the number of
+    /// entries grew.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -82,8 +84,8 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// [`crate::Error::Damaged`] where the state makes no sense.
     fn cursor(&self, state: &[u8]) -> Result<Box<dyn Cursor<W>>>;
 
-    /// The first entry whose key is not below `key`: its key, and its payload in `payload`. What a structure does that serves as a map
-    /// from separators to leaves; one that knows a cheaper way than its cursor goes it here.
+    /// The first entry whose key is not below `key`: its key, and its payload in `payload`. What a structure does that
+    /// serves as a map from separators to leaves; one that knows a cheaper way than its cursor goes it here.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -99,8 +101,8 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// As for [`Self::get`].
     fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics>;
 
-    /// Walks over everything, trusting nothing: order, ranges, counts, links, models as look-ups use them. Tells `visitor` of each page
-    /// that belongs to the structure and of each entry in order.
+    /// Walks over everything, trusting nothing: order, ranges, counts, links, models as look-ups use them. Tells
+    /// `visitor` of each page that belongs to the structure and of each entry in order.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] at the first thing that does not hold.
@@ -119,7 +121,8 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()>;
 }
 
-/// A place between two entries, or before the first, or behind the last. Belongs to the pages that it was first used with.
+/// A place between two entries, or before the first, or behind the last. Belongs to the pages that it was first used
+/// with.
 pub trait Cursor<W: Word>: Debug + Send {
     /// Moves before the first entry whose key is not below `key`.
     ///

@@ -80,7 +80,8 @@ impl<W: Word> Visitor<W> for Checker<'_, W> {
     }
 }
 
-/// Verifies the index of a view; `file` is told the runs of pages that its nodes lie in, to check them against those in use.
+/// Verifies the index of a view; `file` is told the runs of pages that its nodes lie in, to check them against those in
+/// use.
 pub(super) fn verify<K: Key>(
     view: &View<'_, K>,
     file: impl FnOnce(&[(PageNumber, u32)]) -> Result<()>,

@@ -11,8 +11,8 @@ use crate::page::Pages;
 /// Bytes of the number of entries, which stands ahead of the structure's own state.
 const COUNT_BYTES: usize = 8;
 
-/// What is committed along with the pages of an index: the number of its entries, and the state of its structure. Nothing at all in an
-/// index that was never written to: its structure is made by the first transaction.
+/// What is committed along with the pages of an index: the number of its entries, and the state of its structure.
+/// Nothing at all in an index that was never written to: its structure is made by the first transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State<'a> {
     pub(super) entries: u64,

@@ -14,11 +14,12 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// Changes to an index that become visible, all together, by [`Self::commit`]. Dropped without it, or given to [`Self::abort`], they leave no
-/// trace. There is one at a time; [`Index::write`](super::Index::write) waits for the one before.
+/// Changes to an index that become visible, all together, by [`Self::commit`]. Dropped without it, or given to
+/// [`Self::abort`], they leave no trace. There is one at a time; [`Index::write`](super::Index::write) waits for the
+/// one before.
 ///
-/// It reads its own changes; everybody else reads the last commit. After an error in the middle of a change it can only be
-/// aborted.
+/// It reads its own changes; everybody else reads the last commit. After an error in the middle of a change it can only
+/// be aborted.
 #[derive(Debug)]
 pub struct WriteTransaction<K: Key, V: Payload> {
     shared: Arc<Shared<K>>,
@@ -52,12 +53,12 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         Ok(Self { shared, transaction, state, failed: false, payload: PhantomData })
     }
 
-    /// Puts an entry in. One that has the key is overwritten, unless the index allows duplicates. True if the number of entries
-    /// grew.
+    /// Puts an entry in. One that has the key is overwritten, unless the index allows duplicates. True if the number of
+    /// entries grew.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a payload of another size than those of the index, which changes nothing; [`Error::Io`],
-    /// [`Error::Damaged`], after which only an abort is left.
+    /// [`Error::InvalidArgument`] for a payload of another size than those of the index, which changes nothing;
+    /// [`Error::Io`], [`Error::Damaged`], after which only an abort is left.
     pub fn insert(&mut self, key: K, value: V) -> Result<bool> {
         let mut payload = self.shared.payload();
         self.shared.store(&value, payload.as_mut_slice())?;
@@ -94,18 +95,18 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         })
     }
 
-    /// Fills an empty index with sorted entries, which is many times faster than to insert them, and packs them as the index was made to.
-    /// Returns their number.
+    /// Fills an empty index with sorted entries, which is many times faster than to insert them, and packs them as the
+    /// index was made to. Returns their number.
     ///
     /// # Errors
-    /// [`Error::NotEmpty`], which changes nothing; [`Error::Unsorted`], [`Error::Repeated`] and those of [`Self::insert`], after which only an
-    /// abort is left.
+    /// [`Error::NotEmpty`], which changes nothing; [`Error::Unsorted`], [`Error::Repeated`] and those of
+    /// [`Self::insert`], after which only an abort is left.
     pub fn bulk_load(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
         self.try_bulk_load(entries.into_iter().map(Ok), &mut |_| Ok(()))
     }
 
-    /// As [`Self::bulk_load`], from entries that may fail; `observer` is told now and then how many were taken, and may stop the load by an
-    /// error, such as [`Error::Interrupted`].
+    /// As [`Self::bulk_load`], from entries that may fail; `observer` is told now and then how many were taken, and may
+    /// stop the load by an error, such as [`Error::Interrupted`].
     ///
     /// # Errors
     /// As for [`Self::bulk_load`], and those of `entries` and `observer`.
@@ -133,7 +134,8 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     /// Makes all changes visible, and durable as the [durability](crate::page::PageOptions) of the file says.
     ///
     /// # Errors
-    /// [`Error::Aborted`] after an error in one of the changes; [`Error::Io`], after which the index refuses further writes.
+    /// [`Error::Aborted`] after an error in one of the changes; [`Error::Io`], after which the index refuses further
+    /// writes.
     pub fn commit(mut self) -> Result<()> {
         self.check_whole()?;
         if let Some(state) = &self.state {
@@ -207,7 +209,8 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         self.transaction.write_statistics()
     }
 
-    /// Measures the time of phases from now on, or no longer; see [`PhaseStatistics::time_ns`](crate::page::PhaseStatistics::time_ns).
+    /// Measures the time of phases from now on, or no longer; see
+    /// [`PhaseStatistics::time_ns`](crate::page::PhaseStatistics::time_ns).
     pub fn set_timed(&mut self, timed: bool) {
         self.transaction.set_timed(timed);
     }
@@ -232,7 +235,8 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         if self.failed { Err(Error::Aborted { path: self.shared.path.clone() }) } else { Ok(()) }
     }
 
-    /// Makes one change, in a structure that is made first where there is none yet; a change that fails spoils the transaction.
+    /// Makes one change, in a structure that is made first where there is none yet; a change that fails spoils the
+    /// transaction.
     fn change<T>(
         &mut self,
         change: impl FnOnce(&Shared<K>, &mut Transaction, &mut Changing) -> Result<T>,

@@ -27,7 +27,7 @@ enum Look {
     /// Keys of 8 or 16 bytes.
     Dense,
     Spans,
-    /// Every other value lies elsewhere.
+    /// Every other value is stored outside its row.
     Long,
 }
 
@@ -310,7 +310,8 @@ proptest! {
         look in (looks(), looks()),
     ) {
         let cut = |rows: Vec<Row>, width: usize| -> Vec<Row> {
-            rows.into_iter().map(|(key, value)| (key, value.iter().cycle().take(width * 8).copied().collect())).collect()
+            let widened = |value: Vec<u8>| value.into_iter().cycle().take(width * 8).collect();
+            rows.into_iter().map(|(key, value)| (key, widened(value))).collect()
         };
         let (left, right) = (cut(rows(ours, key, 1), widths.0), cut(rows(theirs, key, 2), widths.1));
         for (kind, _) in JoinKind::ALL {
@@ -329,7 +330,8 @@ proptest! {
             let mut group = KeyGroup::new(&task, 1 << 20, None).unwrap();
             let mut streams = (Chunks::new(&left, &[5, 2], look.0, false), Chunks::new(&right, &[3], look.1, false));
             join(&task, &mut streams.0, &mut streams.1, &mut sink, &mut group, &mut |_| ()).unwrap();
-            let mut expected: Vec<Row> = model(kind, &left, &right).into_iter().map(|row| encoded(&form, row)).collect();
+            let rows = model(kind, &left, &right).into_iter();
+            let mut expected: Vec<Row> = rows.map(|row| encoded(&form, row)).collect();
             let mut made = gathered.lock().unwrap().clone();
             prop_assert_eq!(sink.rows(), expected.len() as u64);
             expected.sort();

@@ -22,7 +22,7 @@
 //! | `core`, `view`, `memtable_set` | state shared by threads, and the views that readers hold |
 //! | `commit`, `wal`, `memtable`, `entry` | the write path |
 //! | `background`, `compact`, `version` | flushes, compaction, value collection; choosing jobs; the manifest |
-//! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: tables to visible records |
+//! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: from tables to records |
 //! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
 //! | `ingest`, `checkpoint`, `skips` | ingestion, checkpoints, cleanup of tombstones that iterators skip |

@@ -254,7 +254,7 @@ impl Drop for PageFileShared {
             return;
         };
         if !self.closed.load(Ordering::Acquire) && !self.poisoned.load(Ordering::Acquire) {
-            // Nobody is there to be told; the log has everything that was promised.
+            // No caller is left to report to; the log has everything that was promised.
             let _ = writer.checkpoint(self, true);
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! dense, for records of one width:      | key value | key value | ... | zeros | trailer |
 //! slotted, for records of any length:   | entry | entry | ... | zeros | starts of entries, end of the last | trailer |
-//! entry:    length of the key, doubled, plus 1 where the value lies elsewhere (varint) | key | value or pointer
+//! entry:    length of the key, doubled, plus 1 if the value is stored apart (varint) | key | value or pointer
 //! columns, instead of slotted:          | head | prefix | columns | zeros | trailer |
 //! trailer:  codec and form u8 | records u24 | checksum u32
 //! ```

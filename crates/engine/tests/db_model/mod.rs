@@ -1,4 +1,4 @@
-//! What a store must answer: ordered maps that keep every version for as long as a snapshot may ask for it.
+//! The reference model of a store: ordered maps that keep every version that a snapshot can read.
 
 use ogive_testkit::Random;
 use std::collections::BTreeMap;

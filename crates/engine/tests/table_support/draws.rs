@@ -65,7 +65,8 @@ impl Drawn {
         let WriteOptions { key_type, value_width, block_bytes, compression, filter_bits_per_key, .. } = &self.written;
         let (resident, expected) = (self.written.resident_budget_bytes, self.written.expected_records);
         format!(
-            "{key_type:?}, values {value_width:?}, blocks {block_bytes:?}, {compression:?}, filter {filter_bits_per_key:?}, root {resident:?}, \
+            "{key_type:?}, values {value_width:?}, blocks {block_bytes:?}, {compression:?}, filter \
+            {filter_bits_per_key:?}, root {resident:?}, \
              expected {expected:?}, {:?}, {:?}, {:?} files",
             self.opened, self.access, self.open_files
         )

@@ -43,7 +43,7 @@ impl Alex {
         Self { value_bytes: layout.payload_bytes, options: options.sound() }
     }
 
-    /// Sizes in the pages at hand.
+    /// Sizes in the current pages.
     pub(super) fn rules<W: Word>(&self, pages: &dyn Pages) -> Result<Rules> {
         Ok(Rules { shape: Shape::new::<W>(pages, self.value_bytes)?, options: self.options })
     }

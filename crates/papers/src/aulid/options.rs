@@ -10,7 +10,7 @@ pub struct AulidOptions {
     /// new mixed node, as in LIPP: the inner part of the paper's LIPP-B+.
     pub two_layer_nodes: bool,
     /// Look for a key beyond the separator of its slot in the slots after it (Section 4.2.3). Without, the leaf of the
-    /// slot is fetched first, in vain.
+    /// slot is fetched first, without result.
     pub scan_forward: bool,
     /// Let a bulk load copy each DATA slot to the empty slots before it (Section 4.2.3): an empty slot then never sends
     /// a look-up to another block. Changes clear such copies, which costs writes: for indexes that are only read.

@@ -7,7 +7,7 @@ use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Str
 use ogive::page::{Pages, Transaction};
 use ogive::{Error, Result};
 
-/// What a FITing-tree is told.
+/// Options of a FITing-tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FitingOptions {

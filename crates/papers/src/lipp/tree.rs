@@ -39,7 +39,7 @@ impl Lipp {
         Self { value_bytes: layout.payload_bytes, options: options.sound() }
     }
 
-    /// Sizes in the pages at hand.
+    /// Sizes in the current pages.
     pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> Result<Shape> {
         Shape::new::<W>(pages, self.value_bytes)
     }

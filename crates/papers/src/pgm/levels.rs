@@ -155,8 +155,8 @@ fn few<W: Word>(keys: &[W], error: u64) -> Option<Vec<Segment<W>>> {
     Some(segments)
 }
 
-/// Pages that look-ups read in vain on average, if they start where the roots say: measured at each segment's first
-/// key.
+/// Pages that lookups read without result on average, if they start where the roots say: measured at each segment's
+/// first key.
 fn misses<W: Word>(geometry: &Geometry, roots: &[Segment<W>], keys: &[W], weights: &[u64]) -> f64 {
     let per_page = geometry.segments.per_page() as u64;
     let pages = geometry.segments.pages(keys.len() as u64);

@@ -8,7 +8,7 @@ use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Str
 use ogive::page::{Pages, Transaction};
 use ogive::{Error, Result};
 
-/// What a PGM index is told.
+/// Options of a PGM index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PgmOptions {

@@ -198,7 +198,7 @@ impl<'a, W: Word> StructureHarness<'a, W> {
             let mut left = before;
             for payload in &after {
                 let place = left.iter().position(|other| other == payload);
-                left.remove(place.expect("a payload that nobody put in"));
+                left.remove(place.expect("an unknown payload"));
             }
             self.model.insert(key, after);
         }

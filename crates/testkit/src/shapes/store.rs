@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 /// Approximate size of a batch, in bytes of rows.
 const BATCH_BYTES: usize = 8 << 10;
+/// Times that the memory of a store is doubled before a shortage counts as a failure.
+const RAISES_MAX: usize = 4;
 /// Number of ingested tables.
 const INGESTED_TABLES: usize = 3;
 
 /// Writes the rows into a store, and asks it, its checkpoint, and what is opened again.
 pub(super) fn check(shape: &Shape, form: &StoreForm, rows: &Rows, effort: Effort) -> Result<(), String> {
-    let storage = MemoryStorage::new();
-    let shared: Arc<dyn Storage> = Arc::new(storage);
-    let db = doing("open", Db::open_in(Arc::clone(&shared), &options(shape, form, form.memory_bytes)))?;
-    let snapshots = doing("write", write(&db, shape, form, rows))?;
+    let shared: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let (db, snapshots) = doing("write", written(shape, form, rows, &shared))?;
     if form.compacted {
         doing("compact", db.compact())?;
     }
@@ -42,6 +42,35 @@ pub(super) fn check(shape: &Shape, form: &StoreForm, rows: &Rows, effort: Effort
         check_again("checkpoint", shape, form, copy, rows, effort)?;
     }
     check_again("reopened", shape, form, shared, rows, effort)
+}
+
+/// Opens the store and writes all rows. If memory is short, opens it again with more, and writes them again.
+fn written(
+    shape: &Shape,
+    form: &StoreForm,
+    rows: &Rows,
+    storage: &Arc<dyn Storage>,
+) -> ogive::Result<(Db, Vec<DbSnapshot>)> {
+    let mut memory_bytes = form.memory_bytes;
+    for _ in 0..RAISES_MAX {
+        let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes))?;
+        match write(&db, shape, form, rows) {
+            Err(error) if is_short_of_memory(&error) => memory_bytes *= 2,
+            outcome => return outcome.map(|snapshots| (db, snapshots)),
+        }
+    }
+    let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes))?;
+    let snapshots = write(&db, shape, form, rows)?;
+    Ok((db, snapshots))
+}
+
+/// Whether a write, or the background work that it waits for, names an amount of memory that is needed.
+fn is_short_of_memory(error: &ogive::Error) -> bool {
+    match error {
+        ogive::Error::MemoryShort { .. } => true,
+        ogive::Error::StoreReadOnly { cause, .. } => cause.contains("DbOptions::memory_bytes"),
+        _ => false,
+    }
 }
 
 fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> DbOptions {

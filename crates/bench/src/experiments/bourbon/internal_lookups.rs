@@ -110,12 +110,12 @@ fn conclude(records: &Records, cases: &[Vec<Asked>], output: &mut Output<'_>) ->
     };
     output.report(guideline(
         3,
-        "tables of upper levels are asked more often than deep ones, most often in vain",
+        "tables of upper levels are asked more often than deep ones, mostly for absent keys",
         upper_serve,
     ))?;
     output.report(guideline(
         4,
-        "skewed requests are served by upper levels more than uniform ones, and sequential loads ask less in vain",
+        "upper levels serve more of skewed requests than of uniform ones; sequential loads cause fewer empty lookups",
         above(zipf) > above(uniform) && none_in_vain(sequential) < none_in_vain(uniform),
     ))?;
     Ok(())

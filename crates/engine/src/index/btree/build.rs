@@ -7,8 +7,8 @@ use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Transaction};
 
-/// What is not yet in a node, by level. A node is written when more than a full one has gathered, so that the last two of a level can
-/// share what is left, and what fits one node becomes the root.
+/// What is not yet in a node, by level. A node is written when more than a full one has gathered, so that the last two
+/// of a level can share what is left, and what fits one node becomes the root.
 #[derive(Debug)]
 pub(super) struct BtreeBuilder<W> {
     levels: Vec<Vec<(W, PageNumber)>>,

@@ -58,8 +58,9 @@ fn insert_in_node<W: Word>(
     Ok(None)
 }
 
-/// Splits a full node. The larger half stays where it is, so that the separator above stays true, and the rest goes to a new page on its left.
-/// At the right edge, where entries are appended, the node stays full and a new one begins on its right.
+/// Splits a full node. The larger half stays where it is, so that the separator above stays true, and the rest goes to
+/// a new page on its left. At the right edge, where entries are appended, the node stays full and a new one begins on
+/// its right.
 fn split<W: Word>(
     tx: &mut Transaction,
     root: Root,

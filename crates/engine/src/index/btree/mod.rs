@@ -1,6 +1,7 @@
 //! The B+-tree's inner nodes: the baseline, laid out as a good engineer would.
 //!
-//! A node is one page of separators, which lie side by side for the binary search, and of children: 12 bytes a child where keys have 8.
+//! A node is one page of separators, which lie side by side for the binary search, and of children: 12 bytes a child
+//! where keys have 8.
 
 mod build;
 mod insert;

@@ -120,7 +120,8 @@ fn open_right_edge<W: Word>(tx: &mut Transaction, root: Root, mut page: PageNumb
     Ok(())
 }
 
-/// Merges a sparse node with a neighbour under the same parent, if the two fit a page; the place in the parent of the page freed.
+/// Merges a sparse node with a neighbour under the same parent, if the two fit a page; the place in the parent of the
+/// page freed.
 fn merge<W: Word>(tx: &mut Transaction, root: Root, path: &Path, depth: usize, above: usize) -> Result<Option<usize>> {
     let (parent_page, _) = path.step(depth - 1);
     let parent = Node::<W>::read(tx, parent_page, root, depth - 1)?;

@@ -6,7 +6,7 @@ use crate::index::structure::{LevelStatistics, Statistics};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Pages};
 
-/// A walk under way.
+/// The state of a walk.
 struct Walk<'a, W> {
     pages: &'a dyn Pages,
     root: Root,

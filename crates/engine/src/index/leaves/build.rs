@@ -67,7 +67,7 @@ impl Supply {
     }
 }
 
-/// A bulk load under way.
+/// The state of a bulk load.
 struct Loader<'a, W> {
     tx: &'a mut Transaction,
     shape: Shape,
@@ -81,7 +81,7 @@ struct Loader<'a, W> {
     /// The page of the leaf to be written next, and of the one before it.
     page: PageNumber,
     previous: PageNumber,
-    /// The head of the group under way, and its key if it is a run that goes on.
+    /// The head of the current group, and its key if it is a run that continues.
     head: PageNumber,
     run: Option<W>,
     frame: Frame<W>,
@@ -161,7 +161,8 @@ impl<'a, W: Word> Loader<'a, W> {
         self.boundary_near(near)
     }
 
-    /// The boundary between distinct keys next to `near`, for a leaf that a router would end amidst equal ones; or a part of a run.
+    /// The boundary between distinct keys next to `near`, for a leaf that a router would end amidst equal ones; or a
+    /// part of a run.
     fn boundary_near(&self, near: usize) -> usize {
         let ahead = self.pending.keys();
         let distinct = |&count: &usize| ahead.get(count).map_or(self.pending.is_end(), |next| ahead[count - 1] < *next);

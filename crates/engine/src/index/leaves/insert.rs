@@ -91,7 +91,8 @@ impl<R> LeafTree<R> {
         }
     }
 
-    /// Into the head of a run or its first continuation; only those two ever have room, so that it takes no walk along the run.
+    /// Into the head of a run or its first continuation; only those two ever have room, so that it takes no walk along
+    /// the run.
     fn insert_in_run<W: Word>(
         &self,
         tx: &mut Transaction,

@@ -1,4 +1,4 @@
-//! What a bulk load has read and not yet written: it looks a little ahead, to see where leaves may end.
+//! The pending entries of a bulk load: a short look-ahead shows where leaves may end.
 
 use crate::error::{Error, Result};
 use crate::index::structure::Entries;

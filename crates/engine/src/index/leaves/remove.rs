@@ -11,9 +11,11 @@ use crate::page::{PageNumber, Pages, Phase, Transaction};
 
 /// A leaf less than half full looks for a neighbour to merge with ...
 const SPARSE_PART: usize = 2;
-/// ... whenever a 32nd of a page more has become free: a neighbour that is too full is not read again at each removal ...
+/// ... whenever a 32nd of a page more has become free: a neighbour that is too full is not read again at each removal
+/// ...
 const MERGE_STRIDE_PART: usize = 32;
-/// ... and an eighth stays free, so that between a merge and the next split, or the other way round, there are that many operations.
+/// ... and an eighth stays free, so that between a merge and the next split, or the other way round, there are that
+/// many operations.
 const MERGED_MARGIN_PART: usize = 8;
 
 impl<R> LeafTree<R> {
@@ -118,8 +120,8 @@ impl<R> LeafTree<R> {
         Ok(entries)
     }
 
-    /// A group of leaves has no entry left: its continuations are freed already, `next` is the leaf behind them. The only leaf of a
-    /// tree stays, empty.
+    /// A group of leaves has no entry left: its continuations are freed already, `next` is the leaf behind them. The
+    /// only leaf of a tree stays, empty.
     fn drop_group<W: Word>(
         &self,
         tx: &mut Transaction,

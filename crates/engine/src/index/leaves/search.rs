@@ -29,7 +29,8 @@ pub(super) fn get<W: Word, R: Router<W>>(
     Ok(index.is_some())
 }
 
-/// Look-ups of ascending keys, a batch at a time: each level of the inner structure, and then the leaves, in reads side by side.
+/// Look-ups of ascending keys, a batch at a time: each level of the inner structure, and then the leaves, in reads side
+/// by side.
 pub(super) fn get_many<W: Word, R: Router<W>>(
     tree: &LeafTree<R>,
     pages: &dyn Pages,

@@ -9,8 +9,8 @@ use crate::index::router::{Gap, Router};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Transaction};
 
-/// The router chooses among the boundaries in the middle eighth of a leaf: this part of its entries on either side of the middle.
-/// The smaller half then has at least seven sixteenths.
+/// The router chooses among the boundaries in the middle eighth of a leaf: this part of its entries on either side of
+/// the middle. The smaller half then has at least seven sixteenths.
 const MIDDLE_PART: usize = 16;
 
 impl<W: Word> Frame<W> {
@@ -95,7 +95,8 @@ impl<R> LeafTree<R> {
         self.split(tx, state, frame, leaf, entry, boundary, gap)
     }
 
-    /// The first `boundary` entries, the new one counted, go to a new leaf on the left; the others stay, so that the old separator stays true.
+    /// The first `boundary` entries, the new one counted, go to a new leaf on the left; the others stay, so that the
+    /// old separator stays true.
     #[expect(clippy::too_many_arguments, reason = "a split has these parts")]
     fn split<W: Word>(
         &self,

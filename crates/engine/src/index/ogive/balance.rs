@@ -31,8 +31,8 @@ struct Family {
 }
 
 impl<W: Word> Tree<'_, W> {
-    /// Writes the changed children of the node at a depth of `path`, in as many nodes as that takes. `changed` is the index of the child
-    /// that came in last.
+    /// Writes the changed children of the node at a depth of `path`, in as many nodes as that takes. `changed` is the
+    /// index of the child that came in last.
     pub(super) fn settle(&mut self, path: &[Step], depth: usize, children: Children, changed: usize) -> Result<()> {
         self.tx.enter(Phase::Structure);
         let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
@@ -102,8 +102,8 @@ impl<W: Word> Tree<'_, W> {
         encode(children, width, if plain { room } else { room - room / 32 })
     }
 
-    /// Whether a node that shrank should look for neighbours with room: at each eighth of a page that it loses below three quarters, so
-    /// that neighbours without room are not read again and again.
+    /// Whether a node that shrank should look for neighbours with room: at each eighth of a page that it loses below
+    /// three quarters, so that neighbours without room are not read again and again.
     pub(super) fn is_worth_a_merge(&self, before: usize, now: usize) -> bool {
         let eighths = |bytes: usize| bytes * 8 / self.room();
         now < before && eighths(now) < 6 && eighths(now) < eighths(before)
@@ -131,7 +131,8 @@ impl<W: Word> Tree<'_, W> {
         self.resettle((path, depth - 1), parent, family, nodes, between)
     }
 
-    /// The children of the node above that at a depth of `path`, and the family that this one begins with the children that it has now.
+    /// The children of the node above that at a depth of `path`, and the family that this one begins with the children
+    /// that it has now.
     fn family(&self, path: &[Step], depth: usize, row: Children) -> Result<(Children, Family)> {
         let Some(above) = depth.checked_sub(1) else { return Err(self.nonsense(0)) };
         let Some(step) = path.get(above) else { return Err(self.nonsense(0)) };

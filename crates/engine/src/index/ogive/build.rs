@@ -70,7 +70,8 @@ impl Level {
         true
     }
 
-    /// Codes the first `count` waiting children, and puts those groups in for which there is room; returns how many children they have.
+    /// Codes the first `count` waiting children, and puts those groups in for which there is room; returns how many
+    /// children they have.
     fn take_groups(&mut self, count: usize, width: KeyWidth) -> usize {
         let separators = self.waiting.separators.get(..count).unwrap_or(&[]);
         let pages = self.waiting.pages.get(..count).unwrap_or(&[]);

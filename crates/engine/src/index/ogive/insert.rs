@@ -74,8 +74,8 @@ impl<W: Word> Tree<'_, W> {
         node::view::<W>(self.tx, step.page, &step.content, level)
     }
 
-    /// The children of the node at a depth of `path`, proved, and which of them the path leads to. Depth 0 is the topmost node, in the
-    /// state; at depth `d` stands the page `d - 1` of the path.
+    /// The children of the node at a depth of `path`, proved, and which of them the path leads to. Depth 0 is the
+    /// topmost node, in the state; at depth `d` stands the page `d - 1` of the path.
     pub(super) fn children(&self, path: &[Step], depth: usize) -> Result<(Children, usize)> {
         let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
             let top = &self.state.top;
@@ -119,7 +119,8 @@ impl<W: Word> Tree<'_, W> {
     }
 }
 
-/// Puts a separator and its child in before the child at `position`, in its group or, as the last one, in the group before.
+/// Puts a separator and its child in before the child at `position`, in its group or, as the last one, in the group
+/// before.
 fn put_in_group(
     node: &NodeView<'_>,
     position: ChildPosition,

@@ -19,7 +19,8 @@ impl<W: Word> Tree<'_, W> {
         Ok(Some(leaf))
     }
 
-    /// Takes a child out of its group, unless that makes the group empty, the node one to be merged, or is of no use: false then.
+    /// Takes a child out of its group, unless that makes the group empty, the node one to be merged, or is of no use:
+    /// false then.
     fn remove_in_place(&mut self, step: &Step) -> Result<bool> {
         let node = self.view(step, 0)?;
         let position = step.found.position;
@@ -51,7 +52,8 @@ impl<W: Word> Tree<'_, W> {
         let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
             return Err(self.nonsense(0));
         };
-        // The separator of a last child lies above. It is lowered to that of the child before, which becomes the last one.
+        // The separator of a last child lies above. It is lowered to that of the child before, which becomes the last
+        // one.
         self.tx.enter(Phase::Structure);
         let level = self.level(depth);
         let Some(&separator) = children.separators.last() else {
@@ -70,8 +72,8 @@ impl<W: Word> Tree<'_, W> {
         self.settle(&path, depth, children, 0)
     }
 
-    /// Gives the separator above the last child of the node below a depth of `path` another value: it lies in the lowest node from
-    /// there up of which the path does not take the last child.
+    /// Gives the separator above the last child of the node below a depth of `path` another value: it lies in the
+    /// lowest node from there up of which the path does not take the last child.
     fn lower_separator(&mut self, path: &[Step], depth: usize, separator: u128) -> Result<()> {
         let (mut children, index) = self.children(path, depth)?;
         if let Some(place) = children.separators.get_mut(index) {

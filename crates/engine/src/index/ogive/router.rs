@@ -11,10 +11,10 @@ use crate::page::{PageNumber, Pages, Transaction};
 
 /// A map from separators to leaves in coded inner nodes.
 ///
-/// What is stored, what it costs and why it is exact is told in [`ogive_model::inner`]. A look-up reads as many pages as the map has levels; with
-/// pages of 4 KiB a node has 1,000 to 2,500 children on most keys, and never fewer than the B+-tree's, so that two levels serve more than a
-/// hundred million entries. An insert changes one group of one node in place, some hundred bytes of log; a node that overflows is rewritten
-/// with up to four neighbours and its parent.
+/// [`ogive_model::inner`] describes the stored form, its cost and why it is exact. A look-up reads as many pages
+/// as the map has levels; with pages of 4 KiB a node has 1,000 to 2,500 children on most keys, and never fewer than the
+/// B+-tree's, so that two levels serve more than a hundred million entries. An insert changes one group of one node in
+/// place, some hundred bytes of log; a node that overflows is rewritten with up to four neighbours and its parent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CodedRouter;
 

@@ -100,7 +100,8 @@ fn describe(node: &NodeView<'_>, position: ChildPosition) -> Option<String> {
     let (shift, width) = group.shift_and_width();
     let (number, of) = (position.group, node.groups());
     Some(format!(
-        "separator {separator} of {child}, in group {number} of {of}: {} children, multiples of 2^{shift}, residuals of {width} bits; {bytes} bytes",
+        "separator {separator} of {child}, in group {number} of {of}: {} children, multiples of 2^{shift}, \
+        residuals of {width} bits; {bytes} bytes",
         group.children()
     ))
 }

@@ -1,4 +1,4 @@
-//! What a coded tree keeps outside its pages: its topmost node, as long as that is small.
+//! The state of a coded tree outside its pages: the root, while it is small.
 
 use super::node::key_width;
 use crate::error::Result;
@@ -7,7 +7,8 @@ use crate::page::{PageNumber, Pages, Transaction};
 use ogive_model::inner::Children;
 use std::marker::PhantomData;
 
-/// Most bytes of the topmost node: 4 children with keys of 8 bytes, 2 with keys of 16. With what leaves and index add, 74 bytes.
+/// Most bytes of the topmost node: 4 children with keys of 8 bytes, 2 with keys of 16. With what leaves and index add,
+/// 74 bytes.
 const MOST_TOP_BYTES: usize = 40;
 /// Height and number of children.
 const HEADER_BYTES: usize = 2;
@@ -16,10 +17,11 @@ const PAGE_BYTES: usize = 4;
 /// More levels than any tree can have whose nodes have two children, with fewer than 2^32 pages.
 const MOST_LEVELS: u8 = 64;
 
-/// Where the tree begins: a node of few children that stands above all pages, so that a small map needs no page for a root, nor a read.
+/// Where the tree begins: a node of few children that stands above all pages, so that a small map needs no page for a
+/// root, nor a read.
 ///
 /// ```text
-/// height u8, children u8, separators (one fewer than children), pages u32     a map without leaves: height 0, no children
+/// height u8, children u8, separators (one fewer than children), pages u32 a map without leaves: height 0, no children
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {

@@ -90,8 +90,8 @@ struct Pending {
     high: Option<u128>,
 }
 
-/// Walks over all nodes, in the order of their keys, each before its children: levels, order, ranges, and that only the node at the end
-/// of the lowest level lacks its last child.
+/// Walks over all nodes, in the order of their keys, each before its children: levels, order, ranges, and that only the
+/// node at the end of the lowest level lacks its last child.
 fn nodes<W: Word>(pages: &dyn Pages, state: &State, tell: &mut Tell<'_>) -> Result<()> {
     let Some(level) = state.height.checked_sub(1) else { return Ok(()) };
     let mut pending = Vec::new();

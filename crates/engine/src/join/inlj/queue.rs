@@ -58,7 +58,7 @@ pub(super) enum SpareBatch {
     /// All block batches are in use, and the joining thread waits for the next outer batch: except for the run of its
     /// last key, it needs nothing more for this one.
     OuterBatchIsDone,
-    /// Nobody joins any more.
+    /// The join has ended.
     Closed,
 }
 

@@ -52,8 +52,8 @@ impl Default for Analyzer {
 }
 
 impl Analyzer {
-    /// How long a table must have lived to be learned, in microseconds: as long as learning a table takes. Whoever waits so long
-    /// never spends more than twice what the best choice in hindsight would have cost (Section 4.4.1).
+    /// How long a table must have lived to be learned, in microseconds: as long as learning a table takes. Whoever
+    /// waits so long never spends more than twice what the best choice in hindsight would have cost (Section 4.4.1).
     pub(crate) fn wait_us(&self) -> f64 {
         match self.learned_tables {
             0 => FIRST_WAIT_US,
@@ -68,7 +68,8 @@ impl Analyzer {
         self.learned_tables += 1;
     }
 
-    /// Notes that a table is gone which had lived for `life_us`. Those that lived too shortly to be learned tell nothing.
+    /// Notes that a table is gone which had lived for `life_us`. Those that lived too shortly to be learned tell
+    /// nothing.
     pub(crate) fn note_dead(&mut self, level: usize, bytes: u64, life_us: f64, times: &Times) {
         let wait_us = self.wait_us();
         let Some(dead) = self.dead.get_mut(level).filter(|_| life_us >= wait_us) else { return };
@@ -89,8 +90,8 @@ impl Analyzer {
         per_record * records as f64
     }
 
-    /// Whether a model of a table pays. `times` are its own look-ups so far; `model` those by models of tables at its level that are still
-    /// there, negative and positive.
+    /// Whether a model of a table pays. `times` are its own look-ups so far; `model` those by models of tables at its
+    /// level that are still there, negative and positive.
     pub(crate) fn judge(&self, level: usize, bytes: u64, records: u64, times: &Times, model: [Totals; 2]) -> Verdict {
         let cost_ns = self.cost_ns(records);
         let Some(dead) = self.dead.get(level).filter(|dead| dead.tables >= BOOTSTRAP_TABLES) else {

@@ -27,7 +27,8 @@ impl LevelModel {
         Some(Self { model, starts })
     }
 
-    /// The tables that a key may lie in by the model: the one that its window begins in, and the one behind if it reaches that.
+    /// The tables that a key may lie in by the model: the one that its window begins in, and the one behind if it
+    /// reaches that.
     #[inline]
     pub(crate) fn locate(&self, key: &[u8]) -> Option<(TableWindow, Option<TableWindow>)> {
         let (low, high) = self.model.window(key)?;

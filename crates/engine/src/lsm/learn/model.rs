@@ -9,8 +9,9 @@ const RECORDS_AT_ONCE: usize = 1 << 14;
 
 /// A hint where the records of a table lie: lines over the coordinates of keys, with windows that were measured.
 ///
-/// The coordinate of a key is the number that its eight bytes make behind what all keys of the table begin with. Keys that share a
-/// coordinate share a window. A model that lies costs time, never an answer: whoever reads checks that the key lies in the window.
+/// The coordinate of a key is the number that its eight bytes make behind what all keys of the table begin with. Keys
+/// that share a coordinate share a window. A model that lies costs time, never an answer: whoever reads checks that the
+/// key lies in the window.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PositionModel {
     prefix: Vec<u8>,

@@ -4,9 +4,11 @@ use crate::io::Timer;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// One look-up of so many is timed, and counts as so many: reading the clock twice costs some 50 ns, which must not show.
+/// One look-up of so many is timed, and counts as so many: reading the clock twice costs some 50 ns, which must not
+/// show.
 const SAMPLED: u64 = 32;
-/// Multiplier of the generator that chooses them: D. E. Knuth, "The Art of Computer Programming", volume 2, 3.3.4 (MMIX).
+/// Multiplier of the generator that chooses them: D. E. Knuth, "The Art of Computer Programming", volume 2, 3.3.4
+/// (MMIX).
 const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 
 thread_local! {
@@ -21,8 +23,8 @@ struct Kind {
     nanoseconds: AtomicU64,
 }
 
-/// Look-ups of a table: on the baseline path and by its model, those that found nothing and those that found an entry. They lie in
-/// cache lines of their own.
+/// Look-ups of a table: on the baseline path and by its model, those that found nothing and those that found an entry.
+/// They lie in cache lines of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Times {

@@ -221,7 +221,7 @@ fn leftovers_of_a_killed_sort_are_removed_and_nothing_else() {
     others.iter().chain(&leftovers).for_each(|name| storage.put(name, vec![1]).unwrap());
     let refused = sort(&(Arc::new(storage.clone()) as Arc<dyn Storage>), SMALL, &records(10_000, 9, 8));
     assert!(matches!(refused, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists));
-    assert_eq!(storage.content("table.000001.ogive-sort").unwrap(), [1], "a file of somebody else was removed");
+    assert_eq!(storage.content("table.000001.ogive-sort").unwrap(), [1], "a foreign file was removed");
     assert_eq!(remove_leftovers(&storage, "table").unwrap(), 3);
     let mut left = others.map(str::to_owned);
     left.sort();
