@@ -370,7 +370,7 @@ mod tests {
             ("rmi:4", "none of tuned"),
             ("layers=1,builder=rmi-linear,lambda=4", "needs leaves"),
             ("layers=1,builder=rmi,leaves=4", "unknown builder"),
-            ("layers=2", "no builder"),
+            ("layers=2", "unknown builder"),
             ("layers=2,builder=gband", "needs lambda"),
             ("layers=2,builder=pla,lambda=4", "needs error"),
             ("layers=3,builder=gband/gstep,lambda=4096", "2 values for 3 layers"),
