@@ -5,13 +5,13 @@ use ogive::Error;
 /// What the engine advises a program to do, and the advice for the command line.
 const WORDS: [(&str, &str); 11] = [
     ("sort the input, or use the sorting writer", "sort the input first"),
-    ("insert into it, or make a new one", "leave out --sorted, or create a new one"),
+    ("insert into it, or create a new index", "leave out --sorted, or create a new index"),
     ("drop old snapshots, or raise the limit of", "wait for those readers to finish; the limit of the log is"),
     ("`JoinOptions::memory_bytes`", "--memory"),
     ("`OpenOptions::budget_bytes`", "--memory"),
     ("`DbOptions::memory_bytes`", "--memory"),
     ("`DbOptions::open_files`", "--open-files"),
-    ("put that right, then call `resume`, or open the store again", "fix the cause, then run the command again"),
+    ("fix the cause, then call `resume`, or open the store again", "fix the cause, then run the command again"),
     (
         "check the path, or set `create` to create a store",
         "check the path; `ogive db put` and `ogive db import` create a store",

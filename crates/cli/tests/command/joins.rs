@@ -186,7 +186,7 @@ fn what_cannot_be_joined_is_refused_with_a_hint() {
     join(&folder, &["keys.ogive", "colours.ogive", "-o", "x.ogive"]).exits_with(1).complains_of("must have one type");
     let named = ["colours.ogive", "prices.ogive", "-o", "x.ogive"];
     let with = |flags: &[&str]| join(&folder, &[&named[..], flags].concat());
-    with(&["--method", "inlj:index"]).exits_with(2).complains_of("no open index");
+    with(&["--method", "inlj:index"]).exits_with(2).complains_of("not an open index");
     with(&["--method", "guesswork"]).exits_with(2).complains_of("partition:btree");
     with(&["--kind", "outer"]).exits_with(2).complains_of("anti");
     with(&["--memory", "1000"]).exits_with(2).complains_of("--memory");
