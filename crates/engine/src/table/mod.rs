@@ -71,6 +71,5 @@ pub(crate) use scan::{ScanBlock, ScanRecords, ScanValue};
 pub(crate) use separators::key_prefix_at;
 pub use sorting::SortingWriter;
 pub use verify::{Finding, TableVerifyReport};
-#[expect(unused_imports, reason = "the store that uses them follows")]
-pub(crate) use versions::{FoundVersion, SearchPath, SharedOptions, TableSteps};
+pub(crate) use versions::{SearchPath, SharedOptions, TableSteps};
 pub use writer::TableWriter;

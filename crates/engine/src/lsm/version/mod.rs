@@ -3,7 +3,6 @@
 //!
 //! A `ManifestState` is changed by `ManifestEdit`s only; the manifest contains a state and the edits since
 //! (`manifest`). The next compaction is a pure function of a state and of the running jobs (`pick`).
-#![expect(unused_imports, reason = "the store that uses them follows")]
 
 mod edit;
 mod file_names;
@@ -27,7 +26,6 @@ pub(crate) use job::{CompactionJob, JobReason, OutputCuts};
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
 pub(crate) use manifest::{ClosedLengths, Manifest, RecoveredManifest, recover, remove_leftovers};
 pub(crate) use pick::{PickLimits, Picker, RangeStep};
-pub(crate) use span::{KeyBounds, KeySpan};
-pub(crate) use state::{InconsistentEdit, KeyspaceState, ManifestState, ValueFileMeta};
+pub(crate) use span::KeyBounds;
+pub(crate) use state::ManifestState;
 pub(crate) use table::TableMeta;
-pub(crate) use targets::LevelTargets;
