@@ -42,3 +42,8 @@ pub mod tuning;
 pub use fence::Fence;
 pub use locate::{ForwardWalk, Locate, mean_window_children};
 pub use run::FenceRun;
+
+/// The example of the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -34,6 +34,8 @@ const ENTRY_BYTES: usize = 48;
 const UNCACHED_BYTES_MAX: u64 = 4 << 30;
 /// A store flushes about so often while a shape is written into it: more of them take minutes, and find nothing else.
 const FLUSHES_MAX: u64 = 500;
+/// Tables of a store, approximately: each compaction looks at all of them, so more take minutes as well.
+const TABLES_MAX: u64 = 500;
 /// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other
 /// things.
 const OPEN_TABLE_BYTES: u64 = 8 << 10;
@@ -149,7 +151,7 @@ impl StoreForm {
     fn make_room_for(&mut self, version_bytes: u64) {
         let bytes = version_bytes * (self.earlier_versions + 1);
         self.memtable_bytes = self.memtable_bytes.max(bytes / FLUSHES_MAX);
-        self.table_bytes = self.table_bytes.max(bytes / (self.memory_bytes / OPEN_TABLE_BYTES));
+        self.table_bytes = self.table_bytes.max(bytes / TABLES_MAX.min(self.memory_bytes / OPEN_TABLE_BYTES));
     }
 }
 
