@@ -205,10 +205,7 @@ pub(super) fn with_room<T>(work: impl FnMut() -> io::Result<T>) -> io::Result<T>
 }
 
 /// As [`with_room`]; `close` closes idle files, and returns `false` if there are none.
-pub(super) fn with_room_made_by<T>(
-    close: impl Fn() -> bool,
-    mut work: impl FnMut() -> io::Result<T>,
-) -> io::Result<T> {
+pub(super) fn with_room_made_by<T>(close: impl Fn() -> bool, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..OPEN_ATTEMPTS_MAX {
         match work() {
             Err(error) if is_too_many_open_files(&error) => {
