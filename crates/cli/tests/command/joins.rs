@@ -253,7 +253,7 @@ fn an_interrupted_join_leaves_nothing_and_says_so() {
     let arguments = large(&folder);
     let before = folder.names();
     let mut child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
-    if folder.waits_for_a_file_of(&mut child, &before) {
+    if folder.waits_for_a_file(&mut child, &before, ".spill") {
         let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         assert!(killed.success());
     }
@@ -271,10 +271,10 @@ fn an_interrupted_join_leaves_nothing_and_says_so() {
 fn what_a_killed_join_put_aside_is_removed_by_the_next_one() {
     let folder = Folder::new();
     let arguments = large(&folder);
-    let before = folder.names();
     for wait_ms in [0, 500] {
+        let before = folder.names();
         let mut child = folder.command(&arguments).spawn().unwrap();
-        folder.waits_for_a_file_of(&mut child, &before);
+        folder.waits_for_a_file(&mut child, &before, ".spill");
         // Any moment will do.
         std::thread::sleep(std::time::Duration::from_millis(wait_ms));
         // It may be done already.

@@ -114,7 +114,7 @@ fn an_interrupted_build_leaves_what_was_there_and_says_so() {
         let arguments = ["build", "many.txt", "-o", output, "--memory", "1MiB"];
         let before = folder.names();
         let mut child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
-        if folder.waits_for_a_file_of(&mut child, &before) {
+        if folder.waits_for_a_file(&mut child, &before, ".ogive-") {
             interrupt(&child);
         }
         let ended = child.wait_with_output().unwrap();
@@ -151,7 +151,7 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
     for name in ["out.csv", "out.ogive"] {
         let before = folder.names();
         let mut child = folder.command(&["db", "export", "s", name]).stderr(Stdio::piped()).spawn().unwrap();
-        if folder.waits_for_a_file_of(&mut child, &before) {
+        if folder.waits_for_a_file(&mut child, &before, ".ogive-") {
             interrupt(&child);
         }
         let ended = child.wait_with_output().unwrap();

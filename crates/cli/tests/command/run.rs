@@ -32,10 +32,10 @@ impl Folder {
         names
     }
 
-    /// Waits until a running command has made a file that is not among `before`: then it is at work, and handles
-    /// signals. Returns `false` if it ended first.
-    pub(crate) fn waits_for_a_file_of(&self, child: &mut Child, before: &[String]) -> bool {
-        while self.names().iter().all(|name| before.contains(name)) {
+    /// Waits until a running command has made a temporary file, which is not among those `before` and has `part` in its
+    /// name: then it is at work, and handles signals. Returns `false` if it ended first.
+    pub(crate) fn waits_for_a_file(&self, child: &mut Child, before: &[String], part: &str) -> bool {
+        while !self.names().iter().any(|name| name.contains(part) && !before.contains(name)) {
             if child.try_wait().unwrap().is_some() {
                 return false;
             }
