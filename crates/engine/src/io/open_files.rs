@@ -223,7 +223,7 @@ pub(super) fn with_room_made_by<T>(close: impl Fn() -> bool, mut work: impl FnMu
 /// Closes some idle files of any pool; `false` if there are none.
 fn close_some() -> bool {
     let pools: Vec<_> = lock(&POOLS).iter().filter_map(Weak::upgrade).collect();
-    pools.iter().fold(false, |is_any, pool| pool.close_some() || is_any)
+    pools.iter().filter(|pool| pool.close_some()).count() > 0
 }
 
 /// Counts a file as open until dropped.
