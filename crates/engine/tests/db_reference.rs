@@ -412,6 +412,12 @@ impl World {
         }
     }
 
+    /// As [`Self::seen`], with the two openings at the end of a run.
+    fn seen_at_the_end(&self) -> Seen {
+        let seen = self.seen();
+        Seen { reopened: seen.reopened + 2, ..seen }
+    }
+
     fn reopen_with(&mut self, options: DbOptions) {
         self.look_beside();
         self.snapshots.clear();
@@ -547,7 +553,7 @@ fn options(threads: usize) -> DbOptions {
 }
 
 /// Fills a store, then takes random steps up to a number of operations. With background threads, which may lag behind,
-/// goes on until the activity `is_enough`, up to ten times as many.
+/// goes on until the activity `is_enough`, up to three times as many.
 fn run(
     seed: u64,
     keys: u64,
@@ -566,7 +572,7 @@ fn run(
         }
     }
     while world.operations < operations
-        || has_threads && world.operations < 10 * operations && !is_enough(&world.seen())
+        || has_threads && world.operations < 3 * operations && !is_enough(&world.seen_at_the_end())
     {
         world.step(100);
     }
