@@ -322,21 +322,28 @@ fn scan(db: &Db, keys: &[Vec<u8>; KEYS], by_snapshot: bool) -> State {
 fn concurrent_histories_have_an_order_that_explains_them() {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 3_000;
+    /// Rounds after which the test fails if too few operations overlapped.
+    const ROUNDS_MAX: u64 = 50 * ROUNDS;
     const STEPS: usize = 5;
     let db = Db::open_in(Yielding::shared(), &options()).unwrap();
     let (clock, next) = (AtomicU64::new(1), AtomicU64::new(1));
     let history = Mutex::new(Vec::new());
-    let mut overlapping = 0;
+    let (mut overlapping, mut rounds) = (0, 0);
+    let is_enough = AtomicBool::new(false);
     let barrier = Barrier::new(THREADS as usize + 1);
     // Other keys between those of the history change, so that there is work for flushes and compactions.
     let keys = |round: u64| std::array::from_fn(|index| format!("{:04}/{index}", round * 7_919 % 100).into_bytes());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (db, clock, next, history, barrier) = (&db, &clock, &next, &history, &barrier);
+            let is_enough = &is_enough;
             scope.spawn(move || {
                 let mut random = Random::new(thread);
-                for round in 0..ROUNDS {
+                for round in 0.. {
                     barrier.wait();
+                    if is_enough.load(Ordering::SeqCst) {
+                        break;
+                    }
                     for _ in 0..STEPS {
                         let began = clock.fetch_add(1, Ordering::SeqCst);
                         let operation = act(db, &keys(round), &mut random, next);
@@ -347,7 +354,9 @@ fn concurrent_histories_have_an_order_that_explains_them() {
                 }
             });
         }
-        for round in 0..ROUNDS {
+        // Whether operations overlap is up to the system, so rounds go on until enough of them have.
+        while rounds < ROUNDS || overlapping <= ROUNDS as usize && rounds < ROUNDS_MAX {
+            let round = rounds;
             let before = scan(&db, &keys(round), false);
             barrier.wait();
             if round % 50 == 0 {
@@ -361,11 +370,14 @@ fn concurrent_histories_have_an_order_that_explains_them() {
             let after = scan(&db, &keys(round), true);
             overlapping += events.iter().filter(|event| event.answered > event.began + 1).count();
             assert!(is_explained(&events, before, after), "round {round}: {before:?} to {after:?} by {events:#?}");
+            rounds += 1;
         }
+        is_enough.store(true, Ordering::SeqCst);
+        barrier.wait();
     });
     let activity = db.activity();
     assert!(activity.flushes > 20 && activity.compactions > 0, "{activity:?}");
-    assert!(overlapping > ROUNDS as usize, "only {overlapping} operations met another");
+    assert!(overlapping > ROUNDS as usize, "only {overlapping} operations met another in {rounds} rounds");
 }
 
 /// Accounts per writer.
@@ -434,7 +446,6 @@ fn every_snapshot_of_accounts_has_the_same_sum() {
     }
     let (expected, writing) = (WRITERS * ACCOUNTS * 1_000, AtomicU64::new(WRITERS));
     let kept = db.snapshot();
-    let has_compacted = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let (db, writing) = (&db, &writing);
@@ -445,13 +456,12 @@ fn every_snapshot_of_accounts_has_the_same_sum() {
             });
         }
         for reader in 0..2 {
-            let (db, writing, has_compacted) = (&db, &writing, &has_compacted);
+            let (db, writing) = (&db, &writing);
             scope.spawn(move || {
                 for way in reader.. {
                     assert_eq!(sum(db, WRITERS, way), expected);
                     if way % 100 == 99 {
                         db.compact().unwrap();
-                        has_compacted.store(true, Ordering::Release);
                     }
                     if writing.load(Ordering::Acquire) == 0 {
                         break;
@@ -460,6 +470,8 @@ fn every_snapshot_of_accounts_has_the_same_sum() {
             });
         }
     });
+    // Whatever the threads have left to do: what is still in memory is written over what was flushed before.
+    db.compact().unwrap();
     (0..4).for_each(|way| assert_eq!(sum(&db, WRITERS, way), expected));
     let first: Vec<u64> = kept.range::<&[u8]>(&db, ..).map(|record| amount(&record.unwrap().1)).collect();
     assert_eq!(first, vec![1_000; (WRITERS * ACCOUNTS) as usize]);

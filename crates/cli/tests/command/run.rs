@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// A folder of its own for one test.
 pub(crate) struct Folder(tempfile::TempDir);
@@ -30,6 +30,18 @@ impl Folder {
             .collect();
         names.sort();
         names
+    }
+
+    /// Waits until a running command has made a temporary file, which is not among those `before` and has `part` in its
+    /// name: then it is at work, and handles signals. Returns `false` if it ended first.
+    pub(crate) fn waits_for_a_file(&self, child: &mut Child, before: &[String], part: &str) -> bool {
+        while !self.names().iter().any(|name| name.contains(part) && !before.contains(name)) {
+            if child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        true
     }
 
     /// The command, to be run in this folder.

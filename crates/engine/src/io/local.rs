@@ -44,7 +44,7 @@ pub struct LocalStorage {
     /// The resolved path, determined when the directory was first found: later changes of links or of the working
     /// directory have no effect.
     place: Arc<OnceLock<PathBuf>>,
-    pool: Arc<HandlePool>,
+    pub(super) pool: Arc<HandlePool>,
     direct: bool,
     direct_writes: bool,
     refused_direct: Arc<AtomicBool>,
@@ -253,8 +253,13 @@ impl Storage for LocalStorage {
         let mut names = Vec::new();
         for entry in with_room(|| fs::read_dir(self.place())).map_err(failed)? {
             let entry = entry.map_err(failed)?;
+            let kind = match entry.file_type() {
+                // Some file systems list no types, and the file was removed before it was asked for its own.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                kind => kind.map_err(failed)?,
+            };
             // Names that are not Unicode, and directories, do not belong to the storage.
-            if let (Ok(name), false) = (entry.file_name().into_string(), entry.file_type().map_err(failed)?.is_dir()) {
+            if let (Ok(name), false) = (entry.file_name().into_string(), kind.is_dir()) {
                 names.push(name);
             }
         }

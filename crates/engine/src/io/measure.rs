@@ -272,7 +272,8 @@ impl ScratchFile {
         let work = || -> io::Result<u64> {
             let mut reads = RandomReads::new(self, LEVEL_READ_BYTES);
             let mut count = 0;
-            while timer.elapsed_s() < slice_s {
+            // At least one read: the slice may be over before a thread runs.
+            while count == 0 || timer.elapsed_s() < slice_s {
                 reads.read()?;
                 count += 1;
             }

@@ -146,18 +146,38 @@ impl HandlePool {
 
     /// Closes the file that was not read for the longest time; `false` if none can be closed.
     fn close_one(&self) -> bool {
+        loop {
+            match self.try_close_one() {
+                Some(is_closed) => return is_closed,
+                // No lock of the pool is held here, and a thread that changes a name needs no handle, so it goes on.
+                None => drop(NAME_CHANGES.read().unwrap_or_else(PoisonError::into_inner)),
+            }
+        }
+    }
+
+    /// Closes some idle files; `false` if there are none.
+    pub(super) fn close_some(&self) -> bool {
+        (0..CLOSE_BATCH_FILES).take_while(|_| self.close_one()).count() > 0
+    }
+
+    /// As [`Self::close_one`]; `None` if a name is being changed, so that nothing can be closed now.
+    fn try_close_one(&self) -> Option<bool> {
         let mut queue = lock(&self.queue);
         // Files read since the last inspection are passed over once.
         for _ in 0..2 * queue.len() {
             let Some(weak) = queue.pop_front() else { break };
             let Some(slot) = weak.upgrade() else { continue };
             match slot.close() {
-                CloseOutcome::Closed => return true,
+                CloseOutcome::Closed => return Some(true),
                 CloseOutcome::Later => queue.push_back(weak),
+                CloseOutcome::Blocked => {
+                    queue.push_front(weak);
+                    return None;
+                }
                 CloseOutcome::Never => {}
             }
         }
-        false
+        Some(false)
     }
 
     fn enqueue(&self, slot: &Arc<ReadHandle>) {
@@ -180,13 +200,17 @@ fn soft_limit() -> usize {
 
 /// Runs an operation that needs a handle; if the system has none left, closes idle files and retries. Must not be
 /// called while files are kept from being closed.
-pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(super) fn with_room<T>(work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    with_room_made_by(close_some, work)
+}
+
+/// As [`with_room`]; `close` closes idle files, and returns `false` if there are none.
+pub(super) fn with_room_made_by<T>(close: impl Fn() -> bool, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..OPEN_ATTEMPTS_MAX {
         match work() {
             Err(error) if is_too_many_open_files(&error) => {
-                if !close_some() {
-                    // Files being read or kept open by other threads become available soon.
-                    drop(NAME_CHANGES.read());
+                if !close() {
+                    // Files being read by other threads become available soon.
                     std::thread::yield_now();
                 }
             }
@@ -199,8 +223,7 @@ pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Resul
 /// Closes some idle files of any pool; `false` if there are none.
 fn close_some() -> bool {
     let pools: Vec<_> = lock(&POOLS).iter().filter_map(Weak::upgrade).collect();
-    let closed = pools.iter().map(|pool| (0..CLOSE_BATCH_FILES).take_while(|_| pool.close_one()).count());
-    closed.sum::<usize>() > 0
+    pools.iter().filter(|pool| pool.close_some()).count() > 0
 }
 
 /// Counts a file as open until dropped.
@@ -309,6 +332,8 @@ enum CloseOutcome {
     Closed,
     /// It is in use.
     Later,
+    /// Another thread changes a name.
+    Blocked,
     /// It stays open permanently.
     Never,
 }
@@ -458,7 +483,7 @@ impl ReadHandle {
         tried(self.state.try_lock()).is_some_and(|state| state.stays)
     }
 
-    /// Closes the file, unless it was read recently or its name leads elsewhere.
+    /// Closes the file, unless it was read recently, its name leads elsewhere, or a name is being changed.
     fn close(&self) -> CloseOutcome {
         if self.used.swap(false, Ordering::Relaxed) {
             return CloseOutcome::Later;
@@ -467,7 +492,7 @@ impl ReadHandle {
         if state.stays {
             return CloseOutcome::Never;
         }
-        let Some(_calm) = tried(NAME_CHANGES.try_read()) else { return CloseOutcome::Later };
+        let Some(_calm) = tried(NAME_CHANGES.try_read()) else { return CloseOutcome::Blocked };
         let named = fs::metadata(&self.place).map(|metadata| FileIdentity::of(&metadata));
         match named {
             Ok(Some(named)) if self.identity.is_some_and(|identity| identity.is(&named)) => {

@@ -198,14 +198,19 @@ fn where_the_system_has_no_handle_left_files_are_closed_and_it_is_asked_again() 
         check(&files, 0..FILES);
         let before = storage.open_files().open;
         let mut refusals = 0;
-        let outcome = open_files::with_room(|| {
-            refusals += 1;
-            if refusals < 3 { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
-        });
+        // Only files of this pool are closed: other tests of this process count what they have open.
+        let outcome = open_files::with_room_made_by(
+            || storage.pool.close_some(),
+            || {
+                refusals += 1;
+                if refusals < 3 { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
+            },
+        );
         outcome.unwrap();
         assert!(storage.open_files().open < before, "{before}: {:?}", storage.open_files());
         check(&files, 0..FILES);
-        let refused = open_files::with_room(|| Err::<(), _>(io::Error::from_raw_os_error(code))).unwrap_err();
+        let refuse = || Err::<(), _>(io::Error::from_raw_os_error(code));
+        let refused = open_files::with_room_made_by(|| storage.pool.close_some(), refuse).unwrap_err();
         let told = Error::io("open", "a-file", refused).to_string();
         assert!(told.contains("a-file") && told.contains("ulimit -n"), "{told}");
     }

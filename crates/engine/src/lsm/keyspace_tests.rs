@@ -144,6 +144,12 @@ fn a_batch_waits_for_those_only_who_asked_before() {
                 }
             });
         }
+        // Held until another thread waits: otherwise all writes may be done before the threads run.
+        let turn = db.core().writer.lock();
+        while db.core().writer.waits() == 0 {
+            std::thread::yield_now();
+        }
+        drop(turn);
         for number in 0..500_u32 {
             db.insert(number.to_be_bytes(), "value").unwrap();
         }

@@ -76,7 +76,6 @@ impl ReaderWrapper for StoppableReader {
 mod tests {
     use super::*;
     use crate::failure::Failure;
-    use ogive::Error;
     use ogive::lsm::{Db, DbOptions};
 
     fn filled(folder: &Path) -> DbOptions {
@@ -105,6 +104,8 @@ mod tests {
         let options = filled(folder.path());
         let interrupt = Interrupt::watch();
         let db = Db::open_in(Stoppable::around(options.storage(folder.path()), &interrupt), &options).unwrap();
+        // There is something to flush, whatever the threads of the store have done so far.
+        db.insert(7_u32.to_be_bytes(), b"newer").unwrap();
         interrupt.ask();
         let failure = super::super::compact::compact(db, &interrupt).unwrap_err();
         assert!(failure.to_string().contains("interrupted; the compactions finished so far are kept"), "{failure}");
@@ -119,8 +120,9 @@ mod tests {
         let storage = Stoppable::around(options.storage(&folder.path().join("store")), &interrupt);
         let db = Db::open_in(storage, &options).unwrap();
         interrupt.ask();
-        let outcome = db.checkpoint(folder.path().join("new/copy"));
-        assert!(matches!(outcome, Err(Error::Interrupted)), "{outcome:?}");
+        let error = db.checkpoint(folder.path().join("new/copy")).unwrap_err();
+        // A compaction in the background may have been interrupted first.
+        assert!(interrupt.interrupted(&error).is_some(), "{error}");
         assert!(!folder.path().join("new").exists());
     }
 
