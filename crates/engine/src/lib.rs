@@ -77,6 +77,7 @@
 
 pub mod block;
 pub mod check;
+mod durability;
 mod error;
 pub mod index;
 pub mod io;
@@ -88,6 +89,7 @@ pub mod table;
 pub mod tune;
 mod vlog;
 
+pub use durability::Durability;
 pub use error::{Error, Result};
 
 /// The examples of the README are compiled and run.

@@ -216,13 +216,10 @@ fn phases_are_told_apart_and_timed_on_request() {
 
 #[test]
 fn syncs_are_as_the_durability_says() {
-    for (durability, syncs) in [
-        (Durability::EachCommit, 30),
-        (Durability::Grouped { commits: 10, bytes: 1 << 20 }, 3),
-        (Durability::AtCheckpoint, 0),
-    ] {
+    for (durability, syncs) in [(Durability::Synced, 30), (Durability::Grouped, 3), (Durability::Buffered, 0)] {
         let mut options = options(4096);
         options.durability = durability;
+        options.group_commits = 10;
         let (meter, file, page) = filled(&options, 3);
         // The first commit begins a segment, whose header is durable before the page file leads to it.
         insert(&file, page, 0);

@@ -75,7 +75,7 @@ fn try_work(
                 }
                 history.models.push(after);
                 tx.commit()?;
-                if options.durability == Durability::EachCommit {
+                if options.durability == Durability::Synced {
                     history.durable = history.models.len();
                 }
             }
@@ -140,6 +140,8 @@ fn small(checkpoint_bytes: u64, durability: Durability) -> PageOptions {
     options.budget_bytes = 200_000;
     options.checkpoint_bytes = checkpoint_bytes;
     options.durability = durability;
+    options.group_commits = 3;
+    options.group_bytes = 100_000;
     options
 }
 
@@ -148,9 +150,9 @@ fn enumerate(seeds: std::ops::Range<u64>, steps: u32, random_images: u32, nested
     let mut seen = HashSet::new();
     for seed in seeds {
         let durability = match seed % 4 {
-            0 => Durability::Grouped { commits: 3, bytes: 100_000 },
-            1 => Durability::AtCheckpoint,
-            _ => Durability::EachCommit,
+            0 => Durability::Grouped,
+            1 => Durability::Buffered,
+            _ => Durability::Synced,
         };
         let mut options = small([1_500, 100_000, 6_000][seed as usize % 3], durability);
         // In half of the runs transactions spill: after each changed page, or each third.

@@ -65,10 +65,11 @@ fn various(seed: u64) -> PageOptions {
     options.resident_bytes = [0, 4096, 50_000][seed as usize / 3 % 3];
     options.checkpoint_bytes = [2_000, 50_000, 1 << 26][seed as usize / 2 % 3];
     options.durability = match seed % 5 {
-        0 => Durability::Grouped { commits: 4, bytes: 1 << 20 },
-        1 => Durability::AtCheckpoint,
-        _ => Durability::EachCommit,
+        0 => Durability::Grouped,
+        1 => Durability::Buffered,
+        _ => Durability::Synced,
     };
+    options.group_commits = 4;
     // In some runs transactions spill, of small pages after a few.
     options.transaction_bytes = if seed % 7 == 3 { 3_000 } else { 0 };
     options

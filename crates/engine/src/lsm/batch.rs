@@ -3,9 +3,9 @@
 use super::db::Db;
 use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation};
 use super::keyspace::Keyspace;
-use super::options::Durability;
 use super::view::KeyspaceTree;
 use crate::block::stream::VALUE_BYTES_MAX;
+use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::table::KEY_BYTES_MAX;
 use std::ops::{Bound, RangeBounds};

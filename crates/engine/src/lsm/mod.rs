@@ -79,6 +79,7 @@ mod visible;
 mod visible_tests;
 pub(crate) mod wal;
 
+pub use crate::durability::Durability;
 pub use batch::Batch;
 pub use counters::Activity;
 pub use db::Db;
@@ -86,7 +87,7 @@ pub use folder::is_store_file;
 pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
 pub use learn::LearningStats;
-pub use options::{DbOptions, Durability, Learning, ModelReads};
+pub use options::{DbOptions, Learning, ModelReads};
 pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::DbSnapshot;

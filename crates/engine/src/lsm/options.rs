@@ -1,24 +1,11 @@
 //! The options of a store.
 
 use crate::block::compress::Compression;
+use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::{FastPaths, LocalStorage, Profile, available_threads};
 use crate::table::BLOCK_BYTES;
 use std::path::Path;
-
-/// The durability of a write when the call returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// The write is synced to the device, and survives a power loss. Concurrent writers share one sync.
-    #[default]
-    Synced,
-    /// The write is handed to the operating system, and survives the end of the process. It is synced with the next
-    /// synced write, or after [`group_bytes`](DbOptions::group_bytes) more of log.
-    Grouped,
-    /// The write is handed to the operating system. It is synced with the next synced write, or when the memtable is
-    /// flushed.
-    Buffered,
-}
 
 /// The policy that selects the tables that get models (Bourbon, Sections 4.3 to 4.5 and 5.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,6 @@ use super::edit::DirtyPage;
 use super::extents::Extent;
 use super::header::STATE_BYTES_MAX;
 use super::log_map::PageVersion;
-use super::options::Durability;
 use super::pages::PageNumber;
 use super::pool::IN_FILE;
 use super::records::{self, ALLOCATED, DELTA, EXTENTS_MAX, FREED, FRESH, IMAGE, STATE};
@@ -13,6 +12,7 @@ use super::space_map::epoch_byte;
 use super::spill::SpilledPages;
 use super::transaction::Transaction;
 use super::writer::PageWriter;
+use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 use crate::log::SegmentWriter;
@@ -193,10 +193,13 @@ impl PageWriter {
     fn make_durable(&mut self, shared: &PageFileShared, bytes: u64) -> Result<()> {
         self.waiting_commits += 1;
         self.waiting_bytes += bytes;
-        let due = match shared.options.durability {
-            Durability::EachCommit => true,
-            Durability::Grouped { commits, bytes } => self.waiting_commits >= commits || self.waiting_bytes >= bytes,
-            Durability::AtCheckpoint => false,
+        let options = &shared.options;
+        let due = match options.durability {
+            Durability::Synced => true,
+            Durability::Grouped => {
+                self.waiting_commits >= options.group_commits || self.waiting_bytes >= options.group_bytes
+            }
+            Durability::Buffered => false,
         };
         if due { self.sync() } else { Ok(()) }
     }

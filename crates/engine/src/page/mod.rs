@@ -37,10 +37,11 @@ mod verify;
 mod write_statistics;
 mod writer;
 
+pub use crate::durability::Durability;
 pub use abandon::LostLog;
 pub use edit::PageEdit;
 pub use file::PageFile;
-pub use options::{Durability, PageOptions};
+pub use options::PageOptions;
 pub use pages::{Page, PageNumber, Pages};
 pub use snapshot::Snapshot;
 pub use statistics::PageStatistics;

@@ -1,25 +1,8 @@
 //! The options of a page file: page size, memory, durability and log limits.
 
+use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::FastPaths;
-
-/// When a commit becomes durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// When [`super::Transaction::commit`] returns.
-    #[default]
-    EachCommit,
-    /// When its group is full, at the latest. A crash can lose the commits of an incomplete group, but only from the
-    /// end.
-    Grouped {
-        /// Commits per group.
-        commits: u32,
-        /// Bytes of log per group.
-        bytes: u64,
-    },
-    /// At the next checkpoint, or when [`super::PageFile::sync`] returns.
-    AtCheckpoint,
-}
 
 /// Options for creating and opening a page file.
 #[derive(Clone, Debug)]
@@ -35,6 +18,10 @@ pub struct PageOptions {
     pub resident_bytes: u64,
     /// When a commit is durable.
     pub durability: Durability,
+    /// With [`Durability::Grouped`], a power loss loses fewer than this many commits.
+    pub group_commits: u32,
+    /// With [`Durability::Grouped`], a power loss loses about this many bytes of log at most.
+    pub group_bytes: u64,
     /// A commit that leaves the log longer than this triggers a checkpoint.
     pub checkpoint_bytes: u64,
     /// Limit of the log in bytes. If the log is longer, because an old snapshot delays checkpoints, no new transaction
@@ -54,7 +41,9 @@ impl Default for PageOptions {
             page_bytes: 4096,
             budget_bytes: 64 << 20,
             resident_bytes: 0,
-            durability: Durability::EachCommit,
+            durability: Durability::Synced,
+            group_commits: 64,
+            group_bytes: 4 << 20,
             checkpoint_bytes: 64 << 20,
             log_limit_bytes: 1 << 30,
             transaction_bytes: 0,

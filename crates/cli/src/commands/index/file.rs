@@ -56,9 +56,6 @@ enum When {
     Checkpoint,
 }
 
-/// Maximum commits and log bytes per group.
-const GROUP: Durability = Durability::Grouped { commits: 64, bytes: 4 << 20 };
-
 impl DurabilityOptions {
     /// Whether a commit is durable when it returns.
     pub(super) fn is_at_once(&self) -> bool {
@@ -67,9 +64,9 @@ impl DurabilityOptions {
 
     fn durability(&self) -> Durability {
         match self.durability {
-            When::Commit => Durability::EachCommit,
-            When::Grouped => GROUP,
-            When::Checkpoint => Durability::AtCheckpoint,
+            When::Commit => Durability::Synced,
+            When::Grouped => Durability::Grouped,
+            When::Checkpoint => Durability::Buffered,
         }
     }
 }

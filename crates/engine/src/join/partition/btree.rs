@@ -118,7 +118,7 @@ impl PendingTree {
         };
         let pages = PageOptions {
             budget_bytes,
-            durability: Durability::AtCheckpoint,
+            durability: Durability::Buffered,
             checkpoint_bytes: 2 * memory_bytes,
             log_limit_bytes: u64::MAX,
             ..PageOptions::default()

@@ -2,10 +2,11 @@
 //! wrong ones.
 
 use super::model::PositionModel;
+use crate::durability::Durability;
 use crate::io::MemoryStorage;
 use crate::lsm::db::Db;
 use crate::lsm::entry::put_varint;
-use crate::lsm::options::{DbOptions, Durability, Learning, ModelReads};
+use crate::lsm::options::{DbOptions, Learning, ModelReads};
 use ogive_model::line;
 use ogive_testkit::Random;
 use std::collections::BTreeMap;

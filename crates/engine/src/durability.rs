@@ -1,0 +1,18 @@
+//! Durability: when a write survives a power loss.
+
+/// When a write of a store, or a commit of an index, is durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When the call returns: the write is synced to the device. Concurrent writers of a store share one sync.
+    #[default]
+    Synced,
+    /// With its group, at the latest. The write is handed to the operating system, and survives the end of the process.
+    /// It is synced with the next synced write, or when the group is full:
+    /// [`DbOptions::group_bytes`](crate::lsm::DbOptions::group_bytes) of a store,
+    /// [`PageOptions::group_commits`](crate::page::PageOptions::group_commits) and `group_bytes` of an index. A power
+    /// loss takes an incomplete group, from its end.
+    Grouped,
+    /// The write is handed to the operating system. It is synced with the next synced write, by a call of `sync`, or
+    /// when a memtable is flushed (stores) or at the next checkpoint (indexes).
+    Buffered,
+}
