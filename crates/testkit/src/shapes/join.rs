@@ -47,7 +47,8 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
         }
     }
     let table = doing("open", Table::open(storage, "t", &shape.open_options()))?;
-    let joined = Joined::new(shape, form, rows, &right, &table)?;
+    let mut joined = Joined::new(shape, form, rows, &right, &table)?;
+    joined.take_order_of(&table)?;
     let answers = Answers::with(&joined.rows, |row, value| joined.value(row, value));
     check_table(&table, &answers, effort)
 }
@@ -170,6 +171,40 @@ impl<'a> Joined<'a> {
             }
         }
         Ok(joined)
+    }
+
+    /// Puts rows of one key in the order in which the table has them: joins guarantee none.
+    fn take_order_of(&mut self, table: &Table) -> Result<(), String> {
+        let mut records = table.iter();
+        let mut first = 0;
+        while first < self.rows.len() {
+            let behind = self.rows.through(self.rows.key(first));
+            let mut found = Vec::new();
+            for record in records.by_ref().take(behind - first) {
+                found.push(doing("the rows of a key", record)?.1);
+            }
+            if found.len() > 1 {
+                self.reorder(first, &found);
+            }
+            first = behind;
+        }
+        Ok(())
+    }
+
+    /// Reorders the rows from `first` on so that they have these values in this order; leaves them if they have others.
+    fn reorder(&mut self, first: usize, found: &[Vec<u8>]) {
+        let mut expected = vec![Vec::new(); found.len()];
+        expected.iter_mut().zip(first..).for_each(|(value, row)| self.value(row, value));
+        let sorted = |values: &[Vec<u8>]| {
+            let mut order: Vec<usize> = (0..values.len()).collect();
+            order.sort_by(|&a, &b| values[a].cmp(&values[b]));
+            order
+        };
+        let (places, rows) = (sorted(found), sorted(&expected));
+        if places.iter().zip(&rows).all(|(&place, &row)| found[place] == expected[row]) {
+            let origins = self.origins[first..first + found.len()].to_vec();
+            places.iter().zip(&rows).for_each(|(&place, &row)| self.origins[first + place] = origins[row]);
+        }
     }
 
     fn value(&self, row: usize, out: &mut Vec<u8>) {
