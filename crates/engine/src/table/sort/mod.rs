@@ -20,11 +20,13 @@
 //! Source: Knuth, The Art of Computer Programming, volume 3, section 5.4 (balanced merging, trees of losers).
 
 mod buffer;
+mod loser_tree;
 mod merge;
 mod run;
 mod sorter;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use loser_tree::LoserTree;
 pub use run::{SORT_SUFFIX, remove_leftovers};
 pub use sorter::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter};
