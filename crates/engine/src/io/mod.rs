@@ -12,6 +12,7 @@ mod clock;
 mod direct;
 pub(crate) mod fair;
 mod fast_paths;
+mod handoff;
 mod links;
 mod local;
 mod measure;
@@ -35,6 +36,7 @@ mod write_behind;
 
 pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
 pub use fast_paths::FastPaths;
+pub(crate) use handoff::Handoff;
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;
