@@ -8,6 +8,7 @@ pub mod compress;
 #[cfg(test)]
 pub(crate) mod format_examples;
 pub(crate) mod header;
+mod key_prefix;
 mod slice;
 pub(crate) mod slots;
 pub(crate) mod stream;
@@ -16,4 +17,5 @@ pub(crate) mod window;
 
 pub use cache::{BlockCache, BlockKey};
 pub use compress::{CodecError, Compression};
+pub(crate) use key_prefix::{KeyPrefixes, key_prefix, key_prefix_after, key_prefix_at};
 pub use slice::Slice;

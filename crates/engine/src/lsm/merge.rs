@@ -2,8 +2,7 @@
 
 use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence};
-use super::memtable::prefix_u64;
-use crate::block::Slice;
+use crate::block::{Slice, key_prefix};
 use crate::error::{Error, Result};
 use crate::table::sort::LoserTree;
 use std::cmp::Ordering;
@@ -138,7 +137,7 @@ fn precedes(
 
 fn head_of(entry: Option<Entry<'_>>, is_backward: bool) -> SourceHead {
     match entry {
-        Some(entry) => SourceHead { number: prefix_u64(entry.key), sequence: entry.sequence, is_done: false },
+        Some(entry) => SourceHead { number: key_prefix(entry.key), sequence: entry.sequence, is_done: false },
         None => SourceHead { number: if is_backward { 0 } else { u64::MAX }, sequence: 0, is_done: true },
     }
 }

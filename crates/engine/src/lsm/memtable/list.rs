@@ -2,8 +2,7 @@
 
 use super::arena::{Arena, ArenaEnd};
 use super::guide::Guides;
-use super::key_prefix::KeyPrefixes;
-use crate::block::Slice;
+use crate::block::{KeyPrefixes, Slice};
 #[cfg(test)]
 use crate::io::schedule;
 use crate::lsm::entry::{Entry, Sequence, ValueKind, take_varint};

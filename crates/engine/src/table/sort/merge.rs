@@ -1,8 +1,8 @@
 //! The merge of sorted runs.
 
-use super::buffer::key_prefix;
 use super::loser_tree::LoserTree;
 use super::run::{RunReader, SortedRun};
+use crate::block::key_prefix;
 use crate::error::Result;
 
 /// A run and its current record.
@@ -35,11 +35,11 @@ pub(super) struct RunMerge {
 }
 
 impl RunMerge {
-    /// Opens the runs, each read `buffer_chunks` chunks at a time. On an error the runs are removed.
-    pub(super) fn open(runs: Vec<SortedRun>, buffer_chunks: usize) -> Result<Self> {
+    /// Opens the runs, each read `buffer_bytes` at a time. On an error the runs are removed.
+    pub(super) fn open(runs: Vec<SortedRun>, buffer_bytes: usize) -> Result<Self> {
         let mut cursors = Vec::with_capacity(runs.len());
         for run in runs {
-            let mut cursor = RunCursor { reader: Some(RunReader::open(run, buffer_chunks)?), prefix: 0 };
+            let mut cursor = RunCursor { reader: Some(RunReader::open(run, buffer_bytes)?), prefix: 0 };
             cursor.advance()?;
             cursors.push(cursor);
         }
