@@ -13,15 +13,23 @@
 //! are removed by the next join with the same prefix, which can acquire the dead join's lock. It cannot acquire the
 //! lock of a running join, and leaves that join's files alone.
 //!
-//! Files consist of chunks, each under a checksum that also covers the chunk's position. Nothing is synced: the files
-//! are useless after a crash.
+//! Files consist of checksummed chunks, as those of every external sort.
 
 mod claim;
-mod file;
-mod stream;
 #[cfg(test)]
 mod tests;
 
+use crate::table::sort::{ByteStream, ByteStreamReader, ByteStreamWriter, ChunkFile, ChunkFileWriter};
+
 pub(crate) use claim::{Spill, SpillName};
-pub(crate) use file::{ChunkLocation, ChunkWriter, SpillFile};
-pub(crate) use stream::{ByteReader, ByteWriter, SpilledBytes, StreamRange};
+
+/// Writes chunks to a spill file.
+pub(crate) type ChunkWriter = ChunkFileWriter<SpillName>;
+/// A completed spill file.
+pub(crate) type SpillFile = ChunkFile<SpillName>;
+/// Writes byte streams consecutively to a spill file.
+pub(crate) type ByteWriter = ByteStreamWriter<SpillName>;
+/// A byte stream of a spill file.
+pub(crate) type SpilledBytes = ByteStream<SpillName>;
+/// Reads a byte stream of a spill file.
+pub(crate) type ByteReader = ByteStreamReader<SpillName>;
