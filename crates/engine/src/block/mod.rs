@@ -5,13 +5,13 @@ pub(crate) mod appender;
 pub mod cache;
 pub mod checksum;
 pub mod compress;
-#[cfg(test)]
-pub(crate) mod format_examples;
 pub(crate) mod header;
 mod key_prefix;
 mod slice;
 pub(crate) mod slots;
 pub(crate) mod stream;
+#[cfg(test)]
+pub(crate) mod test_examples;
 pub(crate) mod varint;
 pub(crate) mod window;
 

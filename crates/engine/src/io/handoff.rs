@@ -119,7 +119,7 @@ impl<T> Handoff<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::schedule;
+    use crate::io::test_schedule;
     use std::io::ErrorKind;
 
     fn failure() -> Error {
@@ -155,7 +155,7 @@ mod tests {
                 assert_eq!(handoff.take(&mut 0.0).is_err(), fails, "seed {seed}");
                 assert!(handoff.take(&mut 0.0).unwrap().is_none());
             };
-            schedule::run(seed, vec![Box::new(filler) as Work<'_>, Box::new(taker)]);
+            test_schedule::run(seed, vec![Box::new(filler) as Work<'_>, Box::new(taker)]);
         }
     }
 
@@ -187,7 +187,7 @@ mod tests {
                 }
                 handoff.close(if fails { Err(failure()) } else { Ok(()) });
             };
-            schedule::run(seed, vec![Box::new(filler) as Work<'_>, Box::new(taker)]);
+            test_schedule::run(seed, vec![Box::new(filler) as Work<'_>, Box::new(taker)]);
             assert!(handoff.take(&mut 0.0).unwrap().is_none());
         }
     }

@@ -18,17 +18,18 @@ mod local;
 mod measure;
 mod memory;
 mod meter;
+mod observer;
 mod open_files;
 #[cfg(test)]
 #[cfg(unix)]
 mod open_files_tests;
 mod positional;
 mod profile;
-#[cfg(test)]
-pub(crate) mod schedule;
 mod storage;
 mod stream;
 pub(crate) mod sync;
+#[cfg(test)]
+pub(crate) mod test_schedule;
 mod update;
 mod worker;
 mod wrapper;
