@@ -17,8 +17,8 @@ use std::time::Instant;
 /// anything.
 ///
 /// Writes to an [`UpdatableFile`](super::UpdatableFile) cost as much as reads of their size: the profile has no other
-/// price, and devices buffer writes. Other writes, syncs and directory operations cost nothing. The reads of several threads add up as if
-/// they were sequential. Clones share the time.
+/// price, and devices buffer writes. Other writes, syncs and directory operations cost nothing. The reads of several
+/// threads add up as if they were sequential. Clones share the time.
 #[derive(Clone, Debug)]
 pub struct ModelledClock {
     storage: ObservedStorage<Elapsed>,

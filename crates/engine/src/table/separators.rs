@@ -36,8 +36,8 @@ pub(super) struct ResidentSeparators {
     longest: usize,
 }
 
-/// The bytes of a separator, in two parts; `word` holds the second. A separator by eight bytes compares them padded with
-/// zeros, so zeros at their end carry no information.
+/// The bytes of a separator, in two parts; `word` holds the second. A separator by eight bytes compares them padded
+/// with zeros, so zeros at their end carry no information.
 pub(crate) fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a [u8]) {
     match *separator {
         Separator::Whole(bytes) => (bytes, &[]),

@@ -1,6 +1,6 @@
 //! The names of spill files, and the lock that protects those of a running join.
 
-use super::ChunkWriter;
+use super::files::ChunkWriter;
 use crate::block::checksum::identity;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;

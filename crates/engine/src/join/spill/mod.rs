@@ -16,20 +16,9 @@
 //! Files consist of checksummed chunks, as those of every external sort.
 
 mod claim;
+mod files;
 #[cfg(test)]
 mod tests;
 
-use crate::table::sort::{ByteStream, ByteStreamReader, ByteStreamWriter, ChunkFile, ChunkFileWriter};
-
 pub(crate) use claim::{Spill, SpillName};
-
-/// Writes chunks to a spill file.
-pub(crate) type ChunkWriter = ChunkFileWriter<SpillName>;
-/// A completed spill file.
-pub(crate) type SpillFile = ChunkFile<SpillName>;
-/// Writes byte streams consecutively to a spill file.
-pub(crate) type ByteWriter = ByteStreamWriter<SpillName>;
-/// A byte stream of a spill file.
-pub(crate) type SpilledBytes = ByteStream<SpillName>;
-/// Reads a byte stream of a spill file.
-pub(crate) type ByteReader = ByteStreamReader<SpillName>;
+pub(crate) use files::{ByteReader, ByteWriter, ChunkWriter, SpillFile, SpilledBytes};

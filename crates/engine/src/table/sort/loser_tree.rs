@@ -113,7 +113,8 @@ mod tests {
             mut sources in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..20), 0..40),
         ) {
             sources.iter_mut().for_each(|source| source.sort_unstable());
-            let items = sources.iter().enumerate().flat_map(|(source, items)| items.iter().map(move |&item| (item, source)));
+            let numbered = sources.iter().enumerate();
+            let items = numbered.flat_map(|(source, items)| items.iter().map(move |&item| (item, source)));
             let mut expected: Vec<(u8, usize)> = items.collect();
             expected.sort_unstable();
             prop_assert_eq!(merge(&sources), expected);
