@@ -1,5 +1,6 @@
 //! The command line. Every flag is defined once, here or in the file of its sub-command.
 
+use crate::commands::query::TableOptions;
 use crate::commands::{build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, tune, verify};
 use crate::failure::Result;
 use crate::output::Output;
@@ -41,9 +42,13 @@ enum Command {
     Rank(rank::Arguments),
     Nth(nth::Arguments),
     Count(count::Arguments),
-    Explain(explain::Arguments),
+    /// Show a table's parts and the cost of a lookup
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(TableOptions),
     Tune(tune::Arguments),
-    Verify(verify::Arguments),
+    /// Check every byte of a table, the order of its keys, and its index
+    #[command(after_help = verify::EXAMPLES)]
+    Verify(TableOptions),
     Join(Box<join::Arguments>),
     Index(index::Arguments),
     Db(db::Arguments),

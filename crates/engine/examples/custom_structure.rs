@@ -8,8 +8,8 @@
 
 use ogive::Result;
 use ogive::index::extend::{
-    Gap, LeafTree, LevelStatistics, Router, RouterBuilder, Statistics, Structure, StructureFactory, Tunable, Visit,
-    Word,
+    Gap, LeafTree, LeafVisit, LevelStatistics, PageVisit, Router, RouterBuilder, Statistics, Structure,
+    StructureFactory, Tunable, Visit, Word,
 };
 use ogive::index::{Index, IndexLayout, IndexOptions, Kind};
 use ogive::io::{MemoryStorage, Purpose, Storage};
@@ -162,13 +162,7 @@ impl<W: Word> Router<W> for Directory {
         change(tx, state, |entries| place_of(entries, key).map(|place| entries[place].1 = leaf).is_some())
     }
 
-    fn walk(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-        leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
-    ) -> Result<()> {
+    fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()> {
         let (first, pages_taken, _) = extent::<W>(pages, state)?;
         claim(first, pages_taken)?;
         load(pages, state)?.into_iter().try_for_each(|(separator, page)| leaf(separator, page))

@@ -9,7 +9,8 @@ use crate::size::{counted, grouped};
 use ogive::table::TableVerifyReport;
 use serde_json::json;
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   ogive verify words.ogive
   ogive verify words.ogive --json
@@ -21,24 +22,16 @@ there are any.";
 /// Findings shown in text output.
 const SHOWN_FINDINGS: usize = 20;
 
-/// Check every byte of a table, the order of its keys, and its index
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    table: TableOptions,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open()?;
+pub(crate) fn run(table: &TableOptions, output: &mut Output) -> Result<Outcome> {
+    let open = table.open()?;
     let mut progress = Progress::start("verifying", None, Unit::Bytes);
     let report = open.table.verify(&mut |done, total| {
         progress.set_total(total);
         progress.reach(done);
     })?;
     drop(progress);
-    let name = arguments.table.shown();
+    let name = table.shown();
     if output.is_json() {
         let mut object = json!(report);
         object["sound"] = report.is_sound().into();

@@ -5,15 +5,17 @@ pub(crate) mod appender;
 pub mod cache;
 pub mod checksum;
 pub mod compress;
-#[cfg(test)]
-pub(crate) mod format_examples;
 pub(crate) mod header;
+mod key_prefix;
 mod slice;
 pub(crate) mod slots;
 pub(crate) mod stream;
+#[cfg(test)]
+pub(crate) mod test_examples;
 pub(crate) mod varint;
 pub(crate) mod window;
 
 pub use cache::{BlockCache, BlockKey};
 pub use compress::{CodecError, Compression};
+pub(crate) use key_prefix::{KeyPrefixes, key_prefix, key_prefix_after, key_prefix_at};
 pub use slice::Slice;

@@ -64,7 +64,7 @@ pub use super::kind::{Kind, StructureFactory, Tunable};
 pub use super::leaves::LeafTree;
 pub use super::ogive::CodedRouter;
 pub use super::options::IndexLayout;
-pub use super::router::{Gap, Router, RouterBuilder};
+pub use super::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 pub use super::structure::{Amount, Cursor, Entries, LevelStatistics, Statistics, Structure, Visit, Visitor};
 pub use super::word::Word;
 

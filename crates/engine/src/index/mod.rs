@@ -39,8 +39,6 @@
 //! through [`extend`].
 
 mod btree;
-#[cfg(test)]
-mod documents;
 pub mod extend;
 mod handle;
 mod header;
@@ -58,6 +56,8 @@ mod reader;
 mod router;
 mod shared;
 mod structure;
+#[cfg(test)]
+mod test_documents;
 mod verify;
 mod view;
 mod word;

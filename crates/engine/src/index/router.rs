@@ -75,18 +75,12 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     /// As for [`Self::find`].
     fn replace(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, leaf: PageNumber) -> Result<bool>;
 
-    /// Walks over all nodes, trusting nothing; tells `pages` of each run of pages (first, how many) and `leaf` of each
-    /// separator and leaf in order.
+    /// Walks over all nodes, trusting nothing; passes each run of pages to `claim`, and each separator with
+    /// its leaf to `leaf`, in order.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] at the first thing that does not hold.
-    fn walk(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-        leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
-    ) -> Result<()>;
+    fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()>;
 
     /// Counts of the inner nodes; `height` is that of the inner part, 0 when it is empty, `entries` the separators.
     ///
@@ -100,6 +94,12 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     /// As for [`Self::find`].
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>>;
 }
+
+/// Takes a run of pages: the first, and their number.
+pub type PageVisit<'a> = &'a mut dyn FnMut(PageNumber, u32) -> Result<()>;
+
+/// Takes a separator and its leaf.
+pub type LeafVisit<'a, W> = &'a mut dyn FnMut(W, PageNumber) -> Result<()>;
 
 /// Builds the inner structure while leaves are written.
 pub trait RouterBuilder<W: Word>: Debug {

@@ -1,26 +1,27 @@
 //! Clocks and random numbers: a modelled clock that prices reads by a storage profile, a real timer, and a random
 //! source.
 
+use super::observer::{ObservedRange, ObservedStorage, StorageObserver};
 use super::profile::Profile;
-use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
-use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper};
-use crate::error::Result;
+use super::storage::Storage;
+use super::wrapper::StorageWrapper;
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// A storage that forwards to another and adds up the time that the reads would take on a device with a given profile:
-/// T(n) for each read, and up to P at once for [`ReadableFile::read_many`]. It does not delay anything.
+/// T(n) for each read, and up to P at once for [`read_many`](super::ReadableFile::read_many). It does not delay
+/// anything.
 ///
-/// Writes to an [`UpdatableFile`] cost as much as reads of their size: the profile has no other price, and devices
-/// buffer writes. Other writes, syncs and directory operations cost nothing. The reads of several threads add up as if
-/// they were sequential. Clones share the time.
+/// Writes to an [`UpdatableFile`](super::UpdatableFile) cost as much as reads of their size: the profile has no other
+/// price, and devices buffer writes. Other writes, syncs and directory operations cost nothing. The reads of several
+/// threads add up as if they were sequential. Clones share the time.
 #[derive(Clone, Debug)]
 pub struct ModelledClock {
-    inner: Arc<dyn Storage>,
-    meter: Arc<Elapsed>,
+    storage: ObservedStorage<Elapsed>,
 }
 
 #[derive(Debug)]
@@ -33,114 +34,46 @@ impl Elapsed {
     fn add(&self, time_us: f64) {
         self.nanoseconds.fetch_add((time_us * 1e3).round() as u64, Ordering::Relaxed);
     }
+}
 
-    fn read(&self, file: &dyn ReadableFile, request: ReadRequest<'_>) -> Result<()> {
-        let size_bytes = request.buffer.len() as u64;
-        file.read(request)?;
-        self.add(self.profile.time_us(size_bytes));
-        Ok(())
+impl StorageObserver for Elapsed {
+    fn read(&self, _path: &Path, ranges: &[ObservedRange]) {
+        self.add(match ranges {
+            [range] => self.profile.time_us(range.bytes),
+            _ => self.profile.batch_us(&ranges.iter().map(|range| range.bytes).collect::<Vec<_>>()),
+        });
     }
 
-    fn read_many(&self, file: &dyn ReadableFile, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let sizes_bytes: Vec<u64> = requests.iter().map(|request| request.buffer.len() as u64).collect();
-        file.read_many(requests)?;
-        self.add(self.profile.batch_us(&sizes_bytes));
-        Ok(())
+    fn update(&self, _path: &Path, range: ObservedRange) {
+        self.add(self.profile.time_us(range.bytes));
     }
 }
 
 impl ModelledClock {
     /// Creates a clock at zero that prices the reads of `inner` by `profile`.
     pub fn new(inner: Arc<dyn Storage>, profile: Profile) -> Self {
-        Self { inner, meter: Arc::new(Elapsed { profile, nanoseconds: AtomicU64::new(0) }) }
+        Self { storage: ObservedStorage::new(inner, Elapsed { profile, nanoseconds: AtomicU64::new(0) }) }
     }
 
     /// Modelled microseconds since the start or the last reset. Each read call is rounded to a nanosecond.
     pub fn elapsed_us(&self) -> f64 {
-        self.meter.nanoseconds.load(Ordering::Relaxed) as f64 / 1e3
+        self.storage.observer().nanoseconds.load(Ordering::Relaxed) as f64 / 1e3
     }
 
     /// Resets the clock to zero and returns its last value in microseconds.
     pub fn reset(&self) -> f64 {
-        self.meter.nanoseconds.swap(0, Ordering::Relaxed) as f64 / 1e3
+        self.storage.observer().nanoseconds.swap(0, Ordering::Relaxed) as f64 / 1e3
     }
 
     /// The profile.
     pub fn profile(&self) -> &Profile {
-        &self.meter.profile
+        &self.storage.observer().profile
     }
 }
 
 impl StorageWrapper for ModelledClock {
     fn inner(&self) -> &dyn Storage {
-        &*self.inner
-    }
-
-    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        let inner = self.inner.open(name)?;
-        Ok(Arc::new(ClockedFile { inner, meter: Arc::clone(&self.meter) }))
-    }
-
-    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        let inner = self.inner.open_update(name)?;
-        Ok(Arc::new(ClockedUpdate { inner, meter: Arc::clone(&self.meter) }))
-    }
-
-    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        let inner = self.inner.create_update(name)?;
-        Ok(Arc::new(ClockedUpdate { inner, meter: Arc::clone(&self.meter) }))
-    }
-}
-
-#[derive(Debug)]
-struct ClockedFile {
-    inner: Arc<dyn ReadableFile>,
-    meter: Arc<Elapsed>,
-}
-
-impl ReaderWrapper for ClockedFile {
-    fn inner(&self) -> &dyn ReadableFile {
-        &*self.inner
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        self.meter.read(&*self.inner, request)
-    }
-
-    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.meter.read_many(&*self.inner, requests)
-    }
-}
-
-#[derive(Debug)]
-struct ClockedUpdate {
-    inner: Arc<dyn UpdatableFile>,
-    meter: Arc<Elapsed>,
-}
-
-impl ReaderWrapper for ClockedUpdate {
-    fn inner(&self) -> &dyn ReadableFile {
-        &*self.inner
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        self.meter.read(&*self.inner, request)
-    }
-
-    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.meter.read_many(&*self.inner, requests)
-    }
-}
-
-impl UpdaterWrapper for ClockedUpdate {
-    fn updatable(&self) -> &dyn UpdatableFile {
-        &*self.inner
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
-        self.inner.write_at(offset, bytes, purpose)?;
-        self.meter.add(self.meter.profile.time_us(bytes.len() as u64));
-        Ok(())
+        &self.storage
     }
 }
 

@@ -124,7 +124,7 @@ impl<T> DerefMut for FairGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::schedule;
+    use crate::io::test_schedule;
 
     #[test]
     fn nobody_who_waits_is_overtaken_whatever_the_schedule() {
@@ -136,10 +136,10 @@ mod tests {
                 for _ in 0..20 {
                     let mut value = lock.lock();
                     *value += 1;
-                    schedule::pass();
+                    test_schedule::pass();
                 }
             };
-            schedule::run(seed, (0..THREADS).map(|_| Box::new(thread) as Box<dyn FnOnce() + Send>).collect());
+            test_schedule::run(seed, (0..THREADS).map(|_| Box::new(thread) as Box<dyn FnOnce() + Send>).collect());
             assert_eq!(*lock.lock(), 20 * THREADS);
             assert_eq!(lock.overtakes(), 0, "seed {seed}");
             waits += lock.waits();

@@ -1,7 +1,8 @@
 //! A storage meter: counts requests, bytes and blocks between the engine and a storage.
 
-use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
-use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
+use super::observer::{ObservedRange, ObservedStorage, StorageObserver};
+use super::storage::{Purpose, Storage};
+use super::wrapper::StorageWrapper;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,13 @@ pub struct WriteCounts {
     pub directory_syncs: u64,
 }
 
+impl WriteCounts {
+    fn add(&mut self, bytes: u64) {
+        self.requests += 1;
+        self.bytes += bytes;
+    }
+}
+
 /// Counts of writes to files that are updated in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpdateCounts {
@@ -55,7 +63,7 @@ pub struct MeterSnapshot {
     pub reads_by_purpose: BTreeMap<Purpose, ReadCounts>,
     /// Writes and syncs.
     pub writes: WriteCounts,
-    /// The writes to [`UpdatableFile`]s, by purpose.
+    /// The writes to [`UpdatableFile`](super::UpdatableFile)s, by purpose.
     pub writes_by_purpose: BTreeMap<Purpose, UpdateCounts>,
 }
 
@@ -63,8 +71,7 @@ pub struct MeterSnapshot {
 /// share the counts.
 #[derive(Clone, Debug)]
 pub struct Meter {
-    inner: Arc<dyn Storage>,
-    tally: Arc<Tally>,
+    storage: ObservedStorage<OperationCounts>,
 }
 
 impl Meter {
@@ -85,82 +92,63 @@ impl Meter {
     }
 
     fn build(inner: Arc<dyn Storage>, block_bytes: u64) -> Self {
-        Self { inner, tally: Arc::new(Tally { block_bytes, counts: Mutex::default() }) }
+        Self { storage: ObservedStorage::new(inner, OperationCounts { block_bytes, counts: Mutex::default() }) }
     }
 
     /// The counts since the start or the last reset.
     pub fn snapshot(&self) -> MeterSnapshot {
-        self.tally.counts().snapshot()
+        self.storage.observer().counts().snapshot()
     }
 
     /// Resets all counts to zero and returns them, atomically.
     pub fn reset(&self) -> MeterSnapshot {
-        std::mem::take(&mut *self.tally.counts()).snapshot()
+        std::mem::take(&mut *self.storage.observer().counts()).snapshot()
     }
 }
 
 impl StorageWrapper for Meter {
     fn inner(&self) -> &dyn Storage {
-        &*self.inner
-    }
-
-    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(MeteredReader { inner: self.inner.open(name)?, tally: Arc::clone(&self.tally) }))
-    }
-
-    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        Ok(Box::new(MeteredWriter { inner: self.inner.create(name)?, tally: Arc::clone(&self.tally) }))
-    }
-
-    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(MeteredFile { inner: self.inner.open_update(name)?, tally: Arc::clone(&self.tally) }))
-    }
-
-    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(MeteredFile { inner: self.inner.create_update(name)?, tally: Arc::clone(&self.tally) }))
-    }
-
-    fn sync_directory(&self) -> Result<()> {
-        self.inner.sync_directory()?;
-        self.tally.counts().writes.directory_syncs += 1;
-        Ok(())
+        &self.storage
     }
 }
 
 #[derive(Debug)]
-struct Tally {
+struct OperationCounts {
     block_bytes: u64,
     counts: Mutex<Counts>,
 }
 
-impl Tally {
+impl OperationCounts {
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// Reads, and counts the read once it has succeeded.
-    fn read(&self, file: &dyn ReadableFile, request: ReadRequest<'_>) -> Result<()> {
-        let read = describe(&request);
-        file.read(request)?;
-        self.add(file.path(), &[read]);
-        Ok(())
-    }
-
-    /// As [`Self::read`], for several reads at once.
-    fn read_many(&self, file: &dyn ReadableFile, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let reads: Vec<_> = requests.iter().map(describe).collect();
-        file.read_many(requests)?;
-        self.add(file.path(), &reads);
-        Ok(())
-    }
-
-    /// Counts completed reads: purpose, offset and length of each.
-    fn add(&self, path: &Path, reads: &[(Purpose, u64, u64)]) {
+impl StorageObserver for OperationCounts {
+    fn read(&self, path: &Path, ranges: &[ObservedRange]) {
         let mut counts = self.counts();
-        for &(purpose, offset, length) in reads {
-            counts.total.add(path, offset, length, self.block_bytes);
-            counts.by_purpose.entry(purpose).or_default().add(path, offset, length, self.block_bytes);
+        for &range in ranges {
+            counts.total.add(path, range, self.block_bytes);
+            counts.by_purpose.entry(range.purpose).or_default().add(path, range, self.block_bytes);
         }
+    }
+
+    fn update(&self, path: &Path, range: ObservedRange) {
+        let mut counts = self.counts();
+        counts.writes.add(range.bytes);
+        counts.written_by_purpose.entry(range.purpose).or_default().add(path, range, self.block_bytes);
+    }
+
+    fn write(&self, bytes: u64) {
+        self.counts().writes.add(bytes);
+    }
+
+    fn sync_file(&self) {
+        self.counts().writes.file_syncs += 1;
+    }
+
+    fn sync_directory(&self) {
+        self.counts().writes.directory_syncs += 1;
     }
 }
 
@@ -191,13 +179,13 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn add(&mut self, path: &Path, offset: u64, length: u64, block_bytes: u64) {
+    fn add(&mut self, path: &Path, range: ObservedRange, block_bytes: u64) {
         self.requests += 1;
-        self.bytes += length;
-        if length == 0 {
+        self.bytes += range.bytes;
+        if range.bytes == 0 {
             return;
         }
-        let (first, end) = (offset / block_bytes, (offset + length).div_ceil(block_bytes));
+        let (first, end) = (range.offset / block_bytes, (range.offset + range.bytes).div_ceil(block_bytes));
         match self.blocks.get_mut(path) {
             Some(blocks) => blocks.insert(first, end),
             None => self.blocks.entry(path.to_path_buf()).or_default().insert(first, end),
@@ -238,114 +226,6 @@ impl BlockSet {
         }
         self.runs.insert(first, end);
         self.count += end - first;
-    }
-}
-
-#[derive(Debug)]
-struct MeteredReader {
-    inner: Arc<dyn ReadableFile>,
-    tally: Arc<Tally>,
-}
-
-fn describe(request: &ReadRequest<'_>) -> (Purpose, u64, u64) {
-    (request.purpose, request.offset, request.buffer.len() as u64)
-}
-
-impl ReaderWrapper for MeteredReader {
-    fn inner(&self) -> &dyn ReadableFile {
-        &*self.inner
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        self.tally.read(&*self.inner, request)
-    }
-
-    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.tally.read_many(&*self.inner, requests)
-    }
-}
-
-#[derive(Debug)]
-struct MeteredWriter {
-    inner: Box<dyn WritableFile>,
-    tally: Arc<Tally>,
-}
-
-impl MeteredWriter {
-    fn count(&self, bytes: &[u8]) {
-        let writes = &mut self.tally.counts().writes;
-        writes.requests += 1;
-        writes.bytes += bytes.len() as u64;
-    }
-}
-
-impl WriterWrapper for MeteredWriter {
-    fn inner(&self) -> &dyn WritableFile {
-        &*self.inner
-    }
-
-    fn inner_mut(&mut self) -> &mut dyn WritableFile {
-        &mut *self.inner
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.inner.append(bytes)?;
-        self.count(bytes);
-        Ok(())
-    }
-
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.inner.write_at(offset, bytes)?;
-        self.count(bytes);
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<()> {
-        self.inner.sync()?;
-        self.tally.counts().writes.file_syncs += 1;
-        Ok(())
-    }
-}
-
-#[derive(Debug)]
-struct MeteredFile {
-    inner: Arc<dyn UpdatableFile>,
-    tally: Arc<Tally>,
-}
-
-impl ReaderWrapper for MeteredFile {
-    fn inner(&self) -> &dyn ReadableFile {
-        &*self.inner
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        self.tally.read(&*self.inner, request)
-    }
-
-    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.tally.read_many(&*self.inner, requests)
-    }
-}
-
-impl UpdaterWrapper for MeteredFile {
-    fn updatable(&self) -> &dyn UpdatableFile {
-        &*self.inner
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
-        self.inner.write_at(offset, bytes, purpose)?;
-        let (block_bytes, length) = (self.tally.block_bytes, bytes.len() as u64);
-        let mut counts = self.tally.counts();
-        counts.writes.requests += 1;
-        counts.writes.bytes += length;
-        counts.written_by_purpose.entry(purpose).or_default().add(self.path(), offset, length, block_bytes);
-        Ok(())
-    }
-
-    fn sync(&self) -> Result<()> {
-        self.inner.sync()?;
-        self.tally.counts().writes.file_syncs += 1;
-        Ok(())
     }
 }
 

@@ -12,22 +12,24 @@ mod clock;
 mod direct;
 pub(crate) mod fair;
 mod fast_paths;
+mod handoff;
 mod links;
 mod local;
 mod measure;
 mod memory;
 mod meter;
+mod observer;
 mod open_files;
 #[cfg(test)]
 #[cfg(unix)]
 mod open_files_tests;
 mod positional;
 mod profile;
-#[cfg(test)]
-pub(crate) mod schedule;
 mod storage;
 mod stream;
 pub(crate) mod sync;
+#[cfg(test)]
+pub(crate) mod test_schedule;
 mod update;
 mod worker;
 mod wrapper;
@@ -35,6 +37,7 @@ mod write_behind;
 
 pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
 pub use fast_paths::FastPaths;
+pub(crate) use handoff::Handoff;
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;

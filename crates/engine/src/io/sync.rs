@@ -2,7 +2,7 @@
 //! that interleavings can be tried one by one.
 
 #[cfg(test)]
-use super::schedule;
+use super::test_schedule;
 use arc_swap::{ArcSwap, Guard};
 #[cfg(test)]
 use std::sync::TryLockError;
@@ -15,7 +15,7 @@ pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 #[cfg(test)]
 macro_rules! scheduled {
     ($attempt:expr) => {
-        while schedule::pass() {
+        while test_schedule::pass() {
             match $attempt {
                 Ok(guard) => return guard,
                 Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
@@ -75,7 +75,7 @@ impl Condvar {
     /// Waits for a notification, possibly with a spurious wake-up; `mutex` is the one that `guard` locks.
     pub(crate) fn wait<'a, T>(&self, mutex: &'a Mutex<T>, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         #[cfg(test)]
-        if schedule::is_scheduled() {
+        if test_schedule::is_scheduled() {
             drop(guard);
             return mutex.lock();
         }
@@ -91,7 +91,7 @@ impl Condvar {
         at_most_us: f64,
     ) -> MutexGuard<'a, T> {
         #[cfg(test)]
-        if schedule::is_scheduled() {
+        if test_schedule::is_scheduled() {
             drop(guard);
             return mutex.lock();
         }
@@ -108,7 +108,7 @@ impl Condvar {
 /// Yields to other threads for a moment; `false` if a schedule decides which thread runs.
 pub(crate) fn yield_briefly() -> bool {
     #[cfg(test)]
-    if schedule::is_scheduled() {
+    if test_schedule::is_scheduled() {
         return false;
     }
     std::thread::yield_now();
@@ -127,20 +127,20 @@ impl<T> Published<T> {
     /// The current value, for a short time: the guard must not be kept.
     pub(crate) fn peek(&self) -> Guard<Arc<T>> {
         #[cfg(test)]
-        schedule::pass();
+        test_schedule::pass();
         self.0.load()
     }
 
     /// The current value, to keep.
     pub(crate) fn get(&self) -> Arc<T> {
         #[cfg(test)]
-        schedule::pass();
+        test_schedule::pass();
         self.0.load_full()
     }
 
     pub(crate) fn set(&self, value: T) {
         self.0.store(Arc::new(value));
         #[cfg(test)]
-        schedule::pass();
+        test_schedule::pass();
     }
 }

@@ -8,15 +8,13 @@
 //! A file that is synced only at its end leaves all its pages to a single flush. With a sync every few MiB, the device
 //! writes while the caller computes, and the last sync is short.
 
-use super::clock::Timer;
+use super::handoff::Handoff;
 use super::storage::WritableFile;
-use super::sync::{Condvar, Mutex};
+use super::sync::Mutex;
 use super::worker::Worker;
 use crate::error::{Error, Result};
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{SendError, channel};
 
 /// Buffer and sync sizes of a write-behind worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,49 +32,32 @@ pub(crate) struct BehindOptions {
 pub(crate) struct WriteBehind {
     shared: Arc<Shared>,
     options: BehindOptions,
-    /// Number of buffers allocated, including the caller's.
-    made: usize,
     waited_us: f64,
     path: PathBuf,
     worker: Option<Worker>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    full: VecDeque<Vec<u8>>,
-    free: Vec<Vec<u8>>,
-    /// No more buffers will come: the worker writes those waiting and ends.
-    closed: bool,
-    /// Waiting buffers are not to be written.
-    abandoned: bool,
-    failed: Option<Error>,
-    /// The file, once the worker has ended.
-    file: Option<Box<dyn WritableFile>>,
+    buffers: Handoff<Vec<u8>>,
+    /// The file before the worker starts, and after it has appended everything.
+    file: Mutex<Option<Box<dyn WritableFile>>>,
 }
 
 impl WriteBehind {
     /// Starts the worker. The caller already has one buffer. Returns the file if the system cannot start a thread.
     pub(crate) fn start(file: Box<dyn WritableFile>, options: BehindOptions) -> Result<Self, Box<dyn WritableFile>> {
         let path = file.path().to_owned();
-        let (giver, taker) = channel();
-        let shared = Arc::new(Shared::default());
-        let theirs = shared.clone();
-        let worker = Worker::spawn("ogive-behind", &path, move || {
-            if let Ok(file) = taker.recv() {
-                work(&theirs, file, options.sync_every_bytes);
-            }
-        });
-        let Ok(worker) = worker else { return Err(file) };
-        if let Err(SendError(file)) = giver.send(file) {
-            return Err(file);
+        // Memory is allocated when no used buffer is free.
+        let buffers = Handoff::new(vec![Vec::new(); options.buffers.max(2) - 1]);
+        let shared = Arc::new(Shared { buffers, file: Mutex::new(Some(file)) });
+        let theirs = Arc::clone(&shared);
+        let worker = Worker::spawn("ogive-behind", &path, move || work(&theirs, options.sync_every_bytes)).ok();
+        let refused = if worker.is_none() { shared.file.lock().take() } else { None };
+        match refused {
+            Some(file) => Err(file),
+            None => Ok(Self { shared, options, waited_us: 0.0, path, worker }),
         }
-        Ok(Self { shared, options, made: 1, waited_us: 0.0, path, worker: Some(worker) })
     }
 
     /// Queues a full buffer for appending, and returns an empty one.
@@ -84,27 +65,13 @@ impl WriteBehind {
     /// # Errors
     /// The error of an earlier append or sync, once; [`Error::Poisoned`] after that.
     pub(crate) fn append(&mut self, full: Vec<u8>) -> Result<Vec<u8>> {
-        let mut state = self.shared.state.lock();
-        if let Some(error) = state.failed.take() {
-            state.abandoned = true;
-            return Err(error);
-        }
-        if state.abandoned {
-            return Err(Error::Poisoned { path: self.path.clone() });
-        }
-        state.full.push_back(full);
-        self.shared.changed.notify_all();
-        loop {
-            if let Some(empty) = state.free.pop() {
-                return Ok(empty);
+        self.shared.buffers.put(full);
+        match self.shared.buffers.empty(&mut self.waited_us)? {
+            Some(mut empty) => {
+                empty.reserve_exact(self.options.buffer_bytes);
+                Ok(empty)
             }
-            if self.made < self.options.buffers.max(2) {
-                self.made += 1;
-                return Ok(Vec::with_capacity(self.options.buffer_bytes));
-            }
-            let timer = Timer::start();
-            state = self.shared.changed.wait(&self.shared.state, state);
-            self.waited_us += timer.elapsed_us();
+            None => Err(self.poisoned()),
         }
     }
 
@@ -118,73 +85,46 @@ impl WriteBehind {
     /// # Errors
     /// The error of an append or sync.
     pub(crate) fn finish(mut self) -> Result<Box<dyn WritableFile>> {
-        self.close(false);
-        let mut state = self.shared.state.lock();
-        match (state.failed.take(), state.file.take()) {
-            (None, Some(file)) if !state.abandoned => Ok(file),
-            (Some(error), _) => Err(error),
-            _ => Err(Error::Poisoned { path: self.path.clone() }),
-        }
+        self.shared.buffers.end(Ok(()));
+        self.worker = None;
+        self.shared.buffers.close(Ok(()));
+        self.shared.buffers.empty(&mut 0.0)?;
+        let file = self.shared.file.lock().take();
+        file.ok_or_else(|| self.poisoned())
     }
 
-    /// Stops the worker and waits for its end.
-    fn close(&mut self, abandoned: bool) {
-        let mut state = self.shared.state.lock();
-        state.closed = true;
-        state.abandoned |= abandoned;
-        drop(state);
-        self.shared.changed.notify_all();
-        self.worker = None;
+    fn poisoned(&self) -> Error {
+        Error::Poisoned { path: self.path.clone() }
     }
 }
 
 impl Drop for WriteBehind {
     fn drop(&mut self) {
-        if self.worker.is_some() {
-            self.close(true);
-        }
+        self.shared.buffers.close(Ok(()));
     }
 }
 
-fn work(shared: &Shared, mut file: Box<dyn WritableFile>, sync_every_bytes: u64) {
+fn work(shared: &Shared, sync_every_bytes: u64) {
+    let Some(mut file) = shared.file.lock().take() else { return };
+    match append_all(&shared.buffers, &mut *file, sync_every_bytes) {
+        Ok(()) => *shared.file.lock() = Some(file),
+        Err(error) => shared.buffers.close(Err(error)),
+    }
+}
+
+fn append_all(buffers: &Handoff<Vec<u8>>, file: &mut dyn WritableFile, sync_every_bytes: u64) -> Result<()> {
     let mut synced_bytes = file.len();
-    let mut state = shared.state.lock();
-    loop {
-        if state.failed.is_some() || state.abandoned {
-            // Buffers that arrive before the caller learns of the error are discarded.
-            let waiting: Vec<_> = state.full.drain(..).collect();
-            state.free.extend(waiting.into_iter().map(emptied));
-            shared.changed.notify_all();
-        }
-        let Some(buffer) = state.full.pop_front() else {
-            if state.closed {
-                state.file = Some(file);
-                return;
-            }
-            state = shared.changed.wait(&shared.state, state);
-            continue;
-        };
-        drop(state);
-        let mut outcome = file.append(&buffer);
-        let is_due = sync_every_bytes > 0 && file.len() - synced_bytes >= sync_every_bytes;
-        state = shared.state.lock();
-        state.free.push(emptied(buffer));
-        shared.changed.notify_all();
-        if outcome.is_ok() && is_due {
-            drop(state);
-            outcome = file.sync();
+    while let Some(mut buffer) = buffers.take(&mut 0.0)? {
+        let appended = file.append(&buffer);
+        buffer.clear();
+        buffers.give_back(buffer);
+        appended?;
+        if sync_every_bytes > 0 && file.len() - synced_bytes >= sync_every_bytes {
+            file.sync()?;
             synced_bytes = file.len();
-            state = shared.state.lock();
-        }
-        if let Err(error) = outcome {
-            state.failed = Some(error);
         }
     }
-}
-
-fn emptied(mut buffer: Vec<u8>) -> Vec<u8> {
-    buffer.clear();
-    buffer
+    Ok(())
 }
 
 #[cfg(test)]
@@ -241,7 +181,6 @@ mod tests {
             buffer = behind.append(buffer).unwrap();
             assert!(buffer.is_empty());
         }
-        assert!(behind.made <= 3);
         let file = behind.finish().unwrap();
         assert_eq!(file.len(), 1600);
         assert_eq!(syncs.load(Ordering::Relaxed), 25);

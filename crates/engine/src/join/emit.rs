@@ -335,19 +335,6 @@ pub(crate) struct CallerSink {
 }
 
 impl RowSink for CallerSink {
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
-        self.rows += pairs.len() as u64;
-        pairs.iter().try_for_each(|&(i, j)| {
-            let (i, j) = (i as usize, j as usize);
-            (self.visit)(left.key(i), left.value(i), Some(right.value(j)))
-        })
-    }
-
-    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
-        self.rows += rows.len() as u64;
-        rows.into_iter().try_for_each(|i| (self.visit)(left.key(i), left.value(i), None))
-    }
-
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         (self.visit)(key, left, right)

@@ -321,16 +321,10 @@ impl RetainedRun {
         let segment = self.segment_for(key.len() + value.len(), None);
         let taken = segment.is_some();
         if let Some(segment) = segment {
-            let key_at = segment.bytes.len() as u32;
+            let key_at = segment.bytes.len();
             segment.bytes.extend_from_slice(key);
             segment.bytes.extend_from_slice(value);
-            segment.spans.push(Span {
-                key_at,
-                key_bytes: key.len() as u32,
-                value_at: key_at + key.len() as u32,
-                value_bytes: value.len() as u32,
-                is_long: false,
-            });
+            segment.spans.push(Span::of_row(key_at, key, value));
         }
         self.long = long;
         Ok(usize::from(taken))

@@ -32,10 +32,17 @@ pub(crate) trait RowSink {
     ///
     /// # Errors
     /// Errors of the output, after which no more rows may be passed; the same applies to the other methods.
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()>;
+    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+        pairs.iter().try_for_each(|&(i, j)| {
+            let (i, j) = (i as usize, j as usize);
+            self.row(left.key(i), left.value(i), Some(right.value(j)))
+        })
+    }
 
     /// Takes left rows without right values: unmatched rows, or, in a semi join, matched ones.
-    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()>;
+    fn lefts(&mut self, left: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
+        rows.try_for_each(|i| self.row(left.key(i), left.value(i), None))
+    }
 
     /// Takes one row; without a right value as in [`Self::lefts`].
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()>;

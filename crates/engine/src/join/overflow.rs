@@ -40,7 +40,7 @@ impl Overflow for SpilledRun {
     fn put(&mut self, rows: RowsView<'_>, range: Range<usize>) -> Result<()> {
         if let SpilledRunState::Empty = self.state {
             let grant = self.spill.task().budget.take(3 * self.chunk_bytes as u64, "a run of equal keys")?;
-            self.state = SpilledRunState::Written(ByteWriter::create(&self.spill, self.chunk_bytes)?, grant);
+            self.state = SpilledRunState::Written(ByteWriter::create(self.spill.name()?, self.chunk_bytes)?, grant);
         }
         let SpilledRunState::Written(writer, _) = &mut self.state else { return Ok(()) };
         range.into_iter().try_for_each(|row| {

@@ -13,14 +13,12 @@
 
 use super::emit::{Emitter, RowForm, RowWriter};
 use super::merge::RowSink;
-use super::rows::RowsView;
 use super::source::KeyRange;
 use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::spawn_helper;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -366,17 +364,6 @@ struct RowBatches<'a, 'q> {
 }
 
 impl RowSink for RowBatches<'_, '_> {
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
-        pairs.iter().try_for_each(|&(i, j)| {
-            let (i, j) = (i as usize, j as usize);
-            self.row(left.key(i), left.value(i), Some(right.value(j)))
-        })
-    }
-
-    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
-        rows.into_iter().try_for_each(|i| self.row(left.key(i), left.value(i), None))
-    }
-
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         self.batch.make_room(ROW_HEADER_BYTES + key.len() + left.len() + right.map_or(0, <[u8]>::len))?;

@@ -15,6 +15,18 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// The span of a row whose value follows its key, which begins at `key_at`.
+    #[inline]
+    pub(crate) fn of_row(key_at: usize, key: &[u8], value: &[u8]) -> Self {
+        Self {
+            key_at: key_at as u32,
+            key_bytes: key.len() as u32,
+            value_at: (key_at + key.len()) as u32,
+            value_bytes: value.len() as u32,
+            is_long: false,
+        }
+    }
+
     /// Appends the value of a record, or the pointer to a long one, after the key that begins at `key_at`.
     pub(crate) fn push_value(bytes: &mut Vec<u8>, key_at: usize, value: ScanValue<'_>) -> Self {
         let value_at = bytes.len();
@@ -164,14 +176,7 @@ impl RowChunk {
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);
         if let ChunkLayout::Spans(spans) = &mut self.layout {
-            let value_at = at + key.len();
-            spans.push(Span {
-                key_at: at as u32,
-                key_bytes: key.len() as u32,
-                value_at: value_at as u32,
-                value_bytes: value.len() as u32,
-                is_long: false,
-            });
+            spans.push(Span::of_row(at, key, value));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RECORD_OVERHEAD_BYTES, RecordLocation};
 use super::segment::Segment;
+use super::torn_tail::durable_after;
 use crate::block::window::Window;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadableFile};
@@ -135,8 +136,8 @@ fn commit(kind: u8, body: &[u8], end: u64) -> Option<Commit> {
     })
 }
 
-/// Searches for commits after `end`, the end of the valid records; returns up to where they state that the log was
-/// durable. A commit that states it of a position after `end` proves damage.
+/// Searches for commits after `end`, the end of the valid records, by the torn-tail rule; returns up to where they
+/// state that the log was durable.
 fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Result<u64> {
     let frame_bytes = COMMIT_BODY_BYTES + RECORD_OVERHEAD_BYTES;
     let length = (COMMIT_BODY_BYTES as u32).to_le_bytes();
@@ -148,19 +149,19 @@ fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Re
             return Ok(durable);
         }
         let candidates = bytes.len() - frame_bytes + 1;
-        for offset in 0..candidates {
-            let buffer = &bytes[offset..offset + frame_bytes];
-            if buffer[..start.len()] != start {
-                continue;
+        let stated = durable_after(end, 0..candidates, |offset| {
+            let frame = &bytes[offset..offset + frame_bytes];
+            if frame[..start.len()] != start {
+                return None;
             }
-            let found = record::decode(records.identity, position + offset as u64, buffer);
-            let Some(commit) = found.and_then(|(kind, body, _)| commit(kind, body, 0)) else { continue };
-            if commit.synced > end {
-                let detail = "a log record is damaged, though later ones are valid";
-                return Err(Error::damaged(records.file.path(), end, detail));
-            }
-            durable = durable.max(commit.synced);
-        }
+            let (kind, body, _) = record::decode(records.identity, position + offset as u64, frame)?;
+            commit(kind, body, 0).map(|commit| commit.synced)
+        });
+        let Some(stated) = stated else {
+            let detail = "a log record is damaged, though later ones are valid";
+            return Err(Error::damaged(records.file.path(), end, detail));
+        };
+        durable = durable.max(stated);
         position += candidates as u64;
     }
 }

@@ -5,9 +5,10 @@ use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
 use super::range_tombstones::RangeTombstones;
 use super::table_file::{ReadAheadBytes, TableFile, TableFileCursor};
-use crate::block::Slice;
 use crate::block::cache::Reservation;
+use crate::block::{Slice, key_prefix_after, key_prefix_at};
 use crate::error::{Error, Result};
+use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// The tables of a level, disjoint and in key order.
@@ -27,15 +28,6 @@ pub(crate) struct LevelTables {
     model: OnceLock<(LevelModel, Reservation)>,
 }
 
-/// The first eight bytes of a key as a big-endian integer, padded with zeros.
-#[inline]
-fn prefix_u64(key: &[u8]) -> u64 {
-    match key.first_chunk() {
-        Some(&bytes) => u64::from_be_bytes(bytes),
-        None => key.iter().enumerate().fold(0, |number, (at, &byte)| number | u64::from(byte) << (56 - 8 * at)),
-    }
-}
-
 /// The first and the last position of a model's window in a table.
 pub(crate) type PositionWindow = (u64, u64);
 
@@ -48,7 +40,7 @@ impl LevelTables {
         let shared = first.get(..length).unwrap_or_default().to_vec();
         let end_prefixes = tables.iter().map(|table| match table.meta.is_endless() {
             true => u64::MAX,
-            false => prefix_u64(table.meta.largest.get(length..).unwrap_or_default()),
+            false => key_prefix_at(&table.meta.largest, length),
         });
         let with_removals = tables.iter().filter(|table| table.meta.has_range_tombstones);
         let tombstones = with_removals.map(|table| Arc::clone(&table.tombstones)).collect();
@@ -67,11 +59,12 @@ impl LevelTables {
     /// The index of the first table that does not end before `key`, or the number of tables.
     #[inline]
     fn index_of(&self, key: &[u8]) -> usize {
-        let Some(rest) = key.strip_prefix(self.shared.as_slice()) else {
+        let number = match key_prefix_after(&self.shared, key) {
+            Ok(number) => number,
             // The key sorts before or after the largest keys of all tables.
-            return if key < self.shared.as_slice() { 0 } else { self.tables.len() };
+            Err(Ordering::Less) => return 0,
+            Err(_) => return self.tables.len(),
         };
-        let number = prefix_u64(rest);
         let index = self.end_prefixes.partition_point(|&other| other < number);
         if self.end_prefixes.get(index) != Some(&number) {
             return index;

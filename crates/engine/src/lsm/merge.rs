@@ -2,20 +2,23 @@
 
 use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence};
-use super::memtable::prefix_u64;
-use crate::block::Slice;
+use crate::block::{Slice, key_prefix};
 use crate::error::{Error, Result};
+use crate::table::sort::LoserTree;
 use std::cmp::Ordering;
 
 /// The entries of all sources in order. An entry that two sources have is shown twice, that of the earlier source
 /// first.
 ///
-/// The sources that have an entry are in a heap with the next one on top. Each is positioned at its first entry from
-/// the current one on or, while moving backward, at its last entry up to it. A single source is passed through.
+/// Each source is positioned at its first entry from the current one on or, while moving backward, at its last entry
+/// up to it; a loser tree finds the next one. A single source is passed through.
 #[derive(Debug)]
 pub(crate) struct MergeCursor {
     sources: Vec<Box<dyn EntryCursor>>,
+    /// One for each source.
     heads: Vec<SourceHead>,
+    /// Without sources before the first seek and after a failure.
+    tree: LoserTree,
     is_backward: bool,
     /// The source that failed.
     failed: Option<usize>,
@@ -24,23 +27,28 @@ pub(crate) struct MergeCursor {
 /// The cached key of a source's entry, so that most comparisons do not access the source.
 #[derive(Clone, Copy, Debug)]
 struct SourceHead {
-    /// The first eight bytes of the key.
+    /// The first eight bytes of the key; at the end, a number that comes last in the current direction.
     number: u64,
     sequence: Sequence,
-    source: usize,
+    is_done: bool,
 }
 
 impl MergeCursor {
     /// Merges cursors; of equal entries, that of the earlier source comes first.
     pub(crate) fn new(sources: Vec<Box<dyn EntryCursor>>) -> Self {
         let heads = Vec::with_capacity(sources.len());
-        Self { sources, heads, is_backward: false, failed: None }
+        Self { sources, heads, tree: LoserTree::default(), is_backward: false, failed: None }
     }
 
     /// The source of the current entry.
     #[cfg(test)]
     pub(crate) fn source(&self) -> Option<usize> {
-        self.heads.first().map(|head| head.source)
+        self.winner()
+    }
+
+    /// The source of the current entry, if there is one.
+    fn winner(&self) -> Option<usize> {
+        self.tree.winner().filter(|&source| !self.heads[source].is_done)
     }
 
     /// Moves a source, and remembers a failure.
@@ -48,7 +56,7 @@ impl MergeCursor {
         let moved = self.sources.get_mut(source).map_or(Ok(()), |cursor| step(&mut **cursor));
         if moved.is_err() {
             self.failed = Some(source);
-            self.heads.clear();
+            self.tree.clear();
         }
         moved
     }
@@ -60,93 +68,92 @@ impl MergeCursor {
         Err(Error::InvalidArgument("the cursor has failed before; create a new one".to_owned()))
     }
 
-    /// Moves every source, and rebuilds the heap.
+    /// Moves every source, and rebuilds the tree.
     fn seek_all(&mut self, is_backward: bool, step: impl Fn(&mut dyn EntryCursor) -> Result<()>) -> Result<()> {
         self.check()?;
         self.is_backward = is_backward;
         for source in 0..self.sources.len() {
             self.step_source(source, &step)?;
         }
-        self.build_heap();
+        self.build_tree();
         Ok(())
     }
 
-    /// Builds the heap of all sources that have an entry.
-    fn build_heap(&mut self) {
+    fn build_tree(&mut self) {
+        let is_backward = self.is_backward;
         self.heads.clear();
-        let sources = self.sources.iter().enumerate();
-        self.heads.extend(sources.filter_map(|(source, cursor)| Some(head_of(source, &cursor.entry()?))));
-        for index in (0..self.heads.len() / 2).rev() {
-            self.sift_down(index);
-        }
+        self.heads.extend(self.sources.iter().map(|cursor| head_of(cursor.entry(), is_backward)));
+        let (heads, sources) = (&self.heads, &self.sources);
+        self.tree.rebuild(sources.len(), |one, other| precedes(heads, sources, is_backward, one, other));
     }
 
-    /// Moves the source on top by a step in the current direction.
+    /// Moves the source of the current entry by a step in the current direction.
     fn advance(&mut self) -> Result<()> {
-        let (Some(top), is_backward) = (self.heads.first(), self.is_backward) else { return Ok(()) };
-        let source = top.source;
+        let (Some(source), is_backward) = (self.winner(), self.is_backward) else { return Ok(()) };
         self.step_source(source, |cursor| if is_backward { cursor.prev() } else { cursor.next() })?;
-        match self.sources[source].entry() {
-            Some(entry) => self.heads[0] = head_of(source, &entry),
-            None => {
-                self.heads.swap_remove(0);
-            }
-        }
-        self.sift_down(0);
+        self.heads[source] = head_of(self.sources[source].entry(), is_backward);
+        let (heads, sources) = (&self.heads, &self.sources);
+        self.tree.replay(source, |one, other| precedes(heads, sources, is_backward, one, other));
         Ok(())
     }
 
     /// Reverses direction: moves all other sources to the other side of the current entry.
     fn reverse(&mut self) -> Result<()> {
-        let Some(top) = self.heads.first().copied() else { return Ok(()) };
+        let Some(winner) = self.winner() else { return Ok(()) };
         self.is_backward = !self.is_backward;
         if self.sources.len() > 1 {
-            let key = self.sources[top.source].entry().map(|entry| entry.key.to_vec()).unwrap_or_default();
-            for source in (0..self.sources.len()).filter(|&source| source != top.source) {
+            let key = self.sources[winner].entry().map(|entry| entry.key.to_vec()).unwrap_or_default();
+            let top = SourcedKey { key: &key, sequence: self.heads[winner].sequence, source: winner };
+            for source in (0..self.sources.len()).filter(|&source| source != winner) {
                 let to_backward = self.is_backward;
-                self.step_source(source, |cursor| cross(cursor, &key, &top, source, to_backward))?;
+                self.step_source(source, |cursor| cross(cursor, top, source, to_backward))?;
             }
-            self.build_heap();
+            self.build_tree();
         }
         Ok(())
     }
+}
 
-    fn sift_down(&mut self, mut index: usize) {
-        loop {
-            let (left, right) = (2 * index + 1, 2 * index + 2);
-            if left >= self.heads.len() {
-                return;
-            }
-            let child = if right < self.heads.len() && self.precedes(right, left) { right } else { left };
-            if !self.precedes(child, index) {
-                return;
-            }
-            self.heads.swap(index, child);
-            index = child;
-        }
+/// Whether the head of source `one` precedes that of `other`, in the current direction; exhausted sources come last.
+#[inline]
+fn precedes(
+    heads: &[SourceHead],
+    sources: &[Box<dyn EntryCursor>],
+    is_backward: bool,
+    one: usize,
+    other: usize,
+) -> bool {
+    let (left, right) = (&heads[one], &heads[other]);
+    if left.number != right.number {
+        return (left.number < right.number) != is_backward;
     }
-
-    /// Whether one head precedes another, in the current direction.
-    fn precedes(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (&self.heads[one], &self.heads[other]);
-        let order = one.number.cmp(&other.number).then_with(|| self.order(one, other));
-        order == if self.is_backward { Ordering::Greater } else { Ordering::Less }
+    if left.is_done || right.is_done {
+        return !left.is_done;
     }
+    let key = |source: usize| sources[source].entry().map_or(&[][..], |entry| entry.key);
+    let order = key(one).cmp(key(other)).then(right.sequence.cmp(&left.sequence)).then(one.cmp(&other));
+    order == if is_backward { Ordering::Greater } else { Ordering::Less }
+}
 
-    fn order(&self, one: &SourceHead, other: &SourceHead) -> Ordering {
-        let key = |head: &SourceHead| self.sources[head.source].entry().map_or(&[][..], |entry| entry.key);
-        key(one).cmp(key(other)).then(other.sequence.cmp(&one.sequence)).then(one.source.cmp(&other.source))
+fn head_of(entry: Option<Entry<'_>>, is_backward: bool) -> SourceHead {
+    match entry {
+        Some(entry) => SourceHead { number: key_prefix(entry.key), sequence: entry.sequence, is_done: false },
+        None => SourceHead { number: if is_backward { 0 } else { u64::MAX }, sequence: 0, is_done: true },
     }
 }
 
-fn head_of(source: usize, entry: &Entry<'_>) -> SourceHead {
-    SourceHead { number: prefix_u64(entry.key), sequence: entry.sequence, source }
+/// The current entry of a merge when it reverses.
+#[derive(Clone, Copy, Debug)]
+struct SourcedKey<'a> {
+    key: &'a [u8],
+    sequence: Sequence,
+    source: usize,
 }
 
 /// Moves a source to the other side of the entry at `top`: to its first entry after it, or its last before it.
-fn cross(cursor: &mut dyn EntryCursor, key: &[u8], top: &SourceHead, source: usize, to_backward: bool) -> Result<()> {
-    cursor.seek(key, top.sequence)?;
-    let is_same = cursor.entry().is_some_and(|entry| entry.key == key && entry.sequence == top.sequence);
+fn cross(cursor: &mut dyn EntryCursor, top: SourcedKey<'_>, source: usize, to_backward: bool) -> Result<()> {
+    cursor.seek(top.key, top.sequence)?;
+    let is_same = cursor.entry().is_some_and(|entry| entry.key == top.key && entry.sequence == top.sequence);
     // Of equal entries, that of the earlier source comes first.
     let has_passed = is_same && source < top.source;
     match (to_backward, has_passed) {
@@ -159,11 +166,11 @@ fn cross(cursor: &mut dyn EntryCursor, key: &[u8], top: &SourceHead, source: usi
 
 impl EntryCursor for MergeCursor {
     fn entry(&self) -> Option<Entry<'_>> {
-        self.sources[self.heads.first()?.source].entry()
+        self.sources[self.tree.winner()?].entry()
     }
 
     fn value_slice(&self) -> Option<Slice> {
-        self.sources[self.heads.first()?.source].value_slice()
+        self.sources[self.tree.winner()?].value_slice()
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {

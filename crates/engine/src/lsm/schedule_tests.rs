@@ -6,7 +6,7 @@ use super::{Db, DbOptions, DbSnapshot};
 use crate::error::{Error, Result};
 use crate::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
-    UpdaterWrapper, WritableFile, WriterWrapper, schedule,
+    UpdaterWrapper, WritableFile, WriterWrapper, test_schedule,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,32 +31,32 @@ impl StorageWrapper for YieldingStorage {
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        schedule::pass();
+        test_schedule::pass();
         Ok(Arc::new(YieldingFile(self.0.open(name)?)))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        schedule::pass();
+        test_schedule::pass();
         Ok(Box::new(YieldingWriter(self.0.create(name)?)))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        schedule::pass();
+        test_schedule::pass();
         Ok(Arc::new(YieldingUpdater(self.0.open_update(name)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        schedule::pass();
+        test_schedule::pass();
         Ok(Arc::new(YieldingUpdater(self.0.create_update(name)?)))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.rename(from, to)
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.remove(name)
     }
 }
@@ -67,7 +67,7 @@ impl ReaderWrapper for YieldingFile {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.read(request)
     }
 }
@@ -78,7 +78,7 @@ impl ReaderWrapper for YieldingUpdater {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.read(request)
     }
 }
@@ -89,7 +89,7 @@ impl UpdaterWrapper for YieldingUpdater {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.write_at(offset, bytes, purpose)
     }
 }
@@ -104,17 +104,17 @@ impl WriterWrapper for YieldingWriter {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.append(bytes)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.write_at(offset, bytes)
     }
 
     fn sync(&mut self) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.sync()
     }
 }
@@ -288,7 +288,7 @@ fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u
     if has_worker {
         work.push(Box::new(|| db.core().work(0)));
     }
-    (schedule::run(seed, work), db.activity().moved_value_bytes)
+    (test_schedule::run(seed, work), db.activity().moved_value_bytes)
 }
 
 /// Runs schedules and checks the result of each; returns the number of choices and of moved bytes.

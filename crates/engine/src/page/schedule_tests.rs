@@ -5,7 +5,7 @@ use super::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
 use crate::error::Result;
 use crate::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
-    UpdaterWrapper, schedule,
+    UpdaterWrapper, test_schedule,
 };
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl StorageWrapper for YieldingStorage {
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.remove(name)
     }
 }
@@ -43,7 +43,7 @@ impl ReaderWrapper for YieldingFile {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.read(request)
     }
 }
@@ -54,7 +54,7 @@ impl UpdaterWrapper for YieldingFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
-        schedule::pass();
+        test_schedule::pass();
         self.0.write_at(offset, bytes, purpose)
     }
 }
@@ -127,7 +127,7 @@ fn try_schedule(seed: u64, readers: usize) -> u64 {
             }
         }));
     }
-    let passes = schedule::run(seed, work);
+    let passes = test_schedule::run(seed, work);
     assert_eq!(read(&file.snapshot().unwrap()), 7);
     passes
 }

@@ -6,7 +6,7 @@
 
 use super::block::{BlockView, VersionTag};
 use super::columns::HEAD_BYTES;
-use super::separators::key_prefix_at;
+use crate::block::key_prefix_at;
 use crate::block::slots::BlockNote;
 use std::cmp::Ordering;
 use std::ops::Range;

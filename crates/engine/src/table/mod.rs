@@ -54,6 +54,7 @@ mod versions;
 mod wire;
 mod writer;
 
+pub(crate) use crate::block::key_prefix_at;
 pub use block::BLOCK_BYTES;
 pub(crate) use bottom_layer::NodeRun;
 pub(crate) use cursor::TableCursor;
@@ -68,7 +69,7 @@ pub use read_trace::{ReadTrace, TracedRead};
 pub use reader::Table;
 pub use report::{LayerSummary, ReadsPerGet, TableReport};
 pub(crate) use scan::{ScanBlock, ScanRecords, ScanValue};
-pub(crate) use separators::key_prefix_at;
+pub(crate) use separators::parts as separator_parts;
 pub use sorting::SortingWriter;
 pub use verify::{Finding, TableVerifyReport};
 pub(crate) use versions::{SearchPath, SharedOptions, TableSteps};

@@ -10,7 +10,9 @@
 //! bisected. If a number ties with a separator that it does not represent completely, the stored index is searched
 //! instead.
 
+use crate::block::key_prefix_after;
 use ogive_model::coded::{Separator, common_prefix, visit_separators};
+use std::cmp::Ordering;
 
 /// The predicted place of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,22 +36,9 @@ pub(super) struct ResidentSeparators {
     longest: usize,
 }
 
-/// The eight bytes of a key from `from` on, padded with zeros, as a number.
-#[inline]
-pub(crate) fn key_prefix_at(key: &[u8], from: usize) -> u64 {
-    let rest = key.get(from..).unwrap_or_default();
-    match rest.first_chunk() {
-        Some(word) => u64::from_be_bytes(*word),
-        None => {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            u64::from_be_bytes(word)
-        }
-    }
-}
-
-/// The bytes of a separator: prefix and number.
-fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a [u8]) {
+/// The bytes of a separator, in two parts; `word` holds the second. A separator by eight bytes compares them padded
+/// with zeros, so zeros at their end carry no information.
+pub(crate) fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a [u8]) {
     match *separator {
         Separator::Whole(bytes) => (bytes, &[]),
         Separator::Window { prefix, word: number } => {
@@ -68,7 +57,7 @@ pub(super) fn ascend(root: &[u8], groups: usize) -> bool {
         let mut word = [0; 8];
         let (head, tail) = parts(&separator, &mut word);
         let order = before.iter().cmp(head.iter().chain(tail));
-        ascends &= child == 0 || (order != std::cmp::Ordering::Greater && head.len() + tail.len() > 0);
+        ascends &= child == 0 || (order != Ordering::Greater && head.len() + tail.len() > 0);
         before.clear();
         before.extend_from_slice(head);
         before.extend_from_slice(tail);
@@ -154,12 +143,11 @@ impl ResidentSeparators {
     #[inline]
     pub(super) fn find(&self, key: &[u8]) -> Option<PredictedRecord> {
         let last = self.numbers.len() as u64;
-        match key.get(..self.prefix.len()).unwrap_or(key).cmp(&self.prefix) {
-            std::cmp::Ordering::Less => return Some(PredictedRecord { block: 0, share: 1.0 }),
-            std::cmp::Ordering::Greater => return Some(PredictedRecord { block: last, share: 1.0 }),
-            std::cmp::Ordering::Equal => {}
-        }
-        let x = key_prefix_at(key, self.prefix.len());
+        let x = match key_prefix_after(&self.prefix, key) {
+            Ok(x) => x,
+            Err(Ordering::Less) => return Some(PredictedRecord { block: 0, share: 1.0 }),
+            Err(_) => return Some(PredictedRecord { block: last, share: 1.0 }),
+        };
         let Some(&first) = self.numbers.first() else { return Some(PredictedRecord { block: 0, share: 0.5 }) };
         if x < first {
             return Some(PredictedRecord { block: 0, share: 0.5 });

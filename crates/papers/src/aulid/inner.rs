@@ -7,7 +7,7 @@ use super::options::AulidOptions;
 use super::view::{Metanode, View};
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::index::extend::{Gap, Router, RouterBuilder};
+use ogive::index::extend::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 use ogive::index::extend::{Statistics, Visit};
 use ogive::page::{PageNumber, Pages, Phase, Transaction};
 
@@ -77,13 +77,7 @@ impl<W: Word> Router<W> for AulidRouter {
         Editor::open(tx, &self.options, state)?.replace(key, leaf)
     }
 
-    fn walk(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-        leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
-    ) -> Result<()> {
+    fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()> {
         View::of::<W>(pages, &self.options).walk(&Metanode::decode(pages, state)?, claim, leaf)?;
         Ok(())
     }

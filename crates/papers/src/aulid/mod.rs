@@ -3,7 +3,7 @@
 mod adjust;
 mod arrays;
 #[cfg(test)]
-mod behaviour;
+mod behaviour_tests;
 mod build;
 mod edit;
 mod inner;

@@ -5,7 +5,7 @@ use super::pages::InnerPages;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::index::extend::{Amount, Statistics, Structure, Visit, Visitor};
-use ogive::index::extend::{Gap, Router, RouterBuilder};
+use ogive::index::extend::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 use ogive::page::{PageNumber, Pages, Transaction};
 use std::sync::Arc;
 
@@ -88,13 +88,7 @@ impl<W: Word, S: Structure<W> + 'static> Router<W> for MapRouter<S> {
         Ok(true)
     }
 
-    fn walk(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-        leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
-    ) -> Result<()> {
+    fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()> {
         let pages = &InnerPages::new(pages);
         self.structure.verify(pages, state, &mut PagesOnly(claim))?;
         let mut cursor = self.structure.cursor(state)?;

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::super::indexes::{Plan, Subject, distinct, growing, or_report, pages, pool_bytes, run_in_memory};
+use super::super::indexes::{Plan, Subject, distinct, growing, or_report, run_in_memory};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
-use crate::workload::{Mix, Requests};
+use crate::workload::Mix;
 
 pub(in crate::experiments) const ADJUST: Experiment = Experiment {
     name: "aulid/adjust",
@@ -43,17 +43,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     .figure("alpha", *alpha)
                     .figure("beta", *beta);
                 or_report(output, record.clone(), |output| {
-                    let run = run_in_memory(&Plan {
-                        subject,
-                        population: &population,
-                        mix,
-                        requests: &Requests::Uniform,
-                        operations: context.lookups.unwrap_or(OPERATIONS),
-                        seed: context.seed,
-                        memory: pages(subject.options.pages.page_bytes, pool_bytes(&population)),
-                        profiles: &profiles,
-                        latencies: false,
-                    })?;
+                    let plan = Plan::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
+                    let run = run_in_memory(&plan)?;
                     for (place, profile) in profiles.iter().enumerate() {
                         let row = record
                             .clone()

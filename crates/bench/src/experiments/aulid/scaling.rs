@@ -8,11 +8,11 @@ use anyhow::{Context as _, Result};
 use ogive::index::Kind;
 use ogive::io::{LocalStorage, Profile};
 
-use super::super::indexes::{Outcome, Plan, Subject, distinct, or_report, pages, pool_bytes, run_plan, subjects};
+use super::super::indexes::{Outcome, Plan, Subject, distinct, or_report, run_plan, subjects};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
-use crate::workload::{Mix, Population, Requests};
+use crate::workload::{Mix, Population};
 
 pub(in crate::experiments) const SCALING: Experiment = Experiment {
     name: "aulid/scaling",
@@ -47,7 +47,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let mut all = Vec::new();
             for subject in &subjects {
                 progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
-                let plan = plan(context, subject, &population, mix, &profiles);
+                let plan = Plan::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
                 let measured =
                     or_report(output, record(set.name(), mix, subject), |_| measure(context, &device, &plan))?;
                 all.extend(measured.map(|measured| (subject, measured)));
@@ -64,26 +64,6 @@ type Measured = (Outcome, bool, Option<u64>);
 
 fn record(set: &str, mix: Mix, subject: &Subject) -> Record {
     Record::new(SCALING.name).keys(set).figure("workload", mix.name()).figure("structure", subject.name.as_str())
-}
-
-fn plan<'a>(
-    context: &Context,
-    subject: &'a Subject,
-    population: &'a Population,
-    mix: Mix,
-    profiles: &'a [Profile],
-) -> Plan<'a> {
-    Plan {
-        subject,
-        population,
-        mix,
-        requests: &Requests::Uniform,
-        operations: context.lookups.unwrap_or(OPERATIONS),
-        seed: context.seed,
-        memory: pages(subject.options.pages.page_bytes, pool_bytes(population)),
-        profiles,
-        latencies: false,
-    }
 }
 
 /// Runs on the device, with direct reads unless only modelled times are requested.

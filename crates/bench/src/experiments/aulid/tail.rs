@@ -3,13 +3,11 @@
 use anyhow::Result;
 use ogive::index::Kind;
 
-use super::super::indexes::{
-    GENERATED, Plan, Subject, distinct, growing, or_report, pages, pool_bytes, run_in_memory, run_on_device, subjects,
-};
+use super::super::indexes::{Plan, Subject, each_population, or_report, run_in_memory, run_on_device, subjects};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
-use crate::workload::{Mix, Requests};
+use crate::workload::Mix;
 
 pub(in crate::experiments) const TAIL: Experiment = Experiment {
     name: "aulid/tail",
@@ -24,33 +22,18 @@ const OPERATIONS: usize = 100_000;
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &Kind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
-    let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
-    for spec in context.specs(&GENERATED) {
-        for &mix in mixes {
-            let set =
-                if mix.insert_percent() == 0 { context.open(&spec, context.seed)? } else { growing(context, &spec)? };
-            let population = mix.population(distinct(&set)?, context.seed);
-            let progress = Progress::new(subjects.len())?;
-            for subject in &subjects {
-                progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
-                let plan = Plan {
-                    subject,
-                    population: &population,
-                    mix,
-                    requests: &Requests::Uniform,
-                    operations: context.lookups.unwrap_or(OPERATIONS),
-                    seed: context.seed,
-                    memory: pages(subject.options.pages.page_bytes, pool_bytes(&population)),
-                    profiles: &profiles,
-                    latencies: true,
-                };
-                let failed = record(set.name(), mix, subject);
-                or_report(output, failed, |output| measure(context, set.name(), &plan, output))?;
-                progress.step();
-            }
+    each_population(context, &MIXES, |set, mix, population| {
+        let progress = Progress::new(subjects.len())?;
+        for subject in &subjects {
+            progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
+            let plan = Plan::uniform(context, subject, population, mix, &profiles, OPERATIONS);
+            let plan = Plan { latencies: true, ..plan };
+            let failed = record(set.name(), mix, subject);
+            or_report(output, failed, |output| measure(context, set.name(), &plan, output))?;
+            progress.step();
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn record(set: &str, mix: Mix, subject: &Subject) -> Record {

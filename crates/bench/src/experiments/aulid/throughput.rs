@@ -7,8 +7,7 @@ use ogive::index::Kind;
 use ogive::io::Profile;
 
 use super::super::indexes::{
-    GENERATED, Outcome, Plan, Subject, distinct, growing, or_report, pages, pool_bytes, run_in_memory, run_on_device,
-    subjects,
+    Outcome, Plan, Subject, each_population, or_report, pool_bytes, run_in_memory, run_on_device, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -87,22 +86,14 @@ fn each(
 ) -> Result<()> {
     let subjects = subjects(context, kinds)?;
     let profiles = context.profiles_or(&PROFILES)?;
-    let mixes = if context.workloads.is_empty() { mixes } else { &context.workloads };
     let requests = if context.requests.is_empty() { requests } else { &context.requests };
     let device = (!context.modelled_only).then(|| context.device.clone().unwrap_or_else(std::env::temp_dir));
-    for spec in context.specs(&GENERATED) {
-        for &mix in mixes {
-            let set =
-                if mix.insert_percent() == 0 { context.open(&spec, context.seed)? } else { growing(context, &spec)? };
-            let population = mix.population(distinct(&set)?, context.seed);
-            for requests in requests {
-                let (set, population, profiles, device) = (&set, &population, &profiles[..], device.clone());
-                Comparison { context, experiment, set, population, mix, requests, profiles, device }
-                    .run(&subjects, output)?;
-            }
-        }
-    }
-    Ok(())
+    each_population(context, mixes, |set, mix, population| {
+        requests.iter().try_for_each(|requests| {
+            let (profiles, device) = (&profiles[..], device.clone());
+            Comparison { context, experiment, set, population, mix, requests, profiles, device }.run(&subjects, output)
+        })
+    })
 }
 
 impl Comparison<'_> {
@@ -131,17 +122,8 @@ impl Comparison<'_> {
     }
 
     fn plan<'p>(&'p self, subject: &'p Subject) -> Plan<'p> {
-        Plan {
-            subject,
-            population: self.population,
-            mix: self.mix,
-            requests: self.requests,
-            operations: self.context.lookups.unwrap_or(OPERATIONS),
-            seed: self.context.seed,
-            memory: pages(subject.options.pages.page_bytes, pool_bytes(self.population)),
-            profiles: self.profiles,
-            latencies: false,
-        }
+        let plan = Plan::uniform(self.context, subject, self.population, self.mix, self.profiles, OPERATIONS);
+        Plan { requests: self.requests, ..plan }
     }
 
     fn pair<'s>(&self, subject: &'s Subject) -> Result<Pair<'s>> {

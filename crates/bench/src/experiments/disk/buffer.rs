@@ -4,11 +4,11 @@ use anyhow::Result;
 use ogive::index::Kind;
 use ogive::io::Profile;
 
-use super::super::indexes::{GENERATED, Plan, Subject, distinct, growing, or_report, pages, run_in_memory, subjects};
+use super::super::indexes::{Plan, Subject, each_population, or_report, pages, run_in_memory, subjects};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
-use crate::workload::{Mix, Population, Requests};
+use crate::workload::{Mix, Population};
 
 pub(in crate::experiments) const BUFFER: Experiment = Experiment {
     name: "disk/buffer",
@@ -25,25 +25,19 @@ const OPERATIONS: usize = 100_000;
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &Kind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
-    let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
-    for spec in context.specs(&GENERATED) {
-        for &mix in mixes {
-            let set =
-                if mix.insert_percent() == 0 { context.open(&spec, context.seed)? } else { growing(context, &spec)? };
-            let population = mix.population(distinct(&set)?, context.seed);
-            let progress = Progress::new(subjects.len() * BUFFER_PAGES.len())?;
-            for buffer_pages in BUFFER_PAGES {
-                for subject in &subjects {
-                    progress.on(format!("{} of {}, {mix}, {buffer_pages} pages", subject.name, set.name()));
-                    let case = Case { context, population: &population, mix, profiles: &profiles, buffer_pages };
-                    let record = case.record(set.name(), subject);
-                    or_report(output, record.clone(), |output| case.measure(subject, &record, output))?;
-                    progress.step();
-                }
+    each_population(context, &MIXES, |set, mix, population| {
+        let progress = Progress::new(subjects.len() * BUFFER_PAGES.len())?;
+        for buffer_pages in BUFFER_PAGES {
+            for subject in &subjects {
+                progress.on(format!("{} of {}, {mix}, {buffer_pages} pages", subject.name, set.name()));
+                let case = Case { context, population, mix, profiles: &profiles, buffer_pages };
+                let record = case.record(set.name(), subject);
+                or_report(output, record.clone(), |output| case.measure(subject, &record, output))?;
+                progress.step();
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 struct Case<'a> {
@@ -68,17 +62,9 @@ impl Case<'_> {
     }
 
     fn measure(&self, subject: &Subject, record: &Record, output: &mut Output<'_>) -> Result<()> {
-        let outcome = run_in_memory(&Plan {
-            subject,
-            population: self.population,
-            mix: self.mix,
-            requests: &Requests::Uniform,
-            operations: self.context.lookups.unwrap_or(OPERATIONS),
-            seed: self.context.seed,
-            memory: pages(subject.options.pages.page_bytes, self.buffer_bytes(subject)),
-            profiles: self.profiles,
-            latencies: false,
-        })?;
+        let plan = Plan::uniform(self.context, subject, self.population, self.mix, self.profiles, OPERATIONS);
+        let memory = pages(subject.options.pages.page_bytes, self.buffer_bytes(subject));
+        let outcome = run_in_memory(&Plan { memory, ..plan })?;
         for (place, profile) in self.profiles.iter().enumerate() {
             let row = record
                 .clone()

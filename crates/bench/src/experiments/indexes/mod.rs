@@ -14,7 +14,7 @@ pub(super) use inserts::InsertWatch;
 pub(super) use loaded::{Loaded, load_and_count, present};
 pub(super) use memory::{LOAD_BUDGET_BYTES, pages, pool_bytes};
 pub(super) use run::{Outcome, Plan, run_in_memory, run_on_device, run_plan};
-pub(super) use sets::{GENERATED, distinct, growing};
+pub(super) use sets::{GENERATED, distinct, each_population, growing};
 pub(super) use store::{Store, payload};
 pub(super) use subjects::{Subject, or_report, subjects};
 pub(super) use touches::Touches;

@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result};
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, Timer};
 use ogive::page::PageOptions;
 
-use super::memory::{LOAD_BUDGET_BYTES, pages};
+use super::super::Context;
+use super::memory::{LOAD_BUDGET_BYTES, pages, pool_bytes};
 use super::observed::Written;
 use super::store::Store;
 use super::subjects::Subject;
@@ -29,6 +30,31 @@ pub(in crate::experiments) struct Plan<'a> {
     pub(in crate::experiments) profiles: &'a [Profile],
     /// Whether the time of each operation is kept.
     pub(in crate::experiments) latencies: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// Uniform requests, `operations` of them unless the command says otherwise, with memory for a part of the
+    /// population.
+    pub(in crate::experiments) fn uniform(
+        context: &Context,
+        subject: &'a Subject,
+        population: &'a Population,
+        mix: Mix,
+        profiles: &'a [Profile],
+        operations: usize,
+    ) -> Self {
+        Self {
+            subject,
+            population,
+            mix,
+            requests: &Requests::Uniform,
+            operations: context.lookups.unwrap_or(operations),
+            seed: context.seed,
+            memory: pages(subject.options.pages.page_bytes, pool_bytes(population)),
+            profiles,
+            latencies: false,
+        }
+    }
 }
 
 /// Figures of a run. Counts are those of the operations, without the load, and with the checkpoint at the end if

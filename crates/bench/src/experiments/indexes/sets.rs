@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::super::Context;
 use crate::keys::KeySet;
+use crate::workload::{Mix, Population};
 
 /// The sets on which the blocks of the authors' code were counted.
 pub(in crate::experiments) const GENERATED: [&str; 3] = ["lognormal", "uniform", "step"];
@@ -25,4 +26,22 @@ pub(in crate::experiments) fn growing(context: &Context, spec: &str) -> Result<K
     }
     // Some sets are smaller.
     Ok(set.resized(2 * set.len()).unwrap_or(set))
+}
+
+/// Calls `visit` for each requested generated set and each mix, by default those of `mixes`, with the population of the
+/// mix: the set grows if the mix inserts.
+pub(in crate::experiments) fn each_population(
+    context: &Context,
+    mixes: &[Mix],
+    mut visit: impl FnMut(&KeySet, Mix, &Population) -> Result<()>,
+) -> Result<()> {
+    let mixes = if context.workloads.is_empty() { mixes } else { &context.workloads };
+    for spec in context.specs(&GENERATED) {
+        for &mix in mixes {
+            let grows = mix.insert_percent() > 0;
+            let set = if grows { growing(context, &spec)? } else { context.open(&spec, context.seed)? };
+            visit(&set, mix, &mix.population(distinct(&set)?, context.seed))?;
+        }
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Arguments of `ogive db`: its sub-commands.
 
+use super::store::StoreFolder;
 use super::{bench, checkpoint, compact, delete, export, get, import, ingest, put, repair, scan, stats, verify};
 use crate::args::Outcome;
 use crate::failure::Result;
@@ -36,11 +37,19 @@ enum Command {
     Import(import::Arguments),
     Export(export::Arguments),
     Ingest(ingest::Arguments),
-    Stats(stats::Arguments),
-    Compact(compact::Arguments),
+    /// Show statistics of a store: keyspaces, levels, sizes
+    #[command(after_help = stats::EXAMPLES)]
+    Stats(StoreFolder),
+    /// Compact a store completely
+    #[command(after_help = compact::EXAMPLES)]
+    Compact(StoreFolder),
     Checkpoint(checkpoint::Arguments),
-    Verify(verify::Arguments),
-    Repair(repair::Arguments),
+    /// Check all files of a store, and every value pointer
+    #[command(after_help = verify::EXAMPLES)]
+    Verify(StoreFolder),
+    /// Repair a damaged store, keeping everything that passes its checksums
+    #[command(after_help = repair::EXAMPLES)]
+    Repair(StoreFolder),
     Bench(bench::Arguments),
 }
 

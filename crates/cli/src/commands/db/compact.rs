@@ -10,29 +10,22 @@ use crate::size::human_bytes;
 use ogive::lsm::Db;
 use serde_json::json;
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   ogive db compact fruit
 
 Merges all tables and drops removed entries and old versions, which makes lookups fastest and the store smallest. Stores
 also compact themselves in the background, step by step.";
 
-/// Compact a store completely
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    store: StoreFolder,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
-    let (before, after) = compact(arguments.store.write_stoppable(&interrupt)?, &interrupt)?;
+    let (before, after) = compact(store.write_stoppable(&interrupt)?, &interrupt)?;
     if output.is_json() {
         output.json(&json!({ "bytes_before": before, "bytes_after": after }))?;
     } else {
-        let shown = arguments.store.shown();
+        let shown = store.shown();
         output.line(format_args!("{shown}: {} before, {} now", human_bytes(before), human_bytes(after)))?;
     }
     Ok(Outcome::Done)

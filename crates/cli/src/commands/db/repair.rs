@@ -14,7 +14,8 @@ use ogive::io::Storage;
 use serde_json::json;
 use std::sync::Arc;
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   cp -r fruit fruit-damaged && ogive db repair fruit
 
@@ -22,20 +23,12 @@ Keeps everything that passes its checksums: entries of intact blocks, intact val
 damaged one. Reports what is lost. If the newest entry of a key is lost, an older one may reappear. Removes damaged
 files, so copy the folder first.";
 
-/// Repair a damaged store, keeping everything that passes its checksums
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    store: StoreFolder,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    arguments.store.check_there()?;
+pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
+    store.check_there()?;
     let interrupt = Interrupt::watch();
-    let repaired = repair(&arguments.store.stoppable(&interrupt))?;
-    let untyped = if repaired.manifest_rebuilt { keys::recover(&arguments.store.write()?)? } else { Vec::new() };
+    let repaired = repair(&store.stoppable(&interrupt))?;
+    let untyped = if repaired.manifest_rebuilt { keys::recover(&store.write()?)? } else { Vec::new() };
     if output.is_json() {
         output.json(&json!({
             "damaged_files": repaired.damaged_files,
@@ -47,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         }))?;
         return Ok(Outcome::Done);
     }
-    let shown = arguments.store.shown();
+    let shown = store.shown();
     if repaired.damaged_files.is_empty() && repaired.foreign_files.is_empty() {
         output.line(format_args!("{shown}: nothing to repair"))?;
         return Ok(Outcome::Done);

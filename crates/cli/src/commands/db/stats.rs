@@ -8,7 +8,8 @@ use crate::size::{counted, grouped, human_bytes};
 use crate::table_text::plain_table;
 use ogive::lsm::{DbStats, KeyspaceStats};
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   ogive db stats fruit            keyspaces, levels, sizes, amplification, models
   ogive db stats fruit --json     the same as JSON
@@ -16,23 +17,15 @@ Examples:
 Lookups and write amplification are counted since the store was opened, here by this command. A program that has the
 store open reads its own counts with `Db::stats`.";
 
-/// Show statistics of a store: keyspaces, levels, sizes
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    store: StoreFolder,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let stats = arguments.store.read()?.stats();
+pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
+    let stats = store.read()?.stats();
     if output.is_json() {
         let document = serde_json::to_value(&stats).map_err(|error| Failure::Output(error.into()))?;
         output.json(&document)?;
         return Ok(Outcome::Done);
     }
-    print(&arguments.store.shown(), &stats, output)?;
+    print(&store.shown(), &stats, output)?;
     Ok(Outcome::Done)
 }
 

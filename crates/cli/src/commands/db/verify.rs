@@ -11,7 +11,8 @@ use ogive::io::Storage;
 use serde_json::json;
 use std::sync::Arc;
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   ogive db verify fruit
   ogive db verify fruit --json
@@ -19,25 +20,17 @@ Examples:
 Reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their values, logs,
 and that no file is missing. Lists all findings, and exits with 1 if there are any. Changes nothing.";
 
-/// Check all files of a store, and every value pointer
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    store: StoreFolder,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    arguments.store.check_there()?;
-    let storage: Arc<dyn Storage> = Arc::new(arguments.store.options().storage(&arguments.store.folder));
+pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
+    store.check_there()?;
+    let storage: Arc<dyn Storage> = Arc::new(store.options().storage(&store.folder));
     let mut progress = Progress::start("verifying", None, Unit::Bytes);
     let report = verify_store(&storage, &mut |done, total| {
         progress.set_total(total);
         progress.reach(done);
     })?;
     drop(progress);
-    show(&arguments.store.shown(), &report, output)?;
+    show(&store.shown(), &report, output)?;
     Ok(if report.is_sound() { Outcome::Done } else { Outcome::Negative })
 }
 

@@ -1,5 +1,6 @@
 //! Arguments of `ogive index`: its sub-commands.
 
+use super::file::IndexFile;
 use super::{create, delete, explain, get, load, put, repair, scan, stats, verify};
 use crate::args::Outcome;
 use crate::failure::Result;
@@ -35,8 +36,12 @@ enum Command {
     Put(put::Arguments),
     Delete(delete::Arguments),
     Scan(scan::Arguments),
-    Stats(stats::Arguments),
-    Verify(verify::Arguments),
+    /// Show statistics of an index: entries, height, nodes, pages
+    #[command(after_help = stats::EXAMPLES)]
+    Stats(IndexFile),
+    /// Check every page of an index, the order of its keys, and its nodes
+    #[command(after_help = verify::EXAMPLES)]
+    Verify(IndexFile),
     Repair(repair::Arguments),
     Explain(explain::Arguments),
 }

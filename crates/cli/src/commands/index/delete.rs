@@ -1,6 +1,6 @@
 //! `ogive index delete`: removes entries of a key.
 
-use super::file::{DurabilityOptions, IndexFile};
+use super::file::WritableIndexFile;
 use super::text;
 use crate::args::Outcome;
 use crate::failure::Result;
@@ -21,10 +21,7 @@ Prints 'not found' to standard error and exits with 1 if the key is absent.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    file: IndexFile,
-
-    #[command(flatten)]
-    durability: DurabilityOptions,
+    index: WritableIndexFile,
 
     /// Key of the entry
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
@@ -37,7 +34,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let index = arguments.file.write(&arguments.durability)?;
+    let index = arguments.index.write()?;
     let key_type = index.key_type();
     let word = text::key_from_argument(key_type, &arguments.key)?;
     let removed = index.delete(word, arguments.all)?;

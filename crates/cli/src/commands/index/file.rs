@@ -37,9 +37,12 @@ pub(super) struct Paging {
     direct: bool,
 }
 
-/// Durability of changes. Shared by all commands that write.
+/// The index, and how to write to it. Shared by all commands that write.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct DurabilityOptions {
+pub(super) struct WritableIndexFile {
+    #[command(flatten)]
+    pub(super) file: IndexFile,
+
     /// When a commit becomes durable; all are durable when the command returns
     #[arg(long, value_enum, value_name = "WHEN", default_value = "commit", help_heading = "Index")]
     durability: When,
@@ -56,7 +59,15 @@ enum When {
     Checkpoint,
 }
 
-impl DurabilityOptions {
+impl WritableIndexFile {
+    /// Opens the index for writing.
+    pub(super) fn write(&self) -> Result<AnyIndex> {
+        let (storage, name) = self.file.place()?;
+        let mut pages = self.file.paging.options();
+        pages.durability = self.durability();
+        Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages }, false)?)
+    }
+
     /// Whether a commit is durable when it returns.
     pub(super) fn is_at_once(&self) -> bool {
         self.durability == When::Commit
@@ -107,14 +118,6 @@ impl IndexFile {
     pub(super) fn read(&self) -> Result<AnyIndex> {
         let (storage, name) = self.place()?;
         Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages: self.paging.options() }, true)?)
-    }
-
-    /// Opens the index for writing.
-    pub(super) fn write(&self, durability: &DurabilityOptions) -> Result<AnyIndex> {
-        let (storage, name) = self.place()?;
-        let mut pages = self.paging.options();
-        pages.durability = durability.durability();
-        Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages }, false)?)
     }
 
     /// The index as of its last checkpoint, if its log is lost.

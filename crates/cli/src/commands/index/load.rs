@@ -1,7 +1,7 @@
 //! `ogive index load`: loads the records of a file.
 
 use super::any::{WordIndex, either, raw};
-use super::file::{DurabilityOptions, IndexFile, PayloadOptions};
+use super::file::{PayloadOptions, WritableIndexFile};
 use super::text;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -31,10 +31,7 @@ Records without values get payloads of zeros.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    file: IndexFile,
-
-    #[command(flatten)]
-    durability: DurabilityOptions,
+    index: WritableIndexFile,
 
     #[command(flatten)]
     input: InputOptions,
@@ -67,26 +64,26 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
-    arguments.file.refuse_input(&arguments.input.path)?;
-    let any = arguments.file.write(&arguments.durability)?;
+    arguments.index.file.refuse_input(&arguments.input.path)?;
+    let any = arguments.index.write()?;
     let mut committed = 0;
     let loaded = match either!(&any, index => load(index, arguments, &interrupt, &mut committed)) {
         Ok(loaded) => loaded,
         Err(failure) => {
             // Closing makes commits durable that were not synced.
-            let is_durable = any.close().is_ok() || arguments.durability.is_at_once();
+            let is_durable = any.close().is_ok() || arguments.index.is_at_once();
             return Err(failure.but(what_is_there(committed, is_durable)));
         }
     };
     let entries = any.len()?;
     any.close()
-        .map_err(|error| Failure::from(error).but(what_is_there(loaded.records, arguments.durability.is_at_once())))?;
+        .map_err(|error| Failure::from(error).but(what_is_there(loaded.records, arguments.index.is_at_once())))?;
     if output.is_json() {
         output.json(&json!({ "records": loaded.records, "bulk": loaded.bulk, "entries": entries }))?;
     } else {
         output.line(format_args!(
             "{}: {} records {} in {:.1} s; now {} entries",
-            arguments.file.shown(),
+            arguments.index.file.shown(),
             grouped(loaded.records),
             if loaded.bulk { "loaded" } else { "inserted" },
             started.elapsed().as_secs_f64(),

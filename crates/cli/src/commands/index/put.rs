@@ -1,6 +1,6 @@
 //! `ogive index put`: writes an entry.
 
-use super::file::{DurabilityOptions, IndexFile, PayloadOptions};
+use super::file::{PayloadOptions, WritableIndexFile};
 use super::text;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -24,10 +24,7 @@ entries, `ogive index load` is faster.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    file: IndexFile,
-
-    #[command(flatten)]
-    durability: DurabilityOptions,
+    index: WritableIndexFile,
 
     /// Key of the entry
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
@@ -43,7 +40,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let index = arguments.file.write(&arguments.durability)?;
+    let index = arguments.index.write()?;
     let key_type = index.key_type();
     let word = text::key_from_argument(key_type, &arguments.key)?;
     let payload_bytes = index.layout().payload_bytes;

@@ -10,29 +10,22 @@ use crate::table_text::plain_table;
 use ogive::index::Statistics;
 use serde_json::{Map, Value, json};
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   ogive index stats ids.ogx            entries, height, nodes and pages per level
   ogive index stats ids.ogx --json     the same as JSON
 
 Reads all nodes, which takes a while for a large index.";
 
-/// Show statistics of an index: entries, height, nodes, pages
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    file: IndexFile,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let index = arguments.file.read()?;
+pub(crate) fn run(file: &IndexFile, output: &mut Output) -> Result<Outcome> {
+    let index = file.read()?;
     let statistics = index.statistics()?;
     if output.is_json() {
         output.json(&to_json(&index, &statistics)?)?;
     } else {
-        print(&arguments.file.shown(), &index, &statistics, output)?;
+        print(&file.shown(), &index, &statistics, output)?;
     }
     Ok(Outcome::Done)
 }

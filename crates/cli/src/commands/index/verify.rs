@@ -8,7 +8,8 @@ use crate::size::{counted, grouped};
 use ogive::Error;
 use serde_json::json;
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   ogive index verify ids.ogx
   ogive index verify ids.ogx --json
@@ -16,17 +17,9 @@ Examples:
 Walks all nodes and checks checksums, the order of keys, links, models as lookups use them, and counts. Reports the
 first finding and exits with 1.";
 
-/// Check every page of an index, the order of its keys, and its nodes
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    file: IndexFile,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let report = match arguments.file.read().and_then(|index| Ok(index.verify()?)) {
+pub(crate) fn run(file: &IndexFile, output: &mut Output) -> Result<Outcome> {
+    let report = match file.read().and_then(|index| Ok(index.verify()?)) {
         Err(Failure::Engine(error @ Error::Damaged { .. })) => return damaged(&error, output),
         report => report?,
     };
@@ -35,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     } else {
         output.line(format_args!(
             "{}: sound; entries: {}, in {}",
-            arguments.file.shown(),
+            file.shown(),
             grouped(report.entries),
             counted(report.pages, "page")
         ))?;

@@ -221,7 +221,7 @@ pub(super) fn write_node<W: Word>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::documents::example_of_leaves;
+    use crate::index::test_documents::example_of_leaves;
 
     #[test]
     fn the_documented_node_is_the_one_that_is_written() {

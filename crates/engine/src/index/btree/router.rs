@@ -4,7 +4,7 @@ use super::build::BtreeBuilder;
 use super::node::Root;
 use super::{insert, remove, search, walk};
 use crate::error::Result;
-use crate::index::router::{Gap, Router, RouterBuilder};
+use crate::index::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 use crate::index::structure::{Statistics, Visit};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Pages, Transaction};
@@ -58,13 +58,7 @@ impl<W: Word> Router<W> for BtreeRouter {
         remove::replace(tx, root, key, leaf)
     }
 
-    fn walk(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-        leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
-    ) -> Result<()> {
+    fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()> {
         walk::walk(pages, Root::parse(pages, state)?, claim, leaf).map(|_| ())
     }
 

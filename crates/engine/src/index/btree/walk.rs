@@ -2,6 +2,7 @@
 
 use super::node::{Node, Root};
 use crate::error::Result;
+use crate::index::router::{LeafVisit, PageVisit};
 use crate::index::structure::{LevelStatistics, Statistics};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Pages};
@@ -15,8 +16,8 @@ struct Walk<'a, W> {
     /// Nodes that may still be read: more than the file has pages would be a circle.
     left: u32,
     levels: Vec<LevelStatistics>,
-    claim: &'a mut dyn FnMut(PageNumber, u32) -> Result<()>,
-    leaf: &'a mut dyn FnMut(W, PageNumber) -> Result<()>,
+    claim: PageVisit<'a>,
+    leaf: LeafVisit<'a, W>,
 }
 
 impl<W: Word> Walk<'_, W> {
@@ -70,8 +71,8 @@ impl<W: Word> Walk<'_, W> {
 pub(super) fn walk<W: Word>(
     pages: &dyn Pages,
     root: Root,
-    claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-    leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
+    claim: PageVisit<'_>,
+    leaf: LeafVisit<'_, W>,
 ) -> Result<Vec<LevelStatistics>> {
     let levels = vec![LevelStatistics::default(); usize::from(root.height)];
     let mut walk = Walk { pages, root, last: None, left: pages.page_count(), levels, claim, leaf };

@@ -275,7 +275,7 @@ pub(super) fn entry_bytes<W: Word>(key: W, payload: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::documents::example_of_leaves;
+    use crate::index::test_documents::example_of_leaves;
 
     #[test]
     fn the_documented_leaf_is_the_one_that_is_written() {

@@ -4,7 +4,7 @@ use super::build::CodedBuilder;
 use super::state::State;
 use super::{choose, search, verify};
 use crate::error::Result;
-use crate::index::router::{Gap, Router, RouterBuilder};
+use crate::index::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 use crate::index::structure::{Statistics, Visit};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Pages, Transaction};
@@ -54,13 +54,7 @@ impl<W: Word> Router<W> for CodedRouter {
         State::change::<W, _>(tx, state, |tree| tree.replace(key, leaf))
     }
 
-    fn walk(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-        leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
-    ) -> Result<()> {
+    fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()> {
         verify::walk(pages, &State::load::<W>(pages, state)?, claim, leaf)
     }
 

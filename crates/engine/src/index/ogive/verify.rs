@@ -3,6 +3,7 @@
 use super::node;
 use super::state::State;
 use crate::error::Result;
+use crate::index::router::{LeafVisit, PageVisit};
 use crate::index::structure::{LevelStatistics, Statistics};
 use crate::index::word::Word;
 use crate::io::Purpose;
@@ -16,8 +17,8 @@ type Tell<'t> = dyn FnMut(PageNumber, &NodeView<'_>, &Children, Option<u128>) ->
 pub(super) fn walk<W: Word>(
     pages: &dyn Pages,
     state: &State,
-    claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
-    leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
+    claim: PageVisit<'_>,
+    leaf: LeafVisit<'_, W>,
 ) -> Result<()> {
     nodes::<W>(pages, state, &mut |page, node, children, above| {
         claim(page, 1)?;

@@ -136,13 +136,7 @@ impl BucketScan {
                     Error::InvalidArgument("a spill file does not consist of whole rows; run the join again".into())
                 })?;
                 let (key_at, end) = (at + FRAME_BYTES, at + FRAME_BYTES + key.len() + value.len());
-                self.spans.push(Span {
-                    key_at: key_at as u32,
-                    key_bytes: key.len() as u32,
-                    value_at: (key_at + key.len()) as u32,
-                    value_bytes: value.len() as u32,
-                    is_long: false,
-                });
+                self.spans.push(Span::of_row(key_at, key, value));
                 at = end;
             }
         }

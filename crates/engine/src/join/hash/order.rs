@@ -2,11 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::join::merge::RowSink;
-use crate::join::rows::RowsView;
 use crate::join::spill::{Spill, SpillName};
 use crate::join::task::{MemoryGrant, Task};
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Header of the values: whether there is a right one, and the length of the left one, u32 little-endian.
@@ -57,17 +55,6 @@ impl OrderSink {
 }
 
 impl RowSink for OrderSink {
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
-        pairs.iter().try_for_each(|&(i, j)| {
-            let (i, j) = (i as usize, j as usize);
-            self.row(left.key(i), left.value(i), Some(right.value(j)))
-        })
-    }
-
-    fn lefts(&mut self, left: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
-        rows.try_for_each(|i| self.row(left.key(i), left.value(i), None))
-    }
-
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
         self.value.clear();
         self.value.push(u8::from(right.is_some()));

@@ -157,13 +157,7 @@ impl HashTable {
             if spans.len() as u64 >= capacity_plan.rows {
                 return false;
             }
-            spans.push(Span {
-                key_at: at as u32,
-                key_bytes: key.len() as u32,
-                value_at: (at + key.len()) as u32,
-                value_bytes: value.len() as u32,
-                is_long: false,
-            });
+            spans.push(Span::of_row(at, key, value));
         }
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);

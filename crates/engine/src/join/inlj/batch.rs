@@ -128,13 +128,7 @@ impl OuterBatcher {
             let key_at = batch.bytes.len();
             batch.bytes.extend_from_slice(key);
             batch.bytes.extend_from_slice(value);
-            batch.spans.push(Span {
-                key_at: key_at as u32,
-                key_bytes: key.len() as u32,
-                value_at: (key_at + key.len()) as u32,
-                value_bytes: value.len() as u32,
-                is_long: false,
-            });
+            batch.spans.push(Span::of_row(key_at, key, value));
             self.next += 1;
         }
         Ok(true)

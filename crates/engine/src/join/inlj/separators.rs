@@ -6,8 +6,9 @@
 
 use super::search::upper_bound_near;
 use super::window::{BlockIndex, Finger, Window, key_prefix_of};
+use crate::block::{key_prefix_after, key_prefix_at};
 use crate::error::Result;
-use crate::table::key_prefix_at;
+use crate::table::separator_parts;
 use ogive_model::Fence;
 use ogive_model::coded::{Separator, common_prefix};
 
@@ -114,15 +115,9 @@ impl StringSeparators {
 
     /// Appends a stored separator.
     pub(super) fn push_stored(&mut self, separator: &Separator<'_>) -> Option<()> {
-        match *separator {
-            Separator::Whole(bytes) => self.push(bytes, &[]),
-            // Among keys with equal prefixes, those lie right of it whose next eight bytes, zero-padded, are not less:
-            // trailing zeros carry no information.
-            Separator::Window { prefix, word } => {
-                let zeros = (word.trailing_zeros() / 8).min(8) as usize;
-                self.push(prefix, &word.to_be_bytes()[..8 - zeros])
-            }
-        }
+        let mut word = [0; 8];
+        let (head, tail) = separator_parts(separator, &mut word);
+        self.push(head, tail)
     }
 
     /// Completes the separators; called after the last one.
@@ -149,10 +144,7 @@ impl StringSeparators {
     /// the prefix.
     #[inline]
     pub(super) fn number(&self, key: &[u8]) -> std::result::Result<u64, std::cmp::Ordering> {
-        match key.get(..self.prefix).unwrap_or(key).cmp(self.prefix()) {
-            std::cmp::Ordering::Equal => Ok(key_prefix_at(key, self.prefix)),
-            other => Err(other),
-        }
+        key_prefix_after(self.prefix(), key)
     }
 
     /// The common prefix of all separators but the first.

@@ -6,10 +6,8 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
 use crate::join::merge::RowSink;
-use crate::join::rows::RowsView;
 use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::PublishedFile;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Smallest and largest size of a buffer, in bytes.
@@ -105,17 +103,6 @@ impl LineSink {
 }
 
 impl RowSink for LineSink {
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
-        pairs.iter().try_for_each(|&(i, j)| {
-            let (i, j) = (i as usize, j as usize);
-            self.row(left.key(i), left.value(i), Some(right.value(j)))
-        })
-    }
-
-    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
-        rows.into_iter().try_for_each(|i| self.row(left.key(i), left.value(i), None))
-    }
-
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         let line = &mut self.line;

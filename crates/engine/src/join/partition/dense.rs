@@ -1,7 +1,7 @@
 //! The partition of rows of one width into buckets.
 
 use super::plan::BucketBorders;
-use super::scatter::{Bucket, Buckets, Scatter};
+use super::scatter::{Bucket, BucketQueue, Buckets, Scatter};
 use crate::error::Result;
 use crate::join::rows::{RowStream, RowsView};
 use crate::join::sorted::{
@@ -78,14 +78,11 @@ impl<const N: usize> Relation for DensePartition<N> {
 
     fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let DenseBuckets { borders, buckets, .. } = &*self.shared;
-        let next = range.from.as_deref().map_or(0, |from| borders.bucket(from));
-        let end = range.to.as_deref().map_or(buckets.buckets.len(), |to| borders.bucket(to) + 1);
         Ok(Box::new(DenseBucketRows {
             shared: Arc::clone(&self.shared),
             task: Arc::clone(task),
             range: range.clone(),
-            next,
-            end: end.min(buckets.buckets.len()),
+            queue: BucketQueue::of_range(range, borders, buckets.buckets.len()),
             rows: Vec::new(),
             scratch: Vec::new(),
             large: None,
@@ -100,8 +97,7 @@ struct DenseBucketRows<const N: usize> {
     shared: Arc<DenseBuckets<N>>,
     task: Arc<Task>,
     range: KeyRange,
-    next: usize,
-    end: usize,
+    queue: BucketQueue,
     rows: Vec<[u8; N]>,
     scratch: Vec<[u8; N]>,
     /// The merge of a bucket that exceeds memory.
@@ -163,14 +159,7 @@ impl<const N: usize> DenseBucketRows<N> {
     fn read(&mut self, bucket: &Bucket) -> Result<()> {
         self.rows.resize((bucket.stored_bytes() as usize).div_ceil(N), [0; N]);
         let bytes = self.rows.as_flattened_mut();
-        let mut rest = &mut *bytes;
-        let mut chunks = Vec::with_capacity(bucket.chunks.len());
-        for place in &bucket.chunks {
-            let (chunk, later) = rest.split_at_mut(place.stored_bytes as usize);
-            chunks.push((place.offset, chunk));
-            rest = later;
-        }
-        self.shared.buckets.file.read_chunks(chunks)?;
+        self.shared.buckets.read(bucket, bytes)?;
         let (mut from, mut to) = (0, 0);
         for place in &bucket.chunks {
             bytes.copy_within(from..from + place.payload_bytes(), to);
@@ -184,16 +173,10 @@ impl<const N: usize> DenseBucketRows<N> {
     /// Sorts a bucket externally.
     fn sort_large(&mut self, bucket: &Bucket) -> Result<()> {
         let DenseBuckets { key, buckets, spill, .. } = &*self.shared;
-        let largest = bucket.chunks.iter().map(|place| place.stored_bytes as usize).max().unwrap_or(0);
         let memory_bytes = self.memory.bytes() as usize;
-        let mut chunk = Vec::with_capacity(largest);
-        let mut sorter = RunSorter::<N>::new(spill, *key, memory_bytes.saturating_sub(largest), Some(bucket.rows));
-        for place in &bucket.chunks {
-            chunk.resize(place.stored_bytes as usize, 0);
-            buckets.file.read_chunks(vec![(place.offset, &mut chunk[..])])?;
-            sorter.push(chunk[..place.payload_bytes()].as_chunks().0)?;
-        }
-        drop(chunk);
+        let sort_bytes = memory_bytes.saturating_sub(bucket.chunk_bytes_max());
+        let mut sorter = RunSorter::<N>::new(spill, *key, sort_bytes, Some(bucket.rows));
+        buckets.visit_chunks(bucket, |rows| sorter.push(rows.as_chunks().0))?;
         match sorter.finish()? {
             SortOutcome::Memory(rows) => self.rows = rows,
             SortOutcome::Runs(runs) => {
@@ -217,15 +200,11 @@ impl<const N: usize> RowStream for DenseBucketRows<N> {
                 }
                 self.large = None;
             }
-            if let Some(from) = from {
-                self.next = self.next.max(self.shared.borders.bucket(from));
-            }
-            if self.next >= self.end {
+            let Some(bucket) = self.queue.take(&self.shared.borders, from) else {
                 self.chunk = 0..0;
                 return Ok(false);
-            }
-            self.next += 1;
-            self.load(self.next - 1)?;
+            };
+            self.load(bucket)?;
             if self.large.is_none() && self.select(from) {
                 return Ok(true);
             }

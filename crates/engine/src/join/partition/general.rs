@@ -1,14 +1,14 @@
 //! The partition of rows of any length into buckets.
 
 use super::plan::BucketBorders;
-use super::scatter::{Bucket, Buckets, Scatter};
+use super::scatter::{Bucket, BucketQueue, Buckets, Scatter};
 use crate::error::{Error, Result};
-use crate::join::rows::{RowChunk, RowStream, RowsView, Span};
-use crate::join::sorted::{SortInput, SortProgress, sorted_facts};
+use crate::join::rows::{RowStream, RowsView, Span};
+use crate::join::sorted::{SORTED_CHUNK_BYTES_MAX, SortInput, SortProgress, SortedChunks, sorted_facts};
 use crate::join::source::{KeyRange, Relation, RelationFacts};
-use crate::join::spill::{Spill, SpillName};
+use crate::join::spill::Spill;
 use crate::join::task::{MemoryGrant, Task};
-use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter};
+use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -16,8 +16,6 @@ use std::sync::Arc;
 pub(crate) const FRAME_BYTES: usize = 8;
 /// Memory overhead of reading a chunk, in bytes.
 const REQUEST_BYTES: usize = 64;
-/// Largest chunk of rows from a merged bucket, in bytes.
-const CHUNK_BYTES_MAX: usize = 64 << 10;
 
 /// A relation of rows of any length, partitioned into buckets.
 #[derive(Debug)]
@@ -71,14 +69,11 @@ impl Relation for GeneralPartition {
 
     fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: MemoryGrant) -> Result<Box<dyn RowStream>> {
         let GeneralBuckets { borders, buckets, .. } = &*self.shared;
-        let next = range.from.as_deref().map_or(0, |from| borders.bucket(from));
-        let end = range.to.as_deref().map_or(buckets.buckets.len(), |to| borders.bucket(to) + 1);
         Ok(Box::new(GeneralBucketRows {
             shared: Arc::clone(&self.shared),
             task: Arc::clone(task),
             range: range.clone(),
-            next,
-            end: end.min(buckets.buckets.len()),
+            queue: BucketQueue::of_range(range, borders, buckets.buckets.len()),
             bytes: Vec::new(),
             spans: Vec::new(),
             large: None,
@@ -88,25 +83,16 @@ impl Relation for GeneralPartition {
     }
 }
 
-/// The merge of a bucket that exceeds memory.
-struct MergedBucket {
-    // Declared before the name: run files must be dropped before their name is released.
-    sorted: Sorted,
-    chunk: RowChunk,
-    chunk_bytes: usize,
-    _name: SpillName,
-}
-
 /// A stream of the rows, bucket by bucket, each sorted when it is loaded.
 struct GeneralBucketRows {
     shared: Arc<GeneralBuckets>,
     task: Arc<Task>,
     range: KeyRange,
-    next: usize,
-    end: usize,
+    queue: BucketQueue,
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    large: Option<MergedBucket>,
+    /// The merge of a bucket that exceeds memory.
+    large: Option<SortedChunks>,
     /// The rows of the current chunk.
     chosen: Range<usize>,
     memory: MemoryGrant,
@@ -140,14 +126,7 @@ impl GeneralBucketRows {
     /// Reads all chunks of a bucket, and records the positions of its rows.
     fn read(&mut self, bucket: &Bucket) -> Result<()> {
         self.bytes.resize(bucket.stored_bytes() as usize, 0);
-        let mut rest = &mut self.bytes[..];
-        let mut chunks = Vec::with_capacity(bucket.chunks.len());
-        for place in &bucket.chunks {
-            let (chunk, later) = rest.split_at_mut(place.stored_bytes as usize);
-            chunks.push((place.offset, chunk));
-            rest = later;
-        }
-        self.shared.buckets.file.read_chunks(chunks)?;
+        self.shared.buckets.read(bucket, &mut self.bytes)?;
         let mut start = 0;
         for place in &bucket.chunks {
             let mut at = start;
@@ -155,13 +134,7 @@ impl GeneralBucketRows {
             while at < end {
                 let Some((key, value)) = framed(&self.bytes[at..end]) else { return Err(malformed()) };
                 let key_at = at + FRAME_BYTES;
-                self.spans.push(Span {
-                    key_at: key_at as u32,
-                    key_bytes: key.len() as u32,
-                    value_at: (key_at + key.len()) as u32,
-                    value_bytes: value.len() as u32,
-                    is_long: false,
-                });
+                self.spans.push(Span::of_row(key_at, key, value));
                 at = key_at + key.len() + value.len();
             }
             start += place.stored_bytes as usize;
@@ -172,41 +145,22 @@ impl GeneralBucketRows {
     /// Sorts a bucket externally.
     fn sort_large(&mut self, bucket: &Bucket) -> Result<()> {
         let GeneralBuckets { facts, buckets, spill, .. } = &*self.shared;
-        let largest = bucket.chunks.iter().map(|place| place.stored_bytes as usize).max().unwrap_or(0);
         let memory_bytes = self.memory.bytes() as usize;
-        let chunk_bytes = (memory_bytes / 16).min(CHUNK_BYTES_MAX);
-        let budget_bytes = memory_bytes.saturating_sub(largest.max(4 * chunk_bytes)) as u64;
+        let chunk_bytes = (memory_bytes / 16).min(SORTED_CHUNK_BYTES_MAX);
+        let budget_bytes = memory_bytes.saturating_sub(bucket.chunk_bytes_max().max(4 * chunk_bytes)) as u64;
         let name = spill.name()?;
         let storage = Arc::clone(spill.storage());
         let mut sorter = Sorter::new(storage, budget_bytes.max(SORT_BUDGET_BYTES_MIN), name.as_str())?;
-        let mut chunk = Vec::with_capacity(largest);
-        for place in &bucket.chunks {
-            chunk.resize(place.stored_bytes as usize, 0);
-            buckets.file.read_chunks(vec![(place.offset, &mut chunk[..])])?;
-            let mut rest = &chunk[..place.payload_bytes()];
+        buckets.visit_chunks(bucket, |mut rest| {
             while !rest.is_empty() {
                 let Some((key, value)) = framed(rest) else { return Err(malformed()) };
                 sorter.push(key, value)?;
                 rest = &rest[FRAME_BYTES + key.len() + value.len()..];
             }
-        }
-        drop(chunk);
-        let chunk = RowChunk::new(facts.key_bytes, facts.value_bytes, 2 * chunk_bytes);
-        self.large = Some(MergedBucket { sorted: sorter.finish()?, chunk, chunk_bytes, _name: name });
+            Ok(())
+        })?;
+        self.large = Some(SortedChunks::new(sorter.finish()?, name, facts, chunk_bytes));
         Ok(())
-    }
-
-    /// Fills a chunk from a merged bucket; `false` at its end.
-    fn merge(&mut self, from: Option<&[u8]>) -> Result<bool> {
-        let Some(large) = &mut self.large else { return Ok(false) };
-        large.chunk.clear();
-        while large.chunk.taken_bytes() < large.chunk_bytes {
-            let Some((key, value)) = large.sorted.next_record()? else { break };
-            if self.range.holds(key) && from.is_none_or(|from| key >= from) {
-                large.chunk.push(key, value);
-            }
-        }
-        Ok(!large.chunk.is_empty())
     }
 
     /// Selects the requested part of the bucket; `false` if there is none.
@@ -242,21 +196,17 @@ impl RowStream for GeneralBucketRows {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         self.task.check()?;
         loop {
-            if self.large.is_some() {
-                if self.merge(from)? {
+            if let Some(large) = &mut self.large {
+                if large.fill(&self.range, from)? {
                     return Ok(true);
                 }
                 self.large = None;
             }
-            if let Some(from) = from {
-                self.next = self.next.max(self.shared.borders.bucket(from));
-            }
-            if self.next >= self.end {
+            let Some(bucket) = self.queue.take(&self.shared.borders, from) else {
                 self.chosen = 0..0;
                 return Ok(false);
-            }
-            self.next += 1;
-            self.load(self.next - 1)?;
+            };
+            self.load(bucket)?;
             if self.large.is_none() && self.select(from) {
                 return Ok(true);
             }
@@ -265,7 +215,7 @@ impl RowStream for GeneralBucketRows {
 
     fn rows(&self) -> RowsView<'_> {
         match &self.large {
-            Some(large) => large.chunk.rows(),
+            Some(large) => large.rows(),
             None => {
                 RowsView::Spans { bytes: &self.bytes, spans: self.spans.get(self.chosen.clone()).unwrap_or_default() }
             }

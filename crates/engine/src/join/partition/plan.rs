@@ -5,7 +5,7 @@ use super::general::GeneralPartition;
 use super::model::KeyDistribution;
 use super::sample::KeySample;
 use super::scatter::Scatter;
-use super::window::KeyWindow;
+use crate::block::KeyPrefixes;
 use crate::error::Result;
 use crate::io::Profile;
 use crate::join::sorted::{self, SortProgress, for_width, input_bytes};
@@ -36,7 +36,7 @@ const FRAME_BYTES: u64 = 8;
 /// The borders of the buckets, shared by both relations.
 #[derive(Debug)]
 pub(super) struct BucketBorders {
-    pub(super) window: KeyWindow,
+    pub(super) window: KeyPrefixes,
     pub(super) distribution: KeyDistribution,
     _memory: MemoryGrant,
 }
@@ -44,7 +44,7 @@ pub(super) struct BucketBorders {
 impl BucketBorders {
     #[inline]
     pub(super) fn bucket(&self, key: &[u8]) -> usize {
-        self.distribution.bucket(self.window.key_prefix(key))
+        self.distribution.bucket(self.window.of(key))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Samples of keys.
 
-use super::window::KeyWindow;
+use super::window::key_window;
+use crate::block::KeyPrefixes;
 use crate::error::Result;
 use crate::join::records::mix;
 use crate::join::source::{KeyRange, Relation};
@@ -106,11 +107,11 @@ impl KeySample {
 
     /// The key window that distinguishes the sampled keys, and their sorted prefixes in it. Takes as much memory as the
     /// sample if keys are short.
-    pub(super) fn numbers(&self) -> (KeyWindow, Vec<u64>) {
+    pub(super) fn numbers(&self) -> (KeyPrefixes, Vec<u64>) {
         let keys = || self.bytes.chunks_exact(self.width);
         let (low, high) = (keys().min().unwrap_or_default(), keys().max().unwrap_or_default());
-        let window = KeyWindow::between(low, high);
-        let mut numbers: Vec<u64> = keys().map(|key| window.key_prefix(key)).collect();
+        let window = key_window(low, high);
+        let mut numbers: Vec<u64> = keys().map(|key| window.of(key)).collect();
         numbers.sort_unstable();
         (window, numbers)
     }

@@ -1,8 +1,11 @@
 //! The scatter step: appends rows to one buffer per bucket, and writes a buffer as a chunk when it is full.
 
+use super::plan::BucketBorders;
 use crate::error::Result;
-use crate::join::spill::{ChunkLocation, ChunkWriter, Spill, SpillFile};
+use crate::join::source::KeyRange;
+use crate::join::spill::{ChunkWriter, Spill, SpillFile};
 use crate::join::task::MemoryGrant;
+use crate::table::sort::ChunkLocation;
 use std::sync::Arc;
 
 /// A bucket in the spill file.
@@ -15,6 +18,11 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
+    /// Stored bytes of the largest chunk.
+    pub(crate) fn chunk_bytes_max(&self) -> usize {
+        self.chunks.iter().map(|location| location.stored_bytes as usize).max().unwrap_or(0)
+    }
+
     /// Stored bytes of all chunks, with checksums.
     pub(crate) fn stored_bytes(&self) -> u64 {
         self.chunks.iter().map(|location| u64::from(location.stored_bytes)).sum()
@@ -169,4 +177,52 @@ pub(crate) struct Buckets {
     pub(crate) file: Arc<SpillFile>,
     pub(crate) buckets: Vec<Bucket>,
     _memory: MemoryGrant,
+}
+
+impl Buckets {
+    /// Reads all chunks of a bucket with their checksums into `bytes`, which has room for exactly that.
+    pub(super) fn read(&self, bucket: &Bucket, bytes: &mut [u8]) -> Result<()> {
+        let mut rest = bytes;
+        let mut chunks = Vec::with_capacity(bucket.chunks.len());
+        for location in &bucket.chunks {
+            let (chunk, later) = rest.split_at_mut(location.stored_bytes as usize);
+            chunks.push((location.offset, chunk));
+            rest = later;
+        }
+        self.file.read_chunks(chunks)
+    }
+
+    /// Passes the chunks of a bucket to `visit` without their checksums, one at a time, in memory for the largest.
+    pub(super) fn visit_chunks(&self, bucket: &Bucket, mut visit: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut chunk = Vec::with_capacity(bucket.chunk_bytes_max());
+        bucket.chunks.iter().try_for_each(|location| {
+            chunk.resize(location.stored_bytes as usize, 0);
+            self.file.read_chunks(vec![(location.offset, &mut chunk[..])])?;
+            visit(&chunk[..location.payload_bytes()])
+        })
+    }
+}
+
+/// The buckets that a stream has yet to load.
+#[derive(Debug)]
+pub(super) struct BucketQueue {
+    next: usize,
+    end: usize,
+}
+
+impl BucketQueue {
+    /// The buckets, of `buckets`, that can hold keys of a range.
+    pub(super) fn of_range(range: &KeyRange, borders: &BucketBorders, buckets: usize) -> Self {
+        let next = range.from.as_deref().map_or(0, |from| borders.bucket(from));
+        let end = range.to.as_deref().map_or(buckets, |to| borders.bucket(to) + 1);
+        Self { next, end: end.min(buckets) }
+    }
+
+    /// Takes the next bucket that can hold keys from `from` on.
+    pub(super) fn take(&mut self, borders: &BucketBorders, from: Option<&[u8]>) -> Option<usize> {
+        let first = from.map_or(0, |from| borders.bucket(from));
+        let bucket = self.next.max(first);
+        self.next = bucket.saturating_add(1);
+        (bucket < self.end).then_some(bucket)
+    }
 }

@@ -8,11 +8,11 @@ use crate::join::rows::{RowChunk, RowStream, RowsView};
 use crate::join::source::{KeyRange, Relation, RelationFacts};
 use crate::join::spill::{Spill, SpillName};
 use crate::join::task::{MemoryGrant, Task};
-use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
+use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter};
 use std::sync::Arc;
 
 /// Largest chunk of sorted rows, in bytes.
-const CHUNK_BYTES_MAX: usize = 64 << 10;
+pub(crate) const SORTED_CHUNK_BYTES_MAX: usize = 64 << 10;
 
 /// A relation that is sorted for its first reader, and again for every further one.
 #[derive(Debug)]
@@ -26,11 +26,42 @@ pub(super) struct GeneralRelation {
 /// A finished sort, for its only reader.
 #[derive(Debug)]
 struct PendingSort {
+    sorted: Sorted,
+    name: SpillName,
+    memory: MemoryGrant,
+}
+
+/// The rows of a finished sort, chunk by chunk.
+pub(crate) struct SortedChunks {
     // Declared before the name: run files must be dropped before their name is released.
-    sorted: crate::table::sort::Sorted,
+    sorted: Sorted,
     _name: SpillName,
-    /// Memory of the sort.
-    _memory: MemoryGrant,
+    chunk: RowChunk,
+    chunk_bytes: usize,
+}
+
+impl SortedChunks {
+    /// Chunks of about `chunk_bytes`, which take twice that at most. `name` is that of the run files.
+    pub(crate) fn new(sorted: Sorted, name: SpillName, facts: &RelationFacts, chunk_bytes: usize) -> Self {
+        let chunk = RowChunk::new(facts.key_bytes, facts.value_bytes, 2 * chunk_bytes);
+        Self { sorted, _name: name, chunk, chunk_bytes }
+    }
+
+    /// Goes to the next chunk, of rows within `range` and from `from` on; `false` at the end.
+    pub(crate) fn fill(&mut self, range: &KeyRange, from: Option<&[u8]>) -> Result<bool> {
+        self.chunk.clear();
+        while self.chunk.taken_bytes() < self.chunk_bytes {
+            let Some((key, value)) = self.sorted.next_record()? else { break };
+            if range.holds(key) && from.is_none_or(|from| key >= from) {
+                self.chunk.push(key, value);
+            }
+        }
+        Ok(!self.chunk.is_empty())
+    }
+
+    pub(crate) fn rows(&self) -> RowsView<'_> {
+        self.chunk.rows()
+    }
 }
 
 impl GeneralRelation {
@@ -67,7 +98,7 @@ fn sort(
         input.visit(&mut long, |key, value| sorter.push(key, value))?;
     }
     drop((input, long));
-    Ok(PendingSort { sorted: sorter.finish()?, _name: name, _memory: memory })
+    Ok(PendingSort { sorted: sorter.finish()?, name, memory })
 }
 
 impl Relation for GeneralRelation {
@@ -88,42 +119,32 @@ impl Relation for GeneralRelation {
                 (sort(&*self.source, &self.spill, memory, &mut progress)?, chunk_memory)
             }
         };
-        let chunk_bytes = (chunk_memory.bytes() as usize / 4).min(CHUNK_BYTES_MAX);
-        let chunk = RowChunk::new(self.facts.key_bytes, self.facts.value_bytes, 2 * chunk_bytes);
+        let chunk_bytes = (chunk_memory.bytes() as usize / 4).min(SORTED_CHUNK_BYTES_MAX);
+        let PendingSort { sorted, name, memory } = ready;
         Ok(Box::new(SortedRows {
-            ready,
-            chunk,
-            chunk_bytes,
+            chunks: SortedChunks::new(sorted, name, &self.facts, chunk_bytes),
             range: range.clone(),
             task: Arc::clone(task),
-            _memory: chunk_memory,
+            _memory: [memory, chunk_memory],
         }))
     }
 }
 
 struct SortedRows {
-    ready: PendingSort,
-    chunk: RowChunk,
-    chunk_bytes: usize,
+    chunks: SortedChunks,
     range: KeyRange,
     task: Arc<Task>,
-    _memory: MemoryGrant,
+    /// Memory of the sort, and of the chunk.
+    _memory: [MemoryGrant; 2],
 }
 
 impl RowStream for SortedRows {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         self.task.check()?;
-        self.chunk.clear();
-        while self.chunk.taken_bytes() < self.chunk_bytes {
-            let Some((key, value)) = self.ready.sorted.next_record()? else { break };
-            if self.range.holds(key) && from.is_none_or(|from| key >= from) {
-                self.chunk.push(key, value);
-            }
-        }
-        Ok(!self.chunk.is_empty())
+        self.chunks.fill(&self.range, from)
     }
 
     fn rows(&self) -> RowsView<'_> {
-        self.chunk.rows()
+        self.chunks.rows()
     }
 }

@@ -1,9 +1,10 @@
-//! The merge of sorted runs of rows of one width, by a loser tree.
+//! The merge of sorted runs of rows of one width.
 
 use super::dense::SortKey;
 use super::runs::CURSOR_BYTES;
 use crate::error::Result;
 use crate::join::spill::{ByteReader, SpilledBytes};
+use crate::table::sort::LoserTree;
 
 /// Largest chunk of merged rows, in bytes: it stays in a core's cache.
 const CHUNK_BYTES_MAX: usize = 64 << 10;
@@ -41,14 +42,10 @@ impl MergeCursor {
 }
 
 /// A merge of several runs, chunk by chunk.
-///
-/// The runs are the leaves `n..2n` of a binary tree. Inner node i keeps the loser of the match between its two
-/// subtrees, node 0 the overall winner; when the winner advances, only the matches on its path to the root are replayed
-/// (Knuth, The Art of Computer Programming, volume 3, Section 5.4.1).
 #[derive(Debug)]
 pub(crate) struct RunMerge<const N: usize> {
     cursors: Vec<MergeCursor>,
-    tree: Vec<usize>,
+    tree: LoserTree,
     sort_key: SortKey,
     chunk: Vec<[u8; N]>,
 }
@@ -71,10 +68,8 @@ impl<const N: usize> RunMerge<N> {
             cursor.look::<N>(sort_key)?;
             cursors.push(cursor);
         }
-        let tree = vec![0; cursors.len()];
-        let mut merge = Self { cursors, tree, sort_key, chunk: Vec::with_capacity((chunk_bytes / N).max(1)) };
-        merge.play_all();
-        Ok(merge)
+        let tree = LoserTree::new(cursors.len(), |a, b| is_before::<N>(&cursors, sort_key, a, b));
+        Ok(Self { cursors, tree, sort_key, chunk: Vec::with_capacity((chunk_bytes / N).max(1)) })
     }
 
     /// The rows of the chunk.
@@ -85,8 +80,7 @@ impl<const N: usize> RunMerge<N> {
     /// Goes to the next chunk; `false` at the end.
     pub(crate) fn fill(&mut self) -> Result<bool> {
         self.chunk.clear();
-        let Some(&first) = self.tree.first() else { return Ok(false) };
-        let mut winner = first;
+        let Some(mut winner) = self.tree.winner() else { return Ok(false) };
         while self.chunk.len() < self.chunk.capacity() {
             let cursor = &mut self.cursors[winner];
             if cursor.is_done {
@@ -95,54 +89,23 @@ impl<const N: usize> RunMerge<N> {
             self.chunk.push(*cursor.row());
             cursor.reader.consume(N);
             cursor.look::<N>(self.sort_key)?;
-            winner = self.play_again(winner);
+            winner = self.tree.replay(winner, |a, b| is_before::<N>(&self.cursors, self.sort_key, a, b));
         }
         Ok(!self.chunk.is_empty())
     }
+}
 
-    fn play_all(&mut self) {
-        let count = self.cursors.len();
-        // Winners of all nodes; leaves win their own.
-        let mut winners: Vec<usize> = (0..2 * count).map(|node| node.saturating_sub(count)).collect();
-        for node in (1..count).rev() {
-            let (left, right) = (winners[2 * node], winners[2 * node + 1]);
-            let (winner, loser) = if self.is_before(left, right) { (left, right) } else { (right, left) };
-            winners[node] = winner;
-            self.tree[node] = loser;
-        }
-        if count > 1 {
-            self.tree[0] = winners[1];
-        }
+/// Whether the row of run `a` may come before that of run `b`; runs at their end come last.
+#[inline]
+fn is_before<const N: usize>(cursors: &[MergeCursor], sort_key: SortKey, a: usize, b: usize) -> bool {
+    let (left, right) = (&cursors[a], &cursors[b]);
+    if left.key_prefix != right.key_prefix {
+        return left.key_prefix < right.key_prefix;
     }
-
-    #[inline]
-    fn play_again(&mut self, leaf: usize) -> usize {
-        let mut winner = leaf;
-        let mut node = (leaf + self.cursors.len()) / 2;
-        while node > 0 {
-            let rival = self.tree[node];
-            if self.is_before(rival, winner) {
-                self.tree[node] = winner;
-                winner = rival;
-            }
-            node /= 2;
-        }
-        self.tree[0] = winner;
-        winner
+    if left.is_done || right.is_done {
+        return right.is_done;
     }
-
-    /// Whether the row of run `a` may come before that of run `b`; runs at their end come last.
-    #[inline]
-    fn is_before(&self, a: usize, b: usize) -> bool {
-        let (left, right) = (&self.cursors[a], &self.cursors[b]);
-        if left.key_prefix != right.key_prefix {
-            return left.key_prefix < right.key_prefix;
-        }
-        if left.is_done || right.is_done {
-            return right.is_done;
-        }
-        self.sort_key.compare(left.row::<N>(), right.row::<N>()).is_lt()
-    }
+    sort_key.compare(left.row::<N>(), right.row::<N>()).is_lt()
 }
 
 fn chunk_bytes(memory_bytes: usize) -> usize {

@@ -17,6 +17,7 @@ mod width;
 
 pub(crate) use copy::sorted_copy;
 pub(crate) use dense::sort_rows;
+pub(crate) use general::{SORTED_CHUNK_BYTES_MAX, SortedChunks};
 pub(crate) use input::{SortInput, SortProgress, input_bytes};
 pub(crate) use merge::RunMerge;
 pub(crate) use relation::sorted_facts;

@@ -5,8 +5,9 @@ use super::input::{SortInput, SortProgress, input_bytes};
 use super::merge::RunMerge;
 use crate::error::Result;
 use crate::join::source::{KeyRange, Relation};
-use crate::join::spill::{ByteWriter, Spill, SpilledBytes, StreamRange};
+use crate::join::spill::{ByteWriter, Spill, SpilledBytes};
 use crate::join::task::MemoryGrant;
+use crate::table::sort::StreamRange;
 use std::sync::Arc;
 
 /// Approximate size of the parts in which rows are sorted, in bytes, with as much working memory: both fit a core's
@@ -79,7 +80,7 @@ impl<const N: usize> RunSorter<N> {
         sort_rows(&mut self.rows, self.key, &mut self.scratch);
         let writer = match &mut self.writer {
             Some(writer) => writer,
-            none => none.insert(ByteWriter::create(&self.spill, self.chunk_bytes)?),
+            none => none.insert(ByteWriter::create(self.spill.name()?, self.chunk_bytes)?),
         };
         // Interruption is noticed at every chunk.
         writer.write(self.rows.as_flattened())?;
@@ -152,7 +153,7 @@ pub(crate) fn reduce<const N: usize>(
         // As few runs as suffice are merged: nothing is written that need not be.
         let excess = runs.len() - runs_max;
         let merged = if excess < fan_in { excess + 1 } else { runs.len() };
-        let mut writer = ByteWriter::create(spill, chunk_bytes)?;
+        let mut writer = ByteWriter::create(spill.name()?, chunk_bytes)?;
         let mut sections = Vec::new();
         for group in runs[..merged].chunks(fan_in) {
             let mut merge = RunMerge::<N>::open(group, SortKey::new(key), memory_bytes)?;

@@ -1,10 +1,12 @@
 //! The names of spill files, and the lock that protects those of a running join.
 
-use super::file::ChunkWriter;
+use super::files::ChunkWriter;
+use crate::block::checksum::identity;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{FileLock, Storage, random_u64};
-use crate::join::task::Task;
+use crate::join::task::{Task, TimedPhase};
+use crate::table::sort::TemporaryFile;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,8 +23,8 @@ const CLAIM_ATTEMPTS: u32 = 8;
 /// The spill files of one join.
 #[derive(Debug)]
 pub(crate) struct Spill {
-    pub(super) task: Arc<Task>,
-    pub(super) storage: Arc<dyn Storage>,
+    task: Arc<Task>,
+    storage: Arc<dyn Storage>,
     prefix: String,
     claim: Mutex<Option<Arc<SpillClaim>>>,
     files: AtomicU64,
@@ -128,10 +130,10 @@ fn lock_name(prefix: &str, claim: u64) -> String {
 /// The name of a spill file. All files whose names begin with it are removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct SpillName {
-    pub(super) spill: Arc<Spill>,
-    pub(super) number: u64,
+    spill: Arc<Spill>,
+    number: u64,
     /// The identity that the checksums of the join's files cover.
-    pub(super) owner: u64,
+    owner: u64,
     name: String,
     _claim: Arc<SpillClaim>,
 }
@@ -139,6 +141,33 @@ pub(crate) struct SpillName {
 impl SpillName {
     pub(crate) fn as_str(&self) -> &str {
         &self.name
+    }
+}
+
+/// Reads and writes count as those of the join, and end with it.
+impl TemporaryFile for SpillName {
+    fn storage(&self) -> &dyn Storage {
+        &*self.spill.storage
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> u64 {
+        identity(self.owner, self.number)
+    }
+
+    fn write<R>(&self, write: impl FnOnce() -> Result<R>) -> Result<R> {
+        self.spill.task.check()?;
+        self.spill.task.timed(TimedPhase::Writing, write)
+    }
+
+    fn read<R>(&self, requests: u64, bytes: u64, read: impl FnOnce() -> Result<R>) -> Result<R> {
+        let task = &self.spill.task;
+        task.check()?;
+        task.count_reads(requests, bytes);
+        task.timed(TimedPhase::Reading, read)
     }
 }
 

@@ -13,15 +13,12 @@
 //! are removed by the next join with the same prefix, which can acquire the dead join's lock. It cannot acquire the
 //! lock of a running join, and leaves that join's files alone.
 //!
-//! Files consist of chunks, each under a checksum that also covers the chunk's position. Nothing is synced: the files
-//! are useless after a crash.
+//! Files consist of checksummed chunks, as those of every external sort.
 
 mod claim;
-mod file;
-mod stream;
+mod files;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use claim::{Spill, SpillName};
-pub(crate) use file::{ChunkLocation, ChunkWriter, SpillFile};
-pub(crate) use stream::{ByteReader, ByteWriter, SpilledBytes, StreamRange};
+pub(crate) use files::{ByteReader, ByteWriter, ChunkWriter, SpillFile, SpilledBytes};

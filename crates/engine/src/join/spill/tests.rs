@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Purpose, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use crate::join::options::JoinOptions;
 use crate::join::task::Task;
+use crate::table::sort::ChunkLocation;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +38,7 @@ fn bytes_come_back_as_often_as_they_are_read_and_leave_no_file() {
         [(0, 10, 1), (1, 1, 1), (1000, 16, 7), (1000, 64, 200), (64, 64, 64), (130, 65, 3)]
     {
         let expected = noise(count);
-        let mut writer = ByteWriter::create(&spill, payload_bytes).unwrap();
+        let mut writer = ByteWriter::create(spill.name().unwrap(), payload_bytes).unwrap();
         expected.chunks(piece).for_each(|piece| writer.write(piece).unwrap());
         let bytes = writer.finish().unwrap();
         for buffer_bytes in [0, 100, 10_000] {
@@ -80,7 +81,7 @@ fn every_damage_is_an_error() {
     for damage in damages {
         let storage = MemoryStorage::new();
         let spill = open(&storage);
-        let mut writer = ByteWriter::create(&spill, 60).unwrap();
+        let mut writer = ByteWriter::create(spill.name().unwrap(), 60).unwrap();
         writer.write(&noise(600)).unwrap();
         let bytes = writer.finish().unwrap();
         let name = storage.list().unwrap().into_iter().find(|name| name.ends_with(".spill")).unwrap();
@@ -96,7 +97,7 @@ fn a_file_goes_with_its_last_reader_and_the_lock_with_the_last_file() {
     let storage = MemoryStorage::new();
     let spill = open(&storage);
     assert!(storage.list().unwrap().is_empty(), "nothing was put aside yet");
-    let mut writer = ByteWriter::create(&spill, 60).unwrap();
+    let mut writer = ByteWriter::create(spill.name().unwrap(), 60).unwrap();
     writer.write(&noise(600)).unwrap();
     let bytes = writer.finish().unwrap();
     let reader = bytes.reader(0);
@@ -169,9 +170,9 @@ fn a_join_that_is_stopped_writes_and_reads_nothing_more() {
     let stop = Arc::new(AtomicBool::new(false));
     let task = Task::new(&JoinOptions { stop: Some(Arc::clone(&stop)), ..JoinOptions::default() }).unwrap();
     let spill = Spill::open(&task, Arc::new(storage.clone()), "out").unwrap();
-    let mut writer = ByteWriter::create(&spill, 60).unwrap();
+    let mut writer = ByteWriter::create(spill.name().unwrap(), 60).unwrap();
     writer.write(&noise(600)).unwrap();
-    let mut stopped = ByteWriter::create(&spill, 60).unwrap();
+    let mut stopped = ByteWriter::create(spill.name().unwrap(), 60).unwrap();
     let bytes = writer.finish().unwrap();
     stop.store(true, Ordering::Relaxed);
     assert!(matches!(stopped.write(&noise(100)), Err(Error::Interrupted)));
@@ -219,7 +220,7 @@ fn a_full_storage_is_a_typed_error_and_leaves_no_file() {
     let storage = MemoryStorage::new();
     let task = Task::new(&JoinOptions::default()).unwrap();
     let spill = Spill::open(&task, Arc::new(FullStorage(storage.clone(), 500)), "out").unwrap();
-    let mut writer = ByteWriter::create(&spill, 60).unwrap();
+    let mut writer = ByteWriter::create(spill.name().unwrap(), 60).unwrap();
     let refused = writer.write(&noise(600));
     assert!(matches!(refused, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::StorageFull));
     drop((writer, spill));

@@ -4,7 +4,7 @@ use super::arena::{Arena, ArenaEnd};
 use super::key_prefix::distinguishing_prefix;
 use super::list::{FIRST_LINK_WORD, GUIDE_LEVEL, HEAD, HEIGHT_MAX, List, NULL_LINK, NodeRecord, SearchTarget, link_to};
 #[cfg(test)]
-use crate::io::schedule;
+use crate::io::test_schedule;
 use crate::lsm::entry::{Action, GROUP_HEAD_BYTES, Operation};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -133,7 +133,7 @@ impl Inserter {
             let link = &list.words.from(*before)[FIRST_LINK_WORD + level];
             words[FIRST_LINK_WORD + level].store(link.load(Relaxed), Relaxed);
             #[cfg(test)]
-            schedule::pass();
+            test_schedule::pass();
             // A reader that follows this link sees the complete node.
             link.store(link_to(node, record.key_prefix), Release);
             *before = node;

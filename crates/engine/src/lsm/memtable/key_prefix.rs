@@ -1,38 +1,4 @@
-//! Key prefixes as `u64`, for fast comparison.
-
-/// An order-preserving map from keys to `u64`: the eight bytes behind a shared prefix. The order is not strict. Keys
-/// without the shared prefix map to 0 or the maximum.
-#[derive(Debug)]
-pub(super) struct KeyPrefixes {
-    prefix: Box<[u8]>,
-}
-
-impl KeyPrefixes {
-    pub(super) fn after(prefix: &[u8]) -> Self {
-        Self { prefix: prefix.into() }
-    }
-
-    #[cfg(test)]
-    pub(super) fn prefix(&self) -> &[u8] {
-        &self.prefix
-    }
-
-    pub(super) fn of(&self, key: &[u8]) -> u64 {
-        match key.strip_prefix(&*self.prefix) {
-            Some(rest) => prefix_u64(rest),
-            None if *key < *self.prefix => 0,
-            None => u64::MAX,
-        }
-    }
-}
-
-/// The first eight bytes of a key as a big-endian integer, padded with zeros.
-pub(crate) fn prefix_u64(key: &[u8]) -> u64 {
-    if let Some(head) = key.first_chunk::<8>() {
-        return u64::from_be_bytes(*head);
-    }
-    key.iter().enumerate().fold(0, |number, (index, &byte)| number | u64::from(byte) << (56 - 8 * index))
-}
+//! The common prefix after which the key prefixes of a memtable begin.
 
 /// Bytes of the shortest key that stay behind the shared prefix, since later keys may differ from the first ones
 /// earlier.
@@ -50,30 +16,6 @@ pub(super) fn distinguishing_prefix<'a, 'b>(first: &'a [u8], others: impl Iterat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn coordinates_keep_the_order_of_keys(
-            prefix in proptest::collection::vec(0..3_u8, 0..4),
-            one in proptest::collection::vec(0..3_u8, 0..14),
-            other in proptest::collection::vec(0..3_u8, 0..14),
-        ) {
-            let key_prefixes = KeyPrefixes::after(&prefix);
-            let (low, high) = (one.clone().min(other.clone()), one.max(other));
-            prop_assert!(key_prefixes.of(&low) <= key_prefixes.of(&high));
-        }
-    }
-
-    #[test]
-    fn keys_of_one_prefix_are_told_apart_by_what_follows() {
-        let key_prefixes = KeyPrefixes::after(b"user");
-        assert!(key_prefixes.of(b"user0001") < key_prefixes.of(b"user0002"));
-        assert_eq!(key_prefixes.of(b"use"), 0);
-        assert_eq!(key_prefixes.of(b"users\0"), key_prefixes.of(b"users"));
-        assert_eq!(key_prefixes.of(b"v"), u64::MAX);
-    }
-
     #[test]
     fn the_prefix_leaves_room_for_keys_to_come() {
         let prefix = |keys: [&'static [u8]; 3]| distinguishing_prefix(keys[0], keys[1..].iter().copied());

@@ -2,10 +2,9 @@
 
 use super::arena::{Arena, ArenaEnd};
 use super::guide::Guides;
-use super::key_prefix::KeyPrefixes;
-use crate::block::Slice;
+use crate::block::{KeyPrefixes, Slice};
 #[cfg(test)]
-use crate::io::schedule;
+use crate::io::test_schedule;
 use crate::lsm::entry::{Entry, Sequence, ValueKind, take_varint};
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -140,7 +139,7 @@ impl List {
         let mut bound = NULL_LINK;
         loop {
             #[cfg(test)]
-            schedule::pass();
+            test_schedule::pass();
             let link = node[FIRST_LINK_WORD + level].load(Acquire);
             if link != bound && self.precedes(link, target) {
                 at = link as u32;
@@ -159,7 +158,7 @@ impl List {
     /// The next node, or [`HEAD`].
     pub(super) fn after(&self, node: u32) -> u32 {
         #[cfg(test)]
-        schedule::pass();
+        test_schedule::pass();
         self.words.from(node)[FIRST_LINK_WORD].load(Acquire) as u32
     }
 

@@ -27,4 +27,3 @@ mod schedule_tests;
 mod tests;
 
 pub(crate) use handle::Memtable;
-pub(crate) use key_prefix::prefix_u64;

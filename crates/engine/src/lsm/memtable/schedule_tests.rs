@@ -3,8 +3,8 @@
 
 use super::handle::Memtable;
 use super::tests::{Put, add, owned};
-use crate::io::schedule;
 use crate::io::sync::Mutex;
+use crate::io::test_schedule;
 use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{SEQUENCE_MAX, ValueKind};
 use ogive_testkit::Random;
@@ -107,7 +107,7 @@ fn try_schedule(seed: u64) -> u64 {
     let look = |reader: u64| {
         let mut random = Random::new(seed * 8 + reader);
         while inserting.load(Ordering::Acquire) > 0 {
-            schedule::pass();
+            test_schedule::pass();
             read(&memtable, visible.load(Ordering::Acquire), &mut random, 4);
             walk(&memtable, visible.load(Ordering::Acquire));
         }
@@ -115,7 +115,7 @@ fn try_schedule(seed: u64) -> u64 {
     let mut work: Vec<Box<dyn FnOnce() + Send + '_>> = vec![Box::new(insert), Box::new(insert)];
     let look = &look;
     work.extend((0..3).map(|reader| Box::new(move || look(reader)) as Box<dyn FnOnce() + Send + '_>));
-    let passes = schedule::run(seed, work);
+    let passes = test_schedule::run(seed, work);
     walk(&memtable, visible.load(Ordering::Acquire));
     passes
 }

@@ -172,14 +172,14 @@ fn the_least_and_greatest_keys_are_ordinary() {
 #[test]
 fn a_memtable_that_follows_another_takes_keys_of_any_prefix() {
     let older = filled(&[(0..50).map(|i| (ValueKind::Value, format!("user{i:020}").into_bytes(), vec![])).collect()]);
-    assert_eq!(older.list().unwrap().key_prefixes.prefix(), b"user0000000000000000");
+    assert_eq!(older.list().unwrap().key_prefixes.common(), b"user0000000000000000");
     let memtable = Memtable::after(&older);
     let keys =
         ["", "u", "user", "user000000000000000000", "user00000000000000000017", "uses", "v", "user0000000000000000001"];
     for (sequence, key) in (1..).zip(keys) {
         add(&memtable, sequence, &[(ValueKind::Value, key.into(), key.into())]);
     }
-    assert_eq!(memtable.list().unwrap().key_prefixes.prefix(), b"user0000000000000000");
+    assert_eq!(memtable.list().unwrap().key_prefixes.common(), b"user0000000000000000");
     let mut sorted = keys;
     sorted.sort_unstable();
     let memtable = Arc::new(memtable);
@@ -192,7 +192,7 @@ fn a_memtable_that_follows_another_takes_keys_of_any_prefix() {
     }
     let last = Memtable::after(&Memtable::after(&Memtable::new()));
     add(&last, 1, &[(ValueKind::Value, b"any".to_vec(), vec![])]);
-    assert!(last.list().unwrap().key_prefixes.prefix().is_empty());
+    assert!(last.list().unwrap().key_prefixes.common().is_empty());
 }
 
 #[test]

@@ -4,8 +4,8 @@
 
 use super::super::entry::{Action, ValueKind, encode_operation};
 use super::*;
-use crate::block::format_examples::example;
 use crate::block::header::HEADER_BYTES;
+use crate::block::test_examples::example;
 use crate::io::{MemoryStorage, Purpose, ReadRequest};
 use crate::log::RecordLocation;
 use proptest::prelude::*;

@@ -1,5 +1,6 @@
 //! The sort buffer: records in one allocation, with an index that is sorted in place.
 
+use crate::block::key_prefix;
 use std::cmp::Ordering;
 
 /// Two lengths before each record.
@@ -7,18 +8,6 @@ pub(super) const HEADER_BYTES: usize = 8;
 const ENTRY_BYTES: usize = size_of::<BufferEntry>();
 /// Assumed size of a record before any was seen.
 const INITIAL_RECORD_BYTES: usize = 32;
-
-/// The first eight bytes of a key as a number. Where two numbers differ, the keys compare the same way.
-pub(super) fn key_prefix(key: &[u8]) -> u64 {
-    match key.first_chunk::<8>() {
-        Some(first) => u64::from_be_bytes(*first),
-        None => {
-            let mut padded = [0; 8];
-            padded[..key.len()].copy_from_slice(key);
-            u64::from_be_bytes(padded)
-        }
-    }
-}
 
 /// Size of a record in a buffer or a run, in bytes.
 pub(super) fn record_bytes(key: &[u8], value: &[u8]) -> usize {

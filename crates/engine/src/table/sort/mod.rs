@@ -17,14 +17,24 @@
 //! files are removed when the sort ends, even on failure; those of a killed process are found by their names
 //! ([`remove_leftovers`]). A damaged run is an error, never a shorter result.
 //!
+//! Joins sort rows of one width in place, without an index of records, and may read their runs repeatedly
+//! (`join/sorted`). Both sorts share temporary files of checksummed chunks ([`chunks`]), byte streams in them
+//! ([`stream`]), and the [`loser_tree`].
+//!
 //! Source: Knuth, The Art of Computer Programming, volume 3, section 5.4 (balanced merging, trees of losers).
 
 mod buffer;
+mod chunks;
+mod loser_tree;
 mod merge;
 mod run;
 mod sorter;
+mod stream;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use chunks::{ChunkFile, ChunkFileWriter, ChunkLocation, TemporaryFile};
+pub(crate) use loser_tree::LoserTree;
 pub use run::{SORT_SUFFIX, remove_leftovers};
 pub use sorter::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter};
+pub(crate) use stream::{ByteStream, ByteStreamReader, ByteStreamWriter, StreamRange};

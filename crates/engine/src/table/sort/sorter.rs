@@ -81,10 +81,10 @@ impl SortLimits {
         runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.budget_bytes
     }
 
-    /// Number of chunks of each run that may be read at a time.
-    fn buffer_chunks(&self, runs: &[SortedRun]) -> usize {
+    /// Bytes of each run that may be read at a time: whole chunks.
+    fn read_bytes(&self, runs: &[SortedRun]) -> usize {
         let spare = self.budget_bytes.saturating_sub(self.merge_bytes(runs));
-        (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX)
+        (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX) * self.chunk_bytes
     }
 }
 
@@ -146,8 +146,8 @@ impl Sorter {
             while !self.limits.can_merge(&self.runs) {
                 self.merge_some()?;
             }
-            let buffer_chunks = self.limits.buffer_chunks(&self.runs);
-            SortedSource::Runs(RunMerge::open(std::mem::take(&mut self.runs), buffer_chunks)?)
+            let read_bytes = self.limits.read_bytes(&self.runs);
+            SortedSource::Runs(RunMerge::open(std::mem::take(&mut self.runs), read_bytes)?)
         };
         Ok(Sorted { source, records: self.records, failed: false })
     }
@@ -201,8 +201,8 @@ impl Sorter {
         self.buffer.release();
         let (start, count) = self.choose_neighbours();
         let runs: Vec<SortedRun> = self.runs.drain(start..start + count).collect();
-        let buffer_chunks = self.limits.buffer_chunks(&runs);
-        let mut merge = RunMerge::open(runs, buffer_chunks)?;
+        let read_bytes = self.limits.read_bytes(&runs);
+        let mut merge = RunMerge::open(runs, read_bytes)?;
         let mut writer = self.create_run()?;
         while merge.advance()? {
             if let Some((key, value)) = merge.current() {
@@ -223,7 +223,7 @@ impl Sorter {
             while self.runs.get(start..=start + count).is_some_and(|runs| self.limits.can_merge(runs)) {
                 count += 1;
             }
-            let written: u64 = self.runs.iter().skip(start).take(count).map(|run| run.size_bytes).sum();
+            let written: u64 = self.runs.iter().skip(start).take(count).map(|run| run.stored_bytes()).sum();
             let cost = written as f64 / (count - 1) as f64;
             if cost < best.0 {
                 best = (cost, (start, count));

@@ -125,7 +125,7 @@ impl Parser<'_> {
             }
             position += record.length;
         }
-        if record::is_followed(self.bytes, head.identity(), position) {
+        if !record::is_torn_tail(self.bytes, head.identity(), position) {
             return self.damaged(position, "an edit is damaged, and a later record states that it was durable");
         }
         Ok(())

@@ -3,6 +3,7 @@
 use crate::block::checksum::{self, CHECKSUM_BYTES, checksum};
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
+use crate::log::durable_after;
 use crate::lsm::version::edit::{put_pairs, take_pairs};
 
 /// First bytes of every manifest.
@@ -171,15 +172,18 @@ pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<Mani
     valid.then(|| ManifestRecord { kind, synced, body: &content[RECORD_HEAD_BYTES..], length })
 }
 
-/// Whether a record after `end` states that `end` was durable when it was written.
-pub(super) fn is_followed(file: &[u8], identity: u64, end: usize) -> bool {
-    // Most positions are ruled out by the kind, and nearly all others by `synced`, which must lie between `end` and the
-    // position.
-    (end + 1..file.len()).any(|position| {
-        let head = file.get(position..).and_then(|bytes| bytes.first_chunk::<RECORD_HEAD_BYTES>());
-        head.is_some_and(|head| u64_at(head, 5) > end as u64)
-            && decode(file, identity, position).is_some_and(|record| record.synced > end as u64)
-    })
+/// Whether the bytes after `end`, the end of the valid records, are a torn tail; otherwise the file is damaged.
+pub(super) fn is_torn_tail(file: &[u8], identity: u64, end: usize) -> bool {
+    let after_end = durable_after(end as u64, end + 1..file.len(), |position| {
+        // Most positions are ruled out by `synced`, which must lie between `end` and the position, before the checksum
+        // is computed; a smaller one proves nothing.
+        let head = file.get(position..)?.first_chunk::<RECORD_HEAD_BYTES>()?;
+        if u64_at(head, 5) <= end as u64 {
+            return None;
+        }
+        decode(file, identity, position).map(|record| record.synced)
+    });
+    after_end.is_some()
 }
 
 fn u32_at(bytes: &[u8], offset: usize) -> u32 {

@@ -1,14 +1,14 @@
-//! Byte streams in a spill file, cut into chunks of one size: written once, read sequentially any number of times.
+//! Byte streams in a temporary file, cut into chunks of one size: written once, read sequentially any number of times.
 
-use super::claim::Spill;
-use super::file::{ChunkWriter, SpillFile};
-use crate::error::Result;
+use super::chunks::{ChunkFile, ChunkFileWriter, ClosedChunkFile, TemporaryFile};
+use crate::block::checksum::CHECKSUM_BYTES;
+use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// Writes byte streams consecutively to one file.
 #[derive(Debug)]
-pub(crate) struct ByteWriter {
-    writer: ChunkWriter,
+pub(crate) struct ByteStreamWriter<T> {
+    writer: ChunkFileWriter<T>,
     payload_bytes: usize,
     chunk: Vec<u8>,
     /// The range of the current stream so far.
@@ -22,27 +22,32 @@ pub(crate) struct StreamRange {
     end: u64,
 }
 
-impl ByteWriter {
+impl<T: TemporaryFile> ByteStreamWriter<T> {
     /// Creates a file of chunks of `payload_bytes`, at least 1. Rows of a width that divides it never cross chunks.
     /// Takes [`Self::memory_bytes`] of memory.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn create(spill: &Arc<Spill>, payload_bytes: usize) -> Result<Self> {
+    pub(crate) fn create(file: T, payload_bytes: usize) -> Result<Self> {
+        Ok(Self::over(ChunkFileWriter::create(file)?, payload_bytes))
+    }
+
+    /// As [`Self::create`], with a file that was created.
+    pub(super) fn over(writer: ChunkFileWriter<T>, payload_bytes: usize) -> Self {
         let payload_bytes = payload_bytes.max(1);
         let chunk = Vec::with_capacity(Self::memory_bytes(payload_bytes));
-        Ok(Self { writer: spill.create()?, payload_bytes, chunk, range: StreamRange::default() })
+        Self { writer, payload_bytes, chunk, range: StreamRange::default() }
     }
 
     /// Memory of a writer.
     pub(crate) fn memory_bytes(payload_bytes: usize) -> usize {
-        payload_bytes.saturating_add(ChunkWriter::OVERHEAD_BYTES)
+        payload_bytes.saturating_add(CHECKSUM_BYTES)
     }
 
     /// Appends bytes to the current stream.
     ///
     /// # Errors
-    /// Those of the storage; [`crate::Error::Interrupted`].
+    /// Those of the storage, and those of the owner.
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(self.payload_bytes - self.chunk.len()));
@@ -77,40 +82,78 @@ impl ByteWriter {
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn finish_with(self, sections: Vec<StreamRange>) -> Result<Vec<SpilledBytes>> {
+    pub(crate) fn finish_with(self, sections: Vec<StreamRange>) -> Result<Vec<ByteStream<T>>> {
         let Self { writer, payload_bytes, .. } = self;
         let file = writer.finish()?;
-        Ok(sections.into_iter().map(|range| SpilledBytes { file: Arc::clone(&file), payload_bytes, range }).collect())
+        Ok(sections.into_iter().map(|range| ByteStream { file: Arc::clone(&file), payload_bytes, range }).collect())
     }
 
     /// Completes a file of one stream for reading.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) fn finish(mut self) -> Result<SpilledBytes> {
+    pub(crate) fn finish(mut self) -> Result<ByteStream<T>> {
         let range = self.cut()?;
         let Self { writer, payload_bytes, .. } = self;
-        Ok(SpilledBytes { file: writer.finish()?, payload_bytes, range })
+        Ok(ByteStream { file: writer.finish()?, payload_bytes, range })
+    }
+
+    /// Completes and closes a file of one stream.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn close(mut self) -> Result<ClosedByteStream<T>> {
+        self.cut()?;
+        Ok(ClosedByteStream { file: self.writer.close()?, payload_bytes: self.payload_bytes })
+    }
+}
+
+/// A file of one byte stream that is not open.
+#[derive(Debug)]
+pub(crate) struct ClosedByteStream<T> {
+    file: ClosedChunkFile<T>,
+    payload_bytes: usize,
+}
+
+impl<T: TemporaryFile> ClosedByteStream<T> {
+    /// Stored size in bytes.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.file.length()
+    }
+
+    /// Opens the stream for reading.
+    ///
+    /// # Errors
+    /// Those of the storage; [`Error::Damaged`] if the file is not as long as what was written.
+    pub(crate) fn open(self) -> Result<ByteStream<T>> {
+        let range = StreamRange { offset: 0, end: self.file.length() };
+        Ok(ByteStream { file: self.file.open()?, payload_bytes: self.payload_bytes, range })
     }
 }
 
 /// A written byte stream. Its file is removed with the last clone and the last reader of all its streams.
-#[derive(Clone, Debug)]
-pub(crate) struct SpilledBytes {
-    file: Arc<SpillFile>,
+#[derive(Debug)]
+pub(crate) struct ByteStream<T> {
+    file: Arc<ChunkFile<T>>,
     payload_bytes: usize,
     range: StreamRange,
 }
 
-impl SpilledBytes {
+impl<T> Clone for ByteStream<T> {
+    fn clone(&self) -> Self {
+        Self { file: Arc::clone(&self.file), ..*self }
+    }
+}
+
+impl<T: TemporaryFile> ByteStream<T> {
     /// Payload bytes of each chunk but the last.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.payload_bytes
     }
 
     /// A reader that reads about `buffer_bytes` at a time, at least a chunk; it takes [`Self::buffer_bytes`].
-    pub(crate) fn reader(&self, buffer_bytes: usize) -> ByteReader {
-        ByteReader {
+    pub(crate) fn reader(&self, buffer_bytes: usize) -> ByteStreamReader<T> {
+        ByteStreamReader {
             bytes: self.clone(),
             next_offset: self.range.offset,
             stored: Vec::new(),
@@ -122,7 +165,7 @@ impl SpilledBytes {
 
     /// Memory of a reader that reads about `buffer_bytes` at a time.
     pub(crate) fn buffer_bytes(&self, buffer_bytes: usize) -> usize {
-        let stored = self.payload_bytes + ChunkWriter::OVERHEAD_BYTES;
+        let stored = self.payload_bytes + CHECKSUM_BYTES;
         let most = usize::try_from(self.range.end - self.range.offset).unwrap_or(usize::MAX);
         ((buffer_bytes / stored).max(1) * stored).min(most)
     }
@@ -130,8 +173,8 @@ impl SpilledBytes {
 
 /// Reads a byte stream sequentially.
 #[derive(Debug)]
-pub(crate) struct ByteReader {
-    bytes: SpilledBytes,
+pub(crate) struct ByteStreamReader<T> {
+    bytes: ByteStream<T>,
     /// Offset of the chunks after the buffer.
     next_offset: u64,
     stored: Vec<u8>,
@@ -142,7 +185,7 @@ pub(crate) struct ByteReader {
     payload: std::ops::Range<usize>,
 }
 
-impl ByteReader {
+impl<T: TemporaryFile> ByteStreamReader<T> {
     /// The unread rest of the current chunk; empty before the first [`Self::advance`].
     #[inline]
     pub(crate) fn rest(&self) -> &[u8] {
@@ -158,17 +201,17 @@ impl ByteReader {
     /// Moves to the next chunk, discarding the rest of the current one; `false` at the end.
     ///
     /// # Errors
-    /// Those of the storage; [`crate::Error::Damaged`]; [`crate::Error::Interrupted`].
+    /// Those of the storage; [`Error::Damaged`], and those of the owner.
     pub(crate) fn advance(&mut self) -> Result<bool> {
         if self.next_chunk == self.stored.len() && !self.load()? {
             self.payload = 0..0;
             return Ok(false);
         }
-        let stored_bytes = self.bytes.payload_bytes + ChunkWriter::OVERHEAD_BYTES;
+        let stored_bytes = self.bytes.payload_bytes + CHECKSUM_BYTES;
         let end = self.stored.len().min(self.next_chunk + stored_bytes);
         let offset = self.next_offset - (self.stored.len() - self.next_chunk) as u64;
         self.bytes.file.check(offset, &self.stored[self.next_chunk..end])?;
-        self.payload = self.next_chunk..end - ChunkWriter::OVERHEAD_BYTES;
+        self.payload = self.next_chunk..end - CHECKSUM_BYTES;
         self.next_chunk = end;
         Ok(true)
     }
@@ -204,5 +247,16 @@ impl ByteReader {
             }
         }
         Ok(true)
+    }
+
+    /// The error for what was read last.
+    pub(crate) fn damaged(&self, detail: &str) -> Error {
+        let chunk_at = self.next_offset - (self.stored.len() - self.payload.start.min(self.stored.len())) as u64;
+        self.bytes.file.damaged(chunk_at, detail)
+    }
+
+    #[cfg(test)]
+    pub(super) fn allocated_bytes(&self) -> usize {
+        self.stored.capacity()
     }
 }
