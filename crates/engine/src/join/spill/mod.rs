@@ -22,6 +22,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use claim::{Spill, SpillName};
+pub(crate) use claim::Spill;
+pub use claim::SpillName;
 pub(crate) use file::{ChunkLocation, ChunkWriter, SpillFile};
 pub(crate) use stream::{ByteReader, ByteWriter, SpilledBytes, StreamRange};
