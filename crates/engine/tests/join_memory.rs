@@ -1,13 +1,12 @@
-//! Goal: a join by the engine's methods stays within its memory limit. Method: `join_tests/memory.rs`, and cases that
+//! Goal: a join by the engine's methods stays within its memory limit. Method: `join_memory_tests`, and cases that
 //! only the engine's methods promise: keys with more rows than memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "relations larger than memory need a real folder")]
 
-#[path = "join_tests/memory.rs"]
-mod memory;
+mod join_memory_tests;
 
-use memory::{Folder, Keys, check, check_forms, one_at_a_time, reference, within};
+use join_memory_tests::{Folder, Keys, check, check_forms, one_at_a_time, reference, within};
 use ogive::join::{JoinKind, Method, Output, join};
 
 /// The methods under test.

@@ -7,20 +7,10 @@
 #![allow(clippy::disallowed_macros, clippy::print_stdout, reason = "the rates are printed")]
 #![allow(dead_code, unreachable_pub, reason = "the engine's tests of joins use the other helpers")]
 
-#[path = "../../engine/tests/join_tests/draws.rs"]
-mod draws;
-#[path = "../../engine/tests/join_tests/empty_keys.rs"]
-mod empty_keys;
-#[path = "../../engine/tests/join_tests/faults.rs"]
-mod faults;
 #[path = "../../engine/tests/join_support/mod.rs"]
 mod join_support;
-#[path = "../../engine/tests/join_tests/rates.rs"]
-mod rates;
-#[path = "../../engine/tests/join_tests/reference.rs"]
-mod reference_rows;
-#[path = "../../engine/tests/join_tests/rows.rs"]
-mod rows;
+#[path = "../../engine/tests/join_tests/mod.rs"]
+mod join_tests;
 
 use join_support::{DENSE, check, collect, index, numbered, options, pairs, reference, table};
 use ogive::index::extend::Tunable;

@@ -2,7 +2,7 @@
 //!
 //! One kernel merges two *row streams* in key order. The methods differ in how they produce the streams: by reading a
 //! relation from end to end, by reading only the blocks in which an index locates partners, or by sorting, partitioning
-//! or hashing unsorted input.
+//! or hashing unsorted input. Other crates add methods by [`extend`].
 
 mod block_run;
 mod emit;

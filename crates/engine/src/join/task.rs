@@ -101,8 +101,8 @@ impl MemoryGrant {
         self.budget.limit_bytes()
     }
 
-    /// The error [`Error::JoinMemoryShort`] for a part of this memory that has `part_bytes` but needs `bytes`: the limit
-    /// of the join must grow in proportion. `what` says so in words.
+    /// The error [`Error::JoinMemoryShort`] for a part of this memory that has `part_bytes` but needs `bytes`: the
+    /// limit of the join must grow in proportion. `what` says so in words.
     #[must_use]
     pub fn short(&self, (bytes, part_bytes): (u64, u64), what: impl Into<String>) -> Error {
         self.budget.short((bytes, part_bytes), what)

@@ -46,24 +46,5 @@ mod probe;
 mod tests;
 mod trees;
 
-use methods::BlockStructure;
-use ogive::join::Method;
+pub use methods::{BTREE, BTREE_CURSOR, METHODS, PARTITION_BTREE, PGM, RADIX_SPLINE, RMI, SAMPLED_PGM};
 pub use options::ProbeOptions;
-
-/// Probes a B-tree, descending from the root for each key.
-pub const BTREE: Method = Method::probe(&BlockStructure::Btree);
-/// Probes a B-tree through a forward-only cursor.
-pub const BTREE_CURSOR: Method = Method::probe(&BlockStructure::BtreeCursor);
-/// Probes a PGM-index; [`Method::with_number`] sets its error bound in keys.
-pub const PGM: Method = Method::probe(&BlockStructure::Pgm);
-/// Probes a PGM-index over every 128th key.
-pub const SAMPLED_PGM: Method = Method::probe(&BlockStructure::SampledPgm);
-/// Probes a RadixSpline.
-pub const RADIX_SPLINE: Method = Method::probe(&BlockStructure::RadixSpline);
-/// Probes a recursive model index.
-pub const RMI: Method = Method::probe(&BlockStructure::Rmi);
-/// Builds a B-tree over each relation by inserts in order of arrival.
-pub const PARTITION_BTREE: Method = Method::copy(&trees::Trees);
-
-/// All join methods of this crate.
-pub const METHODS: [Method; 7] = [BTREE, BTREE_CURSOR, PGM, SAMPLED_PGM, RADIX_SPLINE, RMI, PARTITION_BTREE];

@@ -1,8 +1,6 @@
 //! Goal: the windows of every structure hold the keys they should, and probes give the rows of a plain reference
 //! whatever the index says. Method: methods for tests alone, which see the table as the methods of this crate do.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use super::methods::BlockStructure;
 use super::probe::ProbeJoin;
 use super::{BTREE, BTREE_CURSOR, METHODS, PARTITION_BTREE, PGM, ProbeOptions, RADIX_SPLINE, RMI, SAMPLED_PGM};

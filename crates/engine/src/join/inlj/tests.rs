@@ -1,5 +1,5 @@
-//! Goal: the windows of the index of every table hold the keys they should, and a planned scan gives the rows of a plain
-//! reference, whatever its index says.
+//! Goal: the windows of the index of every table hold the keys they should, and a planned scan gives the rows of a
+//! plain reference, whatever its index says.
 
 use super::load::{LoadedIndex, load};
 use super::planned::PlannedScan;

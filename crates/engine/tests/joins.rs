@@ -1,12 +1,16 @@
-//! Joins by the engine's methods: the rows of a plain reference. The tests are in `join_tests/reference.rs`; `ogive-papers` runs them for the
-//! methods that it registers.
+//! Goal: joins hold what `join_tests` promises, by the engine's methods. Method: the tests of `join_tests`, which
+//! `ogive-papers` also runs, for the methods that it registers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(clippy::disallowed_methods, reason = "a store needs a folder")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::print_stdout,
+    reason = "a store needs a folder; the rates are printed, and ask the system for the time of the process"
+)]
 
 mod join_support;
-#[path = "join_tests/reference.rs"]
-mod reference;
+mod join_tests;
 
 use ogive::index::extend::Tunable;
 use ogive::join::Method;
