@@ -20,7 +20,8 @@ fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
     writer.finish().unwrap();
     let table = Source::table(&Table::open(storage, "t", &OpenOptions::default()).unwrap());
     let ran = |method: Method| -> Result<u64> {
-        let options = JoinOptions { method, ..JoinOptions::default() };
+        let spill: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let options = JoinOptions { method, spill: Some((spill, "spilled".into())), ..JoinOptions::default() };
         Ok(join(&table, &table, Output::caller(|_, _, _| Ok(())), &options)?.rows)
     };
     let names = |error: Error, method: &str| {

@@ -144,7 +144,7 @@ fn rows_of_every_output_are_what_the_documentation_says() {
             }
         }
     }
-    assert!(done > 150 * methods().len(), "{done}");
+    assert!(done > 100 * methods().len(), "{done}");
 }
 
 /// An output is a relation: joined with nothing, it gives all of its rows as they are.

@@ -102,8 +102,8 @@ impl<'a> BlockReader<'a> {
     /// Errors of the storage, and damage.
     pub fn read(&mut self, blocks: Range<u64>) -> Result<Range<u64>> {
         let InnerTable { table, task } = self.inner;
-        let end = blocks.end.min(blocks.start.saturating_add(self.blocks_max)).min(table.blocks());
-        let blocks = blocks.start..end;
+        let start = blocks.start.min(table.blocks());
+        let blocks = start..blocks.end.clamp(start, start.saturating_add(self.blocks_max)).min(table.blocks());
         let batch = &mut self.batch;
         task.timed(TimedPhase::Reading, || batch.read(table, task, std::slice::from_ref(&blocks), REQUEST_BYTES))?;
         Ok(blocks)
