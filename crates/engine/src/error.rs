@@ -219,6 +219,15 @@ pub enum Error {
         /// The name of its structure, where the code is a reserved one.
         kind: Option<&'static str>,
     },
+    /// A join method is not registered in this program.
+    #[error(
+        "the join method '{method}' is not registered in this program; call `ogive_papers::register()` for the methods \
+         of ogive-papers (or `Method::register` for one of another crate), or use the command `ogive`"
+    )]
+    UnregisteredMethod {
+        /// The method, as text.
+        method: String,
+    },
     /// An index was opened with key or payload types other than its own.
     #[error("{} has different key or payload types: {detail}; open it with its own types", path.display())]
     WrongType {

@@ -123,11 +123,9 @@ fn nested_keys() {
 /// Separators so long that the index has several layers, of which joins read the lowest.
 #[test]
 fn nested_keys_looked_up_by_joins() {
-    for method in [Method::Inlj, Method::InljBtree] {
-        for kind in [JoinKind::Inner, JoinKind::Semi, JoinKind::Anti] {
-            let way = Way::Join(JoinForm { method, kind, ..JOIN });
-            hold(&Shape { ends: Ends::Nested, rows: 2_900, way, ..PLAIN });
-        }
+    for kind in [JoinKind::Inner, JoinKind::Semi, JoinKind::Anti] {
+        let way = Way::Join(JoinForm { method: Method::Inlj, kind, ..JOIN });
+        hold(&Shape { ends: Ends::Nested, rows: 2_900, way, ..PLAIN });
     }
 }
 

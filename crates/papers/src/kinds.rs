@@ -4,6 +4,7 @@ use crate::alex::Alex;
 use crate::aulid::AulidRouter;
 use crate::fiting::Fiting;
 use crate::hybrid::MapRouter;
+use crate::joins::METHODS;
 use crate::lipp::Lipp;
 use crate::pgm::Pgm;
 use crate::tunables::{Family, Tunables};
@@ -36,9 +37,14 @@ pub const LIPP_BTREE: Kind =
 /// All kinds of this crate, in ascending order of their codes.
 pub const KINDS: [Kind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
 
-/// Makes all kinds of this crate known to the engine: their indexes can be created and opened, and their names be
-/// parsed. May be called any number of times, from any thread.
+/// Makes all kinds of index and all join methods of this crate known to the engine: they can be used, and their names
+/// be parsed. May be called any number of times, from any thread.
 pub fn register() {
+    for method in METHODS {
+        // The names are no names of the engine's methods.
+        let registered = method.register();
+        debug_assert!(registered.is_ok(), "{registered:?}");
+    }
     for kind in KINDS {
         // The codes and the names are reserved for these kinds, so that no other kind can have taken them.
         let registered = kind.register();

@@ -1,8 +1,8 @@
-//! # Structures of published papers for Ogive
+//! # Structures and methods of published papers for Ogive
 //!
 //! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::index::Index) to compare
-//! them with Ogive's own structure. Nothing in the engine needs them; a program that opens their files calls
-//! [`register`] once, where it starts.
+//! them with Ogive's own structure, and [join methods](joins). Nothing in the engine needs them; a program that opens
+//! their files or joins by their methods calls [`register`] once, where it starts.
 //!
 //! | kind | structure | paper |
 //! |---|---|---|
@@ -29,13 +29,14 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The structures use only the public extension API of the engine, [`ogive::index::extend`].
+//! They use only the public extension APIs of the engine, [`ogive::index::extend`] and [`ogive::join::extend`].
 
 pub mod alex;
 pub mod aulid;
 mod batch;
 pub mod fiting;
 pub mod hybrid;
+pub mod joins;
 mod kinds;
 pub mod lipp;
 mod numbers;

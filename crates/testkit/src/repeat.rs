@@ -31,11 +31,18 @@ impl Repeat {
     /// For a seed of the current test of the test binary `binary` of the engine: `env!("CARGO_CRATE_NAME")`.
     #[must_use]
     pub fn new(binary: &str, seed: u64) -> Self {
+        Self::of("ogive", binary, seed)
+    }
+
+    /// For a seed of the current test of a test binary of any package: `env!("CARGO_PKG_NAME")`.
+    #[must_use]
+    pub fn of(package: &str, binary: &str, seed: u64) -> Self {
         // Each test runs on a thread of its name.
         let thread = std::thread::current();
         let test = thread.name().filter(|name| *name != "main").unwrap_or_default();
         // The test may be one of those that are run only when asked for.
-        let command = format!("{SEED}={seed} cargo test -p ogive --test {binary} {test} -- --exact --include-ignored");
+        let command =
+            format!("{SEED}={seed} cargo test -p {package} --test {binary} {test} -- --exact --include-ignored");
         Self { command }
     }
 

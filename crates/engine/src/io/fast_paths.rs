@@ -29,8 +29,8 @@ pub struct FastPaths {
     pub models: bool,
     /// Prefetch in scans, joins and multi-key lookups. Otherwise each block is read separately, on demand.
     pub prefetch: bool,
-    /// Process keys, probes and writes in batches. Otherwise [`Table::multi_get`](crate::table::Table::multi_get) and
-    /// similar operations look up one key at a time, a planned join probes, and concurrent writers write one by one.
+    /// Process keys and writes in batches. Otherwise [`Table::multi_get`](crate::table::Table::multi_get), planned
+    /// joins and similar operations look up one key at a time, and concurrent writers write one by one.
     pub batches: bool,
     /// Write the output of a join in a thread of its own.
     pub write_behind: bool,

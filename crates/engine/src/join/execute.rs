@@ -4,7 +4,8 @@ use super::group::KeyGroup;
 use super::hash::HashJoin;
 use super::inlj::IndexLookup;
 use super::merge::{self, RowSink};
-use super::options::{JoinOptions, Method};
+use super::method::Method;
+use super::options::JoinOptions;
 use super::overflow::SpilledRun;
 use super::parallel::{self, Parallel};
 use super::partition;
@@ -58,8 +59,8 @@ impl<'a> Execution<'a> {
         spill: &'a Arc<Spill>,
     ) -> Result<Self> {
         let [left, right] = prepare_relations(relations, plan.method, task, spill)?;
-        // As in the paper (Section 5.4), one of the trees is scanned in order, and the other one is probed.
-        let method = if plan.method == Method::PartitionBtree { Method::InljIndex } else { plan.method };
+        // Of two copies, one is scanned in order, and the other one is probed.
+        let method = if plan.method.as_copy().is_some() { Method::InljIndex } else { plan.method };
         let lookup = match method.is_lookup() {
             true => Some(IndexLookup::new((&left, &right), method, plan.inner, options, task)?),
             false => None,
@@ -152,7 +153,7 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Both relations as the method needs them: sorted copies of unsorted ones, or B-trees.
+/// Both relations as the method needs them: sorted copies of unsorted ones, or what a registered method makes of them.
 fn prepare_relations(
     relations: [&Arc<dyn Relation>; 2],
     method: Method,
@@ -167,7 +168,6 @@ fn prepare_relations(
         Method::Partition => {
             partition::sorted_copies(relations, spill, memory_bytes(), memory_bytes() / SORTED_SCAN_DIVISOR)
         }
-        Method::PartitionBtree => partition::btree_copies(relations, spill, memory_bytes()),
         Method::Merge => {
             let unsorted = relations.iter().filter(|relation| !relation.facts().is_sorted);
             let mut progress = SortProgress::new(task, unsorted.map(|relation| relation.facts().rows).sum());
@@ -183,6 +183,9 @@ fn prepare_relations(
             };
             Ok([sort(relations[0])?, sort(relations[1])?])
         }
-        _ => Ok(relations.map(Arc::clone)),
+        _ => match method.as_copy() {
+            Some(copy) => partition::copies_by(copy, relations, spill, memory_bytes()),
+            None => Ok(relations.map(Arc::clone)),
+        },
     }
 }

@@ -149,7 +149,7 @@ fn round(
     sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<RoundEnd> {
-    if has_long(&left.rows()) || (kind.pairs() && has_long(&right.rows())) {
+    if left.rows().has_long() || (kind.pairs() && right.rows().has_long()) {
         return round_with_long_values(kind, (left, l), (right, r), sink);
     }
     merge_any_width(kind, left.rows(), l, right.rows(), r, sink, pairs)
@@ -186,14 +186,6 @@ fn round_with_long_values(
                 l.at = next;
             }
         }
-    }
-}
-
-/// Whether a chunk has out-of-line values.
-pub(in crate::join) fn has_long(rows: &RowsView<'_>) -> bool {
-    match rows {
-        RowsView::Dense { .. } => false,
-        RowsView::Spans { spans, .. } => spans.iter().any(|span| span.is_long),
     }
 }
 
@@ -475,7 +467,7 @@ pub(super) fn run_end_of(rows: &RowsView<'_>, at: usize, key: &[u8]) -> usize {
 
 /// Emits left rows without right values.
 pub(super) fn emit_unpaired(left: &mut dyn RowStream, rows: Range<usize>, sink: &mut dyn RowSink) -> Result<()> {
-    if !has_long(&left.rows()) {
+    if !left.rows().has_long() {
         return emit_left_rows(left.rows(), rows, sink);
     }
     let mut value = Vec::new();

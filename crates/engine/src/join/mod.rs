@@ -2,17 +2,19 @@
 //!
 //! One kernel merges two *row streams* in key order. The methods differ in how they produce the streams: by reading a
 //! relation from end to end, by reading only the blocks in which an index locates partners, or by sorting, partitioning
-//! or hashing unsorted input.
+//! or hashing unsorted input. Other crates add methods by [`extend`].
 
 mod block_run;
 mod emit;
 mod execute;
+pub mod extend;
 mod group;
 mod hash;
 mod inlj;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
+mod method;
 mod no_spill;
 mod options;
 mod output;
@@ -38,7 +40,8 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
-pub use options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Method, Side, Watcher};
+pub use method::{Method, RegisteredMethod};
+pub use options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
 pub use output::Output;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use records::{Record, RecordShape, Records};

@@ -1,6 +1,8 @@
-//! The options of a join: kind, method, memory, threads and storage profile.
+//! The options of a join: kind, memory, threads and storage profile.
 
+use super::method::Method;
 use crate::error::{Error, Result};
+use crate::index::extend::Tunable;
 use crate::io::{FastPaths, Profile, Storage};
 use serde::Serialize;
 use std::fmt;
@@ -52,124 +54,6 @@ impl FromStr for JoinKind {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(|| {
             Error::InvalidArgument(format!("{text:?} is not a kind of join; give inner, left, semi or anti"))
-        })
-    }
-}
-
-/// The method of a join.
-///
-/// As text: `auto`, `merge`, `hash`, `inlj`, `inlj:btree`, `inlj:btree-iter`, `inlj:pgm:EPS`, `inlj:pgm-sampled`,
-/// `inlj:radix-spline`, `inlj:rmi`, `inlj:index`, `partition`, `partition:btree`. INLJ is the index nested loop join of
-/// Chesetti and Pandey, Section 5.3.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Method {
-    /// The method with the lowest predicted cost.
-    #[default]
-    Auto,
-    /// Merges both relations in key order; sorts unsorted ones first.
-    Merge,
-    /// Builds a hash table over one relation and probes it with the other; partitions both if memory is short.
-    Hash,
-    /// Planned scan: reads the outer relation in key order, and of the inner table only the blocks located by its own
-    /// index, in batches.
-    Inlj,
-    /// Probes a B-tree, descending from the root for each key.
-    InljBtree,
-    /// Probes a B-tree through a forward-only cursor.
-    InljBtreeIter,
-    /// Probes a PGM-index.
-    InljPgm {
-        /// Error bound in keys.
-        error_keys: u64,
-    },
-    /// Probes a PGM-index over every 128th key.
-    InljPgmSampled,
-    /// Probes a RadixSpline.
-    InljRadixSpline,
-    /// Probes a recursive model index.
-    InljRmi,
-    /// Probes an open [`Index`](crate::index::Index) or a store.
-    InljIndex,
-    /// Partitions both relations by a learned key distribution, and sorts each pair of partitions in memory.
-    Partition,
-    /// Builds a B-tree over each relation by inserts in order of arrival.
-    PartitionBtree,
-}
-
-/// The error bound, in keys, under which `InljPgm` is listed: that of the paper's window of 256.
-const LISTED_ERROR_KEYS: u64 = 128;
-
-impl Method {
-    /// All methods, [`Self::Auto`] first; `InljPgm` with one error bound.
-    pub const ALL: [Self; 13] = [
-        Self::Auto,
-        Self::Merge,
-        Self::Hash,
-        Self::Inlj,
-        Self::InljBtree,
-        Self::InljBtreeIter,
-        Self::InljPgm { error_keys: LISTED_ERROR_KEYS },
-        Self::InljPgmSampled,
-        Self::InljRadixSpline,
-        Self::InljRmi,
-        Self::InljIndex,
-        Self::Partition,
-        Self::PartitionBtree,
-    ];
-}
-
-impl Method {
-    /// Whether the method looks keys up in an index of one relation.
-    pub(super) fn is_lookup(self) -> bool {
-        matches!(
-            self,
-            Self::Inlj
-                | Self::InljBtree
-                | Self::InljBtreeIter
-                | Self::InljPgm { .. }
-                | Self::InljPgmSampled
-                | Self::InljRadixSpline
-                | Self::InljRmi
-                | Self::InljIndex
-        )
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            Self::Auto => "auto",
-            Self::Merge => "merge",
-            Self::Hash => "hash",
-            Self::Inlj => "inlj",
-            Self::InljBtree => "inlj:btree",
-            Self::InljBtreeIter => "inlj:btree-iter",
-            Self::InljPgm { error_keys } => return write!(formatter, "inlj:pgm:{error_keys}"),
-            Self::InljPgmSampled => "inlj:pgm-sampled",
-            Self::InljRadixSpline => "inlj:radix-spline",
-            Self::InljRmi => "inlj:rmi",
-            Self::InljIndex => "inlj:index",
-            Self::Partition => "partition",
-            Self::PartitionBtree => "partition:btree",
-        };
-        formatter.write_str(name)
-    }
-}
-
-impl FromStr for Method {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        if let Some(error) = text.strip_prefix("inlj:pgm:") {
-            return match error.parse() {
-                Ok(error_keys) if error_keys > 0 => Ok(Self::InljPgm { error_keys }),
-                _ => Err(Error::InvalidArgument(format!("the error of {text:?} is not a positive integer"))),
-            };
-        }
-        Self::ALL.into_iter().find(|method| method.to_string() == text).ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(Self::to_string).collect();
-            Error::InvalidArgument(format!("{text:?} is not a join method; give one of {}", names.join(", ")))
         })
     }
 }
@@ -243,12 +127,8 @@ pub struct JoinOptions {
     pub any_order: bool,
     /// Cost profile of the storage that holds the relations and spill files.
     pub profile: Profile,
-    /// Optimisation 1 of the paper (Section 4.1): steps along the leaves of the index instead of descending from the
-    /// root for each key. `None` uses the method's default.
-    pub leaf_iterator: Option<bool>,
-    /// Optimisation 2 of the paper (Section 4.1): windows never begin before the position of the last key. `None` uses
-    /// the method's default.
-    pub forward_window: Option<bool>,
+    /// Tunables of a registered method; others ignore them. The crate of the method says which it has.
+    pub tunables: Vec<Tunable>,
     /// Storage and name prefix of spill files. `None` puts them beside the output; if the output is a callback, a join
     /// that has to spill then fails.
     pub spill: Option<(Arc<dyn Storage>, String)>,
@@ -276,8 +156,7 @@ impl Default for JoinOptions {
             threads: 1,
             any_order: false,
             profile: Profile::default(),
-            leaf_iterator: None,
-            forward_window: None,
+            tunables: Vec::new(),
             spill: None,
             stop: None,
             watcher: None,
@@ -307,15 +186,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_and_methods_are_read_as_they_are_written() {
+    fn kinds_are_read_as_they_are_written() {
         for (kind, name) in JoinKind::ALL {
             assert_eq!((kind.to_string().as_str(), name.parse::<JoinKind>().unwrap()), (name, kind));
-        }
-        for method in Method::ALL.into_iter().chain([Method::InljPgm { error_keys: 7 }]) {
-            assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
-        }
-        for wrong in ["", "inlj:", "inlj:pgm", "inlj:pgm:0", "inlj:pgm:-1", "Merge"] {
-            assert!(matches!(wrong.parse::<Method>(), Err(Error::InvalidArgument(_))), "{wrong}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The report of a finished join: rows, times, reads and memory.
 
-use super::options::Method;
+use super::method::Method;
 use super::plan::Explanation;
 use serde::Serialize;
 

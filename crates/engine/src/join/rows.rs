@@ -5,13 +5,17 @@ use crate::table::ScanValue;
 
 /// The position of a row's key and value in the bytes of a [`RowsView::Spans`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) key_at: u32,
-    pub(crate) key_bytes: u32,
-    pub(crate) value_at: u32,
-    pub(crate) value_bytes: u32,
+pub struct Span {
+    /// Offset of the key.
+    pub key_at: u32,
+    /// Length of the key.
+    pub key_bytes: u32,
+    /// Offset of the value.
+    pub value_at: u32,
+    /// Length of the value, or of the pointer to it.
+    pub value_bytes: u32,
     /// The value is stored out of line; [`RowStream::long_value`] fetches it.
-    pub(crate) is_long: bool,
+    pub is_long: bool,
 }
 
 impl Span {
@@ -47,19 +51,33 @@ impl Span {
 
 /// A view of rows in memory, in key order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RowsView<'a> {
+pub enum RowsView<'a> {
     /// Consecutive rows of one width, key first.
-    Dense { bytes: &'a [u8], key: usize, value: usize },
+    Dense {
+        /// The rows.
+        bytes: &'a [u8],
+        /// Width of keys.
+        key: usize,
+        /// Width of values.
+        value: usize,
+    },
     /// Rows of any length.
-    Spans { bytes: &'a [u8], spans: &'a [Span] },
+    Spans {
+        /// Keys and values.
+        bytes: &'a [u8],
+        /// The position of each row.
+        spans: &'a [Span],
+    },
 }
 
 impl<'a> RowsView<'a> {
     /// No rows.
-    pub(crate) const EMPTY: RowsView<'static> = RowsView::Spans { bytes: &[], spans: &[] };
+    pub const EMPTY: RowsView<'static> = RowsView::Spans { bytes: &[], spans: &[] };
 
+    /// Number of rows.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    #[must_use]
+    pub fn len(&self) -> usize {
         match self {
             // Empty rows are never stored densely.
             Self::Dense { bytes, key, value } => bytes.len() / (key + value).max(1),
@@ -67,9 +85,17 @@ impl<'a> RowsView<'a> {
         }
     }
 
+    /// Whether there are no rows.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The key of a row; empty beyond the last row.
     #[inline]
-    pub(crate) fn key(&self, row: usize) -> &'a [u8] {
+    #[must_use]
+    pub fn key(&self, row: usize) -> &'a [u8] {
         match *self {
             Self::Dense { bytes, key, value } => {
                 let at = row * (key + value);
@@ -84,7 +110,8 @@ impl<'a> RowsView<'a> {
 
     /// The in-line value of a row; empty beyond the last row.
     #[inline]
-    pub(crate) fn value(&self, row: usize) -> &'a [u8] {
+    #[must_use]
+    pub fn value(&self, row: usize) -> &'a [u8] {
         match *self {
             Self::Dense { bytes, key, value } => {
                 let at = row * (key + value) + key;
@@ -97,16 +124,27 @@ impl<'a> RowsView<'a> {
         }
     }
 
+    /// Whether some value is stored out of line.
+    #[inline]
+    #[must_use]
+    pub fn has_long(&self) -> bool {
+        match self {
+            Self::Dense { .. } => false,
+            Self::Spans { spans, .. } => spans.iter().any(|span| span.is_long),
+        }
+    }
+
     /// Whether the value of a row is stored out of line.
     #[inline]
-    pub(crate) fn is_long(&self, row: usize) -> bool {
+    #[must_use]
+    pub fn is_long(&self, row: usize) -> bool {
         matches!(self, Self::Spans { spans, .. } if spans.get(row).is_some_and(|span| span.is_long))
     }
 }
 
 /// A stream of the rows of a relation, chunk by chunk: in key order if the relation is sorted. Chunks are never empty.
 /// A stream stays on the thread that created it.
-pub(crate) trait RowStream {
+pub trait RowStream {
     /// Moves to the next chunk; `false` at the end, and from then on. Rows with keys below `from` are no longer needed
     /// and may be skipped.
     ///

@@ -51,8 +51,8 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for incompatible key types, or a method that cannot join these relations;
-/// [`Error::JoinMemoryShort`] if the memory limit is too low; [`Error::Interrupted`]; errors of the relations and the
-/// output. A failed join leaves no files behind.
+/// [`Error::UnregisteredMethod`]; [`Error::JoinMemoryShort`] if the memory limit is too low; [`Error::Interrupted`];
+/// errors of the relations and the output. A failed join leaves no files behind.
 pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions) -> Result<JoinReport> {
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;

@@ -38,7 +38,7 @@ fn scanned(table: &Table, range: &KeyRange, profile: &str, memory_bytes: u64) ->
     let mut stream = TableRelation::new(table.clone()).scan(range, &task, memory)?;
     let (mut rows, mut value) = (Vec::new(), Vec::new());
     while stream.advance(None)? {
-        assert!(stream.rows().len() > 0, "a chunk is never empty");
+        assert!(!stream.rows().is_empty(), "a chunk is never empty");
         for row in 0..stream.rows().len() {
             if stream.rows().is_long(row) {
                 stream.long_value(row, &mut value)?;

@@ -17,23 +17,26 @@ use std::sync::Arc;
 
 /// Properties of a relation that are known before it is read.
 #[derive(Clone, Debug)]
-pub(crate) struct RelationFacts {
+#[non_exhaustive]
+pub struct RelationFacts {
     /// Name for messages.
-    pub(crate) name: String,
+    pub name: String,
     /// Number of rows; an estimate unless `is_exact`.
-    pub(crate) rows: u64,
-    pub(crate) is_exact: bool,
+    pub rows: u64,
+    /// Whether the number of rows is exact.
+    pub is_exact: bool,
     /// Bytes read by a full scan.
-    pub(crate) bytes: u64,
-    pub(crate) key_type: KeyType,
+    pub bytes: u64,
+    /// The type of the keys.
+    pub key_type: KeyType,
     /// Width of all keys, if fixed.
-    pub(crate) key_bytes: Option<usize>,
+    pub key_bytes: Option<usize>,
     /// Width of all values, if fixed.
-    pub(crate) value_bytes: Option<usize>,
-    /// Whether [`Relation::scan`] returns rows in key order.
-    pub(crate) is_sorted: bool,
+    pub value_bytes: Option<usize>,
+    /// Whether rows come in key order.
+    pub is_sorted: bool,
     /// Whether keys are known to be distinct.
-    pub(crate) is_distinct: bool,
+    pub is_distinct: bool,
 }
 
 /// The keys from `from` (inclusive) to `to` (exclusive).

@@ -74,7 +74,7 @@ fn encode<K: Key>(key: K, width: usize, buffer: &mut [u8; KEY_BYTES_MAX]) -> &[u
 }
 
 /// Decodes a key from order-preserving bytes, truncated or zero-padded to its width.
-pub(super) fn decode<K: Key>(bytes: &[u8], width: usize) -> K {
+fn decode<K: Key>(bytes: &[u8], width: usize) -> K {
     let width = width.min(KEY_BYTES_MAX);
     let mut buffer = [0; KEY_BYTES_MAX];
     let taken = bytes.len().min(width);

@@ -82,15 +82,17 @@ impl MemoryBudget {
     }
 }
 
-/// A grant from a [`MemoryBudget`], returned on drop.
+/// A part of the memory of a join, returned to it on drop.
 #[derive(Debug)]
-pub(crate) struct MemoryGrant {
+pub struct MemoryGrant {
     budget: MemoryBudget,
     bytes: u64,
 }
 
 impl MemoryGrant {
-    pub(crate) fn bytes(&self) -> u64 {
+    /// Its size in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -99,8 +101,10 @@ impl MemoryGrant {
         self.budget.limit_bytes()
     }
 
-    /// As [`MemoryBudget::short`], for the budget of this grant.
-    pub(crate) fn short(&self, (bytes, part_bytes): (u64, u64), what: impl Into<String>) -> Error {
+    /// The error [`Error::JoinMemoryShort`] for a part of this memory that has `part_bytes` but needs `bytes`: the
+    /// limit of the join must grow in proportion. `what` says so in words.
+    #[must_use]
+    pub fn short(&self, (bytes, part_bytes): (u64, u64), what: impl Into<String>) -> Error {
         self.budget.short((bytes, part_bytes), what)
     }
 
@@ -124,7 +128,8 @@ impl MemoryGrant {
     }
 
     /// Takes more bytes, if they are left.
-    pub(crate) fn try_grow(&mut self, bytes: u64) -> bool {
+    #[must_use]
+    pub fn try_grow(&mut self, bytes: u64) -> bool {
         let MemoryUse { limit_bytes, taken_bytes, peak_bytes } = &*self.budget.0;
         let more = |taken: u64| taken.checked_add(bytes).filter(|taken| taken <= limit_bytes);
         let Ok(before) = taken_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) else { return false };
@@ -134,7 +139,7 @@ impl MemoryGrant {
     }
 
     /// Returns all but `bytes`.
-    pub(crate) fn shrink_to(&mut self, bytes: u64) {
+    pub fn shrink_to(&mut self, bytes: u64) {
         let back = self.bytes.saturating_sub(bytes);
         self.budget.0.taken_bytes.fetch_sub(back, Ordering::Relaxed);
         self.bytes -= back;

@@ -103,7 +103,7 @@ pub(crate) fn collect(stream: &mut dyn RowStream) -> Result<Vec<Row>> {
     let mut found = Vec::new();
     while stream.advance(None)? {
         let rows = stream.rows();
-        assert!(rows.len() > 0, "an empty chunk");
+        assert!(!rows.is_empty(), "an empty chunk");
         found.extend((0..rows.len()).map(|row| (rows.key(row).to_vec(), rows.value(row).to_vec())));
     }
     assert_eq!(stream.rows().len(), 0, "rows behind the end");

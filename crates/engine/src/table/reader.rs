@@ -224,6 +224,7 @@ impl Table {
     }
 
     /// Whether records are versioned, with a kind and a sequence number each.
+    #[inline]
     #[must_use]
     pub fn is_versioned(&self) -> bool {
         self.inner.meta.versioned
@@ -242,6 +243,7 @@ impl Table {
     }
 
     /// Whether all keys are distinct.
+    #[inline]
     #[must_use]
     pub fn is_distinct(&self) -> bool {
         self.inner.meta.distinct

@@ -75,6 +75,7 @@ impl<'a> ScanRecords<'a> {
 
 impl Table {
     /// Number of data blocks.
+    #[inline]
     pub(crate) fn blocks(&self) -> u64 {
         self.inner.meta.blocks
     }
@@ -118,6 +119,7 @@ impl Table {
     }
 
     /// Widths of key and value, if records are dense and not versioned.
+    #[inline]
     pub(crate) fn dense_widths(&self) -> Option<(usize, usize)> {
         match self.inner.layout {
             Layout::Dense { key, value } if !self.is_versioned() => Some((key, value)),

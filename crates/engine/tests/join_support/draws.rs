@@ -3,6 +3,7 @@
 use super::{Joined, Row, Shape, check, collect, options};
 use ogive::Error;
 use ogive::block::compress::Compression;
+use ogive::index::extend::Tunable;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::join::{JoinKind, JoinOptions, Method, Output, Side, Source, join};
 use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
@@ -21,15 +22,18 @@ enum Form {
 /// Draws, and the folders that it has made.
 pub struct Draws {
     random: Random,
+    /// The tunables of a draw.
+    tunables: fn(u64) -> Vec<Tunable>,
     folders: Vec<TempDir>,
     _repeat: Repeat,
 }
 
 impl Draws {
     /// For a test of the binary of this name.
-    pub fn new(binary: &str) -> Self {
+    pub fn new(binary: &str, tunables: fn(u64) -> Vec<Tunable>) -> Self {
         let seed = named_seed().unwrap_or(1);
-        Self { random: Random::new(seed), folders: Vec::new(), _repeat: Repeat::new(binary, seed) }
+        let repeat = Repeat::of(env!("CARGO_PKG_NAME"), binary, seed);
+        Self { random: Random::new(seed), tunables, folders: Vec::new(), _repeat: repeat }
     }
 
     pub fn any<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -81,8 +85,7 @@ impl Draws {
             inner: self.any(&[None, None, Some(Side::Left), Some(Side::Right)]),
             threads: self.any(&[1, 1, 1, 2, 4]),
             any_order: self.random.one_in(4),
-            leaf_iterator: self.any(&[None, None, Some(true), Some(false)]),
-            forward_window: self.any(&[None, None, Some(true), Some(false)]),
+            tunables: (self.tunables)(self.random.below(9)),
             profile: self.profile(),
             fast_paths: fast_paths::drawn(&mut self.random),
             spill: Some((self.storage(20), "spilled".into())),

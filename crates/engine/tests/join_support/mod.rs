@@ -22,11 +22,6 @@ pub type Row = (Vec<u8>, Vec<u8>);
 /// Key, left value, and right value where there is one.
 pub type Joined = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-/// Every method but `auto`.
-pub fn methods() -> impl Iterator<Item = Method> {
-    Method::ALL.into_iter().filter(|method| *method != Method::Auto)
-}
-
 /// The expected rows of a join, sorted.
 pub fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
     let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();

@@ -182,7 +182,7 @@ fn join_form(choices: &mut Choices<'_>) -> JoinForm {
     let relations = (relation(), relation());
     JoinForm {
         memory_bytes: choices.pick(&MEMORY_BYTES),
-        method: choices.pick(&Method::ALL),
+        method: choices.pick(&Method::all()),
         kind: choices.pick(&kinds),
         threads: choices.pick(&[1, 1, 2]),
         relations,

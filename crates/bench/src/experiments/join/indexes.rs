@@ -11,6 +11,7 @@ use ogive_model::radix_spline::{self, RadixSpline};
 use ogive_model::rmi::{self, Rmi};
 use ogive_model::tuning::{EvaluatedSetting, pareto};
 use ogive_model::{Fence, Locate, mean_window_children, sampled};
+use ogive_papers::joins;
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -200,12 +201,12 @@ fn shapes(keys: &[u64]) -> Vec<Shape> {
     };
     let only_keys = |method, figures| Shape { method, over_keys: Some(figures), over_blocks: None };
     vec![
-        only_keys(Method::InljBtree, btree),
-        only_keys(Method::InljBtreeIter, btree),
-        both(Method::InljPgm { error_keys: error_keys(WINDOW_KEYS) }, &pgm),
-        only_keys(Method::InljPgmSampled, sampled),
-        both(Method::InljRadixSpline, &spline),
-        both(Method::InljRmi, &rmi),
+        only_keys(joins::BTREE, btree),
+        only_keys(joins::BTREE_CURSOR, btree),
+        both(joins::PGM.with_number(error_keys(WINDOW_KEYS)), &pgm),
+        only_keys(joins::SAMPLED_PGM, sampled),
+        both(joins::RADIX_SPLINE, &spline),
+        both(joins::RMI, &rmi),
         Shape { method: Method::Inlj, over_keys: None, over_blocks: None },
     ]
 }

@@ -29,7 +29,7 @@ pub(in crate::experiments) const FIG6: Experiment = Experiment {
     name: "join/fig6",
     about: "probes of a PGM-index by search window and number of threads (external-memory joins, Figure 6)",
     run: |context, output| {
-        let method = |window: u64| Method::InljPgm { error_keys: error_keys(window) };
+        let method = |window: u64| ogive_papers::joins::PGM.with_number(error_keys(window));
         let of = |threads| WINDOWS.iter().map(move |&window| (threads, method(window), Some(window)));
         run(FIG6.name, &[1, 4, 8].into_iter().flat_map(of).collect::<Vec<_>>(), context, output)
     },

@@ -169,7 +169,7 @@ impl RowStream for BucketScan {
         self.task.check()?;
         while self.load()? {
             self.retain_range();
-            if self.rows().len() > 0 {
+            if !self.rows().is_empty() {
                 return Ok(true);
             }
         }

@@ -52,6 +52,7 @@ pub(super) enum BlockRows<'a> {
 }
 
 impl BlockBatch {
+    #[inline]
     fn bytes(&self, location: Range<usize>) -> &[u8] {
         self.buffer.get(self.begin + location.start..self.begin + location.end).unwrap_or_default()
     }

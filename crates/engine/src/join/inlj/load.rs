@@ -1,28 +1,15 @@
-//! The index loader: builds the index of a method from the index stored in the table, or, if that is not fine enough,
-//! from one scan of the data.
+//! The index loader: loads the index stored in a table, or builds separators from one scan of the data.
 
 use super::block_batch::BlockBatch;
-use super::btree::{SeparatorBTree, StringBTree};
-use super::learned::{BlockBorders, LearnedIndex, StoredLines};
-use super::separators::{ChildBlocks, NumericSeparators, StringSeparators};
+use super::separators::{BlockSeparators, ChildBlocks, NumericSeparators, StringSeparators};
+use super::stored_lines::StoredLines;
 use super::window::{BlockIndex, Finger, Window, key_prefix_of};
 use crate::error::Result;
-use crate::join::options::Method;
 use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::{NodeRun, Table};
 use ogive_model::coded::{shortest_separator, visit_children, visit_separators};
-use ogive_model::pgm::{self, Pgm};
-use ogive_model::radix_spline::{self, RadixSpline};
-use ogive_model::rmi::{self, Rmi};
-use ogive_model::{Locate, tuning};
 use std::sync::Arc;
 
-/// The paper samples every 128th key (Section 6.1).
-const SAMPLE_EVERY_KEYS: u64 = 128;
-/// Error of the sampled PGM-index in samples (Section 6.1).
-const SAMPLED_ERROR_SAMPLES: u64 = 2;
-/// Largest error of a RadixSpline in keys (Section 6.6: "maximum error to be 256").
-const RADIX_SPLINE_ERROR_KEYS: u64 = 256;
 /// Bytes read at once when separators are built from the data.
 const SCAN_BYTES: u64 = 1 << 20;
 /// The stored index may take 1/2 of the remaining memory: the rest is for rows.
@@ -35,115 +22,43 @@ pub(crate) struct LoadedIndex {
     _memory: MemoryGrant,
 }
 
-/// Loads or builds the index of a method for a table. `leaf_iterator` selects lookups along the leaves; `None` uses the
-/// method's default.
+/// Loads the index of a table, or builds one if the table stores none.
 ///
 /// # Errors
 /// Errors of the storage, and damage; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) if the index does not
 /// fit memory.
-pub(crate) fn load(table: &Table, method: Method, leaf_iterator: Option<bool>, task: &Task) -> Result<LoadedIndex> {
+pub(crate) fn load(table: &Table, task: &Task) -> Result<LoadedIndex> {
     task.timed(TimedPhase::Loading, || {
-        let (index, memory) = IndexLoader { table, task }.load(method, leaf_iterator)?;
+        let (index, memory) = IndexLoader { table, task }.stored_index()?;
         Ok(LoadedIndex { index, _memory: memory })
     })
 }
 
-/// Separators in memory: one per block, or as stored in the table.
-enum BlockSeparators {
-    NumericSeparators(NumericSeparators),
-    StringSeparators(StringSeparators),
-}
-
-impl BlockSeparators {
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::NumericSeparators(numbers) => numbers.memory_bytes(),
-            Self::StringSeparators(strings) => strings.memory_bytes(),
-        }
-    }
-
-    fn into_index(self) -> Arc<dyn BlockIndex> {
-        match self {
-            Self::NumericSeparators(numbers) => Arc::new(numbers),
-            Self::StringSeparators(strings) => Arc::new(strings),
-        }
-    }
-}
-
-struct IndexLoader<'a> {
-    table: &'a Table,
-    task: &'a Task,
+pub(super) struct IndexLoader<'a> {
+    pub(super) table: &'a Table,
+    pub(super) task: &'a Task,
 }
 
 impl IndexLoader<'_> {
-    fn load(&self, method: Method, leaf_iterator: Option<bool>) -> Result<(Arc<dyn BlockIndex>, MemoryGrant)> {
-        let is_forward = leaf_iterator.unwrap_or(method != Method::InljBtree);
-        let keys = self.table.len().div_ceil(self.table.blocks().max(1)).max(1);
-        let in_blocks = |error_keys: u64| error_keys.div_ceil(keys);
-        match method {
-            Method::InljBtree | Method::InljBtreeIter => {
-                let (separators, memory) = self.block_separators()?;
-                let index: Arc<dyn BlockIndex> = match separators {
-                    _ if is_forward => separators.into_index(),
-                    BlockSeparators::NumericSeparators(numbers) => Arc::new(SeparatorBTree::new(numbers)),
-                    BlockSeparators::StringSeparators(strings) => Arc::new(StringBTree::new(strings)),
-                };
-                self.adjust_memory(index, memory)
-            }
-            Method::InljPgm { error_keys } => {
-                self.train(is_forward, |fences| Pgm::build(fences, in_blocks(error_keys), pgm::UPPER_ERROR))
-            }
-            Method::InljPgmSampled => {
-                let error = in_blocks(SAMPLE_EVERY_KEYS * SAMPLED_ERROR_SAMPLES);
-                self.train(is_forward, |fences| Pgm::build(fences, error, pgm::UPPER_ERROR))
-            }
-            Method::InljRadixSpline => {
-                let error = in_blocks(RADIX_SPLINE_ERROR_KEYS);
-                self.train(is_forward, |fences| {
-                    let front = tuning::pareto(radix_spline::try_settings(fences, error));
-                    let best = tuning::within(&front, PARETO_BYTES).map(|tried| tried.setting);
-                    let smallest = radix_spline::RadixSplineSetting { error_children: error, radix_bits: 1 };
-                    RadixSpline::build(fences, best.unwrap_or(smallest))
-                })
-            }
-            Method::InljRmi => self.train(is_forward, |fences| {
-                let front = tuning::pareto(rmi::try_settings(fences, fences.len() / 16 + 1));
-                let best = tuning::within(&front, PARETO_BYTES).map(|tried| tried.setting);
-                Rmi::build(fences, best.unwrap_or(rmi::RmiSetting { root: rmi::RootKind::Linear, leaves: 1 }))
-            }),
-            _ => self.stored_index(),
-        }
-    }
-
-    /// Trains a learned index on the block borders.
-    fn train<L: Locate + std::fmt::Debug + Send + Sync + 'static>(
-        &self,
-        is_forward: bool,
-        build: impl FnOnce(&[ogive_model::Fence]) -> L,
-    ) -> Result<(Arc<dyn BlockIndex>, MemoryGrant)> {
-        let (separators, mut memory) = self.block_separators()?;
-        let fence_bytes = self.table.blocks() * size_of::<ogive_model::Fence>() as u64;
-        self.grow(&mut memory, fence_bytes)?;
-        let borders = match &separators {
-            BlockSeparators::NumericSeparators(numbers) => BlockBorders::of_numbers(numbers),
-            BlockSeparators::StringSeparators(strings) => BlockBorders::of_strings(strings),
-        };
-        drop(separators);
-        self.adjust_memory(Arc::new(LearnedIndex::train(borders, is_forward, build)), memory)
-    }
-
     /// Adjusts the grant to the size of the finished index.
     fn adjust_memory(
         &self,
         index: Arc<dyn BlockIndex>,
         mut memory: MemoryGrant,
     ) -> Result<(Arc<dyn BlockIndex>, MemoryGrant)> {
-        let bytes = index.bytes();
-        match bytes.checked_sub(memory.bytes()) {
-            Some(more) => self.grow(&mut memory, more)?,
-            None => memory.shrink_to(bytes),
-        }
+        self.resize(&mut memory, index.bytes())?;
         Ok((index, memory))
+    }
+
+    /// Adjusts the grant of an index to `bytes`.
+    pub(super) fn resize(&self, memory: &mut MemoryGrant, bytes: u64) -> Result<()> {
+        match bytes.checked_sub(memory.bytes()) {
+            Some(more) => self.grow(memory, more),
+            None => {
+                memory.shrink_to(bytes);
+                Ok(())
+            }
+        }
     }
 
     fn grow(&self, memory: &mut MemoryGrant, bytes: u64) -> Result<()> {
@@ -225,17 +140,17 @@ impl IndexLoader<'_> {
         self.task.count_reads(requests, bytes);
         if !is_numeric {
             strings.complete();
-            return Ok(BlockSeparators::StringSeparators(strings));
+            return Ok(BlockSeparators::Strings(strings));
         }
         if !firsts.is_empty() {
             let is_even = firsts.iter().zip(0..).all(|(&first, i)| first == i) && firsts.len() as u64 == blocks;
             numbers.children = if is_even { ChildBlocks::Even(1) } else { ChildBlocks::From(firsts) };
         }
-        Ok(BlockSeparators::NumericSeparators(numbers))
+        Ok(BlockSeparators::Numeric(numbers))
     }
 
     /// One separator per block: from the table's exact layer, without reading data, if that is fine enough.
-    fn block_separators(&self) -> Result<(BlockSeparators, MemoryGrant)> {
+    pub(super) fn block_separators(&self) -> Result<(BlockSeparators, MemoryGrant)> {
         let mut memory = self.task.budget.take(self.separator_bytes(), "an index")?;
         let layer = self.table.bottom_layer().filter(|layer| layer.is_exact && layer.granule == 1);
         let stored = match layer.filter(|_| self.task.fast_paths.separators) {
@@ -243,8 +158,9 @@ impl IndexLoader<'_> {
             None => None,
         };
         let separators = match stored {
-            Some(BlockSeparators::NumericSeparators(NumericSeparators { children: ChildBlocks::From(_), .. }))
-            | None => self.scan_separators()?,
+            Some(BlockSeparators::Numeric(NumericSeparators { children: ChildBlocks::From(_), .. })) | None => {
+                self.scan_separators()?
+            }
             Some(separators) => separators,
         };
         if let Some(more) = separators.bytes().checked_sub(memory.bytes()) {
@@ -279,9 +195,6 @@ impl IndexLoader<'_> {
 
 /// Memory reserved per byte-string separator: a short string, its integer, and its end offset.
 const STRING_SEPARATOR_BYTES: u64 = 32;
-/// Of the Pareto-optimal settings, the most precise one of at most this many bytes is chosen: it stays in a core's
-/// cache.
-const PARETO_BYTES: u64 = 1 << 20;
 
 /// Builds separators from the edge keys of blocks.
 struct SeparatorBuilder {
@@ -332,10 +245,10 @@ impl SeparatorBuilder {
 
     fn finish(mut self) -> BlockSeparators {
         if self.is_numeric {
-            return BlockSeparators::NumericSeparators(self.numbers);
+            return BlockSeparators::Numeric(self.numbers);
         }
         self.strings.complete();
-        BlockSeparators::StringSeparators(self.strings)
+        BlockSeparators::Strings(self.strings)
     }
 }
 

@@ -1,16 +1,19 @@
 //! An index nested loop join: the state shared by its threads, and the work of each of them.
 
+use super::inner_table::InnerTable;
 use super::load::{LoadedIndex, load};
 use super::open::probe_open;
 use super::planned::PlannedScan;
-use super::probe::{ProbeJoin, probe};
+use super::probe_method::{Probe, ProbeJob, ProbeSink};
 use super::sizes::wanted_bytes;
+use super::table_prober::TableProber;
 use crate::error::{Error, Result};
 use crate::join::group::KeyGroup;
 use crate::join::merge::{self, RowSink};
-use crate::join::options::{JoinOptions, Method, Side};
+use crate::join::method::{Method, MethodImplementation, RegisteredMethod};
+use crate::join::options::{JoinOptions, Side};
 use crate::join::source::{KeyRange, Relation};
-use crate::join::task::Task;
+use crate::join::task::{Task, TimedPhase};
 use crate::table::Table;
 use std::sync::Arc;
 
@@ -22,8 +25,10 @@ const PROBE_SCAN_DIVISOR: u64 = 2;
 enum InnerAccess {
     /// By a planned scan of its blocks.
     PlannedScan(Table, LoadedIndex),
-    /// By probes of its blocks; the flag selects a forward-only window.
-    ProbeJoin(Table, LoadedIndex, bool),
+    /// By one lookup per outer row in the table.
+    KeyByKey(Table),
+    /// By the loop of a registered method.
+    Registered(Table, Box<dyn Probe>),
     /// By the relation's own point lookups.
     Open,
 }
@@ -66,14 +71,11 @@ impl IndexLookup {
                 None => return Err(unsupported(method, &**inner, "an open index or store")),
             },
             (_, None) => return Err(unsupported(method, &**inner, "a table")),
-            (Method::Inlj, Some(table)) if task.fast_paths.batches => {
-                InnerAccess::PlannedScan(table.clone(), load(table, method, options.leaf_iterator, task)?)
+            (Method::Registered(method), Some(table)) => {
+                InnerAccess::Registered(table.clone(), prepared(method, table, options, task)?)
             }
-            (_, Some(table)) => {
-                // The paper's B-tree join has neither optimisation (Section 5.3).
-                let forward = options.forward_window.unwrap_or(method != Method::InljBtree);
-                InnerAccess::ProbeJoin(table.clone(), load(table, method, options.leaf_iterator, task)?, forward)
-            }
+            (_, Some(table)) if task.fast_paths.batches => InnerAccess::PlannedScan(table.clone(), load(table, task)?),
+            (_, Some(table)) => InnerAccess::KeyByKey(table.clone()),
         };
         Ok(Self { outer: outer.clone(), inner: inner.clone(), inner_side, access })
     }
@@ -103,19 +105,24 @@ impl IndexLookup {
                     Side::Left => merge::join(task, &mut inner, &mut outer, sink, group, done),
                 }
             }
-            InnerAccess::ProbeJoin(table, index, forward_window) => {
+            InnerAccess::Registered(table, probe) => {
                 let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let memory = task.budget.take(memory_bytes - memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let mut outer = self.outer.scan(range, task, scan)?;
-                let join = ProbeJoin {
-                    task,
-                    inner: table,
-                    index,
+                probe.run(&mut ProbeJob {
+                    kind: task.kind,
                     inner_side: self.inner_side,
-                    forward_window: *forward_window,
-                    memory,
-                };
-                probe(&join, &mut *outer, sink, done)
+                    inner: InnerTable { table, task },
+                    memory_bytes: memory.bytes(),
+                    outer: &mut *outer,
+                    sink: ProbeSink(sink),
+                    done,
+                })
+            }
+            InnerAccess::KeyByKey(table) => {
+                let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
+                let mut outer = self.outer.scan(range, task, scan)?;
+                probe_open(task, &mut *outer, &mut TableProber { table }, self.inner_side, sink, done)
             }
             InnerAccess::Open => {
                 let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
@@ -126,6 +133,15 @@ impl IndexLookup {
             }
         }
     }
+}
+
+/// The index of a registered method over a table.
+fn prepared(method: RegisteredMethod, table: &Table, options: &JoinOptions, task: &Task) -> Result<Box<dyn Probe>> {
+    let MethodImplementation::Probe(implementation) = method.implementation() else {
+        return Err(Error::InvalidArgument(format!("the method {method} has no index to look keys up in")));
+    };
+    let inner = InnerTable { table, task };
+    task.timed(TimedPhase::Loading, || implementation.prepare(inner, method.number(), &options.tunables))
 }
 
 fn unsupported(method: Method, inner: &dyn Relation, wanted: &str) -> Error {

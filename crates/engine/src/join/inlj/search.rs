@@ -1,8 +1,9 @@
-//! Branch-free searches in sorted integers (as in Section 5.2 of the paper).
+//! Branch-free searches in sorted integers.
 
 /// The number of elements that are at most `x`.
 #[inline]
-pub(super) fn upper_bound(numbers: &[u64], x: u64) -> usize {
+#[must_use]
+pub fn upper_bound(numbers: &[u64], x: u64) -> usize {
     let mut rest = numbers;
     let mut before = 0;
     while rest.len() > 1 {

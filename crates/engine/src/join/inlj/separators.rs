@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::table::separator_parts;
 use ogive_model::Fence;
 use ogive_model::coded::{Separator, common_prefix};
+use std::sync::Arc;
 
 /// The mapping of children to blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub(super) enum ChildBlocks {
 }
 
 impl ChildBlocks {
+    #[inline]
     fn first(&self, child: usize, blocks: u64) -> u64 {
         match self {
             Self::Even(granule) => (child as u64).saturating_mul(*granule).min(blocks),
@@ -30,6 +32,7 @@ impl ChildBlocks {
     }
 
     /// The blocks of a child, in a table of `blocks`.
+    #[inline]
     pub(super) fn window(&self, child: usize, blocks: u64) -> Window {
         let last = blocks.saturating_sub(1);
         let first = self.first(child, blocks).min(last);
@@ -45,9 +48,38 @@ impl ChildBlocks {
     }
 }
 
+/// Separators of the blocks of a table, in memory.
+#[derive(Clone, Debug)]
+pub enum BlockSeparators {
+    /// Of keys that are integers of up to eight bytes.
+    Numeric(NumericSeparators),
+    /// Of all other keys.
+    Strings(StringSeparators),
+}
+
+impl BlockSeparators {
+    /// Memory in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Numeric(numbers) => numbers.memory_bytes(),
+            Self::Strings(strings) => strings.memory_bytes(),
+        }
+    }
+
+    /// The separators as an index.
+    #[must_use]
+    pub fn into_index(self) -> Arc<dyn BlockIndex> {
+        match self {
+            Self::Numeric(numbers) => Arc::new(numbers),
+            Self::Strings(strings) => Arc::new(strings),
+        }
+    }
+}
+
 /// Separators of numeric keys.
 #[derive(Clone, Debug)]
-pub(super) struct NumericSeparators {
+pub struct NumericSeparators {
     pub(super) starts: Vec<u64>,
     pub(super) children: ChildBlocks,
     pub(super) blocks: u64,
@@ -58,21 +90,37 @@ impl NumericSeparators {
         Self { starts: Vec::new(), children, blocks }
     }
 
+    /// The separators, in ascending order.
+    #[inline]
+    #[must_use]
+    pub fn starts(&self) -> &[u64] {
+        &self.starts
+    }
+
+    /// Number of blocks of the table.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
     /// The fences between children, as far as separators define them.
-    pub(super) fn fences(&self) -> impl Iterator<Item = Fence> {
+    pub fn fences(&self) -> impl Iterator<Item = Fence> {
         self.starts.iter().skip(1).map(|&start| Fence { low: start.saturating_sub(1), high: start })
     }
 
-    pub(super) fn child_window(&self, upper_bound: usize) -> Window {
+    /// The window of a key, given the number of separators that are not above it.
+    #[inline]
+    #[must_use]
+    pub fn child_window(&self, upper_bound: usize) -> Window {
         self.children.window(upper_bound.saturating_sub(1), self.blocks)
     }
 
-    pub(super) fn memory_bytes(&self) -> u64 {
+    fn memory_bytes(&self) -> u64 {
         8 * self.starts.capacity() as u64 + self.children.bytes()
     }
 }
 
-/// Gallops from the previous child: the leaf iterator of the paper's optimisation 1.
+/// Gallops from the previous child.
 impl BlockIndex for NumericSeparators {
     #[inline]
     fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
@@ -88,7 +136,7 @@ impl BlockIndex for NumericSeparators {
 
 /// Byte-string separators: the eight bytes after the common prefix as an integer, and the whole string for ties.
 #[derive(Clone, Debug)]
-pub(super) struct StringSeparators {
+pub struct StringSeparators {
     bytes: Vec<u8>,
     /// End offset of each separator in `bytes`.
     ends: Vec<u32>,
@@ -131,11 +179,34 @@ impl StringSeparators {
         self.numbers = (1..self.len()).map(|i| key_prefix_at(self.get(i), self.prefix)).collect();
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Number of separators.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub(super) fn get(&self, i: usize) -> &[u8] {
+    /// Whether there are no separators.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Number of blocks of the table.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// The blocks between a separator and the next one.
+    #[must_use]
+    pub fn child_window(&self, child: usize) -> Window {
+        self.children.window(child, self.blocks)
+    }
+
+    /// A separator; empty beyond the last one.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, i: usize) -> &[u8] {
         let end = |i: usize| self.ends.get(i).map_or(0, |&end| end as usize);
         self.bytes.get(if i == 0 { 0 } else { end(i - 1) }..end(i)).unwrap_or_default()
     }
@@ -143,22 +214,25 @@ impl StringSeparators {
     /// The bytes of `key` after the common prefix as an integer; `Err` if the key sorts before or after all keys with
     /// the prefix.
     #[inline]
-    pub(super) fn number(&self, key: &[u8]) -> std::result::Result<u64, std::cmp::Ordering> {
+    fn number(&self, key: &[u8]) -> std::result::Result<u64, std::cmp::Ordering> {
         key_prefix_after(self.prefix(), key)
     }
 
     /// The common prefix of all separators but the first.
-    pub(super) fn prefix(&self) -> &[u8] {
+    #[must_use]
+    pub fn prefix(&self) -> &[u8] {
         self.get(1).get(..self.prefix).unwrap_or_default()
     }
 
-    pub(super) fn numbers(&self) -> &[u64] {
+    /// The eight bytes after the common prefix of each separator but the first, as integers.
+    #[must_use]
+    pub fn numbers(&self) -> &[u64] {
         &self.numbers
     }
 
     /// The child that holds a key, given how many integers are not above its own.
     #[inline]
-    pub(super) fn resolve(&self, key: &[u8], x: u64, not_above: usize) -> usize {
+    fn resolve(&self, key: &[u8], x: u64, not_above: usize) -> usize {
         // Separators with the same integer as the key are compared in full.
         if not_above == 0 || self.numbers[not_above - 1] != x || self.get(not_above) <= key {
             return not_above;
@@ -172,7 +246,7 @@ impl StringSeparators {
         low
     }
 
-    pub(super) fn child_near(&self, key: &[u8], near: usize) -> usize {
+    fn child_near(&self, key: &[u8], near: usize) -> usize {
         match self.number(key) {
             Ok(x) => self.resolve(key, x, upper_bound_near(&self.numbers, x, near)),
             Err(std::cmp::Ordering::Less) => 0,
@@ -180,7 +254,7 @@ impl StringSeparators {
         }
     }
 
-    pub(super) fn memory_bytes(&self) -> u64 {
+    fn memory_bytes(&self) -> u64 {
         (self.bytes.capacity() + 4 * self.ends.capacity() + 8 * self.numbers.capacity()) as u64 + self.children.bytes()
     }
 }

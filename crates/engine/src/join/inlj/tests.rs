@@ -1,14 +1,15 @@
-//! Goal: the windows of every index hold the keys they should, and both forms of the join give the rows of a plain
-//! reference.
+//! Goal: the windows of the index of every table hold the keys they should, and a planned scan gives the rows of a
+//! plain reference, whatever its index says.
 
 use super::load::{LoadedIndex, load};
 use super::planned::PlannedScan;
-use super::probe::{ProbeJoin, probe};
 use super::sizes::wanted_bytes;
 use super::window::{BlockIndex, Finger, Window};
 use crate::error::{Error, Result};
 use crate::index::{Index, IndexOptions};
-use crate::io::{MemoryStorage, Meter, Profile, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
+use crate::io::{
+    FastPaths, MemoryStorage, Meter, Profile, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
+};
 use crate::join::emit::CallerSink;
 use crate::join::group::KeyGroup;
 use crate::join::merge::{self, RowSink};
@@ -28,17 +29,6 @@ use std::sync::{Arc, Mutex};
 type Row = (Vec<u8>, Vec<u8>);
 /// A row as a caller sees it.
 type Seen = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
-
-/// Methods with an index of their own.
-const INDEXED: [Method; 7] = [
-    Method::Inlj,
-    Method::InljBtree,
-    Method::InljBtreeIter,
-    Method::InljPgm { error_keys: 300 },
-    Method::InljPgmSampled,
-    Method::InljRadixSpline,
-    Method::InljRmi,
-];
 
 fn designs() -> Vec<DesignRequest> {
     let texts = [
@@ -127,19 +117,13 @@ fn every_index_leads_to_the_first_row_of_every_key_of_nasty_sets() {
         }
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let rows = numbered(&keys);
-        for (i, design) in designs().into_iter().enumerate() {
+        for design in designs() {
             let what = format!("{name}, {design}");
             let table = table(&storage, &what.replace(['/', ':'], "-"), &rows, (KeyType::U64, Some(8)), design);
             let task = task_of(JoinKind::Inner, 16 << 20, Profile::default());
             let homes = homes(&table, &task);
-            // What is made of blocks is the same whatever the table has on file.
-            let methods = if i < 2 { &INDEXED[..] } else { &INDEXED[..2] };
-            for &method in methods {
-                for leaf_iterator in [Some(false), None] {
-                    let loaded = load(&table, method, leaf_iterator, &task).unwrap();
-                    check_windows(&loaded, &homes, table.blocks(), &format!("{what}, {method}"));
-                }
-            }
+            let loaded = load(&table, &task).unwrap();
+            check_windows(&loaded, &homes, table.blocks(), &what);
         }
     }
 }
@@ -169,12 +153,8 @@ fn every_index_leads_to_the_first_row_of_every_byte_string() {
         let wide = table(&storage, &format!("wide {design}"), &wide, (KeyType::U128, Some(4)), design);
         for table in [strings, wide] {
             let homes = homes(&table, &task);
-            for method in INDEXED {
-                for leaf_iterator in [Some(false), None] {
-                    let loaded = load(&table, method, leaf_iterator, &task).unwrap();
-                    check_windows(&loaded, &homes, table.blocks(), &format!("{:?}, {method}", table.path()));
-                }
-            }
+            let loaded = load(&table, &task).unwrap();
+            check_windows(&loaded, &homes, table.blocks(), &format!("{:?}", table.path()));
         }
     }
 }
@@ -221,8 +201,6 @@ fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
 #[derive(Clone, Copy, Debug)]
 struct JoinForm {
     inner: Side,
-    /// By probes, and then with a window that only moves forward.
-    join: Option<bool>,
     memory_bytes: u64,
 }
 
@@ -237,19 +215,12 @@ fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &
     let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
     let outer: Arc<dyn Relation> = Arc::new(TableRelation::new(outer.clone()));
     let memory = task.budget.take(way.memory_bytes, "a test").unwrap();
-    if let Some(forward_window) = way.join {
-        let scan = task.budget.take(64 << 10, "a test").unwrap();
-        let mut stream = outer.scan(&KeyRange::all(), task, scan).unwrap();
-        let join = ProbeJoin { task, inner, index, inner_side: way.inner, forward_window, memory };
-        probe(&join, &mut *stream, &mut sink, &mut |_| {}).unwrap();
-    } else {
-        let PlannedScan { mut outer, mut inner } =
-            PlannedScan::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
-        let mut group = KeyGroup::new(task, 256 << 10, None).unwrap();
-        match way.inner {
-            Side::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
-            Side::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),
-        }
+    let PlannedScan { mut outer, mut inner } =
+        PlannedScan::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
+    let mut group = KeyGroup::new(task, 256 << 10, None).unwrap();
+    match way.inner {
+        Side::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
+        Side::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),
     }
     assert_eq!(sink.rows(), seen.lock().unwrap().len() as u64);
     let mut seen = std::mem::take(&mut *seen.lock().unwrap());
@@ -259,14 +230,7 @@ fn run(way: JoinForm, outer: &Table, inner: &Table, index: &LoadedIndex, task: &
 }
 
 /// Every kind, either side, every way, against the model.
-fn check_joins(
-    outer: (&[Row], &Table),
-    inner: (&[Row], &Table),
-    method: Method,
-    memory_bytes: u64,
-    liar: Option<u64>,
-    what: &str,
-) {
+fn check_joins(outer: (&[Row], &Table), inner: (&[Row], &Table), memory_bytes: u64, liar: Option<u64>, what: &str) {
     for (kind, _) in JoinKind::ALL {
         for side in [Side::Right, Side::Left] {
             if side == Side::Left && kind.keeps_unmatched() {
@@ -276,23 +240,20 @@ fn check_joins(
                 Side::Right => model(kind, outer.0, inner.0),
                 Side::Left => model(kind, inner.0, outer.0),
             };
-            for join in [None, Some(false), Some(true)] {
-                let task = task_of(kind, 32 << 20, Profile::affine("x", 10.0, 1000.0, 4).unwrap());
-                let mut loaded = load(inner.1, method, None, &task).unwrap();
-                if let Some(seed) = liar {
-                    loaded.index =
-                        Arc::new(MisleadingIndex { seed, blocks: inner.1.blocks().max(1), length: seed % 5 });
-                }
-                let way = JoinForm { inner: side, join, memory_bytes };
-                let seen = run(way, outer.1, inner.1, &loaded, &task);
-                let lost = expected.iter().find(|row| seen.binary_search(row).is_err());
-                assert!(
-                    seen == expected,
-                    "{what}: {way:?}, liar {liar:?}: {} rows for {}, without {lost:?}",
-                    seen.len(),
-                    expected.len()
-                );
+            let task = task_of(kind, 32 << 20, Profile::affine("x", 10.0, 1000.0, 4).unwrap());
+            let mut loaded = load(inner.1, &task).unwrap();
+            if let Some(seed) = liar {
+                loaded.index = Arc::new(MisleadingIndex { seed, blocks: inner.1.blocks().max(1), length: seed % 5 });
             }
+            let way = JoinForm { inner: side, memory_bytes };
+            let seen = run(way, outer.1, inner.1, &loaded, &task);
+            let lost = expected.iter().find(|row| seen.binary_search(row).is_err());
+            assert!(
+                seen == expected,
+                "{what}: {way:?}, liar {liar:?}: {} rows for {}, without {lost:?}",
+                seen.len(),
+                expected.len()
+            );
         }
     }
 }
@@ -303,7 +264,7 @@ proptest! {
     #[test]
     fn joins_equal_the_model_whatever_the_index_says(
         seed: u64, outer_rows in 0_usize..400, inner_rows in 0_usize..2500, spread in 1_u64..4000, runs in 0_u64..3,
-        method in 0_usize..7, design in 0_usize..7, liar in proptest::option::of(0_u64..100), small: bool,
+        design in 0_usize..7, liar in proptest::option::of(0_u64..100), small: bool,
         shape in 0_usize..3,
     ) {
         let mut random = Random::new(seed);
@@ -335,7 +296,7 @@ proptest! {
         let outer = table(&storage, "outer", &ours, (key_type, width), DesignRequest::None);
         let inner = table(&storage, "inner", &theirs, (key_type, width), design);
         let memory = if small { 300 << 10 } else { 4 << 20 };
-        check_joins((&ours, &outer), (&theirs, &inner), INDEXED[method], memory, liar, "generated");
+        check_joins((&ours, &outer), (&theirs, &inner), memory, liar, "generated");
     }
 }
 
@@ -358,7 +319,7 @@ fn nasty_sets_join_with_each_other() {
                 continue;
             }
             let what = format!("{:?} in {:?}", outer.path(), inner.path());
-            check_joins((ours, outer), (theirs, inner), INDEXED[i % 7], 300 << 10, None, &what);
+            check_joins((ours, outer), (theirs, inner), 300 << 10, None, &what);
         }
     }
 }
@@ -372,8 +333,8 @@ fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, 
     let outer = table(&plain, "outer", &numbered(outer_keys), (KeyType::U64, Some(8)), DesignRequest::Coded);
     let task = task_of(JoinKind::Inner, 256 << 20, profile.clone());
     meter.reset();
-    let loaded = load(&inner, Method::Inlj, None, &task).unwrap();
-    let way = JoinForm { inner: Side::Right, join: None, memory_bytes: wanted_bytes(&inner) };
+    let loaded = load(&inner, &task).unwrap();
+    let way = JoinForm { inner: Side::Right, memory_bytes: wanted_bytes(&inner) };
     assert_eq!(meter.reset().reads.requests, 0, "the index is on file, and in memory");
     run(way, &outer, &inner, &loaded, &task);
     let reads = meter.reset().reads;
@@ -409,7 +370,9 @@ fn every_method_joins_two_sources() {
     let inner = table(&storage, "inner", &theirs, (KeyType::U64, Some(8)), DesignRequest::Tuned);
     let index: Index<u64, u64> = Index::create(&storage, "index", &IndexOptions::default()).unwrap();
     index.bulk_load(inner_keys.iter().copied().zip((0..).map(u64::swap_bytes))).unwrap();
-    for method in INDEXED.into_iter().chain([Method::InljIndex]) {
+    let one_by_one = FastPaths { batches: false, ..FastPaths::ALL };
+    let ways = [(Method::Inlj, FastPaths::ALL), (Method::Inlj, one_by_one), (Method::InljIndex, FastPaths::ALL)];
+    for (method, fast_paths) in ways {
         for (kind, _) in JoinKind::ALL {
             let inner = match method {
                 Method::InljIndex => Source::index(&index).unwrap(),
@@ -421,7 +384,7 @@ fn every_method_joins_two_sources() {
                 taken.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(|value| value.len())));
                 Ok(())
             });
-            let options = JoinOptions { kind, method, inner: Some(Side::Right), ..JoinOptions::default() };
+            let options = JoinOptions { kind, method, fast_paths, inner: Some(Side::Right), ..JoinOptions::default() };
             join(&Source::table(&outer), &inner, output, &options).unwrap();
             let expected: Vec<_> = model(kind, &ours, &theirs)
                 .into_iter()
@@ -444,7 +407,7 @@ fn pair(storage: &Arc<dyn Storage>) -> (Table, Table) {
 fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let (outer, inner) = pair(&storage);
-    for method in [Method::Inlj, Method::InljBtree] {
+    for method in [Method::Inlj, Method::Merge] {
         for fails in [false, true] {
             let stop = Arc::new(AtomicBool::new(false));
             let (told, mut rows) = (stop.clone(), 0);
@@ -518,7 +481,7 @@ fn a_read_that_fails_ahead_ends_the_join_with_its_error() {
     let plain: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let (_, inner) = pair(&storage);
     let (outer, _) = pair(&plain);
-    for method in [Method::Inlj, Method::InljBtree, Method::InljRmi] {
+    for method in [Method::Inlj, Method::Merge] {
         let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes: 4 << 20, ..JoinOptions::default() };
         let run = || {
             let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
@@ -535,7 +498,7 @@ fn a_read_that_fails_ahead_ends_the_join_with_its_error() {
 fn joins_keep_to_their_memory_and_say_when_it_is_too_little() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let (outer, inner) = pair(&storage);
-    for method in INDEXED {
+    for method in [Method::Inlj, Method::Merge] {
         for memory_bytes in [1 << 20, 3 << 20, 64 << 20] {
             let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
             let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes, ..JoinOptions::default() };
@@ -559,7 +522,7 @@ fn runs_longer_than_all_buffers_pass_on_either_side_whatever_the_index_says() {
     let short = table(&storage, "short", &few, (KeyType::U64, Some(8)), DesignRequest::Coded);
     let long = table(&storage, "long", &many, (KeyType::U64, Some(8)), DesignRequest::Coded);
     for liar in [None, Some(3)] {
-        check_joins((&few, &short), (&many, &long), Method::Inlj, 300 << 10, liar, "a long run inside");
-        check_joins((&many, &long), (&few, &short), Method::Inlj, 300 << 10, liar, "a long run outside");
+        check_joins((&few, &short), (&many, &long), 300 << 10, liar, "a long run inside");
+        check_joins((&many, &long), (&few, &short), 300 << 10, liar, "a long run outside");
     }
 }

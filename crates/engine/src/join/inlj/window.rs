@@ -6,28 +6,31 @@ use std::fmt::Debug;
 
 /// The blocks that contain the first row of a key, if the key is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    pub(crate) first: u64,
-    pub(crate) last: u64,
+pub struct Window {
+    /// The first block.
+    pub first: u64,
+    /// The last block.
+    pub last: u64,
     /// Whether the window is certain. An approximate window is checked against the data, and widened if wrong.
-    pub(crate) is_exact: bool,
+    pub is_exact: bool,
 }
 
 /// The position in an index at which the last lookup ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Finger {
+pub struct Finger {
     /// A leaf, or a separator.
-    pub(crate) at: usize,
+    pub at: usize,
     /// The key prefix of that lookup.
-    pub(crate) x: u64,
+    pub x: u64,
 }
 
 /// The largest integer as a key.
 const LARGEST: &[u8] = &[0xFF; 8];
 
 /// An index over the blocks of a table.
-pub(crate) trait BlockIndex: Debug + Send + Sync {
-    /// Looks a key up: from the root, or from the leaf at `finger`, which is updated.
+pub trait BlockIndex: Debug + Send + Sync {
+    /// Looks a key up: from the root, or from the leaf at `finger`, which is updated. Total: any key has a window
+    /// within the table.
     ///
     /// # Errors
     /// Errors of the storage, and damage, for indexes not entirely in memory.
@@ -59,6 +62,7 @@ pub(crate) trait BlockIndex: Debug + Send + Sync {
 /// The key prefix of a key in a table of integers; for a key of another length, the nearest integer at or below it.
 /// Monotone in the key.
 #[inline]
-pub(super) fn key_prefix_of(key: &[u8]) -> u64 {
+#[must_use]
+pub fn key_prefix_of(key: &[u8]) -> u64 {
     key_prefix_at(key, 0)
 }

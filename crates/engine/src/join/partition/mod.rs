@@ -21,7 +21,7 @@
 //! Source: Chesetti and Pandey, Sections 4.1 and 5.4. Theirs has buckets of a page, writes eight keys at a time, keeps
 //! a model and a map of buckets for each relation, and loads the other relation's bucket for each key.
 
-mod btree;
+mod copy_method;
 mod dense;
 mod general;
 mod model;
@@ -32,7 +32,8 @@ mod scatter;
 mod tests;
 mod window;
 
-pub(crate) use btree::btree_copies;
+pub(crate) use copy_method::copies_by;
+pub use copy_method::{ArrivingRows, CopiedRelation, CopyJob, CopyMethod};
 pub(crate) use general::{FRAME_BYTES, framed};
 pub(crate) use plan::{flush_bytes, sorted_copies};
 pub(crate) use scatter::{Buckets, Scatter};

@@ -49,21 +49,6 @@ fn rows_of_any_length_are_scattered() {
 }
 
 #[test]
-fn trees_hold_rows_in_key_order() {
-    for (what, key) in test_relations::key_sets() {
-        let (left, right) = (test_relations::rows(20_000, 8, key), test_relations::rows(3000, 5, key));
-        let storage = MemoryStorage::new();
-        let spill = spill(&storage, 16 * MIB);
-        let copies = btree_copies([&file(&left), &file(&right)], &spill, 12 * MIB).unwrap();
-        for (copy, rows) in copies.iter().zip([left, right]) {
-            assert_sorted_copy(&**copy, &rows, MIB, &spill, what);
-        }
-        drop((copies, spill));
-        assert!(storage.list().unwrap().is_empty(), "{what}: files were left");
-    }
-}
-
-#[test]
 fn a_full_storage_and_an_interruption_leave_nothing() {
     let dense = file(&test_relations::rows(120_000, 8, |i| if i % 3 == 0 { 7 } else { crate::join::records::mix(i) }));
     let texts = caller(&test_relations::texts(20_000, 50));

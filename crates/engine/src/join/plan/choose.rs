@@ -1,8 +1,10 @@
 //! The choice of the method with the least predicted cost.
 
 use super::cost::Cost;
+use super::cost_model::CostModel;
 use super::facts::{LookupAccess, PlanInput, SideFacts};
-use crate::join::options::{JoinKind, Method, Side};
+use crate::join::method::{Method, MethodImplementation};
+use crate::join::options::{JoinKind, Side};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +27,8 @@ const THREAD_MEMORY_BYTES_MIN: f64 = 4_194_304.0;
 const SPARSE_RATIO_MIN: f64 = 8.0;
 const LOOKUP_CPU_FRACTION: f64 = 0.06;
 
-/// The advantage that a method needs over the simplest one: at about equal cost the simple method wins. Methods that
-/// exist for comparison must be clearly better than the default ones.
+/// The advantage that a method needs over the simplest one: at about equal cost the simple method wins. Registered
+/// methods must be clearly better than the engine's own.
 fn handicap_us(method: Method, total_us: f64) -> f64 {
     match method {
         Method::Merge => 0.0,
@@ -39,9 +41,10 @@ impl PlanInput<'_> {
     /// All methods, each with its better roles, or with `inner` if given: the cheapest first, those that cannot run
     /// last.
     pub(in crate::join) fn candidates(&self, asked: Method, inner: Option<Side>) -> Vec<Candidate> {
-        let mut methods: Vec<Method> = Method::ALL.into_iter().filter(|method| *method != Method::Auto).collect();
-        if let Method::InljPgm { .. } = asked {
-            methods.retain(|method| !matches!(method, Method::InljPgm { .. }));
+        let mut methods: Vec<Method> = Method::all().into_iter().filter(|method| *method != Method::Auto).collect();
+        if !methods.contains(&asked) && asked != Method::Auto {
+            // A registered method with another number than the listed one.
+            methods.retain(|method| !method.is_like(asked));
             methods.push(asked);
         }
         let mut found: Vec<Candidate> = methods.into_iter().map(|method| self.candidate(method, inner)).collect();
@@ -60,7 +63,7 @@ impl PlanInput<'_> {
 
     /// A method with the better of its roles.
     fn candidate(&self, method: Method, inner: Option<Side>) -> Candidate {
-        if matches!(method, Method::Merge | Method::Partition | Method::PartitionBtree) {
+        if matches!(method, Method::Merge | Method::Partition) || method.as_copy().is_some() {
             return Candidate { method, inner: None, cost: self.cost(method, Side::Right) };
         }
         if method == Method::Hash {
@@ -95,15 +98,17 @@ impl PlanInput<'_> {
             Method::Inlj => self.planned(inner),
             Method::InljIndex => self.open_probes(inner),
             Method::Partition => Ok(self.partition()),
-            Method::PartitionBtree => self.no_btree().map_or_else(|| Ok(self.partition_btree()), Err),
             Method::Auto => Err("it is not a method of its own".into()),
-            _ => self.probes(method, inner),
+            Method::Registered(method) => match method.implementation() {
+                MethodImplementation::Probe(probe) => probe.cost(&CostModel(self), inner, method.number()),
+                MethodImplementation::Copy(copy) => copy.cost(&CostModel(self)),
+            },
         }
     }
 
     /// The number of threads that pays off at this cost, for methods that split the key range between threads.
     pub(in crate::join) fn threads(&self, method: Method, cost: &Cost) -> usize {
-        let is_cut = !matches!(method, Method::Hash | Method::Partition | Method::PartitionBtree);
+        let is_cut = !matches!(method, Method::Hash | Method::Partition) && method.as_copy().is_none();
         // A sorted file has no index to find a key range: each thread would read all of it.
         let is_whole = |side: &SideFacts| side.access == LookupAccess::Scan && side.is_sorted;
         if !is_cut || is_whole(&self.left) || is_whole(&self.right) {

@@ -42,13 +42,13 @@ impl Cost {
     }
 
     /// Adds processor work: `times` steps of this many nanoseconds.
-    pub(in crate::join) fn work(&mut self, times: f64, each_ns: f64) {
+    pub fn work(&mut self, times: f64, each_ns: f64) {
         self.cpu_us += times * each_ns / 1e3;
         self.add_up();
     }
 
     /// Adds memory needed at the same time as the rest.
-    pub(in crate::join) fn hold(&mut self, bytes: f64) {
+    pub fn hold(&mut self, bytes: f64) {
         self.memory_bytes += bytes;
     }
 

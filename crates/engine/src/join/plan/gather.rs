@@ -6,7 +6,8 @@ use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSum
 use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use super::spread::{Spread, TableHistogram, worthwhile_gap_bytes};
 use crate::error::{Error, Result};
-use crate::join::options::{JoinOptions, Method, Side};
+use crate::join::method::Method;
+use crate::join::options::{JoinOptions, Side};
 use crate::join::report::JoinReport;
 use crate::join::source::Relation;
 use crate::table::{HistogramPoint, Table};
@@ -25,8 +26,9 @@ pub(in crate::join) struct Plan {
 /// Plans the join of two relations.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] with the reason, if the requested method cannot run.
+/// [`Error::InvalidArgument`] with the reason, if the requested method cannot run; [`Error::UnregisteredMethod`].
 pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: &JoinOptions) -> Result<Plan> {
+    options.method.check()?;
     let (left_side, right_side) = (gathered(left), gathered(right));
     let input = PlanInput {
         left_over_right: spread(&left_side, &right_side),

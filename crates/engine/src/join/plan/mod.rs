@@ -6,6 +6,7 @@
 mod cached;
 mod choose;
 mod cost;
+mod cost_model;
 mod device;
 mod explanation;
 mod facts;
@@ -18,6 +19,7 @@ mod unsorted;
 
 pub use cached::cached_profile;
 pub use cost::Cost;
+pub use cost_model::CostModel;
 pub use explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 pub(super) use gather::{Plan, plan};
 pub(super) use shape::ReadShape;

@@ -41,10 +41,6 @@ pub(super) const SPILL_ROW_NS: f64 = 8.0;
 pub(super) const SPILL_BYTE_NS: f64 = 0.5;
 /// Predicting the partition of a row and copying it there.
 pub(super) const PARTITION_ROW_NS: f64 = 12.0;
-/// Inserting a row into an in-memory B-tree, in order of arrival.
-pub(super) const BTREE_INSERT_NS: f64 = 1_000.0;
-/// Looking a row up in that B-tree through a cursor.
-pub(super) const BTREE_PROBE_NS: f64 = 300.0;
 /// Computing the separator of a block from its keys.
 pub(super) const SEPARATOR_NS: f64 = 60.0;
 /// Decoding the index nodes stored in a table, per byte of their size in memory.
@@ -52,28 +48,6 @@ pub(super) const NODE_BYTE_NS: f64 = 0.7;
 /// Reading a row of an open index or store in order, and probing it for a key.
 pub(super) const INDEX_ROW_NS: f64 = 40.0;
 pub(super) const OPEN_PROBE_NS: f64 = 900.0;
-/// One step of a binary search in a window.
-pub(super) const BISECT_STEP_NS: f64 = 4.0;
-/// Reading a window that is not buffered.
-pub(super) const WINDOW_NS: f64 = 1_500.0;
-/// A descent of a B-tree from its root, and a step of a nearby cursor.
-pub(super) const DESCENT_NS: f64 = 60.0;
-pub(super) const CURSOR_NS: f64 = 12.0;
-/// Locating a key by a leaf iterator over line segments, by a radix spline, and by a recursive model index.
-pub(super) const LINE_NS: f64 = 15.0;
-pub(super) const SPLINE_NS: f64 = 20.0;
-pub(super) const RMI_NS: f64 = 20.0;
-/// Building an index, per block: a tree and line segments once, a spline and a recursive model index in every candidate
-/// setting.
-pub(super) const TREE_BUILD_NS: f64 = 5.0;
-pub(super) const LINE_BUILD_NS: f64 = 40.0;
-pub(super) const SPLINE_BUILD_NS: f64 = 500.0;
-pub(super) const RMI_BUILD_NS: f64 = 3_000.0;
-/// Error bounds of the sampled PGM-index (2 samples of every 128th key) and of the radix spline.
-pub(super) const SAMPLED_ERROR_ROWS: f64 = 256.0;
-pub(super) const SPLINE_ERROR_ROWS: f64 = 256.0;
-/// Mean window of a tuned recursive model index, in blocks.
-pub(super) const RMI_WINDOW_BLOCKS: f64 = 2.0;
 /// Page size of an open index, in bytes.
 pub(super) const PAGE_BYTES: f64 = 4096.0;
 /// Fraction of the memory for structures that must be entirely in memory; the rest is for buffers.

@@ -10,7 +10,7 @@ use super::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use super::rates;
 use super::shape::ReadShape;
 use super::spread::{ReadRule, worthwhile_gap_bytes};
-use crate::join::options::{Method, Side};
+use crate::join::options::Side;
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
 /// of that is prefetch.
@@ -137,31 +137,6 @@ impl PlanInput<'_> {
         self.fits(cost)
     }
 
-    /// The probe loop of the paper, key by key: look the index up, read the window unless it is buffered, search it.
-    pub(super) fn probes(&self, method: Method, inner: Side) -> Result<Cost, String> {
-        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
-        let blocks = self.blocks_of(inner)?;
-        let rows_a_block = (side.rows / blocks.count.max(1.0)).max(1.0);
-        let index = ProbedIndex::of(method, rows_a_block);
-        let mut cost = self.load_separators(side, blocks);
-        cost.work(1.0, rates::JOIN_NS);
-        cost.work(blocks.count, index.build_block_ns);
-        cost.hold(blocks.count * index.block_bytes);
-        cost += self.scan(outer);
-        let windows = self.spread_over(inner).windows(index.window_blocks);
-        let bytes = windows * index.window_blocks.min(blocks.count.max(1.0)) * blocks.bytes as f64;
-        cost.read(Requests { count: windows, bytes, at_once: 1 }, self.context.profile);
-        cost.work(windows, rates::WINDOW_NS);
-        cost.work(bytes, rates::SCAN_BYTE_NS);
-        let steps = (rows_a_block * index.window_blocks).log2().max(1.0);
-        cost.work(outer.rows, index.probe_ns + steps * rates::BISECT_STEP_NS);
-        if !side.is_dense() {
-            cost.work(windows * rows_a_block, rates::LAY_OUT_ROW_NS);
-        }
-        cost += self.output();
-        self.fits(cost)
-    }
-
     /// Probes of an open index or store.
     pub(super) fn open_probes(&self, inner: Side) -> Result<Cost, String> {
         let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
@@ -195,7 +170,7 @@ impl PlanInput<'_> {
     }
 
     /// One separator per block, in memory; nothing to build if the table stores them.
-    fn load_separators(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
+    pub(super) fn load_separators(&self, side: &SideFacts, blocks: &TableBlocks) -> Cost {
         if blocks.stored_index.is_some_and(|stored_index| stored_index.separates_blocks) {
             return self.load_nodes(side, blocks);
         }
@@ -206,7 +181,7 @@ impl PlanInput<'_> {
     }
 
     /// The outer relation, which must be in key order.
-    fn sorted_outer(&self, inner: Side) -> Result<&SideFacts, String> {
+    pub(super) fn sorted_outer(&self, inner: Side) -> Result<&SideFacts, String> {
         let outer = self.side(inner.other());
         match outer.is_sorted {
             true => Ok(outer),
@@ -214,7 +189,7 @@ impl PlanInput<'_> {
         }
     }
 
-    fn blocks_of(&self, inner: Side) -> Result<&TableBlocks, String> {
+    pub(super) fn blocks_of(&self, inner: Side) -> Result<&TableBlocks, String> {
         let side = self.side(inner);
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
@@ -236,34 +211,4 @@ impl PlanInput<'_> {
 
 fn must_scan_words(side: &SideFacts) -> String {
     format!("all rows of {} must be returned, so it cannot be the inner relation", side.name)
-}
-
-/// The costs of one of the paper's indexes.
-struct ProbedIndex {
-    /// A lookup, in nanoseconds.
-    probe_ns: f64,
-    /// Blocks in its window.
-    window_blocks: f64,
-    /// Building it, in nanoseconds per block of the table.
-    build_block_ns: f64,
-    /// Its memory during the build, in bytes per block of the table.
-    block_bytes: f64,
-}
-
-impl ProbedIndex {
-    fn of(method: Method, rows_a_block: f64) -> Self {
-        // An error in rows becomes one in whole blocks, on either side of the predicted block.
-        let blocks = |error_rows: f64| 2.0 * (error_rows / rows_a_block).ceil() + 1.0;
-        let (probe_ns, window_blocks, build_block_ns, block_bytes) = match method {
-            Method::InljBtree => (rates::DESCENT_NS, 1.0, rates::TREE_BUILD_NS, 8.0),
-            Method::InljBtreeIter => (rates::CURSOR_NS, 1.0, 0.0, 0.0),
-            Method::InljPgm { error_keys } => (rates::LINE_NS, blocks(error_keys as f64), rates::LINE_BUILD_NS, 16.0),
-            Method::InljPgmSampled => (rates::LINE_NS, blocks(rates::SAMPLED_ERROR_ROWS), rates::LINE_BUILD_NS, 16.0),
-            Method::InljRadixSpline => {
-                (rates::SPLINE_NS, blocks(rates::SPLINE_ERROR_ROWS), rates::SPLINE_BUILD_NS, 16.0)
-            }
-            _ => (rates::RMI_NS, rates::RMI_WINDOW_BLOCKS, rates::RMI_BUILD_NS, 16.0),
-        };
-        Self { probe_ns, window_blocks, build_block_ns, block_bytes }
-    }
 }

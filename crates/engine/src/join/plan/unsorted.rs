@@ -1,4 +1,4 @@
-//! Costs of methods over unsorted relations: sorting, hashing, partitioning, and B-trees built by inserts.
+//! Costs of methods over unsorted relations: sorting, hashing and partitioning.
 
 use super::cost::Cost;
 use super::device::Requests;
@@ -24,13 +24,6 @@ const BUCKETS_MAX: f64 = 4096.0;
 /// Partitions of a hash join are sized to 1/3 of the memory, so that larger ones still fit.
 const HASH_BUCKET_DIVISOR: f64 = 3.0;
 const HASH_BUCKETS_MAX: f64 = 1024.0;
-/// A B-tree gets a quarter of the memory; its fixed need in bytes, bytes of rows per further byte, and its longest key.
-const BTREE_MEMORY_FRACTION: f64 = 0.25;
-const BTREE_BYTES_MIN: f64 = 2_686_976.0;
-const BTREE_ROW_BYTES_PER_MEMORY_BYTE: f64 = 2_048.0;
-const BTREE_KEY_BYTES_MAX: f64 = 16.0;
-/// Fill factor of B-tree leaves after random inserts.
-const RANDOM_FILL_FRACTION: f64 = 0.69;
 
 impl PlanInput<'_> {
     /// The cost of reading a relation in key order, including an external sort within half of the memory if it is
@@ -126,47 +119,6 @@ impl PlanInput<'_> {
         cost += self.kernel(self.left.rows, self.right.rows);
         cost += self.output();
         cost
-    }
-
-    /// The B-tree join: a B-tree of each relation, built by inserts in order of arrival; the smaller one is scanned,
-    /// the larger one probed.
-    pub(super) fn partition_btree(&self) -> Cost {
-        let mut cost = Cost::default();
-        cost.work(1.0, rates::JOIN_NS);
-        for side in [&self.left, &self.right] {
-            cost += self.scan(side);
-            cost.work(side.rows, rates::BTREE_INSERT_NS);
-            let tree_bytes = side.memory_bytes() / RANDOM_FILL_FRACTION;
-            let absent = (1.0 - self.input_bytes() * BTREE_MEMORY_FRACTION / tree_bytes.max(1.0)).clamp(0.0, 1.0);
-            let pages = if side.is_sorted { 0.0 } else { side.rows * absent };
-            let requests = Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 };
-            cost.read(requests, self.context.profile);
-            cost.write(requests, self.context.profile);
-        }
-        cost.work(self.left.rows.min(self.right.rows), rates::BTREE_PROBE_NS);
-        cost += self.output();
-        cost
-    }
-
-    /// The reason why B-trees of these relations cannot be built, if any.
-    pub(super) fn no_btree(&self) -> Option<String> {
-        let room_bytes = self.input_bytes() * BTREE_MEMORY_FRACTION;
-        for side in [&self.left, &self.right] {
-            if !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > BTREE_KEY_BYTES_MAX) {
-                let name = &side.name;
-                return Some(format!(
-                    "a B-tree needs rows of one width with keys of up to 16 bytes, which {name} does not have"
-                ));
-            }
-            let needed_bytes = BTREE_BYTES_MIN + side.memory_bytes() / BTREE_ROW_BYTES_PER_MEMORY_BYTE;
-            if needed_bytes > room_bytes {
-                return Some(format!(
-                    "a B-tree of {} needs {needed_bytes:.0} bytes of memory, and would get {room_bytes:.0}",
-                    side.name
-                ));
-            }
-        }
-        None
     }
 
     /// The output rows as a relation to be sorted.

@@ -129,7 +129,7 @@ fn lock_name(prefix: &str, claim: u64) -> String {
 
 /// The name of a spill file. All files whose names begin with it are removed when this is dropped.
 #[derive(Debug)]
-pub(crate) struct SpillName {
+pub struct SpillName {
     spill: Arc<Spill>,
     number: u64,
     /// The identity that the checksums of the join's files cover.
@@ -139,7 +139,9 @@ pub(crate) struct SpillName {
 }
 
 impl SpillName {
-    pub(crate) fn as_str(&self) -> &str {
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.name
     }
 }

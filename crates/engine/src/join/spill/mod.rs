@@ -20,5 +20,6 @@ mod files;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use claim::{Spill, SpillName};
+pub(crate) use claim::Spill;
+pub use claim::SpillName;
 pub(crate) use files::{ByteReader, ByteWriter, ChunkWriter, SpillFile, SpilledBytes};

@@ -1,6 +1,6 @@
 //! The last-mile search for a key among rows in memory: bisection without branches on keys (Section 5.2 of the paper).
 
-use crate::join::rows::RowsView;
+use ogive::join::extend::RowsView;
 
 /// Finds the first row from `from` on whose key is not below `key`, and whether it has that key; the number of rows if
 /// there is none.

@@ -6,61 +6,54 @@
 
 use super::buffer::ProbeBuffer;
 use super::last_mile::seek_row;
-use super::load::LoadedIndex;
-use super::window::{BlockIndex, Finger};
-use crate::error::Result;
-use crate::join::merge::{RowSink, has_long};
-use crate::join::options::{JoinKind, Side};
-use crate::join::rows::{RowStream, RowsView};
-use crate::join::task::{MemoryGrant, Task};
-use crate::table::Table;
+use ogive::Result;
+use ogive::join::extend::{BlockIndex, Finger, MemoryGrant, Probe, ProbeJob, ProbeSink, RowStream, RowsView};
+use ogive::join::{JoinKind, Side};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Most pairs passed to the sink at once.
 const PAIR_BATCH_MAX: usize = 1024;
 
-/// The inputs of a probe loop.
-pub(crate) struct ProbeJoin<'a> {
-    pub(crate) task: &'a Arc<Task>,
-    pub(crate) inner: &'a Table,
-    pub(crate) index: &'a LoadedIndex,
-    /// The side of the inner relation.
-    pub(crate) inner_side: Side,
+/// A prepared join by probes.
+#[derive(Debug)]
+pub(super) struct ProbeJoin {
+    pub(super) index: Arc<dyn BlockIndex>,
     /// Whether windows never begin before the position of the last key: the paper's optimisation 2.
-    pub(crate) forward_window: bool,
-    /// Memory for the window.
-    pub(crate) memory: MemoryGrant,
+    pub(super) forward_window: bool,
+    /// The memory of the index.
+    pub(super) _memory: MemoryGrant,
 }
 
-/// Joins by probes. Calls `done` with the number of rows of each outer chunk.
-///
-/// # Errors
-/// Errors of the relations and the sink; [`crate::Error::Interrupted`].
-pub(crate) fn probe(
-    join: &ProbeJoin<'_>,
-    outer: &mut dyn RowStream,
-    sink: &mut dyn RowSink,
-    done: &mut dyn FnMut(u64),
-) -> Result<()> {
-    let buffer = ProbeBuffer::new(join.inner, join.task, join.memory.bytes());
-    let index = &*join.index.index;
-    let mut probe_loop =
-        ProbeLoop { join, index, finger: Finger::default(), buffer, floor: 0, row: 0, pairs: Vec::new() };
-    let mut last_key = None;
-    while outer.advance(None)? {
-        join.task.check()?;
-        done(outer.rows().len() as u64);
-        match join.task.kind == JoinKind::Semi && join.inner_side == Side::Left {
-            true => probe_loop.inner_rows_of(&outer.rows(), &mut last_key, sink)?,
-            false => probe_loop.chunk(outer, sink)?,
+impl Probe for ProbeJoin {
+    fn run(&self, job: &mut ProbeJob<'_>) -> Result<()> {
+        let mut probe_loop = ProbeLoop {
+            kind: job.kind(),
+            inner_side: job.inner_side(),
+            forward_window: self.forward_window,
+            index: &*self.index,
+            finger: Finger::default(),
+            buffer: ProbeBuffer::new(job.reader()),
+            floor: 0,
+            row: 0,
+            pairs: Vec::new(),
+        };
+        let mut last_key = None;
+        while job.advance()? {
+            let (outer, sink) = job.parts();
+            match probe_loop.kind == JoinKind::Semi && probe_loop.inner_side == Side::Left {
+                true => probe_loop.inner_rows_of(&outer.rows(), &mut last_key, sink)?,
+                false => probe_loop.chunk(outer, sink)?,
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 struct ProbeLoop<'a> {
-    join: &'a ProbeJoin<'a>,
+    kind: JoinKind,
+    inner_side: Side,
+    forward_window: bool,
     index: &'a dyn BlockIndex,
     finger: Finger,
     buffer: ProbeBuffer<'a>,
@@ -74,8 +67,8 @@ struct ProbeLoop<'a> {
 
 impl ProbeLoop<'_> {
     /// Probes with the rows of an outer chunk.
-    fn chunk(&mut self, outer: &mut dyn RowStream, sink: &mut dyn RowSink) -> Result<()> {
-        if !has_long(&outer.rows()) {
+    fn chunk(&mut self, outer: &mut dyn RowStream, sink: &mut ProbeSink<'_>) -> Result<()> {
+        if !outer.rows().has_long() {
             return self.rows(&outer.rows(), sink);
         }
         let mut value = Vec::new();
@@ -91,7 +84,7 @@ impl ProbeLoop<'_> {
             let is_found = self.find(row, &rows, sink)?;
             if self.is_unpaired(is_found) {
                 sink.row(rows.key(row), &value, None)?;
-            } else if is_found && self.join.task.kind.pairs() {
+            } else if is_found && self.kind.pairs() {
                 self.emit_run(&rows, row, Some(&value), sink)?;
             }
         }
@@ -99,8 +92,8 @@ impl ProbeLoop<'_> {
     }
 
     /// As [`Self::chunk`], for rows without out-of-line values.
-    fn rows(&mut self, outer: &RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
-        let pairs = self.join.task.kind.pairs();
+    fn rows(&mut self, outer: &RowsView<'_>, sink: &mut ProbeSink<'_>) -> Result<()> {
+        let pairs = self.kind.pairs();
         // Rows from here on are unpaired and not emitted yet.
         let mut unpaired_from = None;
         for row in 0..outer.len() {
@@ -121,7 +114,7 @@ impl ProbeLoop<'_> {
 
     /// Whether an outer row is emitted without a partner.
     fn is_unpaired(&self, is_found: bool) -> bool {
-        match self.join.task.kind {
+        match self.kind {
             JoinKind::Inner => false,
             JoinKind::Left | JoinKind::Anti => !is_found,
             JoinKind::Semi => is_found,
@@ -134,7 +127,7 @@ impl ProbeLoop<'_> {
         &mut self,
         outer: &RowsView<'_>,
         last_key: &mut Option<Vec<u8>>,
-        sink: &mut dyn RowSink,
+        sink: &mut ProbeSink<'_>,
     ) -> Result<()> {
         for row in 0..outer.len() {
             let key = outer.key(row);
@@ -166,13 +159,13 @@ impl ProbeLoop<'_> {
     }
 
     /// Moves to the first inner row not below the key of an outer row; returns whether it has that key.
-    fn find(&mut self, row: usize, outer: &RowsView<'_>, sink: &mut dyn RowSink) -> Result<bool> {
-        if self.join.inner.blocks() == 0 {
+    fn find(&mut self, row: usize, outer: &RowsView<'_>, sink: &mut ProbeSink<'_>) -> Result<bool> {
+        if self.buffer.blocks() == 0 {
             return Ok(false);
         }
         let key = outer.key(row);
         let mut window = self.index.look_up(key, &mut self.finger)?;
-        let forward = self.join.forward_window;
+        let forward = self.forward_window;
         if forward {
             window.first = window.first.max(self.floor);
             window.last = window.last.max(window.first);
@@ -205,7 +198,7 @@ impl ProbeLoop<'_> {
         outer: &RowsView<'_>,
         row: usize,
         value: Option<&[u8]>,
-        sink: &mut dyn RowSink,
+        sink: &mut ProbeSink<'_>,
     ) -> Result<()> {
         let (key, start) = (outer.key(row), self.buffer.number());
         let mut at = self.row;
@@ -250,12 +243,12 @@ impl ProbeLoop<'_> {
         &mut self,
         (key, outer_value): (&[u8], &[u8]),
         run: Range<usize>,
-        sink: &mut dyn RowSink,
+        sink: &mut ProbeSink<'_>,
     ) -> Result<()> {
         let mut inner_value = Vec::new();
         for other in run {
             self.buffer.value(other, &mut inner_value)?;
-            let (left, right) = match self.join.inner_side {
+            let (left, right) = match self.inner_side {
                 Side::Right => (outer_value, &inner_value[..]),
                 Side::Left => (&inner_value[..], outer_value),
             };
@@ -265,12 +258,12 @@ impl ProbeLoop<'_> {
     }
 
     /// Passes the collected pairs to the sink.
-    fn flush(&mut self, outer: &RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
+    fn flush(&mut self, outer: &RowsView<'_>, sink: &mut ProbeSink<'_>) -> Result<()> {
         if self.pairs.is_empty() {
             return Ok(());
         }
         let rows = self.buffer.rows();
-        match self.join.inner_side {
+        match self.inner_side {
             Side::Right => sink.pairs(*outer, rows, &self.pairs)?,
             Side::Left => {
                 self.pairs.iter_mut().for_each(|pair| *pair = (pair.1, pair.0));

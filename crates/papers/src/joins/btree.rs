@@ -3,10 +3,10 @@
 //! A bulk-loaded tree that never changes needs no pointers: node `i` of a level holds entries `i * 256` to `i * 256 +
 //! 255`, and entry `j` of a level leads to node `j` of the level below. Leaves lead to blocks.
 
-use super::search::upper_bound;
-use super::separators::{NumericSeparators, StringSeparators};
-use super::window::{BlockIndex, Finger, Window, key_prefix_of};
-use crate::error::Result;
+use ogive::Result;
+use ogive::join::extend::{
+    BlockIndex, Finger, NumericSeparators, StringSeparators, Window, key_prefix_of, upper_bound,
+};
 
 /// Entries of a node: 4 KiB of keys and pointers of 8 bytes each, as in Section 6.6.
 const NODE_ENTRIES: usize = 256;
@@ -23,7 +23,7 @@ impl SeparatorBTree {
     pub(super) fn new(leaves: NumericSeparators) -> Self {
         let mut inner: Vec<Vec<u64>> = Vec::new();
         loop {
-            let below = inner.last().unwrap_or(&leaves.starts);
+            let below = inner.last().map_or(leaves.starts(), Vec::as_slice);
             if below.len() <= NODE_ENTRIES {
                 break;
             }
@@ -51,12 +51,12 @@ impl BlockIndex for SeparatorBTree {
             let entry = upper_bound(node(level, number), x).saturating_sub(1);
             number = number * NODE_ENTRIES + entry;
         }
-        let found = number * NODE_ENTRIES + upper_bound(node(&self.leaves.starts, number), x);
+        let found = number * NODE_ENTRIES + upper_bound(node(self.leaves.starts(), number), x);
         Ok(self.leaves.child_window(found))
     }
 
     fn bytes(&self) -> u64 {
-        self.leaves.memory_bytes() + self.inner.iter().map(|level| 8 * level.capacity() as u64).sum::<u64>()
+        self.leaves.bytes() + self.inner.iter().map(|level| 8 * level.capacity() as u64).sum::<u64>()
     }
 }
 
@@ -93,10 +93,10 @@ impl BlockIndex for StringBTree {
             }
             first += low.saturating_sub(1) * stride;
         }
-        Ok(self.leaves.children.window(first, self.leaves.blocks))
+        Ok(self.leaves.child_window(first))
     }
 
     fn bytes(&self) -> u64 {
-        self.leaves.memory_bytes()
+        self.leaves.bytes()
     }
 }

@@ -1,31 +1,17 @@
 //! The block buffer of a probe loop: one window of the inner relation in memory (Section 5.2 of the paper).
 
-use super::block_batch::BlockBatch;
-use super::decoded::DecodedRows;
-use super::window::Window;
-use crate::error::Result;
-use crate::join::merge::{RowSink, has_long};
-use crate::join::rows::RowsView;
-use crate::join::task::{Task, TimedPhase};
-use crate::table::Table;
+use ogive::Result;
+use ogive::join::extend::{BlockReader, ProbeSink, RowsView, Window};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Largest read request for a window, in bytes.
-const REQUEST_BYTES: u64 = 4 << 20;
-
 /// A buffer of consecutive blocks.
 pub(super) struct ProbeBuffer<'a> {
-    table: &'a Table,
-    task: &'a Task,
-    block_batch: BlockBatch,
-    decoded: DecodedRows,
-    /// The current block of the batch.
+    reader: BlockReader<'a>,
+    /// The current block of the reader.
     block: usize,
-    /// The blocks read; those without rows are not in the batch.
+    /// The blocks read; the reader leaves out those without rows.
     held: Range<u64>,
-    /// Most blocks buffered at once.
-    blocks_max: u64,
     /// The edge keys, if they are integers.
     edges: Option<EdgeKeys>,
 }
@@ -56,24 +42,29 @@ fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
 }
 
 impl<'a> ProbeBuffer<'a> {
-    pub(super) fn new(table: &'a Table, task: &'a Task, memory_bytes: u64) -> Self {
-        // A third each for stored blocks, unpacked blocks, and the decoded rows of one block.
-        let blocks_max = (memory_bytes / 3 / table.largest_block_bytes().max(1)).max(1);
-        let (block_batch, decoded) = (BlockBatch::default(), DecodedRows::new((memory_bytes / 3) as usize));
-        Self { table, task, block_batch, decoded, block: 0, held: 0..0, blocks_max, edges: None }
+    pub(super) fn new(reader: BlockReader<'a>) -> Self {
+        Self { reader, block: 0, held: 0..0, edges: None }
+    }
+
+    /// Number of blocks of the relation.
+    #[inline]
+    pub(super) fn blocks(&self) -> u64 {
+        self.reader.inner().blocks()
     }
 
     /// Number of the current block.
+    #[inline]
     pub(super) fn number(&self) -> u64 {
-        self.block_batch.blocks.get(self.block).map_or(self.held.end, |block| block.number)
+        self.reader.number(self.block).unwrap_or(self.held.end)
     }
 
+    #[inline]
     pub(super) fn rows(&self) -> RowsView<'_> {
-        self.decoded.rows(self.table, &self.block_batch, self.block)
+        self.reader.rows(self.block)
     }
 
     fn last_key(&self) -> Option<&[u8]> {
-        self.block_batch.blocks.len().checked_sub(1).map(|last| self.block_batch.last_key(last))
+        self.reader.len().checked_sub(1).map(|last| self.reader.last_key(last))
     }
 
     /// Whether the first row not below a key is buffered, or the window is and the key is absent.
@@ -91,16 +82,16 @@ impl<'a> ProbeBuffer<'a> {
 
     /// Whether the first row not below a key is certainly buffered, or beyond all rows.
     fn brackets(&self, key: &[u8]) -> bool {
-        let Some(last) = self.last_key() else { return self.held == (0..self.table.blocks()) };
+        let Some(last) = self.last_key() else { return self.held == (0..self.blocks()) };
         let begins_before = self.held.start == 0 || self.begins_before(key);
-        begins_before && (self.held.end == self.table.blocks() || compare_keys(key, last).is_le())
+        begins_before && (self.held.end == self.blocks() || compare_keys(key, last).is_le())
     }
 
     /// Whether no row of a key precedes the buffered blocks.
     fn begins_before(&self, key: &[u8]) -> bool {
-        match compare_keys(self.block_batch.first_key(0), key) {
+        match compare_keys(self.reader.first_key(0), key) {
             Ordering::Less => true,
-            Ordering::Equal => self.table.is_distinct(),
+            Ordering::Equal => self.reader.inner().is_distinct(),
             Ordering::Greater => false,
         }
     }
@@ -123,46 +114,32 @@ impl<'a> ProbeBuffer<'a> {
     }
 
     fn read(&mut self, blocks: Range<u64>) -> Result<()> {
-        let blocks = blocks.start..blocks.end.min(blocks.start + self.blocks_max).min(self.table.blocks());
-        let Self { block_batch, table, task, .. } = self;
-        task.timed(TimedPhase::Reading, || {
-            block_batch.read(table, task, std::slice::from_ref(&blocks), REQUEST_BYTES)
-        })?;
-        self.held = blocks;
+        self.held = self.reader.read(blocks)?;
         self.block = 0;
         self.lay_out()
     }
 
     /// Decodes the rows of the current block unless they are dense.
     fn lay_out(&mut self) -> Result<()> {
-        let number = |block: usize| word(self.block_batch.last_key(block));
-        let last_block = self.block_batch.blocks.len().saturating_sub(1);
-        let edges = number(self.block).zip(number(last_block)).filter(|_| self.block < self.block_batch.blocks.len());
+        let number = |block: usize| word(self.reader.last_key(block));
+        let last_block = self.reader.len().saturating_sub(1);
+        let edges = number(self.block).zip(number(last_block)).filter(|_| self.block < self.reader.len());
         let before = self.block.checked_sub(1).and_then(number);
         self.edges = edges.map(|(last, held_last)| EdgeKeys { before, last, held_last });
-        match self.decoded.load(self.table, &self.block_batch, self.block, 0)? {
-            None => Ok(()),
-            Some(_) => {
-                let (number, path) = (self.number(), self.table.path().display());
-                let what =
-                    format!("the rows of block {number} of {path} exceed the memory that this join has for probes");
-                // The memory needed is unknown until more is available, so the error asks for twice as much.
-                Err(self.task.budget.short((2, 1), what))
-            }
-        }
+        self.reader.decode(self.block)
     }
 
     /// Gallops in either direction from the buffered blocks, one block at a time.
     fn search(&mut self, key: &[u8]) -> Result<()> {
-        let blocks = self.table.blocks();
+        let blocks = self.blocks();
         // Invariant: the last block that begins before the key is in `low..high`, unless there is none.
         let (mut low, mut high) = (self.held.start, self.held.start + 1);
         let mut step = 1;
-        if self.block_batch.blocks.is_empty() || self.begins_before(key) {
+        if self.reader.is_empty() || self.begins_before(key) {
             high = self.held.end;
             while high < blocks {
                 self.read(high..high + 1)?;
-                if !self.block_batch.blocks.is_empty() && !self.begins_before(key) {
+                if !self.reader.is_empty() && !self.begins_before(key) {
                     break;
                 }
                 low = high;
@@ -175,7 +152,7 @@ impl<'a> ProbeBuffer<'a> {
                 low = low.saturating_sub(step);
                 step *= 2;
                 self.read(low..low + 1)?;
-                if !self.block_batch.blocks.is_empty() && self.begins_before(key) {
+                if !self.reader.is_empty() && self.begins_before(key) {
                     break;
                 }
             }
@@ -183,7 +160,7 @@ impl<'a> ProbeBuffer<'a> {
         while low + 1 < high {
             let middle = low + (high - low) / 2;
             self.read(middle..middle + 1)?;
-            if self.block_batch.blocks.is_empty() || self.begins_before(key) { low = middle } else { high = middle }
+            if self.reader.is_empty() || self.begins_before(key) { low = middle } else { high = middle }
         }
         self.read(low..low + 1)?;
         // The first row of the key may begin the next non-empty block.
@@ -199,20 +176,20 @@ impl<'a> ProbeBuffer<'a> {
         if let (Some(edges), Some(x)) = (self.edges, word(key)) {
             return x <= edges.last && edges.before.is_none_or(|before| before < x);
         }
-        self.block < self.block_batch.blocks.len()
-            && compare_keys(self.block_batch.last_key(self.block), key).is_ge()
-            && { self.block == 0 || compare_keys(self.block_batch.last_key(self.block - 1), key).is_lt() }
+        self.block < self.reader.len() && compare_keys(self.reader.last_key(self.block), key).is_ge() && {
+            self.block == 0 || compare_keys(self.reader.last_key(self.block - 1), key).is_lt()
+        }
     }
 
     /// Moves to the block of the first row not below a key; `false` if all buffered blocks precede it.
     pub(super) fn seek(&mut self, key: &[u8]) -> Result<bool> {
-        let (mut low, mut high) = (0, self.block_batch.blocks.len());
+        let (mut low, mut high) = (0, self.reader.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if compare_keys(self.block_batch.last_key(middle), key).is_lt() { low = middle + 1 } else { high = middle }
+            if compare_keys(self.reader.last_key(middle), key).is_lt() { low = middle + 1 } else { high = middle }
         }
         self.block = low;
-        if low == self.block_batch.blocks.len() {
+        if low == self.reader.len() {
             self.edges = None;
             return Ok(false);
         }
@@ -222,7 +199,7 @@ impl<'a> ProbeBuffer<'a> {
 
     /// Whether a run that reaches the end of the block may continue in the next one.
     pub(super) fn run_may_continue(&self) -> bool {
-        !self.table.is_distinct() && self.number() + 1 < self.table.blocks()
+        !self.reader.inner().is_distinct() && self.number() + 1 < self.blocks()
     }
 
     /// Moves to the next block, reading it if necessary; returns whether it begins with the key.
@@ -230,46 +207,40 @@ impl<'a> ProbeBuffer<'a> {
         if !self.run_may_continue() {
             return Ok(false);
         }
-        if self.block + 1 < self.block_batch.blocks.len() {
+        if self.block + 1 < self.reader.len() {
             self.block += 1;
             self.lay_out()?;
         } else {
             let next = self.held.end;
             let growth = self.held.end - self.held.start + 1;
-            if next >= self.table.blocks() {
+            if next >= self.blocks() {
                 return Ok(false);
             }
             self.read(next..next + growth)?;
         }
-        Ok(self.block < self.block_batch.blocks.len() && self.block_batch.first_key(self.block) == key)
+        Ok(self.block < self.reader.len() && self.reader.first_key(self.block) == key)
     }
 
     /// Returns to a block; `false` if it is no longer buffered.
     pub(super) fn go_to(&mut self, number: u64) -> Result<bool> {
-        let Ok(block) = self.block_batch.blocks.binary_search_by_key(&number, |block| block.number) else {
-            return Ok(false);
-        };
+        let Some(block) = self.reader.position(number) else { return Ok(false) };
         self.block = block;
         self.lay_out()?;
         Ok(true)
     }
 
+    #[inline]
     pub(super) fn has_long(&self) -> bool {
-        has_long(&self.rows())
+        self.rows().has_long()
     }
 
     /// Loads the value of a row of the current block into `value`, replacing its content.
     pub(super) fn value(&self, row: usize, value: &mut Vec<u8>) -> Result<()> {
-        if self.rows().is_long(row) {
-            return self.decoded.long_value(self.table, row, value);
-        }
-        value.clear();
-        value.extend_from_slice(self.rows().value(row));
-        Ok(())
+        self.reader.value(self.block, row, value)
     }
 
     /// Emits rows of the current block without right values.
-    pub(super) fn emit_unpaired(&self, rows: Range<usize>, sink: &mut dyn RowSink) -> Result<()> {
+    pub(super) fn emit_unpaired(&self, rows: Range<usize>, sink: &mut ProbeSink<'_>) -> Result<()> {
         if !self.has_long() {
             return sink.lefts(self.rows(), rows);
         }

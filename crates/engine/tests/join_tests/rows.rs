@@ -3,11 +3,8 @@
 //! Method: every combination of fixed and varying keys and values, kind, sort of relation and method; each output is
 //! decoded by a reader written from the documentation alone, and read back as a source.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
-mod join_support;
-
-use join_support::{Joined, Row, Shape, check, collect, methods, options, reference, table, unsorted};
+use crate::join_support::{Joined, Row, Shape, check, collect, options, reference, table, unsorted};
+use crate::{methods, some_methods};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, Method, Output, RecordShape, Source, join};
@@ -130,6 +127,7 @@ fn rows_of_every_output_are_what_the_documentation_says() {
                 let is_all = |unsorted: bool| matches!(key_type, KeyType::U64 | KeyType::Bytes) && !unsorted;
                 let tried = sides.iter().zip([false, true]).flat_map(|(side, unsorted)| {
                     methods()
+                        .into_iter()
                         .filter(move |method| is_all(unsorted) || few.contains(method))
                         .map(move |method| (side, method))
                 });
@@ -146,7 +144,7 @@ fn rows_of_every_output_are_what_the_documentation_says() {
             }
         }
     }
-    assert!(done > 1500, "{done}");
+    assert!(done > 100 * methods().len(), "{done}");
 }
 
 /// An output is a relation: joined with nothing, it gives all of its rows as they are.
@@ -161,12 +159,11 @@ fn an_output_is_a_source_like_any_other() {
                 let what = format!("{left:?} and {right:?}: {kind}");
                 let out = joined(&one, &other, &options(kind, Method::Auto, MEMORY_BYTES), &what).unwrap();
                 let rows: Vec<Row> = out.iter().map(|row| row.unwrap()).collect();
-                for method in [Method::Merge, Method::Hash, Method::InljBtree, Method::Partition] {
+                for method in some_methods() {
                     let again = options(JoinKind::Left, method, MEMORY_BYTES);
                     let expected = reference(JoinKind::Left, &rows, &theirs);
-                    assert!(
-                        check(&Source::table(&out), &other, &again, &expected, &what) || method == Method::InljBtree
-                    );
+                    let is_done = check(&Source::table(&out), &other, &again, &expected, &what);
+                    assert!(is_done || method.to_string().starts_with("inlj"), "{what}");
                 }
             }
         }

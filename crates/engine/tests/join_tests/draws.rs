@@ -2,12 +2,8 @@
 //! from a seed, joined, and compared with the plain reference; a fixed sample of seeds, and as many new ones. A failure
 //! prints the command that repeats it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(clippy::disallowed_methods, reason = "files lie in a folder")]
-
-mod join_support;
-
-use join_support::{Row, check, collect, options, reference, unsorted};
+use crate::join_support::{Row, check, collect, options, reference, unsorted};
+use crate::{drawn_tunables, methods};
 use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, random_u64};
@@ -101,18 +97,14 @@ fn source(random: &mut Random, folder: &Path, name: &str, keys: Keys, rows: &[Ro
 
 fn drawn_options(random: &mut Random) -> JoinOptions {
     let kind = pick(random, &JoinKind::ALL).0;
-    let method = pick(random, &Method::ALL);
-    let method = if let Method::InljPgm { .. } = method {
-        Method::InljPgm { error_keys: pick(random, &[1, 64, 1000]) }
-    } else {
-        method
-    };
+    let method = pick(random, &[methods(), vec![Method::Auto]].concat());
+    // Methods without a number ignore it.
+    let method = method.with_number(pick(random, &[1, 64, 1000]));
     JoinOptions {
         inner: pick(random, &[None, Some(Side::Left), Some(Side::Right)]),
         threads: pick(random, &[1, 1, 2, 5]),
         any_order: random.one_in(3),
-        leaf_iterator: pick(random, &[None, Some(true), Some(false)]),
-        forward_window: pick(random, &[None, Some(true), Some(false)]),
+        tunables: drawn_tunables(random.below(9)),
         profile: Profile::named(pick(random, &["nvme", "hdd", "s3"])).unwrap(),
         ..options(kind, method, pick(random, &[2 << 20, 8 << 20, 64 << 20]))
     }
@@ -141,7 +133,7 @@ fn no_drawn_options_change_a_row() {
     let seeds = seeds((0..SEEDS).chain((0..SEEDS).map(|at| fresh.wrapping_add(at))));
     let mut done = 0;
     for &seed in &seeds {
-        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
+        let _repeat = Repeat::of(env!("CARGO_PKG_NAME"), env!("CARGO_CRATE_NAME"), seed);
         done += usize::from(join_drawn(seed));
     }
     assert!(done * 3 > seeds.len() || seeds.len() == 1, "only {done} of {} could be joined", seeds.len());

@@ -1,21 +1,18 @@
-//! Learned indexes over the blocks of a table: PGM-index, RadixSpline and RMI, trained on the borders between blocks,
-//! and the line segments stored in the table itself.
+//! Learned indexes over the blocks of a table: PGM-index, RadixSpline and RMI, trained on the borders between blocks.
 //!
 //! A lookup needs a block, not a position, so training on blocks suffices, and costs a two-hundredth of the work of
-//! training on keys. An error in keys becomes one in blocks, rounded up, as in [`crate::tune`].
+//! training on keys. An error in keys becomes one in blocks, rounded up, as in [`ogive::tune`].
 
-use super::search::upper_bound_near;
-use super::separators::{NumericSeparators, StringSeparators};
-use super::window::{BlockIndex, Finger, Window, key_prefix_of};
-use crate::error::Result;
-use crate::table::key_prefix_at;
-use ogive_model::line::LineNode;
+use ogive::Result;
+use ogive::join::extend::{
+    BlockIndex, BlockSeparators, Finger, NumericSeparators, StringSeparators, Window, key_prefix_of,
+};
 use ogive_model::{Fence, Locate};
 use std::fmt::Debug;
 
 /// The mapping of keys to integers.
 #[derive(Clone, Debug)]
-pub(super) enum KeyMapping {
+enum KeyMapping {
     /// Keys are integers.
     Numeric,
     /// The eight bytes after the common prefix of all separators. Keys may collide, so learned windows are approximate.
@@ -29,7 +26,7 @@ impl KeyMapping {
             Self::Numeric => key_prefix_of(key),
             Self::Behind(prefix) => match key.get(..prefix.len()).unwrap_or(key).cmp(prefix) {
                 std::cmp::Ordering::Less => 0,
-                std::cmp::Ordering::Equal => key_prefix_at(key, prefix.len()),
+                std::cmp::Ordering::Equal => key_prefix_of(key.get(prefix.len()..).unwrap_or_default()),
                 std::cmp::Ordering::Greater => u64::MAX,
             },
         }
@@ -39,19 +36,25 @@ impl KeyMapping {
 /// The borders between blocks, the training data of learned indexes.
 #[derive(Clone, Debug)]
 pub(super) struct BlockBorders {
-    pub(super) key_mapping: KeyMapping,
-    pub(super) fences: Vec<Fence>,
-    pub(super) blocks: u64,
+    key_mapping: KeyMapping,
+    fences: Vec<Fence>,
+    blocks: u64,
 }
 
 impl BlockBorders {
-    /// The borders of numeric separators, one per block.
-    pub(super) fn of_numbers(numbers: &NumericSeparators) -> Self {
-        Self { key_mapping: KeyMapping::Numeric, fences: numbers.fences().collect(), blocks: numbers.blocks }
+    /// The borders of separators, one per block.
+    pub(super) fn of(separators: &BlockSeparators) -> Self {
+        match separators {
+            BlockSeparators::Numeric(numbers) => Self::of_numbers(numbers),
+            BlockSeparators::Strings(strings) => Self::of_strings(strings),
+        }
     }
 
-    /// The borders of byte-string separators, one per block.
-    pub(super) fn of_strings(strings: &StringSeparators) -> Self {
+    fn of_numbers(numbers: &NumericSeparators) -> Self {
+        Self { key_mapping: KeyMapping::Numeric, fences: numbers.fences().collect(), blocks: numbers.blocks() }
+    }
+
+    fn of_strings(strings: &StringSeparators) -> Self {
         let numbers = strings.numbers();
         let fence = |i: usize| {
             let x = numbers[i];
@@ -65,7 +68,7 @@ impl BlockBorders {
             }
         };
         let fences = (0..numbers.len()).map(fence).collect();
-        Self { key_mapping: KeyMapping::Behind(strings.prefix().to_vec()), fences, blocks: strings.blocks }
+        Self { key_mapping: KeyMapping::Behind(strings.prefix().to_vec()), fences, blocks: strings.blocks() }
     }
 }
 
@@ -105,37 +108,5 @@ impl<L: Locate + Debug + Send + Sync> BlockIndex for LearnedIndex<L> {
 
     fn bytes(&self) -> u64 {
         self.structure.resident_bytes()
-    }
-}
-
-/// Line segments stored in a table. Their windows are approximate: nothing proves that they match the data.
-#[derive(Debug)]
-pub(super) struct StoredLines {
-    starts: Vec<u64>,
-    nodes: Vec<LineNode>,
-    blocks: u64,
-}
-
-impl StoredLines {
-    pub(super) fn new(nodes: Vec<LineNode>, blocks: u64) -> Self {
-        Self { starts: nodes.iter().map(|node| node.start).collect(), nodes, blocks }
-    }
-}
-
-impl BlockIndex for StoredLines {
-    #[inline]
-    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
-        let last_block = self.blocks.saturating_sub(1);
-        let Some(start) = self.starts.first() else { return Ok(Window { first: 0, last: last_block, is_exact: true }) };
-        let x = key_prefix_of(key).max(*start);
-        finger.at = upper_bound_near(&self.starts, x, finger.at).saturating_sub(1);
-        let last_child = self.nodes.get(finger.at + 1).map_or(last_block, |next| next.first_child.min(last_block));
-        let window = self.nodes[finger.at].window(x, last_child);
-        let first = (*window.start()).min(last_block);
-        Ok(Window { first, last: (*window.end()).clamp(first, last_block), is_exact: false })
-    }
-
-    fn bytes(&self) -> u64 {
-        (8 * self.starts.capacity() + size_of::<LineNode>() * self.nodes.capacity()) as u64
     }
 }

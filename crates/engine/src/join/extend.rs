@@ -1,0 +1,103 @@
+//! The extension API: join methods of other crates.
+//!
+//! There are two forms of registered methods:
+//!
+//! * A [`ProbeMethod`] looks the keys of the outer relation up in a table, by an index of its own over the blocks
+//!   of that table. The engine reads the outer relation, starts the threads, and writes the output.
+//! * A [`CopyMethod`] copies both relations to indexes that the engine then joins.
+//!
+//! Each is a constant. [`Method::probe`](super::Method::probe) or [`Method::copy`](super::Method::copy) makes a
+//! [`Method`](super::Method) of it, and [`Method::register`](super::Method::register) makes that known to the program:
+//! its name can be parsed, and the planner lists it with its predicted cost. The planner prefers the engine's own
+//! methods unless a registered one is clearly cheaper.
+//!
+//! ```
+//! use ogive::index::extend::Tunable;
+//! use ogive::io::{MemoryStorage, Storage};
+//! use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, ProbeJob, ProbeMethod};
+//! use ogive::join::{Cost, JoinOptions, Method, Output, Side, Source, join};
+//! use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+//! use std::sync::Arc;
+//!
+//! /// Counts partners: one lookup per outer row, in the blocks between two separators.
+//! #[derive(Debug)]
+//! struct Semi;
+//!
+//! impl ProbeMethod for Semi {
+//!     fn name(&self) -> &'static str {
+//!         "inlj:semi"
+//!     }
+//!
+//!     fn cost(&self, model: &CostModel<'_>, inner: Side, _: u64) -> Result<Cost, String> {
+//!         let (_, block_bytes) = model.blocks(inner)?;
+//!         let (mut cost, outer) = (model.separators(inner)?, inner.other());
+//!         cost += model.scan(outer);
+//!         model.read(&mut cost, model.rows(outer), model.rows(outer) * block_bytes as f64);
+//!         Ok(cost)
+//!     }
+//!
+//!     fn prepare(&self, inner: InnerTable<'_>, _: u64, _: &[Tunable]) -> ogive::Result<Box<dyn Probe>> {
+//!         let (separators, memory) = inner.separators()?;
+//!         Ok(Box::new(Separated { index: separators.into_index(), _memory: memory }))
+//!     }
+//! }
+//!
+//! #[derive(Debug)]
+//! struct Separated {
+//!     index: Arc<dyn BlockIndex>,
+//!     _memory: ogive::join::extend::MemoryGrant,
+//! }
+//!
+//! impl Probe for Separated {
+//!     fn run(&self, job: &mut ProbeJob<'_>) -> ogive::Result<()> {
+//!         let (mut reader, mut finger) = (job.reader(), Finger::default());
+//!         while job.advance()? {
+//!             let (outer, sink) = job.parts();
+//!             let outer = outer.rows();
+//!             for row in 0..outer.len() {
+//!                 let window = self.index.look_up(outer.key(row), &mut finger)?;
+//!                 reader.read(window.first..window.last + 1)?;
+//!                 reader.decode(0)?;
+//!                 let rows = reader.rows(0);
+//!                 if (0..rows.len()).any(|inner| rows.key(inner) == outer.key(row)) {
+//!                     sink.lefts(outer, row..row + 1)?;
+//!                 }
+//!             }
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! Method::probe(&Semi).register()?;
+//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+//! let table = |name: &str, step: u64| -> ogive::Result<Table> {
+//!     let options = WriteOptions { key_type: KeyType::U64, value_width: Some(0), ..WriteOptions::default() };
+//!     let mut writer = TableWriter::create(storage.clone(), name, options)?;
+//!     (0..1000).try_for_each(|i| writer.append(&(i * step).to_be_bytes(), b""))?;
+//!     writer.finish()?;
+//!     Table::open(storage.clone(), name, &OpenOptions::default())
+//! };
+//! let (left, right) = (Source::table(&table("left", 3)?), Source::table(&table("right", 2)?));
+//! let options = JoinOptions {
+//!     kind: ogive::join::JoinKind::Semi,
+//!     method: "inlj:semi".parse()?,
+//!     inner: Some(Side::Right),
+//!     ..JoinOptions::default()
+//! };
+//! let report = join(&left, &right, Output::caller(|_, _, _| Ok(())), &options)?;
+//! assert_eq!(report.rows, 334);
+//! # Ok::<(), ogive::Error>(())
+//! ```
+//!
+//! The crate `ogive-papers` uses this module for the probe loops and the B-trees of its papers.
+
+pub use super::inlj::{
+    BlockIndex, BlockReader, BlockSeparators, Finger, InnerTable, NumericSeparators, Probe, ProbeJob, ProbeMethod,
+    ProbeSink, StringSeparators, Window, key_prefix_of, upper_bound,
+};
+pub use super::partition::{ArrivingRows, CopiedRelation, CopyJob, CopyMethod};
+pub use super::plan::CostModel;
+pub use super::rows::{RowStream, RowsView, Span};
+pub use super::source::RelationFacts;
+pub use super::spill::SpillName;
+pub use super::task::MemoryGrant;

@@ -1,0 +1,9 @@
+//! The tests of joins. The crate root names the methods under test: `methods`, `some_methods` for long tests, and
+//! `drawn_tunables`.
+
+mod draws;
+mod empty_keys;
+mod faults;
+mod rates;
+mod reference;
+mod rows;
