@@ -34,6 +34,7 @@
 pub mod alex;
 pub mod aulid;
 mod batch;
+pub mod bourbon;
 pub mod fiting;
 pub mod hybrid;
 mod kinds;

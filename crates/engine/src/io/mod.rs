@@ -33,7 +33,7 @@ mod worker;
 mod wrapper;
 mod write_behind;
 
-pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
+pub use clock::{ModelledClock, Timer, available_threads, random_u64, seed_random};
 pub use fast_paths::FastPaths;
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};

@@ -11,8 +11,9 @@ use crate::block::Slice;
 use crate::block::cache::{BlockCache, Reservation};
 use crate::error::{Error, Result};
 use crate::io::sync::Published;
-use crate::io::{StepClock, Storage, Timer};
-use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TableSteps};
+use crate::io::{Storage, Timer};
+use crate::table::versions::LookupStep;
+use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -209,12 +210,6 @@ impl TableFile {
         self.meta.smallest.as_slice() <= key && !self.meta.ends_before(key)
     }
 
-    /// The newest entry of a key that is not newer than `at`.
-    #[inline]
-    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        self.get_in(key, at, self.window(key))
-    }
-
     /// The window of positions that the model predicts for a key, if there is a model.
     #[inline]
     fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
@@ -233,23 +228,26 @@ impl TableFile {
         }
     }
 
-    /// As [`Self::get`], with the window of positions that a model predicts.
+    /// The newest entry of a key that is not newer than `at`. The model of the level may have predicted a window of
+    /// positions. Calls `ended` at the end of each step.
     #[inline]
-    pub(crate) fn get_in(
+    pub(crate) fn get(
         &self,
         key: &[u8],
         at: Sequence,
         window: Option<(u64, u64)>,
+        ended: impl Fn(LookupStep) + Copy,
     ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
+        let window = window.or_else(|| self.window(key));
         let sample = Sample::begin();
-        let found = self.table.find_version(key, at, self.path_of(window))?;
+        let found = self.table.find_version(key, at, self.path_of(window), ended)?;
         self.times.end(sample, window.is_some(), found.is_some());
         let Some((tag, sequence, value)) = found else { return Ok(None) };
         let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
     }
 
-    /// As [`Self::get_in`], or [`Self::get`] without a window; copies the value into a buffer, replacing its contents.
+    /// As [`Self::get`]; copies the value into a buffer, replacing its contents.
     #[inline]
     pub(crate) fn copy(
         &self,
@@ -269,22 +267,6 @@ impl TableFile {
         let Some((tag, sequence)) = found else { return Ok(None) };
         let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, ())))
-    }
-
-    /// As [`Self::get_in`], or [`Self::get`] without a window; adds the time of each step.
-    pub(crate) fn get_timed(
-        &self,
-        key: &[u8],
-        at: Sequence,
-        window: Option<(u64, u64)>,
-        clock: &mut StepClock,
-        steps: &mut TableSteps,
-    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        let window = window.or_else(|| self.window(key));
-        let found = self.table.find_version_timed(key, at, self.path_of(window), clock, steps)?;
-        let Some((tag, sequence, value)) = found else { return Ok(None) };
-        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
-        Ok(Some((kind, sequence, value)))
     }
 
     /// Learns a model of its keys; returns `None` if `keep_going` returns `false`.

@@ -9,6 +9,7 @@ use super::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Published;
+use crate::table::versions::LookupStep;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -89,6 +90,10 @@ pub(super) struct SourceAnswer<T> {
 trait CaptureValue {
     type Captured;
 
+    /// Called at the end of each step.
+    #[inline]
+    fn ended(&self, _step: LookupStep) {}
+
     fn of_memtable(
         &mut self,
         memtable: &Memtable,
@@ -122,10 +127,32 @@ impl CaptureValue for ShareValue {
         at: Sequence,
         window: Option<PositionWindow>,
     ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        match window {
-            Some(_) => table.get_in(key, at, window),
-            None => table.get(key, at),
-        }
+        table.get(key, at, window, |_| {})
+    }
+}
+
+/// As [`ShareValue`]; reports each step.
+struct ObserveSteps<'a>(&'a dyn Fn(LookupStep));
+
+impl CaptureValue for ObserveSteps<'_> {
+    type Captured = Slice;
+
+    fn ended(&self, step: LookupStep) {
+        (self.0)(step);
+    }
+
+    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
+        memtable.get_slice(key, at)
+    }
+
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        key: &[u8],
+        at: Sequence,
+        window: Option<PositionWindow>,
+    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
+        table.get(key, at, window, self.0)
     }
 }
 
@@ -167,6 +194,16 @@ impl KeyspaceView {
         Ok(self.find_by(key, at, &mut CopyValue(value))?.map(|(kind, ())| kind))
     }
 
+    /// As [`Self::find`]; calls `ended` at the end of each step.
+    pub(crate) fn find_observed(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        ended: &dyn Fn(LookupStep),
+    ) -> Result<Option<FoundValue>> {
+        self.find_by(key, at, &mut ObserveSteps(ended))
+    }
+
     #[inline]
     fn find_by<T: CaptureValue>(
         &self,
@@ -181,11 +218,14 @@ impl KeyspaceView {
             let source =
                 SourceAnswer { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, key, at) };
             if let Some(found) = source.decide() {
+                take.ended(LookupStep::SearchMemtables);
                 return Ok(found);
             }
         }
+        take.ended(LookupStep::SearchMemtables);
         for table in &self.levels.newest {
             if table.may_hold(key) {
+                take.ended(LookupStep::FindTable);
                 let entry = take.of_table(table, key, at, None)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
@@ -193,7 +233,9 @@ impl KeyspaceView {
             }
         }
         for (_, level) in &self.levels.deeper {
-            if let Some((table, window)) = level.route(key) {
+            let routed = level.route(key);
+            take.ended(if level.model().is_some() { LookupStep::SearchLevel } else { LookupStep::FindTable });
+            if let Some((table, window)) = routed {
                 let entry = take.of_table(table, key, at, window)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);

@@ -50,7 +50,7 @@ pub mod value;
 mod verify;
 #[cfg(test)]
 mod version_tests;
-mod versions;
+pub(crate) mod versions;
 mod wire;
 mod writer;
 
@@ -71,5 +71,5 @@ pub(crate) use scan::{ScanBlock, ScanRecords, ScanValue};
 pub(crate) use separators::key_prefix_at;
 pub use sorting::SortingWriter;
 pub use verify::{Finding, TableVerifyReport};
-pub(crate) use versions::{SearchPath, SharedOptions, TableSteps};
+pub(crate) use versions::{SearchPath, SharedOptions};
 pub use writer::TableWriter;

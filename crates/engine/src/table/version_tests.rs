@@ -84,7 +84,7 @@ fn check_look_ups(table: &Table, model: &Model, sequences: &[u64]) {
                 .filter(|((found, _), _)| *found == key)
                 .map(|((_, Reverse(sequence)), (tag, value))| (*tag, *sequence, value.clone()));
             for path in PATHS {
-                let found = table.find_version(&key, at, path).unwrap();
+                let found = table.find_version(&key, at, path, |_| {}).unwrap();
                 let found = found.map(|(tag, sequence, value)| (tag, sequence, value.to_vec()));
                 assert_eq!(found, expected, "{key:?} at {at} by {path:?}");
                 let visited =

@@ -2,7 +2,7 @@
 
 mod steps;
 
-pub(crate) use steps::TableSteps;
+pub use steps::LookupStep;
 
 use super::block::{BlockView, ValueLocation};
 use super::column_search::{FixedKeyColumns, SearchStart, VersionHit, note_of};
@@ -98,14 +98,20 @@ impl Table {
         self.inner.meta.source == DataSource::Own
     }
 
-    /// Finds the newest version of a key with a sequence number of at most `at`.
+    /// Finds the newest version of a key with a sequence number of at most `at`; calls `ended` at the end of each step.
     ///
     /// # Errors
     /// Storage errors and damage; [`crate::Error::ValueTooLarge`] for a separately stored value larger than the options
     /// allow.
     #[inline]
-    pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
-        self.inner.look_up(key, at, path, |tag, sequence, value| match value {
+    pub(crate) fn find_version(
+        &self,
+        key: &[u8],
+        at: u64,
+        path: SearchPath,
+        ended: impl Fn(LookupStep) + Copy,
+    ) -> Result<Option<FoundVersion>> {
+        self.inner.look_up(key, at, path, ended, |tag, sequence, value| match value {
             FoundValue::InBlock(block, place) => {
                 // The value's first byte is accessed before the block's reference count, so that the processor fetches
                 // both at once.
@@ -130,10 +136,16 @@ impl Table {
         path: SearchPath,
         visit: impl FnOnce(u8, u64, &[u8]) -> R,
     ) -> Result<Option<R>> {
-        self.inner.look_up(key, at, path, |tag, sequence, value| match value {
-            FoundValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
-            FoundValue::Read(value) => Some(visit(tag, sequence, &value)),
-        })
+        self.inner.look_up(
+            key,
+            at,
+            path,
+            |_| {},
+            |tag, sequence, value| match value {
+                FoundValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
+                FoundValue::Read(value) => Some(visit(tag, sequence, &value)),
+            },
+        )
     }
 
     /// Builds the array of last keys by a scan of the table, unless it exists.
@@ -282,17 +294,22 @@ impl TableInner {
         key: &[u8],
         at: u64,
         path: SearchPath,
+        ended: impl Fn(LookupStep) + Copy,
         show: impl FnOnce(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
         if !self.meta.versioned && at < self.unversioned.1 {
             return Ok(None);
         }
         let mut show = Some(show);
-        match self.quickly(key, at, path, |tag, sequence, value| show.take()?(tag, sequence, value))? {
+        match self.quickly(key, at, path, ended, |tag, sequence, value| show.take()?(tag, sequence, value))? {
             FastLookup::FoundValue(found) => Ok(Some(found)),
             FastLookup::Absent => Ok(None),
             FastLookup::Unknown => match show.take() {
-                Some(show) => self.look_up_general(key, at, show),
+                Some(show) => {
+                    let found = self.look_up_general(key, at, show);
+                    ended(LookupStep::SearchBlock);
+                    found
+                }
                 // The location of a value was invalid.
                 None => Err(self.damaged(self.tail_offset, "a record lies outside its block")),
             },
@@ -334,23 +351,28 @@ impl TableInner {
         key: &[u8],
         at: u64,
         path: SearchPath,
+        ended: impl Fn(LookupStep) + Copy,
         mut show: impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<FastLookup<R>> {
         if self.meta.blocks == 0 || self.directory.is_none() {
             return Ok(FastLookup::Unknown);
         }
-        let Some(start) = self.start(key, path)? else { return Ok(FastLookup::Unknown) };
-        if start.is_exact && !self.filter_may_hold(key, start.block)? {
+        let start = self.start(key, path)?;
+        ended(LookupStep::SearchIndex);
+        let Some(start) = start else { return Ok(FastLookup::Unknown) };
+        let may_hold = !start.is_exact || self.filter_may_hold(key, start.block)?;
+        ended(LookupStep::SearchFilter);
+        if !may_hold {
             return Ok(FastLookup::Absent);
         }
-        let outcome = self.in_block(&start, key, at, &mut show)?;
+        let outcome = self.in_block(&start, key, at, ended, &mut show)?;
         match (start.is_exact, outcome) {
             (true, Some(outcome)) => Ok(outcome),
             (false, Some(FastLookup::FoundValue(found))) => Ok(FastLookup::FoundValue(found)),
             // The model may have predicted the wrong block, or the key is in the next one.
             (false, _) if start.block + 1 < self.meta.blocks => {
                 let next = LookupStart { block: start.block + 1, within: SearchStart::Share(0.0), is_exact: false };
-                let next = self.in_block(&next, key, at, &mut show)?;
+                let next = self.in_block(&next, key, at, ended, &mut show)?;
                 Ok(next.filter(|next| matches!(next, FastLookup::FoundValue(_))).unwrap_or(FastLookup::Unknown))
             }
             _ => Ok(FastLookup::Unknown),
@@ -372,17 +394,26 @@ impl TableInner {
         start: &LookupStart,
         key: &[u8],
         at: u64,
+        ended: impl Fn(LookupStep) + Copy,
         show: &mut impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<Option<FastLookup<R>>> {
         let block = start.block;
         let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(None) };
-        let visited = slots.visit(directory, block, |bytes, note| self.in_quick(start, bytes, note, key, at, show));
-        if let Some(outcome) = visited {
-            return Ok(outcome);
-        }
-        let bytes = self.child(0, block, &mut ReadContext::default())?;
-        let note = note_of(&self.view(block, &bytes)?);
-        Ok(self.in_quick(start, &bytes, &note, key, at, show))
+        let visited = slots.visit(directory, block, |bytes, note| {
+            ended(LookupStep::LoadBlock);
+            self.in_quick(start, bytes, note, key, at, show)
+        });
+        let outcome = match visited {
+            Some(outcome) => outcome,
+            None => {
+                let bytes = self.child(0, block, &mut ReadContext::default())?;
+                let note = note_of(&self.view(block, &bytes)?);
+                ended(LookupStep::LoadBlock);
+                self.in_quick(start, &bytes, &note, key, at, show)
+            }
+        };
+        ended(LookupStep::SearchBlock);
+        Ok(outcome)
     }
 
     #[inline]

@@ -1,0 +1,3 @@
+//! The extension API of stores.
+
+pub use crate::table::versions::LookupStep;
