@@ -17,6 +17,7 @@ use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
 use ogive::table::{TableWriter, WriteOptions};
+use ogive_papers::bourbon::{Bourbon, LearningRule};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -540,8 +541,12 @@ fn options(threads: usize) -> DbOptions {
 
 /// Fills a store, then takes random steps up to a number of operations.
 fn run(seed: u64, keys: u64, operations: u64, options: DbOptions, is_in_folder: bool) -> Seen {
+    run_in(World::new(seed, keys, options, is_in_folder), seed, operations)
+}
+
+/// As [`run`], from a new store.
+fn run_in(mut world: World, seed: u64, operations: u64) -> Seen {
     let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-    let mut world = World::new(seed, keys, options, is_in_folder);
     while world.operations < operations / 5 * 3 {
         world.write_batch(1_000);
         if world.operations.is_multiple_of(7) {
@@ -594,18 +599,29 @@ fn a_store_in_a_folder_answers_as_maps_do() {
     }
 }
 
+/// Number of learning policies.
+const POLICIES: u64 = LearningRule::ALL.len() as u64 + 1;
+
+/// The policy of a number: one of the paper, or the default.
+fn policy(number: u64, level_models: bool) -> Learning {
+    let rule = LearningRule::ALL.get((number % POLICIES) as usize);
+    rule.map_or(Learning::CODED, |&rule| Bourbon { level_models, ..Bourbon::new(rule) }.into())
+}
+
 /// Few keys have many versions, and ranges that are removed again and again.
 #[test]
 fn a_store_of_few_keys_answers_as_maps_do() {
-    for seed in seeds(10..10 + Learning::ALL.len() as u64) {
+    for seed in seeds(10..10 + POLICIES) {
+        let level_models = seed % 2 == 0;
         let options = DbOptions {
             memtable_bytes: 40 << 10,
             separation_threshold: [0, 30, u64::MAX][seed as usize % 3],
-            level_models: seed % 2 == 0,
-            learning: Learning::ALL[(seed as usize + 2) % Learning::ALL.len()],
+            learning: policy(seed + 2, level_models),
             ..options(0)
         };
-        run(seed, [40, 600, 3_000][seed as usize / 2 % 3], 40_000, options, false);
+        let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, false);
+        world.draws.use_level_models(level_models);
+        run_in(world, seed, 40_000);
     }
 }
 
@@ -615,7 +631,7 @@ fn a_store_answers_as_maps_do_for_many_more_operations() {
     for seed in seeds(100..140) {
         let options = DbOptions {
             separation_threshold: [0, 100, 1_000, u64::MAX][seed as usize % 4],
-            learning: Learning::ALL[seed as usize % 6],
+            learning: policy(seed, false),
             ..options(seed as usize % 3)
         };
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];

@@ -36,9 +36,10 @@ pub const LIPP_BTREE: Kind =
 /// All kinds of this crate, in ascending order of their codes.
 pub const KINDS: [Kind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
 
-/// Makes all kinds of this crate known to the engine: their indexes can be created and opened, and their names be
-/// parsed. May be called any number of times, from any thread.
+/// Makes all kinds of index and all learning policies of this crate known to the engine: their indexes can be created
+/// and opened, and their names be parsed. May be called any number of times, from any thread.
 pub fn register() {
+    crate::bourbon::register();
     for kind in KINDS {
         // The codes and the names are reserved for these kinds, so that no other kind can have taken them.
         let registered = kind.register();

@@ -1,8 +1,8 @@
 //! # Structures of published papers for Ogive
 //!
 //! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::index::Index) to compare
-//! them with Ogive's own structure. Nothing in the engine needs them; a program that opens their files calls
-//! [`register`] once, where it starts.
+//! them with Ogive's own structure, and the learned models of [`bourbon`] for stores. Nothing in the engine needs them;
+//! a program that opens the files of these indexes, or names a learning policy, calls [`register`] once, where it starts.
 //!
 //! | kind | structure | paper |
 //! |---|---|---|
@@ -29,7 +29,8 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The structures use only the public extension API of the engine, [`ogive::index::extend`].
+//! The structures use only the public extension API of the engine, [`ogive::index::extend`]; [`bourbon`] uses that of
+//! stores, [`ogive::lsm::extend`].
 
 pub mod alex;
 pub mod aulid;

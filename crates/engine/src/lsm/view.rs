@@ -1,7 +1,8 @@
 //! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
 use super::entry::{KeyspaceId, Sequence, ValueKind};
-use super::level::{LevelTables, PositionWindow};
+use super::extend::PositionWindow;
+use super::level::LevelTables;
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
 use super::table_file::TableFile;
@@ -56,14 +57,16 @@ pub(crate) struct OpenLevels {
 }
 
 impl OpenLevels {
+    /// Whether the levels from 1 on are those of `other`.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_same =
+            |(one, other): (&(usize, Arc<LevelTables>), &(usize, Arc<LevelTables>))| Arc::ptr_eq(&one.1, &other.1);
+        self.deeper.len() == other.deeper.len() && self.deeper.iter().zip(&other.deeper).all(is_same)
+    }
+
     /// The non-empty levels from 1 on, with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Arc<LevelTables>)> {
         self.deeper.iter().map(|(number, level)| (*number, level))
-    }
-
-    /// Whether `level` is one of these levels.
-    pub(crate) fn has(&self, level: &Arc<LevelTables>) -> bool {
-        self.deeper.iter().any(|(_, other)| Arc::ptr_eq(level, other))
     }
 
     /// An existing level of exactly these tables, or a new one.
@@ -234,7 +237,7 @@ impl KeyspaceView {
         }
         for (_, level) in &self.levels.deeper {
             let routed = level.route(key);
-            take.ended(if level.model().is_some() { LookupStep::SearchLevel } else { LookupStep::FindTable });
+            take.ended(if level.guide().is_some() { LookupStep::SearchLevel } else { LookupStep::FindTable });
             if let Some((table, window)) = routed {
                 let entry = take.of_table(table, key, at, window)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {

@@ -25,7 +25,6 @@ mod index_check;
 mod index_check_tests;
 mod index_page;
 mod key;
-mod last_keys;
 mod locations;
 #[cfg(test)]
 mod measure_tests;

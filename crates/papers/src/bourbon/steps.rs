@@ -113,6 +113,7 @@ impl Default for StepTimer {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LearningRule;
     use super::*;
     use ogive::io::MemoryStorage;
     use ogive::lsm::{Db, DbOptions, Learning};
@@ -120,7 +121,8 @@ mod tests {
 
     #[test]
     fn timed_look_ups_find_what_others_find_and_fill_every_step() -> Result<()> {
-        for learning in [Learning::Never, Learning::Offline, Learning::Coded] {
+        for rule in [Some(LearningRule::Never), Some(LearningRule::Offline), None] {
+            let learning = rule.map_or(Learning::CODED, Learning::from);
             let options = DbOptions { threads: 0, learning, separation_threshold: 0, ..DbOptions::default() };
             let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
             for round in 0..3_u32 {
@@ -129,7 +131,9 @@ mod tests {
                 }
                 db.flush()?;
             }
-            db.learn()?;
+            if rule.is_some() {
+                db.learn()?;
+            }
             let mut steps = LookupSteps::default();
             let timer = StepTimer::new();
             for key in 0..3_010_u32 {

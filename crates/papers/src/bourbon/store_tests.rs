@@ -1,17 +1,18 @@
 //! Tests of stores under every learning policy. Goal: all policies give the same answers, with honest models and with
 //! wrong ones.
 
+use super::guide::{BourbonGuide, GuideParts};
 use super::model::PositionModel;
-use crate::io::MemoryStorage;
-use crate::lsm::db::Db;
-use crate::lsm::entry::put_varint;
-use crate::lsm::options::{DbOptions, Durability, Learning, ModelReads};
+use super::{Bourbon, LearningRule, ModelReads};
+use ogive::io::MemoryStorage;
+use ogive::lsm::extend::{Learner, LearningPolicy, TableFile, put_varint};
+use ogive::lsm::{Db, DbOptions, Durability, Learning};
 use ogive_model::line;
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-fn options(learning: Learning, level_models: bool, model_reads: ModelReads) -> DbOptions {
+fn options(learning: Learning) -> DbOptions {
     DbOptions {
         memory_bytes: 8 << 20,
         memtable_bytes: 64 << 10,
@@ -21,8 +22,6 @@ fn options(learning: Learning, level_models: bool, model_reads: ModelReads) -> D
         durability: Durability::Buffered,
         threads: 0,
         learning,
-        level_models,
-        model_reads,
         ..DbOptions::default()
     }
 }
@@ -58,13 +57,14 @@ fn check(db: &Db, model: &BTreeMap<Vec<u8>, Vec<u8>>, what: &str) {
 
 #[test]
 fn every_policy_gives_the_same_answers() {
-    for learning in Learning::ALL {
+    for rule in LearningRule::ALL {
         for level_models in [false, true] {
             for reads in [ModelReads::Block, ModelReads::Window] {
-                let (db, model) = filled(&options(learning, level_models, reads));
-                let what = format!("{} by level {level_models} {reads:?}", learning.name());
+                let policy = Bourbon { level_models, reads, ..Bourbon::new(rule) };
+                let (db, model) = filled(&options(policy.into()));
+                let what = format!("{policy:?}");
                 check(&db, &model, &what);
-                if !matches!(learning, Learning::Never | Learning::Coded) {
+                if rule != LearningRule::Never {
                     db.learn().unwrap();
                     check(&db, &model, &what);
                 }
@@ -72,12 +72,13 @@ fn every_policy_gives_the_same_answers() {
                 check(&db, &model, &what);
                 db.learn().unwrap();
                 check(&db, &model, &what);
+                assert!(db.learning_stats().models > 0, "{what}");
             }
         }
     }
 }
 
-/// A model of so many records whose lines are made up.
+/// A model of this many records whose lines are made up.
 fn lying(random: &mut Random, records: u64) -> PositionModel {
     let mut bytes = Vec::new();
     put_varint(&mut bytes, records);
@@ -98,26 +99,50 @@ fn lying(random: &mut Random, records: u64) -> PositionModel {
     PositionModel::decode(&bytes).unwrap()
 }
 
+/// Gives every table a model whose lines are made up.
+#[derive(Debug)]
+struct WrongModels {
+    reads: ModelReads,
+    random: Mutex<Random>,
+}
+
+impl LearningPolicy for WrongModels {
+    fn name(&self) -> &'static str {
+        "wrong"
+    }
+
+    fn start(&self, _memory_bytes: u64) -> Arc<dyn Learner> {
+        let random = Mutex::new(self.random.lock().unwrap().clone());
+        Arc::new(Self { reads: self.reads, random })
+    }
+}
+
+impl Learner for WrongModels {
+    fn open_table(&self, table: &TableFile, _stored: Option<&[u8]>) {
+        let policy = Bourbon { reads: self.reads, ..Bourbon::new(LearningRule::Offline) };
+        let model = lying(&mut self.random.lock().unwrap(), table.records());
+        let parts = Arc::new(GuideParts::new(&policy));
+        table.set_guide(Some(Arc::new(BourbonGuide::new(parts, Some(model), table))));
+    }
+}
+
 #[test]
 fn lying_models_change_no_answer() {
-    let mut random = Random::new(3);
     for reads in [ModelReads::Block, ModelReads::Window] {
-        let (db, model) = filled(&options(Learning::Offline, false, reads));
-        db.flush().unwrap();
-        for round in 0..8 {
-            let tables: Vec<_> = db.core().shared.lock().tables.values().cloned().collect();
-            assert!(tables.len() > 2);
-            for table in tables {
-                table.set_model(Some(lying(&mut random, table.meta.records)));
-            }
-            check(&db, &model, &format!("{reads:?} {round}"));
+        for seed in 0..8 {
+            let learning = Learning::new(WrongModels { reads, random: Mutex::new(Random::new(seed)) });
+            let (db, model) = filled(&options(learning));
+            db.flush().unwrap();
+            let stats = db.learning_stats();
+            assert!(stats.models > 2, "{stats:?}");
+            check(&db, &model, &format!("{reads:?} {seed}"));
         }
     }
 }
 
 #[test]
 fn models_over_their_memory_are_dropped() {
-    let options = DbOptions { memory_bytes: 1 << 20, ..options(Learning::Offline, false, ModelReads::Block) };
+    let options = DbOptions { memory_bytes: 1 << 20, ..options(LearningRule::Offline.into()) };
     let db = Db::open_in(Arc::new(MemoryStorage::new()), &options).unwrap();
     let mut random = Random::new(1);
     // Keys that no line fits: about a segment for every few records.
@@ -128,5 +153,5 @@ fn models_over_their_memory_are_dropped() {
     db.learn().unwrap();
     let stats = db.learning_stats();
     assert!(stats.model_bytes <= options.memory_bytes / 8, "{stats:?}");
-    assert!(stats.models > 0);
+    assert!(stats.models > 0 && stats.dropped > 0, "{stats:?}");
 }
