@@ -2,7 +2,7 @@
 //!
 //! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::index::Index) to compare
 //! them with Ogive's own structure, and the learned models of [`bourbon`] for stores. Nothing in the engine needs them;
-//! a program that opens the files of these indexes, or names a learning policy, calls [`register`] once, where it starts.
+//! a program that opens files of these indexes, or names a learning policy, calls [`register`] once, where it starts.
 //!
 //! | kind | structure | paper |
 //! |---|---|---|

@@ -1,6 +1,6 @@
-//! Tests of stores with the learning policies of this crate. Goal: the stored form of models stays as it is, and models
-//! stored by earlier versions are used. Method: the fixture `store-models` of the engine, whose tables carry models; its
-//! models are built anew from the keys and compared.
+//! Tests of stores with the learning policies of this crate. Goal: the stored form of models stays as it is, and
+//! models stored by earlier versions are used. Method: the fixture `store-models` of the engine, whose tables carry
+//! models; its models are built anew from the keys and compared.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

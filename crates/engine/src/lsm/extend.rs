@@ -3,10 +3,10 @@
 //! By default, a store searches its tables by their exact separators. A *learning policy* can search them by models
 //! instead:
 //!
-//! * A [`LearningPolicy`] has a name, and begins a [`Learner`] for each open store. A [`Learning`] makes it an option of
-//!   the store; a [registered](Learning::register) one is also found by name.
-//! * A [`Learner`] is told of the tables of the store as they come and go. It gives tables a [`TableGuide`], at any
-//!   time, and levels a [`LevelGuide`]. Learning runs as background work of the store, one [`LearningTask`] at a time.
+//! * A [`LearningPolicy`] has a name, and begins a [`Learner`] for each open store. A [`Learning`] makes it an option
+//!   of the store; a [registered](Learning::register) one is also found by name.
+//! * A [`Learner`] follows the tables of the store as they come and go. It gives tables a [`TableGuide`], at any time,
+//!   and levels a [`LevelGuide`]. Learning runs as background work of the store, one [`LearningTask`] at a time.
 //! * A guide predicts the place of a key; the engine reads the blocks and decides. A lookup from a
 //!   start that is not [exact](LookupStart::is_exact) and finds no entry is repeated without it, so that a wrong
 //!   prediction costs time, and never an answer.

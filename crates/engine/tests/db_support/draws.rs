@@ -65,7 +65,6 @@ impl Draws {
     }
 
     /// Models of levels instead of tables.
-    #[allow(dead_code, reason = "not every test that draws asks for it")]
     pub(crate) fn use_level_models(&mut self, level_models: bool) {
         // Writers would relearn a level at each change, for minutes, unless the test asks for it.
         self.level_models = level_models;

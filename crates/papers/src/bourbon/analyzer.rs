@@ -91,8 +91,8 @@ impl Analyzer {
         per_record * records as f64
     }
 
-    /// Whether a model of a table pays. `table` are its own lookups so far; `model` those by models of the current tables
-    /// of its level, negative and positive.
+    /// Whether a model of a table pays. `table` are its own lookups so far; `model` those by models of the current
+    /// tables of its level, negative and positive.
     pub(super) fn judge(
         &self,
         level: usize,

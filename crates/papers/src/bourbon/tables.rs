@@ -102,8 +102,8 @@ impl KnownTables {
         self.analyzer.judge(level, table.bytes(), table.records(), &table.lookups(), by_model)
     }
 
-    /// The tables whose models must be dropped so that the rest fits the budget: those with the fewest lookups for their
-    /// size. They count as dropped from now on.
+    /// The tables whose models must be dropped so that the rest fits the budget: those with the fewest lookups for
+    /// their size. They count as dropped from now on.
     pub(super) fn over_budget(&mut self, budget_bytes: u64) -> Vec<Arc<TableFile>> {
         let mut total: u64 = self.tables.values().map(|known| known.model_bytes).sum();
         if total <= budget_bytes {
