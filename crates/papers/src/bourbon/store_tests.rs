@@ -2,6 +2,7 @@
 //! wrong ones.
 
 use super::guide::{BourbonGuide, GuideParts};
+use super::learner::BourbonLearner;
 use super::model::PositionModel;
 use super::{Bourbon, LearningRule, ModelReads};
 use ogive::io::MemoryStorage;
@@ -140,18 +141,43 @@ fn lying_models_change_no_answer() {
     }
 }
 
+/// Learns within the memory of a small store.
+#[derive(Debug)]
+struct LittleMemory;
+
+/// Less than the models of the test's tables.
+const LITTLE_BYTES: u64 = 32 << 10;
+
+impl LearningPolicy for LittleMemory {
+    fn name(&self) -> &'static str {
+        "little"
+    }
+
+    fn start(&self, _memory_bytes: u64) -> Arc<dyn Learner> {
+        Arc::new(BourbonLearner::new(Bourbon::new(LearningRule::Offline), LITTLE_BYTES))
+    }
+}
+
 #[test]
 fn models_over_their_memory_are_dropped() {
-    let options = DbOptions { memory_bytes: 1 << 20, ..options(LearningRule::Offline.into()) };
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options).unwrap();
-    let mut random = Random::new(1);
-    // Keys that no line fits: about a segment for every few records.
-    for _ in 0..60_000 {
-        let key = (random.below(u64::MAX) >> random.below(60)).to_be_bytes();
-        db.insert(key, b"v").unwrap();
+    for (learning, memory_bytes) in
+        [(LearningRule::Offline.into(), 1 << 20), (Learning::new(LittleMemory), LITTLE_BYTES)]
+    {
+        let options = DbOptions { memory_bytes: 1 << 20, ..options(learning) };
+        let db = Db::open_in(Arc::new(MemoryStorage::new()), &options).unwrap();
+        let mut random = Random::new(1);
+        let mut keys = Vec::new();
+        // Keys that no line fits: about a segment for every few records.
+        for _ in 0..60_000 {
+            let key = (random.below(u64::MAX) >> random.below(60)).to_be_bytes();
+            db.insert(key, b"v").unwrap();
+            keys.push(key);
+        }
+        db.learn().unwrap();
+        let stats = db.learning_stats();
+        assert!(stats.model_bytes <= memory_bytes / 8, "{stats:?}");
+        assert!(stats.models > 0, "{stats:?}");
+        assert_eq!(stats.dropped > 0, memory_bytes == LITTLE_BYTES, "{stats:?}");
+        keys.iter().for_each(|key| assert_eq!(db.get(key).unwrap().as_deref(), Some(&b"v"[..])));
     }
-    db.learn().unwrap();
-    let stats = db.learning_stats();
-    assert!(stats.model_bytes <= options.memory_bytes / 8, "{stats:?}");
-    assert!(stats.models > 0 && stats.dropped > 0, "{stats:?}");
 }
