@@ -228,6 +228,15 @@ pub enum Error {
         /// The method, as text.
         method: String,
     },
+    /// The learning policy of a store is not registered in this program.
+    #[error(
+        "the learning policy '{name}' belongs to ogive-papers, which this program has not registered; \
+         call `ogive_papers::register()`"
+    )]
+    UnregisteredPolicy {
+        /// The name of the policy.
+        name: String,
+    },
     /// An index was opened with key or payload types other than its own.
     #[error("{} has different key or payload types: {detail}; open it with its own types", path.display())]
     WrongType {

@@ -17,9 +17,10 @@ use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
 use ogive::table::{TableWriter, WriteOptions};
+use ogive_papers::bourbon::{Bourbon, LearningRule};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
@@ -561,9 +562,15 @@ fn run(
     (options, is_in_folder): (DbOptions, bool),
     is_enough: impl Fn(&Seen) -> bool,
 ) {
-    let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
     let has_threads = options.threads > 0 && named_seed().is_none();
-    let mut world = World::new(seed, keys, options, is_in_folder);
+    let operations_max = if has_threads { 3 * operations } else { operations };
+    run_in(World::new(seed, keys, options, is_in_folder), seed, operations..=operations_max, is_enough);
+}
+
+/// As [`run`], from a new store.
+fn run_in(mut world: World, seed: u64, operations: RangeInclusive<u64>, is_enough: impl Fn(&Seen) -> bool) {
+    let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
+    let (operations, operations_max) = operations.into_inner();
     while world.operations < operations / 5 * 3 {
         world.write_batch(1_000);
         if world.operations.is_multiple_of(7) {
@@ -571,9 +578,7 @@ fn run(
             world.scan();
         }
     }
-    while world.operations < operations
-        || has_threads && world.operations < 3 * operations && !is_enough(&world.seen_at_the_end())
-    {
+    while world.operations < operations || world.operations < operations_max && !is_enough(&world.seen_at_the_end()) {
         world.step(100);
     }
     world.compare();
@@ -613,18 +618,29 @@ fn a_store_in_a_folder_answers_as_maps_do() {
     }
 }
 
+/// Number of learning policies.
+const POLICIES: u64 = LearningRule::ALL.len() as u64 + 1;
+
+/// The policy of a number: one of the paper, or the default.
+fn policy(number: u64, level_models: bool) -> Learning {
+    let rule = LearningRule::ALL.get((number % POLICIES) as usize);
+    rule.map_or(Learning::CODED, |&rule| Bourbon { level_models, ..Bourbon::new(rule) }.into())
+}
+
 /// Few keys have many versions, and ranges that are removed again and again.
 #[test]
 fn a_store_of_few_keys_answers_as_maps_do() {
-    for seed in seeds(10..10 + Learning::ALL.len() as u64) {
+    for seed in seeds(10..10 + POLICIES) {
+        let level_models = seed % 2 == 0;
         let options = DbOptions {
             memtable_bytes: 40 << 10,
             separation_threshold: [0, 30, u64::MAX][seed as usize % 3],
-            level_models: seed % 2 == 0,
-            learning: Learning::ALL[(seed as usize + 2) % Learning::ALL.len()],
+            learning: policy(seed + 2, level_models),
             ..options(0)
         };
-        run(seed, [40, 600, 3_000][seed as usize / 2 % 3], 40_000, (options, false), |_| true);
+        let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, false);
+        world.draws.use_level_models(level_models);
+        run_in(world, seed, 40_000..=40_000, |_| true);
     }
 }
 
@@ -634,7 +650,7 @@ fn a_store_answers_as_maps_do_for_many_more_operations() {
     for seed in seeds(100..140) {
         let options = DbOptions {
             separation_threshold: [0, 100, 1_000, u64::MAX][seed as usize % 4],
-            learning: Learning::ALL[seed as usize % 6],
+            learning: policy(seed, false),
             ..options(seed as usize % 3)
         };
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];

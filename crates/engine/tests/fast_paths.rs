@@ -15,8 +15,9 @@ use ogive::block::Compression;
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Side, Source, join};
-use ogive::lsm::{Db, DbOptions, DbSnapshot, DbStats, Durability, Learning, ModelReads};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, DbStats, Durability, Learning};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
 use ogive_testkit::fast_paths::settings;
 use ogive_testkit::{Random, Record, ReferenceTable, key_sets};
 use std::collections::BTreeMap;
@@ -148,7 +149,10 @@ type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Store options with small limits, so that flushes and compactions happen soon.
 fn small(random: &mut Random) -> DbOptions {
-    let learning = Learning::ALL[random.below(Learning::ALL.len() as u64) as usize];
+    let rule = LearningRule::ALL.get(random.below(LearningRule::ALL.len() as u64 + 1) as usize).copied();
+    // Only by explicit calls: otherwise every write would train the level again.
+    let level_models = rule == Some(LearningRule::Offline) && random.one_in(2);
+    let reads = if random.one_in(2) { ModelReads::Block } else { ModelReads::Window };
     DbOptions {
         threads: 0,
         memory_bytes: 2 << 20,
@@ -159,10 +163,7 @@ fn small(random: &mut Random) -> DbOptions {
         block_bytes: 512,
         separation_threshold: 100,
         durability: Durability::Buffered,
-        learning,
-        // Only by explicit calls: otherwise every write would train the level again.
-        level_models: learning == Learning::Offline && random.one_in(2),
-        model_reads: if random.one_in(2) { ModelReads::Block } else { ModelReads::Window },
+        learning: rule.map_or(Learning::CODED, |rule| Bourbon { level_models, reads, ..Bourbon::new(rule) }.into()),
         filter_bits_per_key: if random.one_in(4) { None } else { Some(10) },
         ..DbOptions::default()
     }
@@ -269,7 +270,7 @@ fn check_snapshot(db: &Db, snapshot: &DbSnapshot, model: &Records, probes: &[Vec
 
 /// Trains the models that the store's policy leaves to its caller.
 fn learn(db: &Db, options: &DbOptions) {
-    if matches!(options.learning, Learning::Offline | Learning::Always | Learning::CostBenefit) {
+    if matches!(options.learning.name(), "offline" | "always" | "cost-benefit") {
         db.learn().unwrap();
     }
 }
@@ -456,14 +457,13 @@ fn each_switch_of_a_table_switches_something() {
 }
 
 /// A compacted store with long keys and short values, and its options.
-fn store_of(storage: &Arc<Watched>, learning: Learning, level_models: bool) -> DbOptions {
+fn store_of(storage: &Arc<Watched>, learning: Learning) -> DbOptions {
     let options = DbOptions {
         threads: 0,
         block_bytes: 512,
         table_bytes: 64 << 10,
         level_bytes: 128 << 10,
         learning,
-        level_models,
         durability: Durability::Buffered,
         filter_bits_per_key: Some(16),
         ..DbOptions::default()
@@ -494,7 +494,7 @@ fn store_reads(
 #[test]
 fn each_switch_of_a_store_switches_something() {
     let storage = Watched::new();
-    let options = store_of(&storage, Learning::Coded, false);
+    let options = store_of(&storage, Learning::CODED);
     let count = |fast_paths, work: &dyn Fn(&Db)| store_reads(&storage, &options, fast_paths, work);
     let again = |db: &Db| (0..10).for_each(|_| assert!(db.contains_key(100_u64.to_be_bytes()).unwrap()));
     assert_eq!((count(FastPaths::ALL, &again).0, count(without!(cache), &again).0), (1, 10), "cache");
@@ -515,7 +515,7 @@ fn each_switch_of_a_store_switches_something() {
 fn without_prefetch_a_compaction_reads_block_by_block() {
     let reads = |fast_paths: FastPaths| {
         let storage = Watched::new();
-        let options = store_of(&storage, Learning::Coded, false);
+        let options = store_of(&storage, Learning::CODED);
         let rewrite = |db: &Db| {
             db.insert(5_u64.to_be_bytes(), []).unwrap();
             db.compact().unwrap();
@@ -528,9 +528,10 @@ fn without_prefetch_a_compaction_reads_block_by_block() {
 
 #[test]
 fn without_models_no_lookup_goes_by_one() {
-    for (learning, level_models) in [(Learning::Offline, false), (Learning::Offline, true), (Learning::Inline, false)] {
+    let offline = Bourbon::new(LearningRule::Offline);
+    for policy in [offline, Bourbon { level_models: true, ..offline }, Bourbon::new(LearningRule::Inline)] {
         let storage = Watched::new();
-        let options = store_of(&storage, learning, level_models);
+        let options = store_of(&storage, policy.into());
         let stats = |fast_paths| {
             let work = |db: &Db| {
                 learn(db, &options);
@@ -539,16 +540,16 @@ fn without_models_no_lookup_goes_by_one() {
             store_reads(&storage, &options, fast_paths, work).1
         };
         let (on, off) = (stats(FastPaths::ALL), stats(without!(models)));
-        assert!(on.learning.models > 0 && on.learning.model_lookups > 0, "{learning:?}: {:?}", on.learning);
-        assert_eq!((off.learning.models, off.learning.model_lookups), (0, 0), "{learning:?}");
-        assert!(off.learning.baseline_lookups > 0, "{learning:?}: {:?}", off.learning);
+        assert!(on.learning.models > 0 && on.learning.model_lookups > 0, "{policy:?}: {:?}", on.learning);
+        assert_eq!((off.learning.models, off.learning.model_lookups), (0, 0), "{policy:?}");
+        assert!(off.learning.baseline_lookups > 0, "{policy:?}: {:?}", off.learning);
     }
 }
 
 #[test]
 fn without_batches_many_keys_are_looked_up_in_the_order_that_is_given() {
     let storage = Watched::new();
-    let options = store_of(&storage, Learning::Coded, false);
+    let options = store_of(&storage, Learning::CODED);
     let keys: Vec<[u8; 8]> = [20_000_u64, 0, 10_000].map(u64::to_be_bytes).to_vec();
     let offsets = |fast_paths: FastPaths| {
         // All in one table, so that offsets are in key order.

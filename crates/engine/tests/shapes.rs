@@ -15,7 +15,6 @@
 
 use ogive::io::{FastPaths, Timer};
 use ogive::join::{JoinKind, Method};
-use ogive::lsm::Learning;
 use ogive::table::KeyType;
 use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Values, Way};
 
@@ -54,7 +53,7 @@ const STORE: StoreForm = StoreForm {
     level_bytes: 256 << 20,
     level_factor: 10,
     separation_threshold: 1 << 10,
-    learning: Learning::Coded,
+    learning: "coded",
     threads: 0,
     ingested_one_in: 0,
     sorted: true,
@@ -278,6 +277,8 @@ fn shapes_that_are_drawn_for_as_long_as_is_said() {
 
 /// The failure of a seed, and the command that repeats it.
 fn failure_of(seed: u64, effort: Effort) -> Option<String> {
+    // Shapes name the learning policies of stores.
+    ogive_papers::register();
     let shape = Shape::of_seed(seed);
     println!("{shape:?}");
     let checked = std::panic::catch_unwind(|| shape.check(effort).map_err(|failure| failure.to_string()));

@@ -37,9 +37,10 @@ pub const LIPP_BTREE: Kind =
 /// All kinds of this crate, in ascending order of their codes.
 pub const KINDS: [Kind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
 
-/// Makes all kinds of index and all join methods of this crate known to the engine: they can be used, and their names
-/// be parsed. May be called any number of times, from any thread.
+/// Makes all kinds of index, join methods and learning policies of this crate known to the engine: they can be used, and
+/// their names be parsed. May be called any number of times, from any thread.
 pub fn register() {
+    crate::bourbon::register();
     for method in METHODS {
         // The names are no names of the engine's methods.
         let registered = method.register();

@@ -1,8 +1,9 @@
 //! # Structures and methods of published papers for Ogive
 //!
 //! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::index::Index) to compare
-//! them with Ogive's own structure, and [join methods](joins). Nothing in the engine needs them; a program that opens
-//! their files or joins by their methods calls [`register`] once, where it starts.
+//! them with Ogive's own structure, [join methods](joins), and the learned models of [`bourbon`] for stores. Nothing in
+//! the engine needs them; a program that opens files of these indexes, joins by these methods, or names a learning
+//! policy, calls [`register`] once, where it starts.
 //!
 //! | kind | structure | paper |
 //! |---|---|---|
@@ -29,11 +30,13 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! They use only the public extension APIs of the engine, [`ogive::index::extend`] and [`ogive::join::extend`].
+//! They use only the public extension APIs of the engine: [`ogive::index::extend`], [`ogive::join::extend`] and
+//! [`ogive::lsm::extend`].
 
 pub mod alex;
 pub mod aulid;
 mod batch;
+pub mod bourbon;
 pub mod fiting;
 pub mod hybrid;
 pub mod joins;

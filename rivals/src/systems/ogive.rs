@@ -8,6 +8,7 @@ use anyhow::Result;
 use ogive::block::Compression;
 use ogive::io::LocalStorage;
 use ogive::lsm::{Batch as Together, Db, DbOptions, Durability, Learning};
+use ogive_papers::bourbon::LearningRule;
 
 use crate::store::{Batch, Reader, Settings, Store, System, Writer};
 
@@ -21,25 +22,25 @@ pub(crate) const OGIVE: System = System {
 /// LevelDB's way: resident full keys of all blocks, restart points in them.
 pub(crate) const PLAIN: System = System {
     name: "ogive-plain",
-    settings: |settings| described(settings, Learning::Never),
+    settings: |settings| described(settings, LearningRule::Never.into()),
     reads_directly: true,
-    open: |folder, settings| open(folder, settings, Learning::Never),
+    open: |folder, settings| open(folder, settings, LearningRule::Never.into()),
 };
 
 /// Exact separators.
 pub(crate) const CODED: System = System {
     name: "ogive-coded",
-    settings: |settings| described(settings, Learning::Coded),
+    settings: |settings| described(settings, Learning::CODED),
     reads_directly: true,
-    open: |folder, settings| open(folder, settings, Learning::Coded),
+    open: |folder, settings| open(folder, settings, Learning::CODED),
 };
 
 /// A piecewise linear model of each table.
 pub(crate) const PLR: System = System {
     name: "ogive-plr",
-    settings: |settings| described(settings, Learning::Inline),
+    settings: |settings| described(settings, LearningRule::Inline.into()),
     reads_directly: true,
-    open: |folder, settings| open(folder, settings, Learning::Inline),
+    open: |folder, settings| open(folder, settings, LearningRule::Inline.into()),
 };
 
 struct Ogive(Db);
@@ -56,10 +57,10 @@ fn options(settings: &Settings, learning: Learning) -> DbOptions {
 }
 
 fn described(settings: &Settings, learning: Learning) -> String {
+    let name = learning.name();
     let options = options(settings, learning);
     format!(
-        "learning {}, memory {} MiB, memtable {} MiB, {} threads, no compression, otherwise as it comes",
-        learning.name(),
+        "learning {name}, memory {} MiB, memtable {} MiB, {} threads, no compression, otherwise as it comes",
         options.memory_bytes >> 20,
         options.memtable_bytes >> 20,
         options.threads

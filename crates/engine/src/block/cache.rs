@@ -173,7 +173,7 @@ impl BlockCache {
 
 /// A reservation of a cache's budget that is released when dropped.
 #[derive(Debug)]
-pub(crate) struct Reservation {
+pub struct Reservation {
     cache: Arc<BlockCache>,
     bytes: u64,
 }

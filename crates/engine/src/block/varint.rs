@@ -1,7 +1,7 @@
 //! Variable-length integers: seven bits a byte, lowest first (LEB128).
 
 /// Appends a number, seven bits a byte, lowest first.
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+pub fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -10,7 +10,7 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Decodes the number at `at`, and advances `at`.
-pub(crate) fn take_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+pub fn take_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let mut number = 0_u64;
     for shift in (0..64).step_by(7) {
         let byte = *bytes.get(*at)?;

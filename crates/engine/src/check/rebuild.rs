@@ -190,7 +190,8 @@ fn open_tables(
             foreign_files.push(file_name(number, FileKind::Table));
             continue;
         }
-        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_verification()) {
+        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_verification(), None)
+        {
             Ok(file) => tables.push(file),
             Err(error) if finding_of(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
             Err(error) => return Err(error),

@@ -240,6 +240,7 @@ impl RepairContext {
             storage: &self.storage,
             bond: self.bond,
             options: &self.options,
+            learner: None,
             numbers: self,
             memory_bytes: self.options.job_bytes(),
             origin,

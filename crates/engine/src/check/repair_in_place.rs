@@ -89,7 +89,8 @@ fn rewrite(
     let (keyspace, level, table) = table;
     edit.removed.push((keyspace, level, table.number));
     let cache = Arc::new(crate::block::BlockCache::new(0));
-    let opened = TableFile::open(&context.storage, context.bond.store, Arc::clone(table), &cache, &context.options);
+    let opened =
+        TableFile::open(&context.storage, context.bond.store, Arc::clone(table), &cache, &context.options, None);
     let file = match opened {
         Err(error) if finding_of(&error).is_some() => {
             context.evidence.lost.fetch_add(table.records, Ordering::Relaxed);

@@ -34,7 +34,8 @@ impl StoreVerifier<'_> {
             for finding in self.report.note(&name, verified)?.map_or_else(Vec::new, |found| found.findings) {
                 self.report.add(&name, finding.offset, finding.detail);
             }
-            let opened = TableFile::open(&self.storage, self.state.owner, Arc::clone(meta), &self.cache, &self.options);
+            let opened =
+                TableFile::open(&self.storage, self.state.owner, Arc::clone(meta), &self.cache, &self.options, None);
             if let Some(file) = self.report.note(&name, opened)? {
                 self.entries(&name, &file)?;
             }

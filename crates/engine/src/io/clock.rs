@@ -77,9 +77,6 @@ impl StorageWrapper for ModelledClock {
     }
 }
 
-/// Number of readings from which the cost of one is measured.
-const CLOCK_READINGS: usize = 1_000;
-
 /// A monotonic stopwatch, used for all real-time measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
@@ -100,46 +97,6 @@ impl Timer {
     /// Seconds since the start.
     pub fn elapsed_s(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
-    }
-}
-
-/// A stopwatch for consecutive steps that subtracts its own cost.
-#[derive(Clone, Copy, Debug)]
-pub struct StepClock {
-    last: Instant,
-    reading_ns: f64,
-}
-
-impl StepClock {
-    /// Measures the cost of a reading, and starts.
-    #[must_use]
-    pub fn new() -> Self {
-        let mut clock = Self { last: Instant::now(), reading_ns: 0.0 };
-        // The minimum of many readings: longer ones were interrupted.
-        clock.reading_ns = (0..CLOCK_READINGS).map(|_| clock.lap_ns()).fold(f64::INFINITY, f64::min);
-        clock.begin();
-        clock
-    }
-
-    /// Starts a step.
-    #[inline]
-    pub fn begin(&mut self) {
-        self.last = Instant::now();
-    }
-
-    /// Ends a step and starts the next; returns its duration in nanoseconds.
-    #[inline]
-    pub fn lap_ns(&mut self) -> f64 {
-        let now = Instant::now();
-        let step_ns = (now - self.last).as_nanos() as f64 - self.reading_ns;
-        self.last = now;
-        step_ns.max(0.0)
-    }
-}
-
-impl Default for StepClock {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -35,7 +35,7 @@ mod worker;
 mod wrapper;
 mod write_behind;
 
-pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
+pub use clock::{ModelledClock, Timer, available_threads, random_u64, seed_random};
 pub use fast_paths::FastPaths;
 pub(crate) use handoff::Handoff;
 pub use local::LocalStorage;

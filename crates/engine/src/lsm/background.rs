@@ -7,7 +7,7 @@ use super::compact::{CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJo
 use super::core::{Core, SharedState, StateChange};
 use super::cursor::EntryCursor;
 use super::entry::{KeyspaceId, SEQUENCE_MAX};
-use super::learn::{LearnTask, LearningStats};
+use super::extend::LearningTask;
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::memtable_set::MemtableSet;
@@ -35,7 +35,7 @@ enum BackgroundTask {
     /// Switches memtables, so that they get flushed.
     Switch,
     Compact(Arc<CompactionJob>),
-    Learn(LearnTask),
+    Learn(Box<dyn LearningTask>),
 }
 
 /// A running task. Dropping it, even in a panic, wakes the threads that wait for its end.
@@ -53,7 +53,11 @@ impl Drop for RunningTask<'_> {
             BackgroundTask::Flush(_) => shared.is_flushing = false,
             BackgroundTask::Switch => {}
             BackgroundTask::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
-            BackgroundTask::Learn(_) => self.core.learner.end(),
+            BackgroundTask::Learn(_) => {
+                if let Some(learner) = &self.core.learner {
+                    learner.task_ended();
+                }
+            }
         }
         if std::thread::panicking() {
             let detail = "background work panicked; this is a bug";
@@ -83,7 +87,8 @@ impl Core {
                 }
                 None => {
                     // Learning becomes due with time, and nothing else would wake this thread for it.
-                    let wait_us = if compacts { self.learner.wait_us() } else { None };
+                    let learner = self.learner.as_ref().filter(|_| compacts);
+                    let wait_us = learner.and_then(|learner| learner.wait_us());
                     shared = match wait_us {
                         Some(wait_us) => self.changed.wait_for(&self.shared, shared, wait_us),
                         None => self.changed.wait(&self.shared, shared),
@@ -184,7 +189,7 @@ impl Core {
             return None;
         }
         // Learning is short and speeds up lookups at once; compactions are long.
-        if let Some(task) = self.learner.next() {
+        if let Some(task) = self.learner.as_ref().and_then(|learner| learner.next_task()) {
             return Some(BackgroundTask::Learn(task));
         }
         self.next_of_cleanups(shared).or_else(|| self.next_job(shared)).map(BackgroundTask::Compact)
@@ -196,7 +201,7 @@ impl Core {
             BackgroundTask::Flush(memtable_set) => self.flush_memtable_set(memtable_set),
             BackgroundTask::Switch => self.switch_for_cleanup(),
             BackgroundTask::Compact(job) => self.compact_job(job),
-            BackgroundTask::Learn(task) => self.learn_one(task),
+            BackgroundTask::Learn(task) => task.run(&|| !self.is_stopped()),
         };
         // Recorded before the task ends, so that no other thread retries it. An interruption is an error unless the
         // store is closing: then the storage caused it, and would again.
@@ -214,6 +219,7 @@ impl Core {
             storage: &self.storage,
             bond: self.bond,
             options: &self.options,
+            learner: self.learner.as_deref(),
             numbers: self,
             origin,
             stop: &self.stop,
@@ -241,7 +247,6 @@ impl Core {
             let origin = TableOrigin { keyspace: id, newest: 0 };
             let outcome =
                 flush(&self.context(origin), memtable, &snapshots, LevelsBelow::memtable(&levels), &unconfirmed)?;
-            self.learner.learning_us.add(outcome.learning_us as u64);
             self.counters.flushed_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
             self.open_outcome(id, outcome, &mut new_files)?;
         }
@@ -299,7 +304,9 @@ impl Core {
 
     /// Opens a table that was just written or ingested.
     pub(super) fn open_table(&self, meta: TableMeta) -> Result<Arc<TableFile>> {
-        let mut opened = TableFile::open(&self.storage, self.bond.store, Arc::new(meta), &self.cache, &self.options)?;
+        let learner = self.learner.as_deref();
+        let mut opened =
+            TableFile::open(&self.storage, self.bond.store, Arc::new(meta), &self.cache, &self.options, learner)?;
         // From now on no other file is accepted in place of this one.
         if let Some(table) = Arc::get_mut(&mut opened) {
             let file_id = Some(table.table.file_id());
@@ -386,7 +393,6 @@ impl Core {
         self.counters.compaction_read_bytes.add(job.bytes());
         self.counters.compaction_written_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
         self.counters.moved_value_bytes.add(outcome.moved_bytes);
-        self.learner.learning_us.add(outcome.learning_us as u64);
         self.finish(job, outcome)?;
         self.counters.compaction_us.add(timer.elapsed_us() as u64);
         Ok(())
@@ -450,85 +456,16 @@ impl Core {
         Ok(())
     }
 
-    fn learn_one(&self, task: &LearnTask) -> Result<()> {
-        match task {
-            LearnTask::Table(level, table) => self.learn_table(*level, table),
-            LearnTask::Level(keyspace, number, level) => match level.upgrade() {
-                Some(level) => self.learn_level(*keyspace, *number, &level),
-                None => Ok(()),
-            },
-        }
-    }
-
-    fn learn_table(&self, level: usize, table: &Arc<TableFile>) -> Result<()> {
-        let timer = Timer::start();
-        if let Some(model) = table.learn(&|| !self.is_stopped())? {
-            table.set_model(Some(model));
-            self.learner.note_learned(level, table, timer.elapsed_us());
-        }
-        Ok(())
-    }
-
-    /// Learns a level. If the level changes in the meantime, the work is lost, and counted as such.
-    fn learn_level(&self, keyspace: KeyspaceId, number: usize, level: &Arc<LevelTables>) -> Result<()> {
-        let timer = Timer::start();
-        let is_current = || {
-            let shared = self.shared.lock();
-            shared.trees.get(&keyspace).is_some_and(|tree| tree.view.get().levels.has(level))
-        };
-        let model = level.learn(&|| !self.is_stopped() && is_current())?;
-        let is_given_up = model.is_none() || !is_current();
-        let records = level.tables().iter().map(|table| table.meta.records).sum();
-        if let Some(model) = model {
-            match self.learner.has_room(model.memory_bytes()) {
-                true => {
-                    let held = self.cache.reserve_scoped(model.memory_bytes());
-                    level.set_model(model, held);
-                }
-                false => self.learner.dropped.add(1),
-            }
-        }
-        debug_assert!(number > 0, "level 0 is not learned as a whole");
-        self.learner.note_level_learned(records, timer.elapsed_us(), is_given_up);
-        Ok(())
-    }
-
-    /// Statistics of models and their use.
-    pub(super) fn learning_stats(&self) -> LearningStats {
-        let shared = self.shared.lock();
-        let mut stats = self.learner.stats(shared.tables.values());
-        for tree in shared.trees.values() {
-            for (_, level) in tree.view.get().levels.numbered() {
-                if let Some(model) = level.model() {
-                    stats.models += 1;
-                    stats.model_bytes += model.memory_bytes();
-                    stats.segments += model.segments() as u64;
-                }
-            }
-        }
-        stats
-    }
-
     /// Learns all tables or levels; see [`Db::learn`](super::Db::learn).
     pub(super) fn learn(&self) -> Result<()> {
-        if !self.options.fast_paths.models {
-            return Ok(());
+        match &self.learner {
+            Some(learner) => learner.learn_all(&|| !self.is_stopped()),
+            None if !self.options.fast_paths.models => Ok(()),
+            None => Err(Error::InvalidArgument(
+                "the store has no learning policy; open it with `DbOptions::learning`, such as a policy of ogive-papers"
+                    .to_owned(),
+            )),
         }
-        let trees: Vec<_> = self.shared.lock().trees.values().cloned().collect();
-        for tree in trees {
-            let levels = Arc::clone(&tree.view.get().levels);
-            for table in &levels.newest {
-                self.learn_table(0, table)?;
-            }
-            for (number, level) in levels.numbered() {
-                if self.options.level_models {
-                    self.learn_level(tree.id, number, level)?;
-                } else {
-                    level.tables().iter().try_for_each(|table| self.learn_table(number, table))?;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Merges all tables; see [`Db::compact`](super::Db::compact).

@@ -6,8 +6,8 @@
 use super::commit::{WriteQueue, WriterState};
 use super::counters::DbCounters;
 use super::entry::{KeyspaceId, Sequence};
+use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
-use super::learn::Learner;
 use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
 use super::options::DbOptions;
@@ -48,7 +48,8 @@ pub(crate) struct Core {
     pub(super) cache: Arc<BlockCache>,
     pub(super) live_snapshots: LiveSnapshots,
     pub(super) counters: DbCounters,
-    pub(super) learner: Learner,
+    /// The learner of the policy, if there is one.
+    pub(super) learner: Option<Arc<dyn Learner>>,
     /// Batches that wait to be written.
     pub(super) queue: Mutex<WriteQueue>,
     /// Signalled when a group was written.
@@ -88,6 +89,8 @@ pub(super) struct SharedState {
     /// Memtable sets to be flushed, oldest first.
     pub(super) sealed: VecDeque<Arc<MemtableSet>>,
     pub(super) tables: BTreeMap<u64, Arc<TableFile>>,
+    /// The lookups of tables that are gone.
+    pub(super) past_lookups: TableLookups,
     pub(super) values: Arc<ValueFiles>,
     /// The value files in the views of keyspaces with memtables.
     pub(super) published_values: Arc<ValueFiles>,
@@ -210,7 +213,7 @@ impl Core {
         self.numbers.note_reserved(shared.state.reserved);
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
         self.hidden_limit.store((live / MEMTABLE_HIDDEN_DIVISOR).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
-        shared.apply_files(change, &self.learner);
+        shared.apply_files(change, self.learner.as_deref());
         shared.note_changed_keyspaces(&change.edit);
         let (added, removed) = (change.edit.added.iter(), change.edit.removed.iter());
         let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.switched.drain(..));
@@ -253,10 +256,10 @@ impl Core {
             let Some(tree) = shared.trees.get(&id) else { continue };
             let before = tree.view.get();
             let view = shared.view(id, &before.levels);
-            for (number, level) in view.levels.numbered() {
-                if !before.levels.has(level) {
-                    self.learner.note_level(id, number, level);
-                }
+            if let Some(learner) = &self.learner
+                && !view.levels.is_same(&before.levels)
+            {
+                learner.levels_changed(id, &view.levels.deeper);
             }
             tree.view.set(view);
         }
@@ -302,7 +305,7 @@ impl SharedState {
     }
 
     /// Registers the files that a change adds, and releases those it removes.
-    fn apply_files(&mut self, change: &mut StateChange, learner: &Learner) {
+    fn apply_files(&mut self, change: &mut StateChange, learner: Option<&dyn Learner>) {
         let moved: HashSet<u64> = change.edit.added.iter().map(|(_, _, meta)| meta.number).collect();
         for (_, level, number) in &change.edit.removed {
             if moved.contains(number) {
@@ -311,7 +314,10 @@ impl SharedState {
             self.hidden.remove(number);
             self.misindexed.remove(number);
             if let Some(table) = self.tables.remove(number) {
-                learner.note_gone(*level, &table);
+                self.past_lookups.add(&table.lookups());
+                if let Some(learner) = learner {
+                    learner.table_removed(*level, &table);
+                }
                 table.mark_obsolete();
             }
         }
@@ -319,8 +325,8 @@ impl SharedState {
             self.tables.insert(table.meta.number, table);
         }
         for (_, level, meta) in &change.edit.added {
-            if let Some(table) = self.tables.get(&meta.number) {
-                learner.note_table(*level, table);
+            if let (Some(learner), Some(table)) = (learner, self.tables.get(&meta.number)) {
+                learner.table_added(*level, table);
             }
         }
         if !change.edit.value_files_removed.is_empty() {
@@ -381,7 +387,7 @@ impl SharedState {
         Arc::new(ValueFiles(found.collect()))
     }
 
-    /// The open tables of a keyspace; unchanged levels are reused, with their models.
+    /// The open tables of a keyspace; unchanged levels are reused, with their guides.
     fn levels(&self, levels: &super::version::KeyspaceLevels, before: &OpenLevels) -> OpenLevels {
         let files = |tables: &[Arc<TableMeta>]| -> Vec<Arc<TableFile>> {
             tables.iter().filter_map(|meta| self.tables.get(&meta.number)).cloned().collect()

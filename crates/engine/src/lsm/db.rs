@@ -5,7 +5,7 @@ use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
 use super::folder::NewFolder;
 use super::keyspace::Keyspace;
-use super::learn::LearningStats;
+use super::learning::LearningStats;
 use super::options::DbOptions;
 use super::recover;
 use super::snapshot::DbSnapshot;
@@ -207,10 +207,11 @@ impl Db {
         self.core().compact()
     }
 
-    /// Learns models of all current tables, or of all levels with [`DbOptions::level_models`], whatever the policy.
+    /// Learns models of all current tables or levels now.
     ///
     /// # Errors
-    /// Errors of the storage, and damage.
+    /// [`Error::InvalidArgument`] without a [learning policy](DbOptions::learning); errors of the storage, and
+    /// damage.
     pub fn learn(&self) -> Result<()> {
         self.core().learn()
     }

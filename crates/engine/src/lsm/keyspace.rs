@@ -9,6 +9,7 @@ use super::value_files::ValueFiles;
 use super::view::{FoundValue, KeyspaceTree};
 use crate::block::Slice;
 use crate::error::{Error, Result};
+use crate::table::versions::LookupStep;
 use crate::vlog::ValueStream;
 use std::io::Read;
 use std::ops::{Bound, RangeBounds};
@@ -185,6 +186,19 @@ impl Keyspace {
     /// [`Error::KeyspaceDropped`]; errors of the storage, and damage.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
         self.get_at(key.as_ref(), Sequence::MAX)
+    }
+
+    /// As [`Self::get`]; calls `ended` at the end of each step, to measure where the time of lookups goes.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_observed(&self, key: impl AsRef<[u8]>, ended: &dyn Fn(LookupStep)) -> Result<Option<Slice>> {
+        self.check_alive()?;
+        let view = self.tree.view.peek();
+        let found = view.find_observed(key.as_ref(), self.core().visible(), ended)?;
+        let value = found.map(|found| self.value(found, &view.values)).transpose()?;
+        ended(LookupStep::ReadValue);
+        Ok(value)
     }
 
     /// Copies the value of a key into `value`, replacing its contents; returns `false` and clears `value` if the key is

@@ -2,10 +2,9 @@
 
 use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence};
-use super::learn::{LevelModel, ModelBuilder};
+use super::extend::{LevelGuide, PositionWindow};
 use super::range_tombstones::RangeTombstones;
 use super::table_file::{ReadAheadBytes, TableFile, TableFileCursor};
-use crate::block::cache::Reservation;
 use crate::block::{Slice, key_prefix_after, key_prefix_at};
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
@@ -16,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 /// The table of a key is found by the eight bytes behind the common prefix of the tables' largest keys; whole keys are
 /// compared only if these are equal.
 #[derive(Debug, Default)]
-pub(crate) struct LevelTables {
+pub struct LevelTables {
     tables: Vec<Arc<TableFile>>,
     /// The common prefix of the largest keys.
     shared: Vec<u8>,
@@ -24,12 +23,9 @@ pub(crate) struct LevelTables {
     end_prefixes: Vec<u64>,
     /// The range tombstones of the tables that have any.
     tombstones: Vec<Arc<RangeTombstones>>,
-    /// The model of the level, once learned.
-    model: OnceLock<(LevelModel, Reservation)>,
+    /// The guide of lookups in the level, if a learner gave it one.
+    guide: OnceLock<Arc<dyn LevelGuide>>,
 }
-
-/// The first and the last position of a model's window in a table.
-pub(crate) type PositionWindow = (u64, u64);
 
 impl LevelTables {
     /// `tables` are disjoint and in order.
@@ -44,10 +40,12 @@ impl LevelTables {
         });
         let with_removals = tables.iter().filter(|table| table.meta.has_range_tombstones);
         let tombstones = with_removals.map(|table| Arc::clone(&table.tombstones)).collect();
-        Self { end_prefixes: end_prefixes.collect(), shared, tombstones, tables, model: OnceLock::new() }
+        Self { end_prefixes: end_prefixes.collect(), shared, tombstones, tables, guide: OnceLock::new() }
     }
 
-    pub(crate) fn tables(&self) -> &[Arc<TableFile>] {
+    /// The tables, in key order.
+    #[must_use]
+    pub fn tables(&self) -> &[Arc<TableFile>] {
         &self.tables
     }
 
@@ -74,44 +72,27 @@ impl LevelTables {
         index + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
-    /// The table that may contain a key, with the window that the level's model predicts, if there is one.
+    /// The table that may contain a key, with the window that the level's guide predicts, if there is one.
     #[inline]
     pub(crate) fn route(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<PositionWindow>)> {
-        let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
-        let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
-        for (index, window) in [first, behind].into_iter().flatten() {
+        let Some(guide) = self.guide.get() else { return self.find(key).map(|table| (table, None)) };
+        for (index, window) in guide.locate(key).into_iter().flatten() {
             if let Some(table) = self.tables.get(index).filter(|table| table.may_hold(key)) {
                 return Some((table, Some(window)));
             }
         }
-        // The model is wrong, or no table covers the key.
+        // The guide is wrong, or no table covers the key.
         self.find(key).map(|table| (table, None))
     }
 
-    /// Learns the level; returns `None` if `keep_going` returns `false`.
-    ///
-    /// # Errors
-    /// Errors of the storage, and damage.
-    pub(crate) fn learn(&self, keep_going: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
-        let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
-        let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest, first.model_error);
-        for table in &self.tables {
-            if !table.feed_model(&mut builder, keep_going)? {
-                return Ok(None);
-            }
-        }
-        Ok(LevelModel::new(builder, self.tables.iter().map(|table| table.meta.records)))
+    /// Sets the guide of lookups in the level. The first one stays.
+    pub fn set_guide(&self, guide: Arc<dyn LevelGuide>) {
+        _ = self.guide.set(guide);
     }
 
-    /// Sets the model of the level, with its memory reservation.
-    pub(crate) fn set_model(&self, model: LevelModel, held: Reservation) {
-        // An existing model is as good.
-        _ = self.model.set((model, held));
-    }
-
-    /// The model, if the level has one.
-    pub(crate) fn model(&self) -> Option<&LevelModel> {
-        self.model.get().map(|(model, _)| model)
+    /// The guide, if the level has one.
+    pub(crate) fn guide(&self) -> Option<&dyn LevelGuide> {
+        self.guide.get().map(|guide| &**guide)
     }
 
     /// The table that covers `key`.

@@ -57,7 +57,7 @@ proptest! {
         }
         for file in level.tables() {
             for entry in entries(file) {
-                let found = file.get(&entry.key, entry.sequence).unwrap().unwrap();
+                let found = file.get(&entry.key, entry.sequence, None, |_| {}).unwrap().unwrap();
                 prop_assert_eq!((found.0, found.1, &found.2[..]), (entry.kind, entry.sequence, &entry.value[..]));
             }
         }
@@ -99,9 +99,9 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         ..TableMeta::default()
     };
     let cache = Arc::new(BlockCache::new(1 << 20));
-    let file = TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options).unwrap();
-    assert!(file.get(b"b", 6).unwrap().is_none());
-    let (kind, sequence, value) = file.get(b"b", 7).unwrap().unwrap();
+    let file = TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options, None).unwrap();
+    assert!(file.get(b"b", 6, None, |_| {}).unwrap().is_none());
+    let (kind, sequence, value) = file.get(b"b", 7, None, |_| {}).unwrap().unwrap();
     assert_eq!((kind, sequence, &value[..]), (ValueKind::Value, 7, &b"bbb"[..]));
     assert!(entries(&file).iter().all(|entry| (entry.kind, entry.sequence) == (ValueKind::Value, 7)));
     let mut cursor = file.cursor(None);
@@ -110,5 +110,5 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         assert_eq!(cursor.entry().map(|entry| entry.key), Some(&expected[..]), "at {sequence}");
     }
     let tagged = TableMeta { global_sequence: None, ..meta };
-    assert!(TableFile::open(&folder.storage, OWNER, Arc::new(tagged), &cache, &folder.options).is_err());
+    assert!(TableFile::open(&folder.storage, OWNER, Arc::new(tagged), &cache, &folder.options, None).is_err());
 }

@@ -1,5 +1,5 @@
 //! The store: a crash-safe ordered map from byte strings to byte strings. It is a log-structured merge tree with long
-//! values separated from their keys (WiscKey) and optional learned models of tables (Bourbon).
+//! values separated from their keys (WiscKey).
 //!
 //! A write goes to the log and to a memtable; memtables are flushed to tables of level 0; compactions merge tables
 //! downwards. The manifest records the files of the store. A reader takes the immutable view of a keyspace.
@@ -25,7 +25,9 @@
 //! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: from tables to records |
 //! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
-//! | `ingest`, `checkpoint`, `skips` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
+//! | `ingest`, `checkpoint`, `tombstone_cleanup` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
+//! | `extend`, `learning` | the extension API: learning policies of other crates |
+//! | `stats`, `table_stats`, `lookup_times` | statistics |
 
 mod background;
 mod batch;
@@ -37,16 +39,18 @@ mod counters;
 pub(crate) mod cursor;
 mod db;
 pub(crate) mod entry;
+pub mod extend;
 pub(crate) mod file_numbers;
 mod folder;
 mod ingest;
 mod keyspace;
 #[cfg(test)]
 mod keyspace_tests;
-mod learn;
+mod learning;
 mod level;
 #[cfg(test)]
 mod level_tests;
+mod lookup_times;
 mod maintain;
 pub(crate) mod memtable;
 mod memtable_set;
@@ -68,7 +72,6 @@ mod table_stats;
 mod test_model;
 #[cfg(test)]
 mod thread_tests;
-mod timed_lookup;
 mod tombstone_cleanup;
 pub(crate) mod unreferenced;
 mod value_files;
@@ -86,11 +89,10 @@ pub use db::Db;
 pub use folder::is_store_file;
 pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
-pub use learn::LearningStats;
-pub use options::{DbOptions, Learning, ModelReads};
+pub use learning::{Learning, LearningStats};
+pub use options::DbOptions;
 pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::DbSnapshot;
 pub use stats::{DbStats, KeyspaceStats, LevelStats};
 pub use table_stats::TableStats;
-pub use timed_lookup::LookupSteps;

@@ -1,69 +1,14 @@
 //! The options of a store.
 
+use super::extend::Learner;
+use super::learning::Learning;
 use crate::block::compress::Compression;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::{FastPaths, LocalStorage, Profile, available_threads};
 use crate::table::BLOCK_BYTES;
 use std::path::Path;
-
-/// The policy that selects the tables that get models (Bourbon, Sections 4.3 to 4.5 and 5.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Learning {
-    /// The baseline, as in LevelDB: the full keys of all blocks, with restart points in them.
-    Never,
-    /// Learns the existing tables when [`Db::learn`](super::Db::learn) is called, and none later.
-    Offline,
-    /// Learns each table once it has lived for as long as learning takes.
-    Always,
-    /// Learns a table if the lookups it is expected to serve outweigh the cost, by the statistics of earlier tables.
-    CostBenefit,
-    /// Fits the model while the table is written.
-    Inline,
-    /// Uses the table's exact separators only, without a model.
-    #[default]
-    Coded,
-}
-
-impl Learning {
-    /// All policies, those of the paper first.
-    pub const ALL: [Self; 6] = [Self::Never, Self::Offline, Self::Always, Self::CostBenefit, Self::Inline, Self::Coded];
-
-    /// The name of the policy in commands and documents.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::Offline => "offline",
-            Self::Always => "always",
-            Self::CostBenefit => "cost-benefit",
-            Self::Inline => "inline",
-            Self::Coded => "coded",
-        }
-    }
-
-    /// The policy with this name.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`], with the valid names.
-    pub fn named(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|learning| learning.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = Self::ALL.map(Self::name).to_vec();
-            Error::InvalidArgument(format!("unknown learning policy {name:?}; use one of {}", names.join(", ")))
-        })
-    }
-}
-
-/// The blocks that a lookup by a model reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ModelReads {
-    /// The table's exact separators choose the block, and the model narrows the search within it: one block per lookup.
-    #[default]
-    Block,
-    /// As in the paper: the model alone chooses, so two blocks are read if its window crosses a block border.
-    Window,
-}
+use std::sync::Arc;
 
 /// Options of a store. The defaults suit most uses.
 #[derive(Clone, Debug)]
@@ -99,15 +44,8 @@ pub struct DbOptions {
     /// Maximum share of dead bytes in the value log, between 0 and 1. Above it, live values are moved out of the value
     /// files with the largest share of dead bytes, and the files are removed.
     pub dead_share: f64,
-    /// The policy that selects the tables that get models.
+    /// The way in which tables are searched: by their exact separators, or by the models of a learning policy.
     pub learning: Learning,
-    /// Learns one model per level instead of one per table; level 0 is never learned as a whole.
-    pub level_models: bool,
-    /// The blocks that a lookup by a model reads.
-    pub model_reads: ModelReads,
-    /// Error bound of model segments, in records: smaller bounds need more segments, larger ones longer searches
-    /// (Bourbon, Section 5.8).
-    pub model_error: u64,
     /// Number of threads for flushes, compaction and learning. With 0, this work runs inside the calls that make it
     /// due.
     pub threads: usize,
@@ -137,10 +75,7 @@ impl Default for DbOptions {
             level_factor: 10,
             block_bytes: 4096,
             dead_share: 0.2,
-            learning: Learning::default(),
-            level_models: false,
-            model_reads: ModelReads::default(),
-            model_error: 8,
+            learning: Learning::CODED,
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
             open_files: None,
@@ -236,6 +171,11 @@ impl DbOptions {
     /// Memory of the buffers of a log and a value file, in bytes.
     pub(super) fn buffer_bytes(&self) -> u64 {
         3 * self.group_bytes_max() as u64
+    }
+
+    /// Begins learning, if there is a policy.
+    pub(super) fn start_learning(&self) -> Option<Arc<dyn Learner>> {
+        if self.fast_paths.models { self.learning.start(self.memory_bytes) } else { None }
     }
 
     /// Refuses invalid options, for a store in the folder `path`.

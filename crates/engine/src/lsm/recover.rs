@@ -4,8 +4,8 @@ use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, HIDDEN_BYTES_MIN, SharedState, StateChange};
 use super::counters::DbCounters;
 use super::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
+use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
-use super::learn::Learner;
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
 use super::options::{DbOptions, MEMORY_OPTION};
@@ -87,8 +87,8 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     replayed.replay(&state, closed.as_ref(), &unnamed)?;
     let LogReplay { values, memtable_set, unflushed, ends, .. } = replayed;
     state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
-    let learner = Learner::new(options);
-    let tables = open_tables(&storage, &state, &cache, options, &learner)?;
+    let learner = options.start_learning();
+    let tables = open_tables(&storage, &state, &cache, options, learner.as_deref())?;
     if !read_only {
         let orphans = leftovers(storage.list()?, &state, |number| unflushed.contains(&number));
         orphans.iter().try_for_each(|name| storage.remove(name))?;
@@ -142,6 +142,7 @@ fn shared(
         active: BTreeMap::new(),
         sealed: VecDeque::new(),
         tables,
+        past_lookups: TableLookups::default(),
         published_values: Arc::clone(&empty_view.values),
         empty_view,
         values: Arc::new(values),
@@ -184,11 +185,11 @@ fn open_tables(
     state: &ManifestState,
     cache: &Arc<BlockCache>,
     options: &DbOptions,
-    learner: &Learner,
+    learner: Option<&dyn Learner>,
 ) -> Result<BTreeMap<u64, Arc<TableFile>>> {
     let (mut tables, mut reserved_bytes) = (BTreeMap::new(), 0_u64);
     for (_, level, meta) in state.tables() {
-        let table = match TableFile::open(storage, state.owner, Arc::clone(meta), cache, options) {
+        let table = match TableFile::open(storage, state.owner, Arc::clone(meta), cache, options, learner) {
             Ok(table) => table,
             // The index alone exceeds the whole memory; unfolded it takes about twice as much.
             Err(Error::MemoryShort { needed_bytes, .. }) => {
@@ -200,7 +201,9 @@ fn open_tables(
         reserved_bytes = reserved_bytes.saturating_add(table.reserved_bytes());
         // If memory is exceeded, the remaining tables are opened one at a time, to report the memory needed.
         if reserved_bytes <= options.tables_limit_bytes() {
-            learner.note_table(level, &table);
+            if let Some(learner) = learner {
+                learner.table_added(level, &table);
+            }
             tables.insert(meta.number, table);
         }
     }

@@ -3,7 +3,7 @@
 use super::core::Core;
 use super::counters::Activity;
 use super::db::Db;
-use super::learn::LearningStats;
+use super::learning::LearningStats;
 use super::table_file::TableFile;
 use super::version::{LEVELS, TableMeta};
 use serde::Serialize;
@@ -84,10 +84,11 @@ impl LevelStats {
         self.records += table.records;
         self.removals += table.removals;
         if let Some(file) = file {
-            self.models += u64::from(file.model_bytes() > 0);
-            self.positive_lookups += file.times.count(true);
-            self.negative_lookups += file.times.count(false);
-            self.model_lookups += file.times.totals(true, true).count + file.times.totals(true, false).count;
+            let lookups = file.lookups();
+            self.models += u64::from(file.model().is_some());
+            self.positive_lookups += lookups.count(true);
+            self.negative_lookups += lookups.count(false);
+            self.model_lookups += lookups.paths()[1].count;
         }
     }
 }
@@ -109,6 +110,28 @@ impl Db {
 }
 
 impl Core {
+    /// Statistics of models and their use.
+    pub(super) fn learning_stats(&self) -> LearningStats {
+        let mut stats = self.learner.as_ref().map(|learner| learner.stats()).unwrap_or_default();
+        let shared = self.shared.lock();
+        let (mut lookups, mut sizes) = (shared.past_lookups, Vec::new());
+        for table in shared.tables.values() {
+            lookups.add(&table.lookups());
+            sizes.extend(table.model());
+        }
+        for tree in shared.trees.values() {
+            let levels = Arc::clone(&tree.view.get().levels);
+            sizes.extend(levels.numbered().filter_map(|(_, level)| Some(level.guide()?.model())));
+        }
+        stats.models = sizes.len() as u64;
+        stats.model_bytes = sizes.iter().map(|size| size.bytes).sum();
+        stats.segments = sizes.iter().map(|size| size.segments).sum();
+        let [baseline, by_model] = lookups.paths();
+        (stats.baseline_lookups, stats.baseline_us) = (baseline.count, baseline.nanoseconds / 1000);
+        (stats.model_lookups, stats.model_us) = (by_model.count, by_model.nanoseconds / 1000);
+        stats
+    }
+
     fn stats(&self) -> DbStats {
         let (activity, learning) = (self.counters.activity(), self.learning_stats());
         let shared = self.shared.lock();
@@ -135,7 +158,7 @@ impl Core {
         }
         stats.memtable_bytes = shared.active.values().map(|memtable| memtable.memory_bytes()).sum::<u64>()
             + shared.sealed.iter().map(|memtable_set| memtable_set.memory_bytes()).sum::<u64>();
-        stats.resident_bytes = shared.tables.values().map(|file| file.table.resident_bytes()).sum();
+        stats.resident_bytes = shared.tables.values().map(|file| file.resident_bytes()).sum();
         let by_model = stats.learning.model_lookups;
         stats.model_share = ratio(by_model, by_model + stats.learning.baseline_lookups);
         let live_value_bytes = stats.value_file_bytes - stats.dead_value_bytes;

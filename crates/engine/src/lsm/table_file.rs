@@ -1,28 +1,28 @@
-//! An open table of a store, with its metadata, range tombstones and optional model.
+//! An open table of a store, with its metadata, range tombstones and optional guide.
 
 use super::cursor::EntryCursor;
 use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
-use super::learn::{ModelBuilder, PositionModel, Sample, Times};
+use super::extend::{GuidedStart, Learner, ModelSize, PositionWindow, Reservation, TableGuide, TableLookups};
+use super::lookup_times::{LookupSample, LookupTimes};
 use super::obsolete_file::ObsoleteFile;
-use super::options::{DbOptions, INLINE_BYTES_MAX, Learning, ModelReads};
+use super::options::{DbOptions, INLINE_BYTES_MAX};
 use super::range_tombstones::RangeTombstones;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
-use crate::block::cache::{BlockCache, Reservation};
+use crate::block::cache::BlockCache;
 use crate::error::{Error, Result};
+use crate::io::Storage;
 use crate::io::sync::Published;
-use crate::io::{StepClock, Storage, Timer};
-use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TableSteps};
+use crate::table::versions::{LookupStart, LookupStep};
+use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The property with a table's range tombstones.
 pub(crate) const RANGE_TOMBSTONES_PROPERTY: &str = "range-removals";
-/// The property with a model that was fitted while the table was written.
+/// The property with the model of a learning policy that was fitted while the table was written.
 pub(crate) const MODEL_PROPERTY: &str = "plr";
-/// Learning checks whether to go on after this many keys.
-const KEYS_PER_CHECK: u64 = 1 << 12;
 /// Read size of background scans of tables, in bytes.
 pub(crate) const SCAN_READ_AHEAD_BYTES: u64 = 256 << 10;
 /// The opening read of a table may always have this size, in bytes, to report how much memory the table needs.
@@ -96,7 +96,7 @@ pub(crate) type ReadAheadBytes = Option<u64>;
 
 /// An open table of a store. Once obsolete, its file is removed when the last handle is dropped.
 #[derive(Debug)]
-pub(crate) struct TableFile {
+pub struct TableFile {
     pub(crate) meta: Arc<TableMeta>,
     pub(crate) table: Table,
     pub(crate) tombstones: Arc<RangeTombstones>,
@@ -104,17 +104,10 @@ pub(crate) struct TableFile {
     /// The openings it comes from; `None` for an ingested table, and for those of earlier versions.
     pub(crate) openings: Option<Openings>,
     /// Sampled costs of its lookups.
-    pub(crate) times: Times,
-    /// When it was added to the store, or opened.
-    pub(crate) born: Timer,
-    /// The search path without a model.
-    baseline: SearchPath,
-    model_reads: ModelReads,
-    /// Error bound of learned models, in records.
-    pub(crate) model_error: u64,
-    /// Whether there is a model, so that lookups without one skip the check.
-    has_model: AtomicBool,
-    model: Published<Option<ResidentModel>>,
+    times: LookupTimes,
+    /// Whether there is a guide, so that lookups without one skip the check.
+    has_guide: AtomicBool,
+    guide: Published<Option<Arc<dyn TableGuide>>>,
     cache: Arc<BlockCache>,
     /// Memory that the table needs while it is open.
     reserved_bytes: u64,
@@ -124,21 +117,8 @@ pub(crate) struct TableFile {
     obsolete_file: ObsoleteFile,
 }
 
-/// A model, and its memory reservation.
-#[derive(Debug)]
-struct ResidentModel {
-    model: PositionModel,
-    _held: Reservation,
-}
-
-impl ResidentModel {
-    fn new(model: PositionModel, cache: &Arc<BlockCache>) -> Self {
-        Self { _held: cache.reserve_scoped(model.memory_bytes()), model }
-    }
-}
-
 impl TableFile {
-    /// Opens the table that `meta` describes, with one read at its end.
+    /// Opens the table that `meta` describes, with one read at its end. A learner may give it a guide.
     ///
     /// # Errors
     /// [`Error::Damaged`] if the file does not match `meta`; errors of [`Table::open`].
@@ -148,6 +128,7 @@ impl TableFile {
         meta: Arc<TableMeta>,
         cache: &Arc<BlockCache>,
         options: &DbOptions,
+        learner: Option<&dyn Learner>,
     ) -> Result<Arc<Self>> {
         let name = file_name(meta.number, FileKind::Table);
         let shared = SharedOptions {
@@ -167,33 +148,28 @@ impl TableFile {
             Some(_) => !table.is_versioned(),
             None => table.is_versioned() && table.property(STORE_PROPERTY) == Some(&identity),
         };
-        let is_inline = options.learning == Learning::Inline && options.fast_paths.models;
-        // Without a valid model of this table, the plain search path is used.
-        let model = model.filter(|_| is_inline).as_deref().and_then(PositionModel::decode);
-        let model = model.filter(|model| model.records() == meta.records);
         let is_this = meta.file_id.is_none_or(|file_id| file_id == table.file_id());
         match tombstones {
-            Some(tombstones) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
-                _held: cache.reserve_scoped(tombstones.memory_bytes()),
-                reserved_bytes: table.needed_bytes() + tombstones.memory_bytes(),
-                tombstones: Arc::new(tombstones),
-                origin: table.property(ORIGIN_PROPERTY).and_then(TableOrigin::decode).unwrap_or_default(),
-                openings: table.take_property(OPENINGS_PROPERTY).as_deref().and_then(Openings::decode),
-                times: Times::default(),
-                born: Timer::start(),
-                baseline: match options.learning {
-                    Learning::Inline | Learning::Coded => SearchPath::Coded,
-                    _ => SearchPath::Plain,
-                },
-                model_reads: options.model_reads,
-                model_error: options.model_error,
-                has_model: AtomicBool::new(model.is_some()),
-                model: Published::new(model.map(|model| ResidentModel::new(model, cache))),
-                cache: Arc::clone(cache),
-                obsolete_file: ObsoleteFile::new(storage, name),
-                table,
-                meta,
-            })),
+            Some(tombstones) if is_ours && is_this && table.len() == meta.records => {
+                let file = Arc::new(Self {
+                    _held: cache.reserve_scoped(tombstones.memory_bytes()),
+                    reserved_bytes: table.needed_bytes() + tombstones.memory_bytes(),
+                    tombstones: Arc::new(tombstones),
+                    origin: table.property(ORIGIN_PROPERTY).and_then(TableOrigin::decode).unwrap_or_default(),
+                    openings: table.take_property(OPENINGS_PROPERTY).as_deref().and_then(Openings::decode),
+                    times: LookupTimes::default(),
+                    has_guide: AtomicBool::new(false),
+                    guide: Published::new(None),
+                    cache: Arc::clone(cache),
+                    obsolete_file: ObsoleteFile::new(storage, name),
+                    table,
+                    meta,
+                });
+                if let Some(learner) = learner {
+                    learner.open_table(&file, model.as_deref());
+                }
+                Ok(file)
+            }
             _ => Err(Error::damaged(storage.path(&name), 0, "it is not the table that the manifest describes")),
         }
     }
@@ -209,131 +185,71 @@ impl TableFile {
         self.meta.smallest.as_slice() <= key && !self.meta.ends_before(key)
     }
 
-    /// The newest entry of a key that is not newer than `at`.
+    /// The newest entry of a key that is not newer than `at`. The guide of the level may have predicted a window of
+    /// positions. Calls `ended` at the end of each step.
     #[inline]
-    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        self.get_in(key, at, self.window(key))
-    }
-
-    /// The window of positions that the model predicts for a key, if there is a model.
-    #[inline]
-    fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
-        match self.has_model.load(Ordering::Relaxed) {
-            true => self.model.peek().as_ref().as_ref().and_then(|kept| kept.model.window(key)),
-            false => None,
-        }
-    }
-
-    #[inline]
-    fn path_of(&self, window: Option<(u64, u64)>) -> SearchPath {
-        match (window, self.model_reads) {
-            (Some((low, high)), ModelReads::Block) => SearchPath::Window(low, high),
-            (Some((low, high)), ModelReads::Window) => SearchPath::WindowAlone(low, high),
-            (None, _) => self.baseline,
-        }
-    }
-
-    /// As [`Self::get`], with the window of positions that a model predicts.
-    #[inline]
-    pub(crate) fn get_in(
+    pub(crate) fn get(
         &self,
         key: &[u8],
         at: Sequence,
-        window: Option<(u64, u64)>,
+        window: Option<PositionWindow>,
+        ended: impl Fn(LookupStep) + Copy,
     ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        let sample = Sample::begin();
-        let found = self.table.find_version(key, at, self.path_of(window))?;
-        self.times.end(sample, window.is_some(), found.is_some());
+        let sample = LookupSample::begin();
+        let (path, by_model) = self.path(key, window)?;
+        let found = self.table.find_version(key, at, path, ended)?;
+        self.times.end(sample, by_model, found.is_some());
         let Some((tag, sequence, value)) = found else { return Ok(None) };
         let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
     }
 
-    /// As [`Self::get_in`], or [`Self::get`] without a window; copies the value into a buffer, replacing its contents.
+    /// As [`Self::get`]; copies the value into a buffer, replacing its contents.
     #[inline]
     pub(crate) fn copy(
         &self,
         key: &[u8],
         at: Sequence,
-        window: Option<(u64, u64)>,
+        window: Option<PositionWindow>,
         value: &mut Vec<u8>,
     ) -> Result<Option<(ValueKind, Sequence, ())>> {
-        let window = window.or_else(|| self.window(key));
-        let sample = Sample::begin();
-        let found = self.table.visit_version(key, at, self.path_of(window), |tag, sequence, found| {
+        let sample = LookupSample::begin();
+        let (path, by_model) = self.path(key, window)?;
+        let found = self.table.visit_version(key, at, path, |tag, sequence, found| {
             value.clear();
             value.extend_from_slice(found);
             (tag, sequence)
         })?;
-        self.times.end(sample, window.is_some(), found.is_some());
+        self.times.end(sample, by_model, found.is_some());
         let Some((tag, sequence)) = found else { return Ok(None) };
         let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, ())))
     }
 
-    /// As [`Self::get_in`], or [`Self::get`] without a window; adds the time of each step.
-    pub(crate) fn get_timed(
-        &self,
-        key: &[u8],
-        at: Sequence,
-        window: Option<(u64, u64)>,
-        clock: &mut StepClock,
-        steps: &mut TableSteps,
-    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        let window = window.or_else(|| self.window(key));
-        let found = self.table.find_version_timed(key, at, self.path_of(window), clock, steps)?;
-        let Some((tag, sequence, value)) = found else { return Ok(None) };
-        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
-        Ok(Some((kind, sequence, value)))
-    }
-
-    /// Learns a model of its keys; returns `None` if `keep_going` returns `false`.
-    ///
-    /// # Errors
-    /// Errors of the storage, and damage.
-    pub(crate) fn learn(self: &Arc<Self>, keep_going: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
-        let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest, self.model_error);
-        let is_whole = self.feed_model(&mut builder, keep_going)?;
-        // Loaded here rather than by the first lookup by position.
-        self.table.prepare_windows()?;
-        Ok(builder.finish().filter(|_| is_whole))
-    }
-
-    /// Adds all keys to a model builder; returns `false` if `keep_going` returned `false`.
-    pub(crate) fn feed_model(
-        self: &Arc<Self>,
-        builder: &mut ModelBuilder,
-        keep_going: &dyn Fn() -> bool,
-    ) -> Result<bool> {
-        let mut cursor = TableFileCursor::new(self, Some(SCAN_READ_AHEAD_BYTES));
-        let mut count = 0_u64;
-        cursor.first()?;
-        while let Some(entry) = cursor.entry() {
-            builder.add(entry.key);
-            count += 1;
-            if count.is_multiple_of(KEYS_PER_CHECK) && !keep_going() {
-                return Ok(false);
-            }
-            cursor.next()?;
+    /// The search path of a lookup, and whether a model chose it.
+    #[inline]
+    fn path(&self, key: &[u8], window: Option<PositionWindow>) -> Result<(SearchPath, bool)> {
+        match self.has_guide.load(Ordering::Relaxed) {
+            true => self.guided_path(key, window),
+            false => Ok((SearchPath::Separators, false)),
         }
-        Ok(true)
     }
 
-    /// Sets or removes the model.
-    pub(crate) fn set_model(&self, model: Option<PositionModel>) {
-        let is_some = model.is_some();
-        self.model.set(model.map(|model| ResidentModel::new(model, &self.cache)));
-        self.has_model.store(is_some, Ordering::Relaxed);
+    #[inline(never)]
+    fn guided_path(&self, key: &[u8], window: Option<PositionWindow>) -> Result<(SearchPath, bool)> {
+        let Some(guide) = &**self.guide.peek() else { return Ok((SearchPath::Separators, false)) };
+        let GuidedStart { start, by_model } = guide.start(self, key, window)?;
+        Ok((SearchPath::Guided(start), by_model))
     }
 
-    /// Memory of the model in bytes.
-    pub(crate) fn model_bytes(&self) -> u64 {
-        self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.memory_bytes())
+    /// The size of the guide's model, if there is one.
+    pub(crate) fn model(&self) -> Option<ModelSize> {
+        self.guide.peek().as_ref().as_ref().and_then(|guide| guide.model())
     }
 
-    /// Number of segments of the model.
-    pub(crate) fn model_segments(&self) -> u64 {
-        self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.segments()) as u64
+    /// Memory of the table and its guide in bytes, apart from blocks in the cache and the model.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        self.table.resident_bytes() + self.guide.peek().as_ref().as_ref().map_or(0, |guide| guide.resident_bytes())
     }
 
     /// The error for an entry of an unknown kind.
@@ -362,6 +278,90 @@ impl TableFile {
     /// Lets the file be removed once its last reader is gone.
     pub(crate) fn mark_obsolete(&self) {
         self.obsolete_file.mark_obsolete();
+    }
+}
+
+/// What the table offers to a [`Learner`] and to guides.
+impl TableFile {
+    /// The file number, unique within the store.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.meta.number
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.meta.records
+    }
+
+    /// Size of the file in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.meta.bytes
+    }
+
+    /// The smallest and the largest key. Range tombstones may extend them.
+    #[must_use]
+    pub fn key_range(&self) -> (&[u8], &[u8]) {
+        (&self.meta.smallest, &self.meta.largest)
+    }
+
+    /// The lookups since the table was opened, estimated from a sample.
+    #[must_use]
+    pub fn lookups(&self) -> TableLookups {
+        self.times.lookups()
+    }
+
+    /// Sets or removes the guide of lookups in the table.
+    pub fn set_guide(&self, guide: Option<Arc<dyn TableGuide>>) {
+        let is_some = guide.is_some();
+        self.guide.set(guide);
+        self.has_guide.store(is_some, Ordering::Relaxed);
+    }
+
+    /// Reserves memory of the store, until the result is dropped.
+    #[must_use]
+    pub fn reserve(&self, bytes: u64) -> Reservation {
+        self.cache.reserve_scoped(bytes)
+    }
+
+    /// The block of a key by the exact separators of the table, if they are resident. They are by default.
+    #[must_use]
+    pub fn find_block(&self, key: &[u8]) -> Option<LookupStart> {
+        self.table.find_block(key)
+    }
+
+    /// The position of the first entry of each block; `None` if one exceeds the type.
+    ///
+    /// # Errors
+    /// Errors of the storage, and damage.
+    pub fn first_positions(&self) -> Result<Option<Vec<u32>>> {
+        self.table.first_positions()
+    }
+
+    /// Reads all blocks and shows the last key of each, until `visit` returns `false`.
+    ///
+    /// # Errors
+    /// Errors of the storage, and damage.
+    pub fn visit_last_keys(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
+        self.table.visit_last_keys(visit)
+    }
+
+    /// Reads the table and shows the key of each entry, until `visit` returns `false`.
+    ///
+    /// # Errors
+    /// Errors of the storage, and damage.
+    pub fn visit_keys(self: &Arc<Self>, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
+        let mut cursor = TableFileCursor::new(self, Some(SCAN_READ_AHEAD_BYTES));
+        cursor.first()?;
+        while let Some(entry) = cursor.entry() {
+            if !visit(entry.key) {
+                break;
+            }
+            cursor.next()?;
+        }
+        Ok(())
     }
 }
 

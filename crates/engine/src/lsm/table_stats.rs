@@ -33,17 +33,16 @@ impl Db {
         for keyspace in shared.state.keyspaces.values() {
             for (level, meta) in keyspace.levels.iter() {
                 let file = shared.tables.get(&meta.number);
-                let lookups = |is_positive| file.map_or(0, |file| file.times.count(is_positive));
-                let by_model = |is_positive| file.map_or(0, |file| file.times.totals(true, is_positive).count);
+                let lookups = file.map(|file| file.lookups()).unwrap_or_default();
                 all.push(TableStats {
                     number: meta.number,
                     level,
                     bytes: meta.bytes,
                     records: meta.records,
-                    positive_lookups: lookups(true),
-                    negative_lookups: lookups(false),
-                    model_lookups: by_model(true) + by_model(false),
-                    model_segments: file.map_or(0, |file| file.model_segments()),
+                    positive_lookups: lookups.count(true),
+                    negative_lookups: lookups.count(false),
+                    model_lookups: lookups.paths()[1].count,
+                    model_segments: file.and_then(|file| file.model()).map_or(0, |model| model.segments),
                 });
             }
         }

@@ -1,7 +1,8 @@
 //! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
 use super::entry::{KeyspaceId, Sequence, ValueKind};
-use super::level::{LevelTables, PositionWindow};
+use super::extend::PositionWindow;
+use super::level::LevelTables;
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
 use super::table_file::TableFile;
@@ -9,6 +10,7 @@ use super::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Published;
+use crate::table::versions::LookupStep;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,14 +57,16 @@ pub(crate) struct OpenLevels {
 }
 
 impl OpenLevels {
+    /// Whether the levels from 1 on are those of `other`.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let is_same =
+            |(one, other): (&(usize, Arc<LevelTables>), &(usize, Arc<LevelTables>))| Arc::ptr_eq(&one.1, &other.1);
+        self.deeper.len() == other.deeper.len() && self.deeper.iter().zip(&other.deeper).all(is_same)
+    }
+
     /// The non-empty levels from 1 on, with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Arc<LevelTables>)> {
         self.deeper.iter().map(|(number, level)| (*number, level))
-    }
-
-    /// Whether `level` is one of these levels.
-    pub(crate) fn has(&self, level: &Arc<LevelTables>) -> bool {
-        self.deeper.iter().any(|(_, other)| Arc::ptr_eq(level, other))
     }
 
     /// An existing level of exactly these tables, or a new one.
@@ -88,6 +92,10 @@ pub(super) struct SourceAnswer<T> {
 /// The way in which a lookup returns a value.
 trait CaptureValue {
     type Captured;
+
+    /// Called at the end of each step.
+    #[inline]
+    fn ended(&self, _step: LookupStep) {}
 
     fn of_memtable(
         &mut self,
@@ -122,10 +130,32 @@ impl CaptureValue for ShareValue {
         at: Sequence,
         window: Option<PositionWindow>,
     ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        match window {
-            Some(_) => table.get_in(key, at, window),
-            None => table.get(key, at),
-        }
+        table.get(key, at, window, |_| {})
+    }
+}
+
+/// As [`ShareValue`]; reports each step.
+struct ObserveSteps<'a>(&'a dyn Fn(LookupStep));
+
+impl CaptureValue for ObserveSteps<'_> {
+    type Captured = Slice;
+
+    fn ended(&self, step: LookupStep) {
+        (self.0)(step);
+    }
+
+    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
+        memtable.get_slice(key, at)
+    }
+
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        key: &[u8],
+        at: Sequence,
+        window: Option<PositionWindow>,
+    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
+        table.get(key, at, window, self.0)
     }
 }
 
@@ -167,6 +197,16 @@ impl KeyspaceView {
         Ok(self.find_by(key, at, &mut CopyValue(value))?.map(|(kind, ())| kind))
     }
 
+    /// As [`Self::find`]; calls `ended` at the end of each step.
+    pub(crate) fn find_observed(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        ended: &dyn Fn(LookupStep),
+    ) -> Result<Option<FoundValue>> {
+        self.find_by(key, at, &mut ObserveSteps(ended))
+    }
+
     #[inline]
     fn find_by<T: CaptureValue>(
         &self,
@@ -181,11 +221,14 @@ impl KeyspaceView {
             let source =
                 SourceAnswer { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, key, at) };
             if let Some(found) = source.decide() {
+                take.ended(LookupStep::SearchMemtables);
                 return Ok(found);
             }
         }
+        take.ended(LookupStep::SearchMemtables);
         for table in &self.levels.newest {
             if table.may_hold(key) {
+                take.ended(LookupStep::FindTable);
                 let entry = take.of_table(table, key, at, None)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
@@ -193,7 +236,9 @@ impl KeyspaceView {
             }
         }
         for (_, level) in &self.levels.deeper {
-            if let Some((table, window)) = level.route(key) {
+            let routed = level.route(key);
+            take.ended(if level.guide().is_some() { LookupStep::SearchLevel } else { LookupStep::FindTable });
+            if let Some((table, window)) = routed {
                 let entry = take.of_table(table, key, at, window)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);

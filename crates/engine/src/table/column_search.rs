@@ -34,14 +34,14 @@ pub(super) struct FixedKeyColumns {
     more: u32,
 }
 
-/// The search method within a block.
+/// Where to search in a block. Every hint leads to the same record.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum SearchStart {
+pub enum SearchHint {
     /// Outwards from the position at this fraction of the block, from 0 to 1.
     Share(f32),
     /// Between two records, both included, and outside only if the record is not there.
     Between(usize, usize),
-    /// By restart points and then record by record.
+    /// By restart points as in LevelDB, and then record by record: a baseline for comparisons.
     Restarts,
 }
 
@@ -144,7 +144,7 @@ impl FixedKeyColumns {
 
     /// The first record whose key is not less than `key`; `None` if the block is not what the note says.
     #[inline]
-    pub(super) fn search(&self, raw: &[u8], key: &[u8], within: SearchStart) -> Option<KeyHit> {
+    pub(super) fn search(&self, raw: &[u8], key: &[u8], hint: SearchHint) -> Option<KeyHit> {
         let prefix = raw.get(HEAD_BYTES..HEAD_BYTES + self.prefix)?;
         match key.get(..self.prefix).unwrap_or(key).cmp(prefix) {
             Ordering::Less => return Some(KeyHit { index: 0, is_key: false }),
@@ -157,10 +157,10 @@ impl FixedKeyColumns {
             rest: key.get(self.prefix..)?,
             number: key_prefix_at(key, self.prefix),
         };
-        let index = match within {
-            SearchStart::Share(share) => keys.outwards((share * self.count as f32) as usize, 0, self.count)?,
-            SearchStart::Between(first, last) => keys.between(first, last, self.count)?,
-            SearchStart::Restarts => keys.by_restarts(self.count)?,
+        let index = match hint {
+            SearchHint::Share(share) => keys.outwards((share * self.count as f32) as usize, 0, self.count)?,
+            SearchHint::Between(first, last) => keys.between(first, last, self.count)?,
+            SearchHint::Restarts => keys.by_restarts(self.count)?,
         };
         let is_key = index < self.count && keys.compare(index)? == Ordering::Equal;
         Some(KeyHit { index, is_key })

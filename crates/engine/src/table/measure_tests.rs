@@ -100,14 +100,12 @@ fn measure_look_ups() {
         while cursor.entry().is_some() {
             cursor.next().unwrap();
         }
-        table.prepare_plain().unwrap();
-        table.prepare_windows().unwrap();
     }
     let resident: u64 = tables.iter().map(|(_, table)| table.resident_bytes()).sum();
     println!("resident {:7.2} bytes a record", resident as f64 / RECORDS as f64);
     for round in 0..3 {
         let random = |i: u64| mixed(i + round * LOOK_UPS + (1 << 40)) % RECORDS;
-        for path in [SearchPath::Plain, SearchPath::Coded] {
+        for path in [SearchPath::Separators, SearchPath::Guided(None)] {
             let (timer, mut sum, mut value) = (Timer::start(), 0_u64, [0; 64]);
             for i in 0..LOOK_UPS {
                 let key = key_of(random(i));

@@ -25,7 +25,6 @@ mod index_check;
 mod index_check_tests;
 mod index_page;
 mod key;
-mod last_keys;
 mod locations;
 #[cfg(test)]
 mod measure_tests;
@@ -50,7 +49,7 @@ pub mod value;
 mod verify;
 #[cfg(test)]
 mod version_tests;
-mod versions;
+pub(crate) mod versions;
 mod wire;
 mod writer;
 
@@ -72,5 +71,5 @@ pub(crate) use scan::{ScanBlock, ScanRecords, ScanValue};
 pub(crate) use separators::parts as separator_parts;
 pub use sorting::SortingWriter;
 pub use verify::{Finding, TableVerifyReport};
-pub(crate) use versions::{SearchPath, SharedOptions, TableSteps};
+pub(crate) use versions::{SearchPath, SharedOptions};
 pub use writer::TableWriter;

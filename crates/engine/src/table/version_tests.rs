@@ -3,6 +3,7 @@
 //! generated tables of several shapes; every key, its neighbours and absent keys, at every sequence number of interest;
 //! random walks of a cursor.
 
+use super::versions::{LookupStart, SearchHint};
 use super::*;
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
@@ -16,13 +17,18 @@ use std::sync::Arc;
 
 type Model = BTreeMap<(Vec<u8>, Reverse<u64>), (u8, Vec<u8>)>;
 
-const PATHS: [SearchPath; 5] = [
-    SearchPath::Coded,
-    SearchPath::Plain,
-    SearchPath::Window(0, u64::MAX),
-    SearchPath::Window(3, 9),
-    SearchPath::WindowAlone(3, 9),
-];
+/// The separators, the index of the table, and starts of guides: right ones and wrong ones.
+fn paths(table: &Table, key: &[u8]) -> Vec<SearchPath> {
+    let mut paths = vec![SearchPath::Separators, SearchPath::Guided(None)];
+    let hints = [SearchHint::Restarts, SearchHint::Between(0, usize::MAX), SearchHint::Between(3, 9)];
+    if let Some(found) = table.find_block(key) {
+        paths.extend(hints.map(|hint| SearchPath::Guided(Some(LookupStart { hint, ..found }))));
+    }
+    for block in [0, 1, 5, u64::MAX] {
+        paths.push(SearchPath::Guided(Some(LookupStart { block, hint: hints[2], is_exact: false })));
+    }
+    paths
+}
 
 fn options() -> WriteOptions {
     WriteOptions {
@@ -83,8 +89,8 @@ fn check_look_ups(table: &Table, model: &Model, sequences: &[u64]) {
                 .next()
                 .filter(|((found, _), _)| *found == key)
                 .map(|((_, Reverse(sequence)), (tag, value))| (*tag, *sequence, value.clone()));
-            for path in PATHS {
-                let found = table.find_version(&key, at, path).unwrap();
+            for path in paths(table, &key) {
+                let found = table.find_version(&key, at, path, |_| {}).unwrap();
                 let found = found.map(|(tag, sequence, value)| (tag, sequence, value.to_vec()));
                 assert_eq!(found, expected, "{key:?} at {at} by {path:?}");
                 let visited =

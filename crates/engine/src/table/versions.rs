@@ -2,24 +2,27 @@
 
 mod steps;
 
-pub(crate) use steps::TableSteps;
+pub use steps::LookupStep;
 
 use super::block::{BlockView, ValueLocation};
-use super::column_search::{FixedKeyColumns, SearchStart, VersionHit, note_of};
+pub use super::column_search::SearchHint;
+use super::column_search::{FixedKeyColumns, VersionHit, note_of};
 use super::filter::{ResidentFilter, hash_key};
 use super::format::{DataSource, NodeKind, TableMeta};
 use super::key::KeyBound;
-use super::last_keys::LastKeys;
 use super::options::OpenOptions;
 use super::reader::{ReadContext, Table, TableInner};
-use super::separators::{self, PredictedRecord, ResidentSeparators};
+use super::separators::{self, ResidentSeparators};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::block::slots::{BlockNote, SlotDirectory};
 use crate::error::Result;
 use crate::io::{FastPaths, Profile, Storage};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+/// Blocks read at a time for their last keys.
+const READ_BLOCKS_MAX: u64 = 64;
 
 /// Options for opening a table of a store.
 #[derive(Clone, Debug)]
@@ -35,19 +38,25 @@ pub(crate) struct SharedOptions {
     pub(crate) fast_paths: FastPaths,
 }
 
+/// The start of a lookup in a table: a block, and where to search in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LookupStart {
+    /// The number of the block.
+    pub block: u64,
+    /// Where to search in the block; a wrong hint costs only time.
+    pub hint: SearchHint,
+    /// Whether this is certainly the block of the key, if any is. Otherwise, the next block is searched too, and then
+    /// the table without this start.
+    pub is_exact: bool,
+}
+
 /// The search path of a lookup. Results are the same on every path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SearchPath {
     /// Exact separators lead to the block, and interpolation to the record.
-    #[default]
-    Coded,
-    /// As in LevelDB: a resident array of the blocks' full last keys, and restart points in the block.
-    Plain,
-    /// Exact separators lead to the block; the record is searched first between two positions of the table (both
-    /// included), as predicted by a model. A wrong prediction costs only time.
-    Window(u64, u64),
-    /// As in Bourbon: the model alone leads to the blocks, which are two if the window crosses a border.
-    WindowAlone(u64, u64),
+    Separators,
+    /// A guide chose the start; without one, the index of the table is searched.
+    Guided(Option<LookupStart>),
 }
 
 /// A version that was found: kind, sequence number, value.
@@ -98,14 +107,20 @@ impl Table {
         self.inner.meta.source == DataSource::Own
     }
 
-    /// Finds the newest version of a key with a sequence number of at most `at`.
+    /// Finds the newest version of a key with a sequence number of at most `at`; calls `ended` at the end of each step.
     ///
     /// # Errors
     /// Storage errors and damage; [`crate::Error::ValueTooLarge`] for a separately stored value larger than the options
     /// allow.
     #[inline]
-    pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
-        self.inner.look_up(key, at, path, |tag, sequence, value| match value {
+    pub(crate) fn find_version(
+        &self,
+        key: &[u8],
+        at: u64,
+        path: SearchPath,
+        ended: impl Fn(LookupStep) + Copy,
+    ) -> Result<Option<FoundVersion>> {
+        self.inner.look_up(key, at, path, ended, |tag, sequence, value| match value {
             FoundValue::InBlock(block, place) => {
                 // The value's first byte is accessed before the block's reference count, so that the processor fetches
                 // both at once.
@@ -130,27 +145,51 @@ impl Table {
         path: SearchPath,
         visit: impl FnOnce(u8, u64, &[u8]) -> R,
     ) -> Result<Option<R>> {
-        self.inner.look_up(key, at, path, |tag, sequence, value| match value {
-            FoundValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
-            FoundValue::Read(value) => Some(visit(tag, sequence, &value)),
-        })
+        self.inner.look_up(
+            key,
+            at,
+            path,
+            |_| {},
+            |tag, sequence, value| match value {
+                FoundValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
+                FoundValue::Read(value) => Some(visit(tag, sequence, &value)),
+            },
+        )
     }
 
-    /// Builds the array of last keys by a scan of the table, unless it exists.
+    /// The block of a key by the exact separators, if they are resident.
+    pub(crate) fn find_block(&self, key: &[u8]) -> Option<LookupStart> {
+        self.inner.separators_start(key)
+    }
+
+    /// The position of the first record of each block; `None` if one exceeds the type.
     ///
     /// # Errors
     /// Storage errors and damage.
-    #[cfg(test)]
-    pub(crate) fn prepare_plain(&self) -> Result<()> {
-        self.inner.last_keys().map(|_| ())
+    pub(crate) fn first_positions(&self) -> Result<Option<Vec<u32>>> {
+        let counts = self.inner.counts(&mut ReadContext::default())?;
+        let start = |block| counts.before(block).and_then(|start| u32::try_from(start).ok());
+        Ok((0..self.inner.meta.blocks).map(start).collect())
     }
 
-    /// Reads the block positions that model windows refer to, unless they exist.
+    /// Reads all blocks and shows the last key of each, until `visit` returns `false`.
     ///
     /// # Errors
     /// Storage errors and damage.
-    pub(crate) fn prepare_windows(&self) -> Result<()> {
-        self.inner.block_starts().map(|_| ())
+    pub(crate) fn visit_last_keys(&self, visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
+        let (inner, mut key, mut next) = (&*self.inner, Vec::new(), 0);
+        while next < inner.meta.blocks {
+            for (block, bytes) in inner.read_past_cache(next, READ_BLOCKS_MAX)? {
+                let view = inner.view(block, &bytes)?;
+                let last = view.count().checked_sub(1).and_then(|last| view.key(last));
+                last.ok_or_else(|| inner.malformed(block))?.copy_to(&mut key);
+                if !visit(&key) {
+                    return Ok(());
+                }
+                next = block + 1;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -177,10 +216,6 @@ pub(super) struct ResidentParts {
     separators: Option<ResidentSeparators>,
     /// Whether the separators of the root are out of order and cannot be used.
     pub(super) has_unordered_separators: bool,
-    /// `None` inside if there can be none.
-    last_keys: OnceLock<Option<LastKeys>>,
-    /// The position of each block's first record.
-    starts: OnceLock<Option<Vec<u32>>>,
 }
 
 impl ResidentParts {
@@ -193,7 +228,7 @@ impl ResidentParts {
         let has_unordered_separators = !separators::ascend(root, nodes);
         let is_whole = meta.layers.len() == 1 && !has_unordered_separators;
         let separators = is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten();
-        Self { separators, has_unordered_separators, ..Self::default() }
+        Self { separators, has_unordered_separators }
     }
 
     /// Memory of the flat separators, which only speed up lookups.
@@ -205,20 +240,6 @@ impl ResidentParts {
     pub(super) fn forget_flat(&mut self) {
         self.separators = None;
     }
-
-    fn bytes(&self) -> u64 {
-        let last_keys = self.last_keys.get().and_then(Option::as_ref).map_or(0, LastKeys::bytes);
-        let starts = self.starts.get().and_then(Option::as_ref).map_or(0, |starts| starts.len() as u64 * 4);
-        last_keys + starts + self.flat_bytes()
-    }
-}
-
-/// The start of a lookup: a block, and a search method within it.
-struct LookupStart {
-    block: u64,
-    within: SearchStart,
-    /// Whether the block is certainly the one that holds the key, if any does.
-    is_exact: bool,
 }
 
 impl TableInner {
@@ -226,7 +247,7 @@ impl TableInner {
         let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
         let directory = self.directory.as_ref().map_or(0, SlotDirectory::bytes);
-        let beside = self.resident.bytes() + directory + filter + counts;
+        let beside = self.resident.flat_bytes() + directory + filter + counts;
         self.root.len() as u64 + self.locations.resident_bytes() + beside
     }
 
@@ -246,34 +267,6 @@ impl TableInner {
         Ok(self.lower_bound(KeyBound { key, after: false }, &mut ReadContext::default())?.block)
     }
 
-    /// Reserves memory of the shared cache's budget that is in use already.
-    fn reserve(&self, bytes: u64) {
-        self.cache.reserve(bytes);
-        self.note_reserved(bytes);
-    }
-
-    fn last_keys(&self) -> Result<Option<&LastKeys>> {
-        if self.resident.last_keys.get().is_none() {
-            let keys = LastKeys::read(self)?;
-            let bytes = keys.as_ref().map_or(0, LastKeys::bytes);
-            if self.resident.last_keys.set(keys).is_ok() {
-                self.reserve(bytes);
-            }
-        }
-        Ok(self.resident.last_keys.get().and_then(Option::as_ref))
-    }
-
-    fn block_starts(&self) -> Result<Option<&[u32]>> {
-        if self.resident.starts.get().is_none() {
-            let counts = self.counts(&mut ReadContext::default())?;
-            let start = |block| counts.before(block).and_then(|start| u32::try_from(start).ok());
-            if self.resident.starts.set((0..self.meta.blocks).map(start).collect()).is_ok() {
-                self.reserve(self.meta.blocks * 4);
-            }
-        }
-        Ok(self.resident.starts.get().and_then(Option::as_deref))
-    }
-
     /// Looks up a version; `show` receives kind, sequence number and value, and returns `None` if the location is
     /// invalid.
     #[inline]
@@ -282,50 +275,42 @@ impl TableInner {
         key: &[u8],
         at: u64,
         path: SearchPath,
+        ended: impl Fn(LookupStep) + Copy,
         show: impl FnOnce(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
         if !self.meta.versioned && at < self.unversioned.1 {
             return Ok(None);
         }
         let mut show = Some(show);
-        match self.quickly(key, at, path, |tag, sequence, value| show.take()?(tag, sequence, value))? {
+        match self.quickly(key, at, path, ended, |tag, sequence, value| show.take()?(tag, sequence, value))? {
             FastLookup::FoundValue(found) => Ok(Some(found)),
             FastLookup::Absent => Ok(None),
             FastLookup::Unknown => match show.take() {
-                Some(show) => self.look_up_general(key, at, show),
+                Some(show) => {
+                    let found = self.look_up_general(key, at, show);
+                    ended(LookupStep::SearchBlock);
+                    found
+                }
                 // The location of a value was invalid.
                 None => Err(self.damaged(self.tail_offset, "a record lies outside its block")),
             },
         }
     }
 
+    /// The start of a lookup by the exact separators, if they are resident.
+    #[inline]
+    fn separators_start(&self, key: &[u8]) -> Option<LookupStart> {
+        let spot = self.resident.separators.as_ref()?.find(key)?;
+        Some(LookupStart { block: spot.block, hint: SearchHint::Share(spot.share), is_exact: true })
+    }
+
     /// The start of a lookup; `None` if only the fallback can decide.
     #[inline]
-    fn start(&self, key: &[u8], path: SearchPath) -> Result<Option<LookupStart>> {
-        let spot = self.resident.separators.as_ref().and_then(|separators| separators.find(key));
-        let by_separators = |spot: PredictedRecord, within| LookupStart { block: spot.block, within, is_exact: true };
-        Ok(match path {
-            SearchPath::Coded => spot.map(|spot| by_separators(spot, SearchStart::Share(spot.share))),
-            SearchPath::Plain => {
-                let Some(keys) = self.last_keys()? else { return Ok(None) };
-                // There is nothing after the last key, which a search of the last block confirms.
-                let block = keys.find(key).unwrap_or(self.meta.blocks.saturating_sub(1));
-                Some(LookupStart { block, within: SearchStart::Restarts, is_exact: true })
-            }
-            SearchPath::Window(first, last) => {
-                let (Some(spot), Some(starts)) = (spot, self.block_starts()?) else { return Ok(None) };
-                let start = starts.get(spot.block as usize).map_or(0, |&start| u64::from(start));
-                let within = SearchStart::Between(within_usize(first, start), within_usize(last, start));
-                Some(by_separators(spot, within))
-            }
-            SearchPath::WindowAlone(first, last) => {
-                let Some(starts) = self.block_starts()? else { return Ok(None) };
-                let block = starts.partition_point(|&start| u64::from(start) <= first).saturating_sub(1);
-                let start = starts.get(block).map_or(0, |&start| u64::from(start));
-                let within = SearchStart::Between(within_usize(first, start), within_usize(last, start));
-                Some(LookupStart { block: block as u64, within, is_exact: false })
-            }
-        })
+    fn start(&self, key: &[u8], path: SearchPath) -> Option<LookupStart> {
+        match path {
+            SearchPath::Separators => self.separators_start(key),
+            SearchPath::Guided(start) => start.filter(|start| start.block < self.meta.blocks),
+        }
     }
 
     #[inline]
@@ -334,23 +319,28 @@ impl TableInner {
         key: &[u8],
         at: u64,
         path: SearchPath,
+        ended: impl Fn(LookupStep) + Copy,
         mut show: impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<FastLookup<R>> {
         if self.meta.blocks == 0 || self.directory.is_none() {
             return Ok(FastLookup::Unknown);
         }
-        let Some(start) = self.start(key, path)? else { return Ok(FastLookup::Unknown) };
-        if start.is_exact && !self.filter_may_hold(key, start.block)? {
+        let start = self.start(key, path);
+        ended(LookupStep::SearchIndex);
+        let Some(start) = start else { return Ok(FastLookup::Unknown) };
+        let may_hold = !start.is_exact || self.filter_may_hold(key, start.block)?;
+        ended(LookupStep::SearchFilter);
+        if !may_hold {
             return Ok(FastLookup::Absent);
         }
-        let outcome = self.in_block(&start, key, at, &mut show)?;
+        let outcome = self.in_block(&start, key, at, ended, &mut show)?;
         match (start.is_exact, outcome) {
             (true, Some(outcome)) => Ok(outcome),
             (false, Some(FastLookup::FoundValue(found))) => Ok(FastLookup::FoundValue(found)),
-            // The model may have predicted the wrong block, or the key is in the next one.
+            // The guide may have predicted the wrong block, or the key is in the next one.
             (false, _) if start.block + 1 < self.meta.blocks => {
-                let next = LookupStart { block: start.block + 1, within: SearchStart::Share(0.0), is_exact: false };
-                let next = self.in_block(&next, key, at, &mut show)?;
+                let next = LookupStart { block: start.block + 1, hint: SearchHint::Share(0.0), is_exact: false };
+                let next = self.in_block(&next, key, at, ended, &mut show)?;
                 Ok(next.filter(|next| matches!(next, FastLookup::FoundValue(_))).unwrap_or(FastLookup::Unknown))
             }
             _ => Ok(FastLookup::Unknown),
@@ -372,17 +362,26 @@ impl TableInner {
         start: &LookupStart,
         key: &[u8],
         at: u64,
+        ended: impl Fn(LookupStep) + Copy,
         show: &mut impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<Option<FastLookup<R>>> {
         let block = start.block;
         let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(None) };
-        let visited = slots.visit(directory, block, |bytes, note| self.in_quick(start, bytes, note, key, at, show));
-        if let Some(outcome) = visited {
-            return Ok(outcome);
-        }
-        let bytes = self.child(0, block, &mut ReadContext::default())?;
-        let note = note_of(&self.view(block, &bytes)?);
-        Ok(self.in_quick(start, &bytes, &note, key, at, show))
+        let visited = slots.visit(directory, block, |bytes, note| {
+            ended(LookupStep::LoadBlock);
+            self.in_quick(start, bytes, note, key, at, show)
+        });
+        let outcome = match visited {
+            Some(outcome) => outcome,
+            None => {
+                let bytes = self.child(0, block, &mut ReadContext::default())?;
+                let note = note_of(&self.view(block, &bytes)?);
+                ended(LookupStep::LoadBlock);
+                self.in_quick(start, &bytes, &note, key, at, show)
+            }
+        };
+        ended(LookupStep::SearchBlock);
+        Ok(outcome)
     }
 
     #[inline]
@@ -396,7 +395,7 @@ impl TableInner {
         show: &mut impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Option<FastLookup<R>> {
         let columns = FixedKeyColumns::of(note)?;
-        let hit = columns.search(bytes, key, start.within)?;
+        let hit = columns.search(bytes, key, start.hint)?;
         if !hit.is_key {
             return Some(FastLookup::Absent);
         }
@@ -454,9 +453,4 @@ impl TableInner {
         }
         Ok(None)
     }
-}
-
-/// Converts a position in the table to an index in the block that begins at `start`.
-fn within_usize(position: u64, start: u64) -> usize {
-    usize::try_from(position.saturating_sub(start)).unwrap_or(usize::MAX)
 }

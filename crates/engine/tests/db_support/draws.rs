@@ -2,13 +2,24 @@
 
 use ogive::block::Compression;
 use ogive::io::{FastPaths, LocalStorage, Storage};
-use ogive::lsm::{DbOptions, Durability, Learning, ModelReads};
+use ogive::lsm::{DbOptions, Durability, Learning};
+use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
 use ogive_testkit::{Random, fast_paths};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Policies that do not depend on time, so that each run reads the same.
-const TIMELESS: [Learning; 4] = [Learning::Never, Learning::Offline, Learning::Inline, Learning::Coded];
+const TIMELESS: [Option<LearningRule>; 4] =
+    [Some(LearningRule::Never), Some(LearningRule::Offline), Some(LearningRule::Inline), None];
+/// All policies.
+const RULES: [Option<LearningRule>; 6] = [
+    Some(LearningRule::Never),
+    Some(LearningRule::Offline),
+    Some(LearningRule::Always),
+    Some(LearningRule::CostBenefit),
+    Some(LearningRule::Inline),
+    None,
+];
 
 /// One of these.
 fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
@@ -20,12 +31,20 @@ fn around(random: &mut Random, bytes: u64) -> u64 {
     (bytes / 4).max(1) << random.below(5)
 }
 
+/// Draws a learning policy.
+fn learning(random: &mut Random, rules: &[Option<LearningRule>], level_models: bool) -> Learning {
+    let rule = any(random, rules);
+    let (reads, error) = (any(random, &[ModelReads::Block, ModelReads::Window]), 1 << random.below(7));
+    rule.map_or(Learning::CODED, |rule| Bourbon { rule, level_models, reads, error }.into())
+}
+
 /// Draws options. When a test fails, it prints the last ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Draws {
     random: Random,
     like: DbOptions,
     is_timeless: bool,
+    level_models: bool,
     openings: u64,
     last: Option<DbOptions>,
 }
@@ -35,7 +54,7 @@ impl Draws {
     pub(crate) fn new(seed: u64, like: &DbOptions) -> Self {
         // Work is drawn by the same seed, and must be independent of the options.
         let random = Random::new(seed.wrapping_mul(1_000_003));
-        Self { random, like: like.clone(), is_timeless: false, openings: 0, last: None }
+        Self { random, like: like.clone(), is_timeless: false, level_models: false, openings: 0, last: None }
     }
 
     /// Only options whose calls to the storage do not depend on time, with all fast paths, which limit the number of
@@ -45,10 +64,16 @@ impl Draws {
         self
     }
 
+    /// Models of levels instead of tables.
+    pub(crate) fn use_level_models(&mut self, level_models: bool) {
+        // Writers would relearn a level at each change, for minutes, unless the test asks for it.
+        self.level_models = level_models;
+    }
+
     /// Other draws of the same kind, for a second or later store.
     pub(crate) fn others(&self, salt: u64) -> Self {
         let random = Random::new(self.random.clone().next_u64() ^ salt);
-        Self { random, like: self.like.clone(), is_timeless: self.is_timeless, openings: 0, last: None }
+        Self { random, like: self.like.clone(), openings: 0, last: None, ..*self }
     }
 
     /// Draws all options anew.
@@ -67,11 +92,7 @@ impl Draws {
             compression: any(random, &[Compression::None, Compression::Lz4]),
             filter_bits_per_key: any(random, &[None, Some(1), Some(10), Some(20)]),
             dead_share: any(random, &[0.05, 0.2, 0.6]),
-            learning: any(random, if self.is_timeless { &TIMELESS } else { &Learning::ALL }),
-            // Writers would relearn a level at each change, for minutes; `lsm/learn` tests it.
-            level_models: like.level_models,
-            model_reads: any(random, &[ModelReads::Block, ModelReads::Window]),
-            model_error: 1 << random.below(7),
+            learning: learning(random, if self.is_timeless { &TIMELESS } else { &RULES }, self.level_models),
             threads: if like.threads == 0 { 0 } else { random.below(4) as usize },
             open_files: any(random, &[None, Some(8), Some(64)]),
             fast_paths: if self.is_timeless { FastPaths::ALL } else { fast_paths::drawn(random) },

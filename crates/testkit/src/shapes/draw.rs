@@ -166,7 +166,7 @@ fn store_form(choices: &mut Choices<'_>) -> StoreForm {
         level_bytes: choices.pick(&[256 << 20, 256 << 10, 4 << 20]),
         level_factor: choices.pick(&[10, 2, 4]),
         separation_threshold: choices.pick(&[1 << 10, u64::MAX, 0, 100]),
-        learning: choices.pick(&Learning::ALL),
+        learning: choices.pick(&policies()),
         threads: choices.pick(&[0, 0, 0, 0, 0, 0, 0, 2]),
         ingested_one_in: choices.pick(&[0, 0, 2, 10]),
         sorted: choices.one_in(3),
@@ -174,6 +174,11 @@ fn store_form(choices: &mut Choices<'_>) -> StoreForm {
         compacted: choices.below(2) == 0,
         checkpointed: choices.one_in(3),
     }
+}
+
+/// The names of all registered learning policies.
+fn policies() -> Vec<&'static str> {
+    Learning::all().iter().map(Learning::name).collect()
 }
 
 fn join_form(choices: &mut Choices<'_>) -> JoinForm {

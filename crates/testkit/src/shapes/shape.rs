@@ -8,7 +8,6 @@ use super::{draw, join, store};
 use ogive::block::compress::Compression;
 use ogive::io::{FastPaths, MemoryStorage, Meter, Storage};
 use ogive::join::{JoinKind, Method};
-use ogive::lsm::Learning;
 use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, TableWriter, WriteOptions};
 use std::fmt;
 use std::sync::Arc;
@@ -74,8 +73,8 @@ pub struct StoreForm {
     pub level_factor: u32,
     /// Values of this length go to value files.
     pub separation_threshold: u64,
-    /// Which models tables get.
-    pub learning: Learning,
+    /// The name of the learning policy.
+    pub learning: &'static str,
     /// Threads of the store.
     pub threads: usize,
     /// One row in this many is ingested; 0 for none.

@@ -24,7 +24,7 @@ pub(super) fn check(shape: &Shape, form: &StoreForm, rows: &Rows, effort: Effort
     if form.compacted {
         doing("compact", db.compact())?;
     }
-    if form.learning == Learning::Offline {
+    if form.learning == "offline" {
         doing("learn", db.learn())?;
     }
     check_sound("verify", db.verify(&mut |_, _| {}))?;
@@ -53,13 +53,13 @@ fn written(
 ) -> ogive::Result<(Db, Vec<DbSnapshot>)> {
     let mut memory_bytes = form.memory_bytes;
     for _ in 0..RAISES_MAX {
-        let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes))?;
+        let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes)?)?;
         match write(&db, shape, form, rows) {
             Err(error) if is_short_of_memory(&error) => memory_bytes *= 2,
             outcome => return outcome.map(|snapshots| (db, snapshots)),
         }
     }
-    let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes))?;
+    let db = Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes)?)?;
     let snapshots = write(&db, shape, form, rows)?;
     Ok((db, snapshots))
 }
@@ -73,15 +73,15 @@ fn is_short_of_memory(error: &ogive::Error) -> bool {
     }
 }
 
-fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> DbOptions {
-    DbOptions {
+fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> ogive::Result<DbOptions> {
+    Ok(DbOptions {
         memory_bytes,
         memtable_bytes: form.memtable_bytes,
         table_bytes: form.table_bytes,
         level_bytes: form.level_bytes,
         level_factor: form.level_factor,
         separation_threshold: form.separation_threshold,
-        learning: form.learning,
+        learning: Learning::named(form.learning)?,
         threads: form.threads,
         durability: Durability::Buffered,
         compression: if shape.table.compressed { Compression::Lz4 } else { Compression::None },
@@ -89,7 +89,7 @@ fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> DbOptions {
         block_bytes: shape.table.block_bytes.unwrap_or(4096),
         fast_paths: shape.fast_paths,
         ..DbOptions::default()
-    }
+    })
 }
 
 /// Whether a row comes in a table of its own kind.
@@ -158,7 +158,7 @@ fn check_sound(what: &str, report: ogive::Result<ogive::check::StoreReport>) -> 
 
 /// Opens a store with other memory; where that is short, with as much as the store says that it takes.
 fn open_again(shape: &Shape, form: &StoreForm, storage: &Arc<dyn Storage>) -> ogive::Result<Db> {
-    let open = |memory_bytes| Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes));
+    let open = |memory_bytes| Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes)?);
     match open(form.reopened_bytes) {
         Err(ogive::Error::MemoryShort { needed_bytes, .. }) if needed_bytes > form.reopened_bytes => open(needed_bytes),
         opened => opened,

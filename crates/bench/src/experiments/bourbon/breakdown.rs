@@ -4,8 +4,8 @@
 //! the slowest, which other work on the machine disturbs.
 
 use anyhow::Result;
-use ogive::io::{Profile, StepClock};
-use ogive::lsm::LookupSteps;
+use ogive::io::Profile;
+use ogive_papers::bourbon::{LookupSteps, StepTimer};
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -34,11 +34,11 @@ const LEFT_OUT: usize = 50;
 
 /// The mean steps of the lookups, without the slowest.
 fn steps_of(store: &Store<'_>, asked: &Asked) -> Result<LookupSteps> {
-    let mut clock = StepClock::new();
+    let timer = StepTimer::new();
     let mut all = Vec::with_capacity(asked.len());
     for key in asked.iter() {
         let mut steps = LookupSteps::default();
-        store.db.get_timed(key, &mut clock, &mut steps)?;
+        timer.get(&store.db, key, &mut steps)?;
         all.push(steps);
     }
     all.sort_by(|one, other| one.total_ns().total_cmp(&other.total_ns()));

@@ -1,13 +1,13 @@
 //! Figure 17: time of lookups and memory of models by error bound, and memory of models by key set.
 
 use anyhow::Result;
-use ogive::lsm::DbOptions;
+use ogive_papers::bourbon::Bourbon;
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::setting::{lookups, records, requests};
 use super::store::Order;
-use super::subjects::{BASELINE, FILE, FILE_IN_BLOCK};
+use super::subjects::{BASELINE, FILE, FILE_IN_BLOCK, Subject};
 use super::turns::{Stores, record, rounds};
 use crate::workload::{Population, Requests};
 
@@ -28,9 +28,12 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         let population = Population::whole((0..records.len() as u64).collect());
         for error in ERRORS {
             progress.on(format!("error {error} on {spec}"));
-            let with_error = |options| DbOptions { model_error: error, ..options };
-            let subjects = [BASELINE, FILE, FILE_IN_BLOCK];
-            let mut stores = Stores::load(context, &records, &population, Order::Random, &subjects, with_error)?;
+            let with_error = |subject: Subject| Subject {
+                policy: subject.policy.map(|policy| Bourbon { error, ..policy }),
+                ..subject
+            };
+            let subjects = [BASELINE, with_error(FILE), with_error(FILE_IN_BLOCK)];
+            let mut stores = Stores::load(context, &records, &population, Order::Random, &subjects, |options| options)?;
             let requests = requests(context, Requests::Uniform);
             let asked = |round| stores.stores[0].asked(&requests, lookups(context), true, context.seed + round);
             let asked = (0..rounds(context)).map(asked).collect::<Result<Vec<_>>>()?;

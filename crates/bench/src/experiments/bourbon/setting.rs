@@ -64,9 +64,7 @@ pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -
         compression: Compression::None,
         table_bytes: level_bytes / TABLES_OF_LEVEL,
         level_bytes,
-        learning: subject.learning,
-        level_models: subject.level_models,
-        model_reads: subject.reads,
+        learning: subject.learning(),
         threads: 0,
         ..DbOptions::default()
     }

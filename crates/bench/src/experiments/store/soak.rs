@@ -14,7 +14,8 @@ use anyhow::{Context as _, Result, ensure};
 use ogive::block::Compression;
 use ogive::check::verify_store;
 use ogive::io::{LocalStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning, ModelReads};
+use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning};
+use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
 
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
@@ -78,6 +79,14 @@ struct Totals {
     done: [u64; WRITERS as usize],
 }
 
+/// Draws a learning policy, or none.
+fn learning(one_of: &mut impl FnMut(usize) -> usize) -> Learning {
+    let rule = LearningRule::ALL.get(one_of(LearningRule::ALL.len() + 1));
+    let reads = [ModelReads::Block, ModelReads::Window][one_of(2)];
+    let error = 1 << one_of(7);
+    rule.map_or(Learning::CODED, |&rule| Bourbon { reads, error, ..Bourbon::new(rule) }.into())
+}
+
 /// Draws all options, with sizes that make every kind of work frequent.
 fn drawn(random: &mut Random) -> DbOptions {
     let mut one_of = |count: usize| random.below(count as u64) as usize;
@@ -94,9 +103,7 @@ fn drawn(random: &mut Random) -> DbOptions {
         compression: [Compression::None, Compression::Lz4][one_of(2)],
         filter_bits_per_key: [None, Some(1), Some(10)][one_of(3)],
         dead_share: [0.1, 0.2, 0.5][one_of(3)],
-        learning: Learning::ALL[one_of(Learning::ALL.len())],
-        model_reads: [ModelReads::Block, ModelReads::Window][one_of(2)],
-        model_error: 1 << one_of(7),
+        learning: learning(&mut one_of),
         threads: 1 + one_of(4),
         open_files: [None, Some(16), Some(64)][one_of(3)],
         ..DbOptions::default()

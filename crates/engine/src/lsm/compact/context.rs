@@ -1,5 +1,6 @@
 //! The context of a job: storage, options, memory, and the stop flag.
 
+use super::super::extend::Learner;
 use super::super::file_numbers::FileNumberSource;
 use super::super::options::DbOptions;
 use super::super::table_file::{Openings, TableOrigin};
@@ -21,6 +22,8 @@ pub(crate) struct JobContext<'a> {
     /// The identity to which new files are bound.
     pub(crate) bond: StoreBinding,
     pub(crate) options: &'a DbOptions,
+    /// Fits models to the output tables, if there is one that does.
+    pub(crate) learner: Option<&'a dyn Learner>,
     /// The source of numbers for new files.
     pub(crate) numbers: &'a dyn FileNumberSource,
     /// Approximate memory that the job may take, in bytes.

@@ -1,7 +1,7 @@
 //! The output tables of a flush or a compaction.
 
 use super::super::entry::{Sequence, ValueKind};
-use super::super::learn::ModelBuilder;
+use super::super::extend::ModelWriter;
 use super::super::options::DbOptions;
 use super::super::range_tombstones::RangeTombstones;
 use super::super::table_file::{
@@ -11,7 +11,6 @@ use super::super::table_file::{
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
-use crate::io::Timer;
 use crate::table::{KeyType, TableWriter, WriteOptions};
 use crate::tune::DesignRequest;
 use crate::vlog::ValueFilePointer;
@@ -52,7 +51,6 @@ pub(crate) struct OutputWriter<'a> {
     limits: OutputLimits<'a>,
     /// The first and the last key of all inputs, if models are fitted to the tables.
     ends: Option<(Vec<u8>, Vec<u8>)>,
-    learning_us: f64,
     current: Option<OutputTable>,
     finished: Vec<TableMeta>,
     /// The newest operation of the inputs so far.
@@ -78,7 +76,8 @@ struct OutputTable {
     last: Vec<u8>,
     /// Value files pointed into, with the bytes pointed at; the most recent one first.
     values: Vec<(u64, u64)>,
-    model: Option<ModelBuilder>,
+    /// Fits a model, if a learner asked for one.
+    model: Option<Box<dyn ModelWriter>>,
 }
 
 impl<'a> OutputWriter<'a> {
@@ -90,17 +89,7 @@ impl<'a> OutputWriter<'a> {
         ends: Option<(Vec<u8>, Vec<u8>)>,
     ) -> Self {
         let (current, finished) = (None, Vec::new());
-        Self {
-            context,
-            tombstones,
-            limits,
-            ends,
-            learning_us: 0.0,
-            current,
-            finished,
-            newest: context.origin.newest,
-            is_done: false,
-        }
+        Self { context, tombstones, limits, ends, current, finished, newest: context.origin.newest, is_done: false }
     }
 
     /// Records the sequence number of an input entry.
@@ -130,17 +119,17 @@ impl<'a> OutputWriter<'a> {
         self.current.as_ref().is_some_and(|current| is_cut || current.writer.bytes_so_far() >= self.limits.table_bytes)
     }
 
-    /// Finishes the last table; returns all tables, and the microseconds spent on models.
+    /// Finishes the last table; returns all tables.
     ///
     /// # Errors
     /// Errors of the storage; all files are then removed.
-    pub(crate) fn finish(mut self) -> Result<(Vec<TableMeta>, f64)> {
+    pub(crate) fn finish(mut self) -> Result<Vec<TableMeta>> {
         if self.current.is_none() && !self.tombstones.is_empty() {
             self.current = Some(OutputTable::begin(self.context, &[], None)?);
         }
         self.end_table(None)?;
         self.is_done = true;
-        Ok((std::mem::take(&mut self.finished), self.learning_us))
+        Ok(std::mem::take(&mut self.finished))
     }
 
     /// Finishes the current table; the next one begins with `next`.
@@ -153,7 +142,7 @@ impl<'a> OutputWriter<'a> {
         };
         let name = file_name(current.meta.number, FileKind::Table);
         let mut current = current;
-        self.learning_us += current.learn();
+        current.store_model();
         let origin = TableOrigin { newest: self.newest, ..self.context.origin };
         current.writer.set_property(ORIGIN_PROPERTY, origin.encode());
         let openings = self.context.openings(current.values.iter().map(|&(file, _)| file));
@@ -189,7 +178,7 @@ impl OutputTable {
         writer.limit_memory(context.memory_bytes / 2);
         let meta =
             TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
-        let model = ends.map(|(first, last)| ModelBuilder::new(first, last, context.options.model_error));
+        let model = context.learner.zip(ends).and_then(|(learner, (first, last))| learner.model_writer(first, last));
         Ok(Self { writer, meta, last: Vec::new(), values: Vec::new(), model })
     }
 
@@ -213,15 +202,11 @@ impl OutputTable {
         if kind == ValueKind::Pointer { self.note_value(value) } else { Ok(()) }
     }
 
-    /// Adds the fitted model to the table, if there is one; returns the microseconds it took in total.
-    fn learn(&mut self) -> f64 {
-        let Some(builder) = self.model.take() else { return 0.0 };
-        let timer = Timer::start();
-        let fitting_us = builder.fitting_us();
-        if let Some(model) = builder.finish() {
-            self.writer.set_property(MODEL_PROPERTY, model.encode());
+    /// Adds the fitted model to the table, if there is one.
+    fn store_model(&mut self) {
+        if let Some(model) = self.model.take().and_then(|model| model.finish()) {
+            self.writer.set_property(MODEL_PROPERTY, model);
         }
-        fitting_us + timer.elapsed_us()
     }
 
     fn note_value(&mut self, pointer: &[u8]) -> Result<()> {

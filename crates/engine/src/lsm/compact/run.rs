@@ -3,7 +3,6 @@
 use super::super::cursor::EntryCursor;
 use super::super::entry::{Sequence, ValueKind};
 use super::super::memtable::Memtable;
-use super::super::options::Learning;
 use super::super::range_tombstones::RangeTombstones;
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::context::JobContext;
@@ -56,8 +55,6 @@ pub(crate) struct JobOutput {
     pub(crate) dropped: u64,
     /// Bytes of values moved.
     pub(crate) moved_bytes: u64,
-    /// Microseconds spent on models.
-    pub(crate) learning_us: f64,
 }
 
 impl JobOutput {
@@ -67,7 +64,6 @@ impl JobOutput {
         self.entries += other.entries;
         self.dropped += other.dropped;
         self.moved_bytes += other.moved_bytes;
-        self.learning_us += other.learning_us;
     }
 
     /// Removes all new files.
@@ -87,8 +83,8 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
     let mut retain = RetentionFilter::new(job.snapshots, &tombstones, job.below, job.level > 0);
     let table_bytes = if job.level > 0 { context.options.table_bytes } else { u64::MAX };
     let limits = OutputLimits { table_bytes, cuts: job.cuts };
-    let ends = match context.options.learning {
-        Learning::Inline => ends(&mut *job.cursor)?,
+    let ends = match context.learner {
+        Some(learner) if learner.fits_while_writing() => ends(&mut *job.cursor)?,
         _ => None,
     };
     let mut outputs = OutputWriter::new(context, retain.surviving_tombstones(), limits, ends);
@@ -123,7 +119,7 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
     outcome.moved_bytes = relocator.read_bytes;
     outcome.value_files = relocator.finish()?;
     match outputs.finish() {
-        Ok((tables, learning_us)) => (outcome.tables, outcome.learning_us) = (tables, learning_us),
+        Ok(tables) => outcome.tables = tables,
         Err(error) => {
             outcome.discard(context);
             return Err(error);
@@ -132,7 +128,7 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
     Ok(outcome)
 }
 
-/// The first and the last key, for the common prefix of a model's keys.
+/// The first and the last key of all inputs, for a model.
 fn ends(cursor: &mut dyn EntryCursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     cursor.last()?;
     let Some(last) = cursor.entry().map(|entry| entry.key.to_vec()) else { return Ok(None) };

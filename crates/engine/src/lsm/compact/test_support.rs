@@ -42,6 +42,7 @@ impl TestFolder {
             storage: &self.storage,
             bond: StoreBinding { store: OWNER, nonce: NONCE },
             options: &self.options,
+            learner: None,
             numbers: &self.next_file,
             origin: TableOrigin::default(),
             stop: &self.stop,
@@ -51,7 +52,7 @@ impl TestFolder {
 
     pub(crate) fn open(&self, meta: &TableMeta) -> Arc<TableFile> {
         let cache = Arc::new(BlockCache::new(1 << 20));
-        TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options).unwrap()
+        TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options, None).unwrap()
     }
 
     pub(crate) fn run(

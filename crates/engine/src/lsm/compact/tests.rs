@@ -408,7 +408,7 @@ fn the_file_of_an_obsolete_table_goes_with_its_last_handle() {
     let reader = Arc::clone(&file);
     file.mark_obsolete();
     drop(file);
-    assert_eq!(reader.get(b"a", 5).unwrap().map(|found| found.2.to_vec()), Some(vec![1]));
+    assert_eq!(reader.get(b"a", 5, None, |_| {}).unwrap().map(|found| found.2.to_vec()), Some(vec![1]));
     assert!(folder.storage.exists(&name).unwrap());
     drop(reader);
     assert!(!folder.storage.exists(&name).unwrap());
@@ -423,10 +423,10 @@ fn a_table_in_the_place_of_another_is_told() {
     let name = |meta: &TableMeta| file_name(meta.number, FileKind::Table);
     folder.storage.rename(&name(&other), &name(&one)).unwrap();
     let cache = Arc::new(BlockCache::new(1 << 20));
-    let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options);
+    let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options, None);
     assert!(matches!(opened, Err(Error::Damaged { .. })));
     let (mine, theirs) = (run(), OWNER + 1);
-    assert!(TableFile::open(&folder.storage, theirs, Arc::new(mine), &cache, &folder.options).is_err());
+    assert!(TableFile::open(&folder.storage, theirs, Arc::new(mine), &cache, &folder.options, None).is_err());
 }
 
 /// If one part fails, the files of the others are removed, too.

@@ -1,19 +1,18 @@
 //! Table models: a map from a key to a window of positions.
 
-use crate::io::Timer;
-use crate::lsm::entry::{put_varint, take_varint};
+use ogive::io::Timer;
+use ogive::lsm::extend::{put_varint, take_varint};
 use ogive_model::{Fence, FenceRun, line, plr};
 
-/// Lines are fitted to so many records at a time, so that learning a table of any size takes little memory.
+/// Lines are fitted to this many records at a time, so that learning a table of any size takes little memory.
 const RECORDS_AT_ONCE: usize = 1 << 14;
 
-/// A hint where the records of a table lie: lines over the coordinates of keys, with windows that were measured.
+/// Predicted positions of the records of a table: lines over key prefixes, with measured windows.
 ///
-/// The coordinate of a key is the number that its eight bytes make behind what all keys of the table begin with. Keys
-/// that share a coordinate share a window. A model that lies costs time, never an answer: whoever reads checks that the
-/// key lies in the window.
+/// The prefix of a key is the number that its eight bytes after the common prefix of the table form. Keys with equal
+/// numbers share a window. A wrong model costs time, never an answer: readers check that the key lies in the window.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PositionModel {
+pub(super) struct PositionModel {
     prefix: Vec<u8>,
     /// Lines in their stored form, and how many.
     lines: Vec<u8>,
@@ -21,9 +20,9 @@ pub(crate) struct PositionModel {
     records: u64,
 }
 
-/// The coordinate of a key among those that begin with `prefix`.
+/// The eight bytes of a key after `prefix`, as a number.
 #[inline]
-fn coordinate(prefix: &[u8], key: &[u8]) -> u64 {
+fn key_number(prefix: &[u8], key: &[u8]) -> u64 {
     let Some(rest) = key.strip_prefix(prefix) else {
         return if key < prefix { 0 } else { u64::MAX };
     };
@@ -36,30 +35,30 @@ fn coordinate(prefix: &[u8], key: &[u8]) -> u64 {
 impl PositionModel {
     /// The first and the last position that may hold a key, both included.
     #[inline]
-    pub(crate) fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
-        let x = coordinate(&self.prefix, key);
+    pub(super) fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
+        let x = key_number(&self.prefix, key);
         let (node, next) = line::search(&self.lines, self.count, x)?;
         let window = node.window(x, next.unwrap_or(self.records.saturating_sub(1)));
         Some((*window.start(), *window.end()))
     }
 
     /// Number of lines.
-    pub(crate) fn segments(&self) -> usize {
+    pub(super) fn segments(&self) -> usize {
         self.count
     }
 
     /// Number of records that it was learned from.
-    pub(crate) fn records(&self) -> u64 {
+    pub(super) fn records(&self) -> u64 {
         self.records
     }
 
     /// Bytes of memory.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    pub(super) fn memory_bytes(&self) -> u64 {
         (size_of::<Self>() + self.prefix.len() + self.lines.len()) as u64
     }
 
-    /// The stored form: records, length of the prefix, prefix, lines.
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The stored form: number of records, length of the prefix, prefix, lines.
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, self.records);
         put_varint(&mut bytes, self.prefix.len() as u64);
@@ -68,8 +67,8 @@ impl PositionModel {
         bytes
     }
 
-    /// Takes a stored model apart; `None` where it makes no sense.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Decodes a stored model; `None` if it is invalid.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let at = &mut 0;
         let records = take_varint(bytes, at)?;
         let length = usize::try_from(take_varint(bytes, at)?).ok()?;
@@ -83,7 +82,7 @@ impl PositionModel {
 
 /// Learns a model from keys in order.
 #[derive(Debug)]
-pub(crate) struct ModelBuilder {
+pub(super) struct ModelBuilder {
     prefix: Vec<u8>,
     /// Error of the regression, in records.
     error: u64,
@@ -99,8 +98,8 @@ pub(crate) struct ModelBuilder {
 }
 
 impl ModelBuilder {
-    /// For keys from `smallest` to `largest`: what these have in common all have.
-    pub(crate) fn new(smallest: &[u8], largest: &[u8], error: u64) -> Self {
+    /// A builder for keys from `smallest` to `largest`.
+    pub(super) fn new(smallest: &[u8], largest: &[u8], error: u64) -> Self {
         let shared = smallest.iter().zip(largest).take_while(|(one, other)| one == other).count();
         Self {
             prefix: smallest[..shared].to_vec(),
@@ -117,16 +116,16 @@ impl ModelBuilder {
     }
 
     /// Microseconds that fitting took so far.
-    pub(crate) fn fitting_us(&self) -> f64 {
+    pub(super) fn fitting_us(&self) -> f64 {
         self.fitting_us
     }
 
     /// The next record's key.
     #[inline]
-    pub(crate) fn add(&mut self, key: &[u8]) {
-        let x = coordinate(&self.prefix, key);
+    pub(super) fn add(&mut self, key: &[u8]) {
+        let x = key_number(&self.prefix, key);
         if let Some(low) = self.last {
-            // Keys out of order would be a fault of the caller's; the model is only a hint then, as ever.
+            // Keys out of order would be a fault of the caller; the model is a hint in any case.
             self.fences.push(Fence { low, high: x.max(low) });
         }
         self.last = Some(self.last.map_or(x, |last| last.max(x)));
@@ -138,11 +137,11 @@ impl ModelBuilder {
         }
     }
 
-    /// Fits lines to the first half of what waits.
+    /// Fits lines to the first half of the waiting records.
     fn fit_part(&mut self) {
         let run = FenceRun { start: self.start, first_child: self.first, fences: &self.fences, at_end: false };
         let cut = (RECORDS_AT_ONCE - 1..self.fences.len() - 1).find_map(|k| Some((k, run.node_start_after(k)?)));
-        // A long run of equal coordinates has no border; it is waited out.
+        // A long run of equal numbers has no border and stays together.
         let Some((cut, start)) = cut else { return };
         let part = FenceRun { fences: &self.fences[..=cut], ..run };
         let nodes = plr::greedy(&part, self.error);
@@ -154,7 +153,7 @@ impl ModelBuilder {
     }
 
     /// The model; `None` of no records.
-    pub(crate) fn finish(mut self) -> Option<PositionModel> {
+    pub(super) fn finish(mut self) -> Option<PositionModel> {
         if self.records == 0 {
             return None;
         }
@@ -187,8 +186,8 @@ mod tests {
         for (position, key) in keys.iter().enumerate() {
             let (low, high) = model.window(key).unwrap();
             assert!(low <= high && high < keys.len() as u64);
-            let first = keys.partition_point(|other| coordinate(&model.prefix, other) < coordinate(&model.prefix, key));
-            // Of keys with one coordinate the first is at home in the window.
+            let first = keys.partition_point(|other| key_number(&model.prefix, other) < key_number(&model.prefix, key));
+            // The window has the first of the keys with one number.
             assert!(low <= first as u64 && first as u64 <= high, "{position} of {}: {low}..={high}", keys.len());
         }
     }

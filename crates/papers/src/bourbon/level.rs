@@ -1,21 +1,22 @@
 //! Level models: a map from a key to a table and a window in it (Bourbon, Section 4.3).
 
 use super::model::{ModelBuilder, PositionModel};
+use ogive::lsm::extend::{LevelGuide, ModelSize, PositionWindow, Reservation};
 
-/// One model over the records of all tables of a level, and where each table begins among them.
+/// One model over the records of all tables of a level, and the position at which each table begins.
 #[derive(Debug)]
-pub(crate) struct LevelModel {
+pub(super) struct LevelModel {
     model: PositionModel,
     /// The number of the first record of each table.
     starts: Vec<u64>,
 }
 
-/// Where a key may lie: a table, and the first and the last position in it.
-pub(crate) type TableWindow = (usize, (u64, u64));
+/// The place where a key may lie: a table, and the first and the last position in it.
+type TableWindow = (usize, PositionWindow);
 
 impl LevelModel {
     /// `counts` are the records of each table, in order.
-    pub(crate) fn new(builder: ModelBuilder, counts: impl IntoIterator<Item = u64>) -> Option<Self> {
+    pub(super) fn new(builder: ModelBuilder, counts: impl IntoIterator<Item = u64>) -> Option<Self> {
         let mut next = 0;
         let starts = counts.into_iter().map(|count| {
             let start = next;
@@ -27,10 +28,9 @@ impl LevelModel {
         Some(Self { model, starts })
     }
 
-    /// The tables that a key may lie in by the model: the one that its window begins in, and the one behind if it
-    /// reaches that.
+    /// The table in which the key's window begins, and the next one if the window reaches it.
     #[inline]
-    pub(crate) fn locate(&self, key: &[u8]) -> Option<(TableWindow, Option<TableWindow>)> {
+    fn find(&self, key: &[u8]) -> Option<(TableWindow, Option<TableWindow>)> {
         let (low, high) = self.model.window(key)?;
         let table = self.starts.partition_point(|&start| start <= low).checked_sub(1)?;
         let start = *self.starts.get(table)?;
@@ -41,13 +41,25 @@ impl LevelModel {
     }
 
     /// Bytes of memory.
-    pub(crate) fn memory_bytes(&self) -> u64 {
+    pub(super) fn memory_bytes(&self) -> u64 {
         self.model.memory_bytes() + 8 * self.starts.len() as u64
     }
+}
 
-    /// Number of lines.
-    pub(crate) fn segments(&self) -> usize {
-        self.model.segments()
+/// A level model as the guide of its level, with its memory reservation.
+#[derive(Debug)]
+pub(super) struct LevelModelGuide {
+    pub(super) model: LevelModel,
+    pub(super) _held: Reservation,
+}
+
+impl LevelGuide for LevelModelGuide {
+    fn locate(&self, key: &[u8]) -> [Option<TableWindow>; 2] {
+        self.model.find(key).map_or([None; 2], |(first, behind)| [Some(first), behind])
+    }
+
+    fn model(&self) -> ModelSize {
+        ModelSize { bytes: self.model.memory_bytes(), segments: self.model.model.segments() as u64 }
     }
 }
 
@@ -66,7 +78,7 @@ mod tests {
         let mut position = 0;
         for (table, count) in counts.into_iter().enumerate() {
             for local in 0..count {
-                let (first, second) = model.locate(&keys[position]).unwrap();
+                let (first, second) = model.find(&keys[position]).unwrap();
                 let holds = |(found, (low, high)): TableWindow| found == table && low <= local && local <= high;
                 assert!(holds(first) || second.is_some_and(holds), "{position}: {first:?} {second:?}");
                 position += 1;

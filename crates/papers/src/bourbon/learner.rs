@@ -1,0 +1,311 @@
+//! The learner of a store: learning tables and levels, and the memory budget of models.
+
+use super::guide::{BourbonGuide, GuideParts};
+use super::level::{LevelModel, LevelModelGuide};
+use super::model::{ModelBuilder, PositionModel};
+use super::policy::{Bourbon, LearningRule};
+use super::tables::{KnownLevel, KnownTable, KnownTables, LevelKey};
+use ogive::Result;
+use ogive::io::Timer;
+use ogive::lsm::LearningStats;
+use ogive::lsm::extend::{Learner, LearningTask, LevelTables, ModelWriter, TableFile};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Models take at most 1/8 of the memory of a store: they serve lookups that the cache serves, too.
+const MODEL_MEMORY_DIVISOR: u64 = 8;
+/// Learning checks whether to go on after this many keys.
+const KEYS_PER_CHECK: u64 = 1 << 12;
+
+/// The learner of a store.
+#[derive(Debug)]
+pub(super) struct BourbonLearner(Arc<LearnerState>);
+
+/// The state that a learner shares with its tasks.
+#[derive(Debug)]
+struct LearnerState {
+    policy: Bourbon,
+    budget_bytes: u64,
+    known: Mutex<KnownTables>,
+    counters: Arc<LearnerCounters>,
+}
+
+#[derive(Debug, Default)]
+struct LearnerCounters {
+    learned: AtomicU64,
+    learned_records: AtomicU64,
+    learning_ns: AtomicU64,
+    given_up: AtomicU64,
+    skipped: AtomicU64,
+    dropped: AtomicU64,
+}
+
+fn add(counter: &AtomicU64, amount: u64) {
+    counter.fetch_add(amount, Ordering::Relaxed);
+}
+
+fn get(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+impl BourbonLearner {
+    pub(super) fn new(policy: Bourbon, memory_bytes: u64) -> Self {
+        let budget_bytes = memory_bytes / MODEL_MEMORY_DIVISOR;
+        Self(Arc::new(LearnerState { policy, budget_bytes, known: Mutex::default(), counters: Arc::default() }))
+    }
+}
+
+/// A table of a level, or a level, to be learned.
+#[derive(Debug)]
+struct BourbonTask {
+    learner: Arc<LearnerState>,
+    subject: TaskSubject,
+}
+
+#[derive(Debug)]
+enum TaskSubject {
+    Table(usize, Arc<TableFile>),
+    // Weak: a level that has changed is not learned.
+    Level(LevelKey, Weak<LevelTables>),
+}
+
+impl LearningTask for BourbonTask {
+    fn run(&self, go_on: &dyn Fn() -> bool) -> Result<()> {
+        match &self.subject {
+            TaskSubject::Table(level, table) => self.learner.learn_table(*level, table, go_on),
+            TaskSubject::Level(key, level) => match level.upgrade() {
+                Some(level) => self.learner.learn_level(*key, &level, go_on),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+impl LearnerState {
+    fn known(&self) -> MutexGuard<'_, KnownTables> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn learn_table(&self, level: usize, table: &Arc<TableFile>, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let timer = Timer::start();
+        let (smallest, largest) = table.key_range();
+        let mut builder = ModelBuilder::new(smallest, largest, self.policy.error);
+        let is_whole = feed(table, &mut builder, go_on)?;
+        let Some(model) = builder.finish().filter(|_| is_whole) else { return Ok(()) };
+        let Some(parts) = self.known().tables.get(&table.number()).and_then(|known| known.parts.upgrade()) else {
+            return Ok(());
+        };
+        // Loaded here rather than by the first lookup by position.
+        parts.starts(table)?;
+        let model_bytes = model.memory_bytes();
+        table.set_guide(Some(Arc::new(BourbonGuide::new(parts, Some(model), table))));
+        let time_us = timer.elapsed_us();
+        self.note_learned(table.records(), time_us);
+        let mut known = self.known();
+        known.analyzer.note_learned(table.records(), time_us);
+        if let Some(known) = known.tables.get_mut(&table.number()) {
+            (known.level, known.model_bytes) = (known.level.or(Some(level)), model_bytes);
+        }
+        self.keep_to_budget(&mut known);
+        Ok(())
+    }
+
+    /// Learns a level. If the level changes in the meantime, the work is lost, and counted as such.
+    fn learn_level(&self, key: LevelKey, level: &Arc<LevelTables>, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let timer = Timer::start();
+        let is_current = || self.known().is_current(key, level);
+        let tables = level.tables();
+        let (Some(first), Some(last)) = (tables.first(), tables.last()) else { return Ok(()) };
+        let mut builder = ModelBuilder::new(first.key_range().0, last.key_range().1, self.policy.error);
+        let mut is_whole = true;
+        for table in tables {
+            is_whole = is_whole && feed(table, &mut builder, &|| go_on() && is_current())?;
+        }
+        let counts = tables.iter().map(|table| table.records());
+        let model = if is_whole { LevelModel::new(builder, counts) } else { None };
+        let is_given_up = model.is_none() || !is_current();
+        if let Some(model) = model {
+            match model.memory_bytes() <= self.budget_bytes {
+                true => {
+                    let held = first.reserve(model.memory_bytes());
+                    level.set_guide(Arc::new(LevelModelGuide { model, _held: held }));
+                }
+                false => add(&self.counters.dropped, 1),
+            }
+        }
+        let time_us = timer.elapsed_us();
+        if is_given_up {
+            add(&self.counters.given_up, 1);
+            add(&self.counters.learning_ns, (1e3 * time_us) as u64);
+        } else {
+            self.note_learned(tables.iter().map(|table| table.records()).sum(), time_us);
+        }
+        Ok(())
+    }
+
+    fn note_learned(&self, records: u64, time_us: f64) {
+        add(&self.counters.learned, 1);
+        add(&self.counters.learned_records, records);
+        add(&self.counters.learning_ns, (1e3 * time_us) as u64);
+    }
+
+    /// Drops models until the rest fits the budget.
+    fn keep_to_budget(&self, known: &mut KnownTables) {
+        for table in known.over_budget(self.budget_bytes) {
+            let parts = known.tables.get(&table.number()).and_then(|known| known.parts.upgrade());
+            if let Some(parts) = parts {
+                table.set_guide(Some(Arc::new(BourbonGuide::new(parts, None, &table))));
+                add(&self.counters.dropped, 1);
+            }
+        }
+    }
+}
+
+/// Adds the keys of a table to a model; returns `false` if `go_on` returned `false`.
+fn feed(table: &Arc<TableFile>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
+    let (mut count, mut is_whole) = (0_u64, true);
+    table.visit_keys(&mut |key| {
+        builder.add(key);
+        count += 1;
+        is_whole = !count.is_multiple_of(KEYS_PER_CHECK) || go_on();
+        is_whole
+    })?;
+    Ok(is_whole)
+}
+
+impl Learner for BourbonLearner {
+    fn open_table(&self, table: &TableFile, stored: Option<&[u8]>) {
+        let policy = &self.0.policy;
+        let stored = stored.filter(|_| policy.rule == LearningRule::Inline);
+        // Without a valid model of this table, the baseline is used.
+        let model = stored.and_then(PositionModel::decode).filter(|model| model.records() == table.records());
+        let model_bytes = model.as_ref().map_or(0, PositionModel::memory_bytes);
+        let parts = Arc::new(GuideParts::new(policy));
+        let known = KnownTable {
+            level: None,
+            table: Weak::new(),
+            parts: Arc::downgrade(&parts),
+            age: Timer::start(),
+            waits: false,
+            model_bytes,
+        };
+        table.set_guide(Some(Arc::new(BourbonGuide::new(parts, model, table))));
+        self.0.known().tables.insert(table.number(), known);
+    }
+
+    fn table_added(&self, level: usize, table: &Arc<TableFile>) {
+        let policy = &self.0.policy;
+        let mut known = self.0.known();
+        // Tables that never became part of the store, and those of dropped keyspaces.
+        known.tables.retain(|_, known| known.parts.strong_count() > 0);
+        if let Some(known) = known.tables.get_mut(&table.number()) {
+            (known.level, known.table) = (Some(level), Arc::downgrade(table));
+            // Tables of level 0 are learned; the level is not.
+            known.waits = known.model_bytes == 0 && policy.rule.is_eager() && (!policy.level_models || level == 0);
+        }
+        self.0.keep_to_budget(&mut known);
+    }
+
+    fn table_removed(&self, level: usize, table: &Arc<TableFile>) {
+        let mut known = self.0.known();
+        if let Some(gone) = known.tables.remove(&table.number()) {
+            known.analyzer.note_dead(level, table.bytes(), gone.age.elapsed_us(), &table.lookups());
+        }
+    }
+
+    fn levels_changed(&self, keyspace: u32, levels: &[(usize, Arc<LevelTables>)]) {
+        let policy = &self.0.policy;
+        let mut known = self.0.known();
+        known.levels.retain(|key, _| key.0 != keyspace || levels.iter().any(|(number, _)| *number == key.1));
+        for (number, level) in levels {
+            let key = (keyspace, *number);
+            if !known.is_current(key, level) {
+                let waits = policy.level_models && policy.rule.is_eager();
+                known.levels.insert(key, KnownLevel { level: Arc::downgrade(level), age: Timer::start(), waits });
+            }
+        }
+    }
+
+    fn next_task(&self) -> Option<Box<dyn LearningTask>> {
+        let mut known = self.0.known();
+        if known.running > 0 {
+            return None;
+        }
+        let subject = match known.next_level() {
+            Some((key, level)) => TaskSubject::Level(key, Arc::downgrade(&level)),
+            None => {
+                let (next, skipped) = known.next_table(self.0.policy.rule == LearningRule::CostBenefit);
+                add(&self.0.counters.skipped, skipped);
+                let (level, table) = next?;
+                TaskSubject::Table(level, table)
+            }
+        };
+        known.running += 1;
+        Some(Box::new(BourbonTask { learner: Arc::clone(&self.0), subject }))
+    }
+
+    fn task_ended(&self) {
+        self.0.known().running -= 1;
+    }
+
+    fn wait_us(&self) -> Option<f64> {
+        let known = self.0.known();
+        // The end of a running task wakes the threads that wait.
+        if known.running > 0 { None } else { known.wait_us() }
+    }
+
+    fn learn_all(&self, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let known = self.0.known();
+        let by_level = self.0.policy.level_models;
+        let tables = known.tables.values().filter(|known| !by_level || known.level == Some(0));
+        let tables: Vec<_> = tables.filter_map(|known| Some((known.level?, known.table.upgrade()?))).collect();
+        let levels = known.levels.iter().filter(|_| by_level);
+        let levels: Vec<_> = levels.filter_map(|(&key, known)| Some((key, known.level.upgrade()?))).collect();
+        drop(known);
+        tables.iter().try_for_each(|(level, table)| self.0.learn_table(*level, table, go_on))?;
+        levels.iter().try_for_each(|(key, level)| self.0.learn_level(*key, level, go_on))
+    }
+
+    fn fits_while_writing(&self) -> bool {
+        self.0.policy.rule == LearningRule::Inline
+    }
+
+    fn model_writer(&self, first: &[u8], last: &[u8]) -> Option<Box<dyn ModelWriter>> {
+        let builder = ModelBuilder::new(first, last, self.0.policy.error);
+        Some(Box::new(InlineWriter { builder, counters: Arc::clone(&self.0.counters) }))
+    }
+
+    fn stats(&self) -> LearningStats {
+        let counters = &self.0.counters;
+        let mut stats = LearningStats::default();
+        stats.waiting = self.0.known().waiting();
+        stats.learned = get(&counters.learned);
+        stats.learned_records = get(&counters.learned_records);
+        stats.learning_us = get(&counters.learning_ns) / 1000;
+        stats.given_up = get(&counters.given_up);
+        stats.skipped = get(&counters.skipped);
+        stats.dropped = get(&counters.dropped);
+        stats
+    }
+}
+
+/// Fits a model while a table is written.
+#[derive(Debug)]
+struct InlineWriter {
+    builder: ModelBuilder,
+    counters: Arc<LearnerCounters>,
+}
+
+impl ModelWriter for InlineWriter {
+    fn add(&mut self, key: &[u8]) {
+        self.builder.add(key);
+    }
+
+    fn finish(self: Box<Self>) -> Option<Vec<u8>> {
+        let timer = Timer::start();
+        let fitting_us = self.builder.fitting_us();
+        let stored = self.builder.finish().map(|model| model.encode());
+        add(&self.counters.learning_ns, (1e3 * (fitting_us + timer.elapsed_us())) as u64);
+        stored
+    }
+}

@@ -1,0 +1,105 @@
+//! The learning policies of Bourbon, and their registration.
+
+use super::learner::BourbonLearner;
+use ogive::lsm::Learning;
+use ogive::lsm::extend::{Learner, LearningPolicy};
+use std::sync::Arc;
+
+/// The tables that get models (Bourbon, Sections 4.3 to 4.5 and 5.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LearningRule {
+    /// The baseline, as in LevelDB and WiscKey: the full last keys of all blocks, with restart points in them.
+    Never,
+    /// Learns the existing tables when [`Db::learn`](ogive::lsm::Db::learn) is called, and none later.
+    Offline,
+    /// Learns each table once it has lived for as long as learning takes.
+    Always,
+    /// Learns a table if the lookups it is expected to serve outweigh the cost, by the statistics of earlier tables.
+    CostBenefit,
+    /// Fits the model while the table is written. Tables without one are searched by their exact separators.
+    Inline,
+}
+
+impl LearningRule {
+    /// All rules, those of the paper first.
+    pub const ALL: [Self; 5] = [Self::Never, Self::Offline, Self::Always, Self::CostBenefit, Self::Inline];
+
+    /// The name of the policy in commands and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Offline => "offline",
+            Self::Always => "always",
+            Self::CostBenefit => "cost-benefit",
+            Self::Inline => "inline",
+        }
+    }
+
+    /// Whether tables are learned as they come.
+    pub(super) fn is_eager(self) -> bool {
+        matches!(self, Self::Always | Self::CostBenefit)
+    }
+}
+
+/// The blocks that a lookup by a model reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelReads {
+    /// The table's exact separators choose the block, and the model narrows the search within it: one block per lookup.
+    #[default]
+    Block,
+    /// As in the paper: the model alone chooses, so two blocks are read if its window crosses a block border.
+    Window,
+}
+
+/// A learning policy of a store: which tables get models, and how these are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bourbon {
+    /// The tables that get models.
+    pub rule: LearningRule,
+    /// Learns one model per level instead of one per table; level 0 is never learned as a whole.
+    pub level_models: bool,
+    /// The blocks that a lookup by a model reads.
+    pub reads: ModelReads,
+    /// Error bound of model segments, in records: smaller bounds need more segments, larger ones longer searches
+    /// (Bourbon, Section 5.8).
+    pub error: u64,
+}
+
+impl Bourbon {
+    /// Models of tables, with an error of 8 records, after the exact separators.
+    #[must_use]
+    pub const fn new(rule: LearningRule) -> Self {
+        Self { rule, level_models: false, reads: ModelReads::Block, error: 8 }
+    }
+}
+
+impl From<Bourbon> for Learning {
+    fn from(policy: Bourbon) -> Self {
+        Self::new(policy)
+    }
+}
+
+impl From<LearningRule> for Learning {
+    fn from(rule: LearningRule) -> Self {
+        Bourbon::new(rule).into()
+    }
+}
+
+impl LearningPolicy for Bourbon {
+    fn name(&self) -> &'static str {
+        self.rule.name()
+    }
+
+    fn start(&self, memory_bytes: u64) -> Arc<dyn Learner> {
+        Arc::new(BourbonLearner::new(*self, memory_bytes))
+    }
+}
+
+/// Makes all policies known to the engine by name. May be called any number of times, from any thread.
+pub fn register() {
+    for rule in LearningRule::ALL {
+        let registered = Learning::from(rule).register();
+        debug_assert!(registered.is_ok(), "{registered:?}");
+    }
+}
