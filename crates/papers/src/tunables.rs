@@ -135,10 +135,10 @@ fn alex_violation(options: &AlexOptions) -> Option<&'static str> {
 }
 
 fn lipp_violation(options: &LippOptions) -> Option<&'static str> {
-    if !options.slots_a_key.iter().all(|slots| (1..=32).contains(slots)) {
+    if !options.slots_per_key.iter().all(|slots| (1..=32).contains(slots)) {
         return Some("1 to 32 slots for each key");
     }
-    if options.rebuild_growth < 2 || options.rebuild_least < 4 {
+    if options.rebuild_growth < 2 || options.rebuild_keys_min < 4 {
         return Some("rebuilds of nodes from twice their keys on, and from 4 keys on");
     }
     (options.rebuild_conflict_percent > 100 || options.model_levels > 16)
@@ -240,7 +240,7 @@ mod stored {
     }
     options! {
         lipp, set_lipp, LippOptions:
-        1 slots_a_key, 2 rebuild_growth, 3 rebuild_least, 4 rebuild_conflict_percent, 5 model_levels,
+        1 slots_per_key, 2 rebuild_growth, 3 rebuild_keys_min, 4 rebuild_conflict_percent, 5 model_levels,
     }
     options! { pgm, set_pgm, PgmOptions: 1 error, 2 base, 3 buffer_entries, }
     options! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }

@@ -62,10 +62,10 @@ impl<W: Word> PlanWriter<'_, W> {
             Plan::Data { range, fit } => {
                 let (first, pages) = self.room.get(self.written).copied().unwrap_or_default();
                 let before = self.written.checked_sub(1).and_then(|node| self.room.get(node));
-                let behind = self.room.get(self.written + 1);
+                let after = self.room.get(self.written + 1);
                 let links = NodeLinks {
                     previous: before.map_or(self.links.previous, |&(first, pages)| first + pages - 1),
-                    next: behind.map_or(self.links.next, |&(first, _)| first),
+                    next: after.map_or(self.links.next, |&(first, _)| first),
                 };
                 self.written += 1;
                 let node = ChildPointer::data(first, pages, fit.line);

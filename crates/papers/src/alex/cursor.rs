@@ -53,8 +53,8 @@ impl<W: Word> AlexCursor<W> {
     fn read_entry(&mut self, pages: &dyn Pages, forward: bool, payload: &mut [u8], slot: usize) -> Result<Option<W>> {
         let Some(position) = &mut self.position else { return Ok(None) };
         let key = position.page.key(slot);
-        let falls = |last: W| if forward { key <= last } else { key >= last };
-        if self.last.is_some_and(|(last, was_forward)| was_forward == forward && falls(last)) {
+        let is_out_of_order = |last: W| if forward { key <= last } else { key >= last };
+        if self.last.is_some_and(|(last, was_forward)| was_forward == forward && is_out_of_order(last)) {
             return Err(pages.damaged(position.page.number, "keys of a scan do not ascend"));
         }
         payload.copy_from_slice(position.page.value(slot));

@@ -28,7 +28,7 @@ pub(super) enum Plan<W> {
 struct FanoutTree {
     line_bits: u32,
     /// By level, the root of the fanout tree first: the cost of each part as one node.
-    alone: Vec<Vec<f64>>,
+    part_costs: Vec<Vec<f64>>,
     /// The start of each of the finest parts among the keys, and the end.
     bounds: Vec<usize>,
 }
@@ -82,13 +82,13 @@ impl Planner {
 
     /// Plans a plain node, which divides by count into the fewest, equal children.
     fn plan_plain<W: Word>(&self, keys: &[W], range: Range<usize>, depth: u8) -> Plan<W> {
-        let most = self.plain_children();
+        let children_max = self.plain_children();
         let node = self.plain_node_entries();
         let mut entries = node;
-        while entries * most < range.len() {
-            entries *= most;
+        while entries * children_max < range.len() {
+            entries *= children_max;
         }
-        let count = range.len().div_ceil(entries).clamp(2, most).min(range.len().max(1));
+        let count = range.len().div_ceil(entries).clamp(2, children_max).min(range.len().max(1));
         let bound = |index: usize| range.start + range.len() * index / count;
         let children = (0..count).map(|index| {
             let part = bound(index)..bound(index + 1);
@@ -175,8 +175,8 @@ impl Planner {
             let part = |part: usize| self.part_cost(&keys[bounds[part * width]..bounds[(part + 1) * width]]);
             (0..1_usize << level).map(part).collect()
         };
-        let alone = (0..=bits).map(level).collect();
-        FanoutTree { line_bits: bits, alone, bounds }
+        let part_costs = (0..=bits).map(level).collect();
+        FanoutTree { line_bits: bits, part_costs, bounds }
     }
 
     /// The cost of a part as one node: a data node, or an inner node over several if it is too large.
@@ -202,7 +202,7 @@ impl Planner {
     fn parts(&self, fanout: &FanoutTree, bits: u32, level: u32, part: usize, found: &mut Vec<(u32, Range<usize>)>) {
         let width = (1_usize << fanout.line_bits) >> level;
         let range = fanout.bounds[part * width]..fanout.bounds[(part + 1) * width];
-        let alone = fanout.alone[level as usize][part];
+        let alone = fanout.part_costs[level as usize][part];
         // The root always divides: it is the inner node.
         if level == bits || level > 0 && alone <= divided(fanout, bits, level, part) {
             let end = (part as u32 + 1) << (bits - level);
@@ -216,9 +216,9 @@ impl Planner {
 
 /// The costs at the root, if parts of level `bits` may be merged with their siblings, and the root is divided.
 fn merged(fanout: &FanoutTree, bits: u32) -> Vec<f64> {
-    let mut costs = fanout.alone[bits as usize].clone();
+    let mut costs = fanout.part_costs[bits as usize].clone();
     for level in (0..bits).rev() {
-        let alone = &fanout.alone[level as usize];
+        let alone = &fanout.part_costs[level as usize];
         let pairs = costs.chunks_exact(2).zip(alone);
         costs = pairs
             .map(|(pair, &alone)| if level == 0 { pair[0] + pair[1] } else { alone.min(pair[0] + pair[1]) })
@@ -232,7 +232,7 @@ fn divided(fanout: &FanoutTree, bits: u32, level: u32, part: usize) -> f64 {
     if level == bits {
         return f64::INFINITY;
     }
-    let half = |part: usize| fanout.alone[level as usize + 1][part].min(divided(fanout, bits, level + 1, part));
+    let half = |part: usize| fanout.part_costs[level as usize + 1][part].min(divided(fanout, bits, level + 1, part));
     half(part * 2) + half(part * 2 + 1)
 }
 

@@ -169,12 +169,12 @@ impl Alex {
         // The model of the old node followed its last appends; now it is fitted to all entries.
         let old = ChildPointer { line: AlexLine::fit(&batch.keys, batch.keys.len()), ..old };
         set_child(tx, planner, state, path, &old)?;
-        let mut alone = Batch::new(self.value_bytes);
-        alone.push(entry.key, entry.value);
+        let mut single = Batch::new(self.value_bytes);
+        single.push(entry.key, entry.value);
         let line = AlexLine { base: entry.key, slope: old.line.slope };
         let node = ChildPointer::data(tx.allocate_extent(pages_max)?, pages_max, line);
         let links = NodeLinks { previous: old.first + old_pages - 1, next: 0 };
-        write_node(tx, planner, &node, links, &NodeFit { line, ends: vec![1], cost: 0.0 }, (&alone, 0..1))?;
+        write_node(tx, planner, &node, links, &NodeFit { line, ends: vec![1], cost: 0.0 }, (&single, 0..1))?;
         relink(tx, links, node.first, node.first)?;
         insert_right(tx, planner, state, path, &old, (entry.key, node))
     }

@@ -13,7 +13,7 @@ use ogive::index::extend::{LevelStatistics, Statistics};
 use ogive::page::{Page, PageNumber};
 use std::collections::BTreeMap;
 
-/// Told of each run of pages.
+/// Callback for each extent of pages.
 type Claim<'a> = &'a mut dyn FnMut(PageNumber, u32) -> Result<()>;
 /// Callback for each separator and its leaf.
 type Leaf<'a, W> = &'a mut dyn FnMut(W, PageNumber) -> Result<()>;

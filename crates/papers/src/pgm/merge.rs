@@ -51,8 +51,8 @@ fn choose<W: Word>(tree: &Pgm, geometry: &PgmGeometry, buffer: &InsertBuffer<W>,
     let mut tombstones = buffer.tombstones();
     let mut chosen = 0;
     while let Some(run) = runs.get(chosen) {
-        let joins = run.level <= tree.level_of(geometry, total) || tombstones * TOMBSTONE_DIVISOR >= run.entries;
-        if !joins {
+        let is_merged = run.level <= tree.level_of(geometry, total) || tombstones * TOMBSTONE_DIVISOR >= run.entries;
+        if !is_merged {
             break;
         }
         total += run.entries;

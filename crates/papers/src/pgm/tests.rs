@@ -39,7 +39,7 @@ fn lookups_after_a_bulk_load_rarely_read_more_than_two_pages() {
     let (mean, most) = counts_blocks(&tree, IndexLayout::default(), 4096, &random_keys(60_000));
     assert!((1.0..2.15).contains(&mean), "{mean} blocks");
     assert!(most <= 3);
-    // Two segments at most stand beside the description of the run.
+    // The description of the run has at most two segments.
     let line: Vec<u64> = (0..60_000).map(|i| 977 * i).collect();
     assert_eq!(counts_blocks(&tree, IndexLayout::default(), 4096, &line), (1.0, 1));
 }
@@ -65,8 +65,8 @@ fn tombstones_and_hidden_entries_are_dropped() {
     let keys = random_keys(8000);
     let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     let mut random = Random::new(5);
-    let (doomed, kept): (Vec<u64>, Vec<u64>) = keys.iter().partition(|_| !random.one_in(20));
-    for key in doomed {
+    let (removed, kept): (Vec<u64>, Vec<u64>) = keys.iter().partition(|_| !random.one_in(20));
+    for key in removed {
         harness.remove(key, Amount::One);
     }
     let found = harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap());

@@ -133,8 +133,8 @@ fn merge<W: Word>(tx: &mut Transaction, root: Root, path: &Path, depth: usize, a
     let (left_page, right_page) = (parent.child(left_index), parent.child(left_index + 1));
     let left = Node::<W>::read(tx, left_page, root, depth)?;
     let right = Node::<W>::read(tx, right_page, root, depth)?;
-    let most = left.shape.capacity - left.shape.capacity / MERGED_MARGIN_DIVISOR;
-    if left.count + right.count > most || left_page == right_page {
+    let merged_max = left.shape.capacity - left.shape.capacity / MERGED_MARGIN_DIVISOR;
+    if left.count + right.count > merged_max || left_page == right_page {
         return Ok(None);
     }
     tx.enter(Phase::Structure);

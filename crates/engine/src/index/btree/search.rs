@@ -68,7 +68,7 @@ pub(super) fn find_many<W: Word>(pages: &dyn Pages, root: Root, keys: &[W]) -> R
         let mut current: Option<(PageNumber, Node<W>)> = None;
         for (position, &key) in positions.iter_mut().zip(keys) {
             let Some(number) = *position else { continue };
-            if current.as_ref().is_none_or(|(held, _)| *held != number) {
+            if current.as_ref().is_none_or(|(read, _)| *read != number) {
                 let next = nodes.find(|(wanted, _)| **wanted == number);
                 let page = next.ok_or_else(|| pages.damaged(number, "children of ascending keys are out of order"))?.1;
                 current = Some((number, Node::parse(pages, number, page, root, depth)?));

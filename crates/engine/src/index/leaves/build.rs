@@ -150,8 +150,9 @@ impl<'a, W: Word> LeafLoader<'a, W> {
             }
         }
         // The number of entries that this leaf may lack.
-        let owed = (u64::from(self.chain.leaves) * self.fill as u64).saturating_sub(self.written);
-        let shortage = (self.written / SHORTAGE_DIVISOR + slack as u64).saturating_sub(owed).min(slack as u64) as usize;
+        let missing = (u64::from(self.chain.leaves) * self.fill as u64).saturating_sub(self.written);
+        let shortage =
+            (self.written / SHORTAGE_DIVISOR + slack as u64).saturating_sub(missing).min(slack as u64) as usize;
         let least = (near - shortage.min(near - 1)).max(1);
         let most = (near + slack).min(self.shape.capacity).min(ahead.len() - 1);
         let count = self.builder.choose_end(ahead, least, near, most).clamp(least, most);

@@ -179,8 +179,9 @@ impl<R> LeafTree<R> {
         R: Router<W>,
     {
         let leaf = self.read::<W>(tx, number)?;
-        let most = leaf.shape.capacity - leaf.shape.capacity / MERGED_MARGIN_DIVISOR;
-        let fits = |other: &Leaf| other.header.run_flags == RunFlags::default() && other.count() + leaf.count() <= most;
+        let merged_max = leaf.shape.capacity - leaf.shape.capacity / MERGED_MARGIN_DIVISOR;
+        let fits =
+            |other: &Leaf| other.header.run_flags == RunFlags::default() && other.count() + leaf.count() <= merged_max;
         if leaf.header.next != NO_PAGE {
             let next = self.read::<W>(tx, leaf.header.next)?;
             if fits(&next) && next.number != number {
