@@ -19,7 +19,7 @@ kind_tests!(btree_kind, Kind::BTREE, duplicates);
 #[test]
 #[ignore = "long: 12 minutes"]
 fn two_hundred_thousand_images_of_lost_power_are_all_whole() {
-    crash::many_images_of_lost_power_are_all_whole(&[Kind::OGIVE, Kind::BTREE], 200_000);
+    crash::many_crash_images_recover(&[Kind::OGIVE, Kind::BTREE], 200_000);
 }
 
 #[test]

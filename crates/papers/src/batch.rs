@@ -1,9 +1,9 @@
-//! Entries in memory, of which ALEX and LIPP build nodes.
+//! Entries in memory, from which ALEX and LIPP build nodes.
 
 use ogive::index::extend::{Entries, Word};
 use ogive::{Error, Result};
 
-/// Entries in memory, on their way from one node to another.
+/// Entries in memory: keys, and packed payloads.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Batch<W> {
     pub(crate) keys: Vec<W>,
@@ -25,7 +25,7 @@ impl<W: Word> Batch<W> {
         self.values.extend_from_slice(value);
     }
 
-    /// Puts an entry where its key belongs.
+    /// Inserts an entry in key order.
     pub(crate) fn insert(&mut self, key: W, value: &[u8]) {
         let index = self.keys.partition_point(|&other| other < key);
         self.keys.insert(index, key);
@@ -33,7 +33,7 @@ impl<W: Word> Batch<W> {
         self.values.splice(at..at, value.iter().copied());
     }
 
-    /// All entries of a stream; keys and payloads lie in memory, once, until the nodes are written.
+    /// Collects all entries of a stream, which stay in memory until the nodes are written.
     pub(crate) fn collect(entries: &mut dyn Entries<W>, value_bytes: usize) -> Result<Self> {
         let mut batch = Self::new(value_bytes);
         let mut value = vec![0; value_bytes];

@@ -13,32 +13,33 @@ use ogive::index::extend::{IndexLayout, LeafTree, Structure, StructureFactory, T
 use std::sync::Arc;
 
 /// AULID: B+-tree leaves under mixed nodes, packed arrays and two-layer B+-tree nodes. Keys may repeat.
-pub const AULID: Kind = Kind::new(&Factory { name: "aulid", code: 2, family: Family::Aulid, is_hybrid: false });
+pub const AULID: Kind = Kind::new(&PaperFactory { name: "aulid", code: 2, family: Family::Aulid, is_hybrid: false });
 /// FITing-tree: segments with delta buffers.
-pub const FITING: Kind = Kind::new(&Factory { name: "fiting", code: 4, family: Family::Fiting, is_hybrid: false });
+pub const FITING: Kind = Kind::new(&PaperFactory { name: "fiting", code: 4, family: Family::Fiting, is_hybrid: false });
 /// PGM with the logarithmic method.
-pub const PGM: Kind = Kind::new(&Factory { name: "pgm", code: 5, family: Family::Pgm, is_hybrid: false });
+pub const PGM: Kind = Kind::new(&PaperFactory { name: "pgm", code: 5, family: Family::Pgm, is_hybrid: false });
 /// ALEX: gapped data nodes.
-pub const ALEX: Kind = Kind::new(&Factory { name: "alex", code: 6, family: Family::Alex, is_hybrid: false });
+pub const ALEX: Kind = Kind::new(&PaperFactory { name: "alex", code: 6, family: Family::Alex, is_hybrid: false });
 /// LIPP: exact positions, without a last-mile search.
-pub const LIPP: Kind = Kind::new(&Factory { name: "lipp", code: 7, family: Family::Lipp, is_hybrid: false });
+pub const LIPP: Kind = Kind::new(&PaperFactory { name: "lipp", code: 7, family: Family::Lipp, is_hybrid: false });
 /// FITing-tree over B+-tree leaves.
 pub const FITING_BTREE: Kind =
-    Kind::new(&Factory { name: "fiting-btree", code: 8, family: Family::Fiting, is_hybrid: true });
+    Kind::new(&PaperFactory { name: "fiting-btree", code: 8, family: Family::Fiting, is_hybrid: true });
 /// PGM over B+-tree leaves.
-pub const PGM_BTREE: Kind = Kind::new(&Factory { name: "pgm-btree", code: 9, family: Family::Pgm, is_hybrid: true });
+pub const PGM_BTREE: Kind =
+    Kind::new(&PaperFactory { name: "pgm-btree", code: 9, family: Family::Pgm, is_hybrid: true });
 /// ALEX over B+-tree leaves.
 pub const ALEX_BTREE: Kind =
-    Kind::new(&Factory { name: "alex-btree", code: 10, family: Family::Alex, is_hybrid: true });
+    Kind::new(&PaperFactory { name: "alex-btree", code: 10, family: Family::Alex, is_hybrid: true });
 /// LIPP over B+-tree leaves: the LIPP-B+ of the AULID paper.
 pub const LIPP_BTREE: Kind =
-    Kind::new(&Factory { name: "lipp-btree", code: 11, family: Family::Lipp, is_hybrid: true });
+    Kind::new(&PaperFactory { name: "lipp-btree", code: 11, family: Family::Lipp, is_hybrid: true });
 
 /// All kinds of this crate, in ascending order of their codes.
 pub const KINDS: [Kind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
 
-/// Makes all kinds of index, join methods and learning policies of this crate known to the engine: they can be used, and
-/// their names be parsed. May be called any number of times, from any thread.
+/// Registers all kinds of index, join methods and learning policies of this crate with the engine: they can be used, and
+/// their names be parsed. Repeated calls have no effect; any thread may call it.
 pub fn register() {
     crate::bourbon::register();
     for method in METHODS {
@@ -47,25 +48,25 @@ pub fn register() {
         debug_assert!(registered.is_ok(), "{registered:?}");
     }
     for kind in KINDS {
-        // The codes and the names are reserved for these kinds, so that no other kind can have taken them.
+        // The engine reserves these codes and names, so that no other kind can have them.
         let registered = kind.register();
         debug_assert!(registered.is_ok(), "{registered:?}");
     }
 }
 
-/// Makes the structure of one kind.
+/// The factory of one kind.
 #[derive(Debug)]
-struct Factory {
+struct PaperFactory {
     name: &'static str,
     code: u8,
     family: Family,
-    /// Whether the structure is the inner part over B+-tree leaves.
+    /// Whether the structure is the inner part of a hybrid.
     is_hybrid: bool,
 }
 
-impl Factory {
+impl PaperFactory {
     fn make<W: Word>(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<W>> {
-        // The engine hands in what `tunables` returned, which is complete and sound.
+        // The engine passes the tunables that `tunables` returned, which are complete and valid.
         let Tunables { aulid, fiting, pgm, alex, lipp } = Tunables::parse(self.family, tunables).unwrap_or_default();
         let inner = IndexLayout { payload_bytes: MapRouter::<()>::PAYLOAD_BYTES, duplicates: false, ..layout };
         match (self.family, self.is_hybrid) {
@@ -82,7 +83,7 @@ impl Factory {
     }
 }
 
-impl StructureFactory for Factory {
+impl StructureFactory for PaperFactory {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -1,4 +1,4 @@
-//! Little-endian numbers in the bytes of a node, which may be damaged and end anywhere.
+//! Little-endian numbers in the bytes of a node, which may be damaged or too short.
 
 /// A little-endian number at `offset`; 0 beyond the end.
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {

@@ -3,8 +3,7 @@
 use ogive::Result;
 use ogive::page::{PageNumber, Pages, Transaction};
 
-/// Frees runs of pages (first, how many), none of which may share a page with another: freed twice, it would be used
-/// twice.
+/// Frees extents of pages (first, count). Fails if two of them share a page: freed twice, it would be used twice.
 pub(crate) fn free_parts(tx: &mut Transaction, mut extents: Vec<(PageNumber, u32)>) -> Result<()> {
     extents.sort_unstable();
     if let Some(pair) = extents.windows(2).find(|pair| pair[0].0.saturating_add(pair[0].1) > pair[1].0) {

@@ -1,4 +1,4 @@
-//! The stored form of the options of structures: a tag and eight bytes for each choice.
+//! The stored form of the options of structures: an id and eight bytes for each.
 
 use crate::alex::AlexOptions;
 use crate::aulid::AulidOptions;
@@ -7,7 +7,7 @@ use crate::lipp::LippOptions;
 use crate::pgm::PgmOptions;
 use ogive::index::extend::Tunable;
 
-/// The options of all structures; each kind uses those of its family.
+/// The options of all structures, of which a kind uses those of its family.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tunables {
     pub(crate) aulid: AulidOptions,
@@ -17,7 +17,7 @@ pub(crate) struct Tunables {
     pub(crate) lipp: LippOptions,
 }
 
-/// A structure and its hybrid, which have the same options.
+/// A structure and its hybrid, which share their options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Aulid,
@@ -39,36 +39,36 @@ impl Tunables {
         }
     }
 
-    /// The options of a stored form; those left out have their defaults.
+    /// Parses a stored form; missing options have their defaults.
     ///
     /// # Errors
-    /// What the structure accepts.
+    /// The accepted values.
     pub(crate) fn parse(family: Family, list: &[Tunable]) -> Result<Self, String> {
         let mut tunables = Self::default();
-        for &(tag, value) in list {
+        for &(id, value) in list {
             let known = match family {
-                Family::Aulid => stored::set_aulid(&mut tunables.aulid, tag, value),
-                Family::Pgm => stored::set_pgm(&mut tunables.pgm, tag, value),
-                Family::Fiting => stored::set_fiting(&mut tunables.fiting, tag, value),
-                Family::Alex => stored::set_alex(&mut tunables.alex, tag, value),
-                Family::Lipp => stored::set_lipp(&mut tunables.lipp, tag, value),
+                Family::Aulid => stored::set_aulid(&mut tunables.aulid, id, value),
+                Family::Pgm => stored::set_pgm(&mut tunables.pgm, id, value),
+                Family::Fiting => stored::set_fiting(&mut tunables.fiting, id, value),
+                Family::Alex => stored::set_alex(&mut tunables.alex, id, value),
+                Family::Lipp => stored::set_lipp(&mut tunables.lipp, id, value),
             };
-            known.ok_or_else(|| format!("no tunable {tag} of value {value}"))?;
+            known.ok_or_else(|| format!("no tunable {id} of value {value}"))?;
         }
-        match tunables.wanted(family) {
-            Some(wanted) => Err(wanted.to_owned()),
+        match tunables.violation(family) {
+            Some(accepted) => Err(accepted.to_owned()),
             None => Ok(tunables),
         }
     }
 
-    /// What the structure accepts, if a value is out of its range.
-    fn wanted(&self, family: Family) -> Option<&'static str> {
+    /// The accepted values, if a value is out of range.
+    fn violation(&self, family: Family) -> Option<&'static str> {
         match family {
-            Family::Aulid => aulid_wanted(&self.aulid),
-            Family::Fiting => fiting_wanted(&self.fiting),
-            Family::Pgm => pgm_wanted(&self.pgm),
-            Family::Alex => alex_wanted(&self.alex),
-            Family::Lipp => lipp_wanted(&self.lipp),
+            Family::Aulid => aulid_violation(&self.aulid),
+            Family::Fiting => fiting_violation(&self.fiting),
+            Family::Pgm => pgm_violation(&self.pgm),
+            Family::Alex => alex_violation(&self.alex),
+            Family::Lipp => lipp_violation(&self.lipp),
         }
     }
 }
@@ -93,15 +93,15 @@ tunables! {
     LippOptions, lipp;
 }
 
-/// Greatest error of a line, in positions.
+/// The greatest error of a line, in positions.
 const ERROR_MAX: u32 = 1 << 20;
-/// Greatest growth from level to level of PGM's logarithmic method.
+/// The greatest base of PGM's logarithmic method.
 const BASE_MAX: u32 = 1 << 10;
-/// Greatest number of slots for each leaf.
+/// The greatest number of slots per leaf.
 const SLOTS_MAX: u8 = 64;
-const ERROR_WANTED: &str = "an error from 1 to 1,048,576 positions";
+const ERROR_ACCEPTED: &str = "an error from 1 to 1,048,576 positions";
 
-fn aulid_wanted(options: &AulidOptions) -> Option<&'static str> {
+fn aulid_violation(options: &AulidOptions) -> Option<&'static str> {
     if !(0.0..=1.0).contains(&options.alpha) {
         return Some("an alpha from 0 to 1");
     }
@@ -112,18 +112,18 @@ fn aulid_wanted(options: &AulidOptions) -> Option<&'static str> {
     slots.any(|slots| !(1..=SLOTS_MAX).contains(&slots)).then_some("1 to 64 slots for each leaf")
 }
 
-fn fiting_wanted(options: &FitingOptions) -> Option<&'static str> {
-    (!(1..=ERROR_MAX).contains(&options.error)).then_some(ERROR_WANTED)
+fn fiting_violation(options: &FitingOptions) -> Option<&'static str> {
+    (!(1..=ERROR_MAX).contains(&options.error)).then_some(ERROR_ACCEPTED)
 }
 
-fn pgm_wanted(options: &PgmOptions) -> Option<&'static str> {
+fn pgm_violation(options: &PgmOptions) -> Option<&'static str> {
     if !(1..=ERROR_MAX).contains(&options.error) {
-        return Some(ERROR_WANTED);
+        return Some(ERROR_ACCEPTED);
     }
     (!(2..=BASE_MAX).contains(&options.base)).then_some("a base from 2 to 1,024")
 }
 
-fn alex_wanted(options: &AlexOptions) -> Option<&'static str> {
+fn alex_violation(options: &AlexOptions) -> Option<&'static str> {
     let percents = [10, options.min_percent, options.initial_percent, options.max_percent, 100];
     if !percents.is_sorted() {
         return Some("percents that ascend: min, initial, max, from 10 to 100");
@@ -134,12 +134,12 @@ fn alex_wanted(options: &AlexOptions) -> Option<&'static str> {
     (!(1..=24).contains(&options.max_fanout_bits)).then_some("inner nodes of 2^1 to 2^24 children")
 }
 
-fn lipp_wanted(options: &LippOptions) -> Option<&'static str> {
-    if !options.slots_a_key.iter().all(|slots| (1..=32).contains(slots)) {
+fn lipp_violation(options: &LippOptions) -> Option<&'static str> {
+    if !options.slots_per_key.iter().all(|slots| (1..=32).contains(slots)) {
         return Some("1 to 32 slots for each key");
     }
-    if options.rebuild_growth < 2 || options.rebuild_least < 4 {
-        return Some("a node that is built anew from twice its keys on, and from 4 keys on");
+    if options.rebuild_growth < 2 || options.rebuild_keys_min < 4 {
+        return Some("rebuilds of nodes from twice their keys on, and from 4 keys on");
     }
     (options.rebuild_conflict_percent > 100 || options.model_levels > 16)
         .then_some("up to 100 percent of conflicts, and up to 16 levels of models")
@@ -149,7 +149,7 @@ fn lipp_wanted(options: &LippOptions) -> Option<&'static str> {
 mod stored {
     use super::{AlexOptions, AulidOptions, FitingOptions, LippOptions, PgmOptions};
 
-    /// A choice as eight bytes.
+    /// Conversion of an option to and from eight bytes.
     trait Stored: Sized {
         fn to_stored(self) -> u64;
         fn from_stored(value: u64) -> Option<Self>;
@@ -191,7 +191,7 @@ mod stored {
         }
     }
 
-    /// One byte each, the first one lowest.
+    /// One byte per element, the first one lowest.
     impl Stored for [u8; 3] {
         fn to_stored(self) -> u64 {
             let [first, second, third] = self.map(u64::from);
@@ -204,7 +204,7 @@ mod stored {
         }
     }
 
-    /// 0 stands for none.
+    /// 0 encodes `None`.
     impl Stored for Option<u8> {
         fn to_stored(self) -> u64 {
             u64::from(self.unwrap_or(0))
@@ -216,16 +216,16 @@ mod stored {
         }
     }
 
-    /// One function that lists the choices of a structure, and one that sets a choice by its tag.
-    macro_rules! choices {
-        ($list:ident, $set:ident, $options:ty: $($tag:literal $field:ident,)*) => {
+    /// Two functions for the options of a structure: one lists them, the other sets one by its id.
+    macro_rules! options {
+        ($list:ident, $set:ident, $options:ty: $($id:literal $field:ident,)*) => {
             pub(super) fn $list(options: &$options) -> Vec<(u8, u64)> {
-                vec![$(($tag, options.$field.to_stored())),*]
+                vec![$(($id, options.$field.to_stored())),*]
             }
 
-            pub(super) fn $set(options: &mut $options, tag: u8, value: u64) -> Option<()> {
-                match tag {
-                    $($tag => options.$field = Stored::from_stored(value)?,)*
+            pub(super) fn $set(options: &mut $options, id: u8, value: u64) -> Option<()> {
+                match id {
+                    $($id => options.$field = Stored::from_stored(value)?,)*
                     _ => return None,
                 }
                 Some(())
@@ -233,18 +233,18 @@ mod stored {
         };
     }
 
-    choices! {
+    options! {
         aulid, set_aulid, AulidOptions:
         1 packed_arrays, 2 two_layer_nodes, 3 scan_forward, 4 fulfill, 5 statistics, 6 adjust, 7 alpha, 8 beta,
         9 slots_per_leaf, 10 slots_per_leaf_rebuilt,
     }
-    choices! {
+    options! {
         lipp, set_lipp, LippOptions:
-        1 slots_a_key, 2 rebuild_growth, 3 rebuild_least, 4 rebuild_conflict_percent, 5 model_levels,
+        1 slots_per_key, 2 rebuild_growth, 3 rebuild_keys_min, 4 rebuild_conflict_percent, 5 model_levels,
     }
-    choices! { pgm, set_pgm, PgmOptions: 1 error, 2 base, 3 buffer_entries, }
-    choices! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }
-    choices! {
+    options! { pgm, set_pgm, PgmOptions: 1 error, 2 base, 3 buffer_entries, }
+    options! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }
+    options! {
         alex, set_alex, AlexOptions:
         1 initial_percent, 2 max_percent, 3 min_percent, 4 max_node_pages, 5 max_fanout_bits, 6 page_weight,
     }
@@ -256,12 +256,12 @@ mod tests {
     use crate::{AULID, FITING, KINDS};
 
     #[test]
-    fn a_stored_form_leads_back_and_values_out_of_range_are_refused() {
+    fn stored_options_round_trip_and_invalid_values_are_rejected() {
         for kind in KINDS {
             let complete = kind.factory().tunables(&[]).unwrap();
             assert!(!complete.is_empty(), "{kind}");
             assert_eq!(kind.factory().tunables(&complete), Ok(complete), "{kind}");
-            assert!(kind.factory().tunables(&[(250, 1)]).is_err(), "{kind}: an unknown tag");
+            assert!(kind.factory().tunables(&[(250, 1)]).is_err(), "{kind}: an unknown id");
         }
         let fiting = FitingOptions { error: 0, ..FitingOptions::default() };
         assert!(FITING.factory().tunables(&fiting.tunables()).is_err());

@@ -27,7 +27,7 @@ kind_tests!(lipp_btree, registered(LIPP_BTREE));
 #[ignore = "long: 48 minutes"]
 fn eight_hundred_thousand_images_of_lost_power_are_all_whole() {
     register();
-    crash::many_images_of_lost_power_are_all_whole(&KINDS, 800_000);
+    crash::many_crash_images_recover(&KINDS, 800_000);
 }
 
 #[test]

@@ -23,7 +23,7 @@ const RETIRED: &[(&str, &str)] = &[
     ("Outline", "write `KeyHistogram`"),
 ];
 /// Type names that are still repeated within a crate. New ones are refused; lower this when some are gone.
-const REPEATED_NAMES_MAX: usize = 60;
+const REPEATED_NAMES_MAX: usize = 40;
 
 /// The header and the width of one Rust file.
 pub(crate) fn check(source: &Source) -> Vec<Finding> {

@@ -1,18 +1,18 @@
 //! The extension API: structures of other crates as kinds of [`Index`](super::Index).
 //!
-//! A structure maps keys of 8 or 16 bytes (a [`Word`]) to payloads of one size, in pages of a
-//! [`PageFile`](crate::page::PageFile). The page layer makes commits atomic and keeps snapshots, so that a structure
-//! has no code for crashes, concurrent readers or durability. There are two ways to write one:
+//! A structure maps native keys of 8 or 16 bytes ([`Word`]) to payloads of one size, in pages of a
+//! [`PageFile`](crate::page::PageFile). The page layer provides atomic commits and snapshots, so that a structure needs
+//! no code for crashes, concurrent readers or durability. There are two ways to write one:
 //!
 //! * A [`Router`] is an inner structure: a sorted map from separators to leaves. [`LeafTree`] adds B+-tree leaves,
 //!   cursors, and runs of equal keys.
-//! * A [`Structure`] is everything: nodes, leaves, cursors.
+//! * A [`Structure`] implements everything: nodes, leaves, cursors.
 //!
-//! Either keeps all that changes in pages and in its *state*: a few bytes, committed with the pages. A
-//! [`StructureFactory`] gives the structure a name and a code, and a [`Kind`] makes it known to the program:
+//! Both keep all that changes in pages and in a *state*, a few bytes committed with the pages. A [`StructureFactory`]
+//! gives the structure a name and a code, and a [`Kind`] registers it with the program:
 //!
 //! 1. Implement [`Router`] or [`Structure`] for `W: Word`. Read pages through [`Pages`](crate::page::Pages), change
-//!    them through a [`Transaction`](crate::page::Transaction). Treat every byte that was read as untrusted: return
+//!    them through a [`Transaction`](crate::page::Transaction). Treat every byte read as untrusted: return
 //!    [`Pages::damaged`](crate::page::Pages::damaged), never panic, never loop without end.
 //! 2. Implement [`StructureFactory`], with a code from 128 to 255.
 //! 3. Call [`Kind::register`] where the program starts, before it opens an index of this kind.
@@ -56,8 +56,8 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The tests that every structure of this project passes are public: `ogive_testkit::index`. The crate `ogive-papers`
-//! uses this module for AULID, FITing-tree, PGM, ALEX, LIPP and their hybrids.
+//! `ogive_testkit::index` has tests for structures and routers. The crate `ogive-papers` uses this module for AULID,
+//! FITing-tree, PGM, ALEX, LIPP and their hybrids.
 
 pub use super::btree::BtreeRouter;
 pub use super::kind::{Kind, StructureFactory, Tunable};
@@ -68,7 +68,7 @@ pub use super::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
 pub use super::structure::{Amount, Cursor, Entries, LevelStatistics, Statistics, Structure, Visit, Visitor};
 pub use super::word::Word;
 
-/// Binary search among words at equal distances in the bytes of a page.
+/// Binary search over words stored at a fixed stride in a page.
 pub mod packed {
     pub use super::super::packed::{lower_bound, upper_bound, word_at};
 }

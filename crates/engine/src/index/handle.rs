@@ -1,14 +1,14 @@
 //! The handle of an open index.
 
 use super::KeyType;
-use super::header::Header;
+use super::header::IndexHeader;
 use super::key::Key;
 use super::kind::Kind;
 use super::options::{IndexLayout, IndexOptions, OpenOptions};
 use super::payload::Payload;
 use super::range::Range;
 use super::reader::Reader;
-use super::shared::{Shared, check_types, chosen};
+use super::shared::{IndexShared, check_types, resolve_types};
 use super::structure::{Statistics, Visit};
 use super::verify::VerifyReport;
 use super::write::WriteTransaction;
@@ -20,13 +20,13 @@ use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and all threads may use it at
-/// once.
+/// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and threads may use it
+/// concurrently.
 ///
-/// Each read looks at the last commit; a [`Reader`] keeps looking at one. Writes go through a [`WriteTransaction`].
+/// Each read sees the last commit; a [`Reader`] keeps seeing the same one. Writes go through a [`WriteTransaction`].
 #[derive(Debug)]
 pub struct Index<K: Key, V: Payload> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<IndexShared<K>>,
     payload: PhantomData<fn() -> V>,
 }
 
@@ -37,23 +37,23 @@ impl<K: Key, V: Payload> Clone for Index<K, V> {
 }
 
 impl<K: Key, V: Payload> Index<K, V> {
-    /// Makes a new, empty index under a name.
+    /// Creates an empty index named `name`.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for options that make no sense; [`crate::Error::Io`] of kind `AlreadyExists`
-    /// where the name is taken.
+    /// [`crate::Error::InvalidArgument`] for invalid options; [`crate::Error::Io`] of kind `AlreadyExists` if the name
+    /// is taken.
     pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
-        let (key_type, payload_bytes) = chosen::<K, V>(options)?;
-        let header = Header::new(options, key_type, payload_bytes)?;
+        let (key_type, payload_bytes) = resolve_types::<K, V>(options)?;
+        let header = IndexHeader::new(options, key_type, payload_bytes)?;
         let file = PageFile::create(storage, name, &options.pages, &header.encode())?;
         Ok(Self::new(storage.path(name), file, header))
     }
 
-    /// Opens an index for reading and writing, and recovers it where its last writer did not close it. Its kind and its
-    /// layout are read from the file.
+    /// Opens an index for reading and writing, and recovers it if its last writer did not close it. Its kind and layout
+    /// are read from the file.
     ///
     /// # Errors
-    /// [`crate::Error::WrongType`] for other types of keys or payloads; [`crate::Error::UnregisteredKind`] for a
+    /// [`crate::Error::WrongType`] if the types of keys or payloads differ; [`crate::Error::UnregisteredKind`] for a
     /// structure that this program has not registered; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while
     /// another handle has it open for writing; [`crate::Error::Io`], [`crate::Error::Damaged`].
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
@@ -61,22 +61,22 @@ impl<K: Key, V: Payload> Index<K, V> {
         Self::of_file(storage, name, file)
     }
 
-    /// Opens an index for reading alone, as its last commit left it, beside a writer in this process or another. The
-    /// writer keeps what this handle may read for as long as it is open; to see later commits, open the index again.
+    /// Opens the last commit of an index for reading only, even while this or another process writes to it. The writer
+    /// retains that commit while this handle is open; reopen the index to see later commits.
     ///
     /// # Errors
-    /// As for [`Self::open`], but for the lock. [`Self::write`] is refused.
+    /// As for [`Self::open`], except `Locked`. [`Self::write`] returns an error.
     pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
         let file = PageFile::open_read_only(storage, name, &options.pages)?;
         Self::of_file(storage, name, file)
     }
 
-    /// Where the log of an index is lost, so that [`Self::open`] refuses it: the index as its last checkpoint left it,
-    /// for reading alone, and what is wrong with the log. `None` where it can be opened. [`Self::verify`] it before the
-    /// loss is [accepted](LostLog::accept): what it finds is wrong would not become right.
+    /// Opens an index whose log is lost, which [`Self::open`] refuses: returns its last checkpoint, read-only, and the
+    /// damage to the log; `None` if the log is intact. [`Self::verify`] the index before you
+    /// [accept](LostLog::accept) the loss, which repairs nothing else.
     ///
     /// # Errors
-    /// As for [`Self::open`], for all that is wrong with the index itself.
+    /// As for [`Self::open`], for damage to the index itself.
     pub fn without_log(
         storage: &Arc<dyn Storage>,
         name: &str,
@@ -88,21 +88,21 @@ impl<K: Key, V: Payload> Index<K, V> {
 
     fn of_file(storage: &Arc<dyn Storage>, name: &str, file: PageFile) -> Result<Self> {
         let path = storage.path(name);
-        let header = Header::decode(file.header(), file.snapshot()?.payload_bytes(), &path)?;
+        let header = IndexHeader::decode(file.header(), file.snapshot()?.payload_bytes(), &path)?;
         check_types::<K, V>(&header, &path)?;
         Ok(Self::new(path, file, header))
     }
 
-    fn new(path: PathBuf, file: PageFile, header: Header) -> Self {
-        Self { shared: Arc::new(Shared::new(path, file, header)), payload: PhantomData }
+    fn new(path: PathBuf, file: PageFile, header: IndexHeader) -> Self {
+        Self { shared: Arc::new(IndexShared::new(path, file, header)), payload: PhantomData }
     }
 
-    /// What the index is made of.
+    /// The structure of the index.
     pub fn kind(&self) -> Kind {
         self.shared.header.kind
     }
 
-    /// The type of its keys.
+    /// The type of the keys.
     pub fn key_type(&self) -> KeyType {
         self.shared.header.key_type
     }
@@ -112,12 +112,12 @@ impl<K: Key, V: Payload> Index<K, V> {
         &self.shared.path
     }
 
-    /// What it was told when it was made.
+    /// The layout stored in the file.
     pub fn layout(&self) -> IndexLayout {
         self.shared.header.layout
     }
 
-    /// The index as the last commit left it, for as long as the reader is held.
+    /// A reader of the last commit.
     ///
     /// # Errors
     /// [`crate::Error::Poisoned`] after [`Self::close`] of another clone.
@@ -125,12 +125,12 @@ impl<K: Key, V: Payload> Index<K, V> {
         Reader::new(Arc::clone(&self.shared))
     }
 
-    /// Begins a transaction; waits for the end of another one. A thread that has one must not begin a second: it
-    /// would wait for itself.
+    /// Begins a transaction, after any other one has ended. A thread that has a transaction must not begin a second: it
+    /// would deadlock.
     ///
     /// # Errors
-    /// [`crate::Error::Poisoned`] after a failed write or sync, and for an index that was opened for reading alone its
-    /// own error.
+    /// [`crate::Error::Poisoned`] after a failed write or sync; an error of its own if the index is open for reading
+    /// only.
     pub fn write(&self) -> Result<WriteTransaction<K, V>> {
         WriteTransaction::new(Arc::clone(&self.shared))
     }
@@ -143,7 +143,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.try_bulk_load(entries.into_iter().map(Ok), &mut |_| Ok(()))
     }
 
-    /// As [`Self::bulk_load`], from entries that may fail and under the eyes of an observer; see
+    /// Like [`Self::bulk_load`], for fallible entries and with a progress observer; see
     /// [`WriteTransaction::try_bulk_load`].
     ///
     /// # Errors
@@ -159,15 +159,15 @@ impl<K: Key, V: Payload> Index<K, V> {
         Ok(count)
     }
 
-    /// Moves what was committed from the log into the file, as far as readers allow, so that the log can shrink.
+    /// Copies committed pages from the log to the file, as far as readers allow, and truncates the log.
     ///
     /// # Errors
-    /// [`crate::Error::Io`], after which the index refuses further writes.
+    /// [`crate::Error::Io`], after which the index rejects further writes.
     pub fn checkpoint(&self) -> Result<()> {
         self.shared.file.checkpoint()
     }
 
-    /// Makes everything that was committed durable, whatever the durability of commits.
+    /// Syncs all commits to storage, including those made with weaker durability.
     ///
     /// # Errors
     /// As for [`Self::checkpoint`].
@@ -175,8 +175,8 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.shared.file.sync()
     }
 
-    /// Makes a last checkpoint, as dropping the last handle does, and tells whether it succeeded. Other clones and
-    /// transactions are refused from then on.
+    /// Makes a final checkpoint, as dropping the last handle does, and reports its errors. Other clones and
+    /// transactions return errors from then on.
     ///
     /// # Errors
     /// As for [`Self::checkpoint`].
@@ -184,7 +184,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.shared.file.clone().close()
     }
 
-    /// Counts of the file: its size, its log, what was written since it was opened.
+    /// Statistics of the file: its size, its log, and writes since it was opened.
     pub fn page_statistics(&self) -> PageStatistics {
         self.shared.file.statistics()
     }
@@ -221,7 +221,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.get_all(key)
     }
 
-    /// [`Reader::range`] at the last commit, which the range keeps until it is dropped.
+    /// [`Reader::range`] at the last commit, which the range retains until it is dropped.
     ///
     /// # Errors
     /// As for [`Self::reader`].

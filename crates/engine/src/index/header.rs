@@ -1,4 +1,4 @@
-//! The header of an index in its page file: kind, widths and options; `docs/format/index.md` has the bytes.
+//! The index header in the page file: kind, widths and options. Layout: `docs/format/index.md`.
 
 use super::key::KeyType;
 use super::kind::{Kind, Tunable, reserved_name};
@@ -7,31 +7,31 @@ use super::word::Word;
 use crate::error::{Error, Result};
 use std::path::Path;
 
-/// The first bytes: this page file is an index.
+/// The first bytes of the header of every index.
 const MAGIC: [u8; 4] = *b"OGIX";
 /// The version of this layout.
 pub(super) const VERSION: u16 = 1;
-/// Bytes ahead of the tunables.
+/// Bytes before the tunables.
 const FIXED_BYTES: usize = 16;
-/// Bytes of one tunable: its tag and its value.
+/// Bytes of one tunable: id and value.
 const TUNABLE_BYTES: usize = 9;
-/// Tunables that the header has room to count.
+/// Most tunables that the header can count.
 const TUNABLES_MAX: usize = u8::MAX as usize;
-/// The one flag there is: keys may repeat.
+/// The only flag: keys may repeat.
 const FLAG_DUPLICATES: u8 = 1;
 
-/// Fewest entries that a page must have room for, beside [`NODE_HEADER_BYTES`]: nodes of fewer would be no trees.
+/// Least number of entries that a page must hold, after [`NODE_HEADER_BYTES`], so that trees stay shallow.
 const PAGE_ENTRIES_MIN: usize = 4;
-/// Most bytes that any structure puts ahead of the entries of a page, rounded up.
+/// Most bytes of any structure before the entries of a page, rounded up.
 const NODE_HEADER_BYTES: usize = 64;
-/// What the page layer keeps of a page for itself.
+/// Bytes of a page that belong to the page layer.
 const PAGE_TRAILER_BYTES: usize = 8;
-/// The least fill that leaves of several entries can have.
+/// The least fill for which leaves have several entries.
 const FILL_PERCENT_MIN: u8 = 10;
 
-/// What is fixed when an index is made.
+/// The properties fixed when an index is created.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Header {
+pub(super) struct IndexHeader {
     pub(super) kind: Kind,
     pub(super) key_type: KeyType,
     pub(super) layout: IndexLayout,
@@ -39,11 +39,11 @@ pub(super) struct Header {
     pub(super) tunables: Vec<Tunable>,
 }
 
-impl Header {
+impl IndexHeader {
     /// The header of a new index.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for options that make no sense, or not together.
+    /// [`Error::InvalidArgument`] for invalid options or combinations.
     pub(super) fn new(options: &IndexOptions, key_type: KeyType, payload_bytes: usize) -> Result<Self> {
         let invalid = |message: String| Err(Error::InvalidArgument(message));
         let IndexOptions { kind, fill_percent, duplicates, .. } = *options;
@@ -88,8 +88,8 @@ impl Header {
         bytes.push(if self.layout.duplicates { FLAG_DUPLICATES } else { 0 });
         bytes.push(self.tunables.len() as u8);
         bytes.extend_from_slice(&(self.layout.payload_bytes as u32).to_le_bytes());
-        for &(tag, value) in &self.tunables {
-            bytes.push(tag);
+        for &(id, value) in &self.tunables {
+            bytes.push(id);
             bytes.extend_from_slice(&value.to_le_bytes());
         }
         bytes
@@ -117,16 +117,16 @@ impl Header {
         let key_type = key_type.ok_or_else(|| damaged("its header names no type of keys"))?;
         let payload_bytes = u32::from_le_bytes([p0, p1, p2, p3]) as usize;
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates: flags == FLAG_DUPLICATES };
-        let sensible = version == VERSION
+        let valid = version == VERSION
             && (FILL_PERCENT_MIN..=100).contains(&fill_percent)
             && flags <= FLAG_DUPLICATES
             && (!layout.duplicates || kind.allows_duplicates())
             && payload_bytes <= payload_bytes_max(page_payload_bytes, key_type.word_bytes());
         let stored = bytes.get(FIXED_BYTES..FIXED_BYTES + usize::from(count) * TUNABLE_BYTES);
-        let tunables = stored.and_then(|stored| kind.factory().tunables(&tagged(stored)).ok());
+        let tunables = stored.and_then(|stored| kind.factory().tunables(&parse_tunables(stored)).ok());
         match tunables {
-            Some(tunables) if sensible => Ok(Self { kind, key_type, layout, tunables }),
-            _ => Err(damaged("its header makes no sense as that of an index")),
+            Some(tunables) if valid => Ok(Self { kind, key_type, layout, tunables }),
+            _ => Err(damaged("its header is not a valid index header")),
         }
     }
 }
@@ -141,12 +141,12 @@ fn registered(code: u8, path: &Path) -> Result<Kind> {
 }
 
 /// The tunables of stored bytes.
-fn tagged(stored: &[u8]) -> Vec<Tunable> {
+fn parse_tunables(stored: &[u8]) -> Vec<Tunable> {
     let entries = stored.chunks_exact(TUNABLE_BYTES);
     entries.map(|entry| (entry[0], <u64 as Word>::load(&entry[1..]))).collect()
 }
 
-/// The longest payloads that pages of a size take beside words of a size.
+/// The longest payload for pages and words of these sizes.
 fn payload_bytes_max(page_payload_bytes: usize, word_bytes: usize) -> usize {
     let room = page_payload_bytes.saturating_sub(NODE_HEADER_BYTES);
     (room / PAGE_ENTRIES_MIN).saturating_sub(word_bytes)

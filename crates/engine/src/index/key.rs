@@ -1,4 +1,4 @@
-//! Keys as callers have them, and how they become words that order alike.
+//! Key types of the public API, and their order-preserving conversion to native keys.
 
 use super::word::Word;
 use std::fmt::{self, Debug, Display};
@@ -6,28 +6,28 @@ use std::str::FromStr;
 
 /// Bytes of the longest key.
 const KEY_BYTES_MAX: u8 = 16;
-/// Bytes of the longest key that becomes a word of 8 bytes.
+/// Bytes of the longest key whose word has 8 bytes.
 const SHORT_KEY_BYTES_MAX: u8 = 8;
 
 /// A type of keys of one width: integers and byte arrays of up to 16 bytes.
 ///
-/// Inside an index every key is an unsigned integer of 8 or 16 bytes, a [`Word`], and words order as keys do: signed
-/// integers have their sign bit flipped, byte arrays are read as big-endian numbers. Byte strings that vary in length
-/// are keys of a [`Table`](crate::table::Table), not of an index.
+/// An index stores each key as a native key, a [`Word`] of 8 or 16 bytes, in the same order: signed integers have their
+/// sign bit flipped, and byte arrays are read as big-endian numbers. Byte strings of varying length can be keys of a
+/// [`Table`](crate::table::Table), not of an index.
 pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
-    /// What such a key becomes.
+    /// The native key type.
     type Word: Word;
-    /// What the file states about its keys; `None` where any type with the same word will do, as for [`Raw`].
+    /// The key type stored in the file; `None` if any type with the same word is accepted, as for [`Raw`].
     const TYPE: Option<KeyType>;
 
     /// The word of this key.
     fn to_word(self) -> Self::Word;
 
-    /// The key of a word that [`Self::to_word`] made.
+    /// The key of a word from [`Self::to_word`].
     fn from_word(word: Self::Word) -> Self;
 }
 
-/// What the keys of an index are; stored in its file.
+/// The type of the keys of an index, stored in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyType {
@@ -61,7 +61,7 @@ impl KeyType {
         if self.key_bytes() <= usize::from(SHORT_KEY_BYTES_MAX) { u64::BYTES } else { u128::BYTES }
     }
 
-    /// The code in the file's header: which kind of key, and how many bytes.
+    /// The code in the file header: family and number of bytes.
     pub(super) fn code(self) -> [u8; 2] {
         let family = match self {
             Self::U32 | Self::U64 | Self::U128 => 1,
@@ -71,7 +71,7 @@ impl KeyType {
         [family, self.key_bytes() as u8]
     }
 
-    /// The type of a code; `None` where there is none.
+    /// The type of a code; `None` for an unknown code.
     pub(super) fn from_code(code: [u8; 2]) -> Option<Self> {
         match code {
             [1, 4] => Some(Self::U32),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn words_order_as_keys_do_and_give_them_back() {
+    fn words_have_the_order_of_keys_and_round_trip() {
         words_order_as_keys_do(vec![0_u32, 1, 1 << 31, u32::MAX]);
         words_order_as_keys_do(vec![0_u64, 1, 1 << 63, u64::MAX]);
         words_order_as_keys_do(vec![0_u128, 1, 1 << 64, u128::MAX]);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn types_have_names_and_codes_that_lead_back() {
+    fn names_and_codes_of_types_round_trip() {
         let bytes = (1..=16).map(KeyType::Bytes);
         let integers = [KeyType::U32, KeyType::U64, KeyType::U128, KeyType::I64, KeyType::I128];
         for key_type in integers.into_iter().chain(bytes) {

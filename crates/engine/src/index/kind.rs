@@ -1,4 +1,4 @@
-//! Kinds of index: structures by name and code, and the registry of those that the program knows.
+//! Kinds of index: structures by name and code, and the registry of kinds that this program can open.
 
 use super::options::IndexLayout;
 use super::structure::Structure;
@@ -26,12 +26,12 @@ const RESERVED: [&str; 11] = [
 /// Registered kinds, in ascending order of their codes.
 static REGISTERED: RwLock<Vec<Kind>> = RwLock::new(Vec::new());
 
-/// A choice of a structure, as the header of an index stores it: a tag and a value.
+/// A parameter of a structure, as the header of an index stores it: id and value.
 pub type Tunable = (u8, u64);
 
-/// Makes the structure of an index from what the file says about it.
+/// Creates the structure of an index from the layout and the tunables in its file.
 ///
-/// A factory is a constant: it holds no state of a single index. The [module](super::extend) has an example.
+/// A factory is a constant without state of a single index. The [module](super::extend) has an example.
 pub trait StructureFactory: Debug + Sync {
     /// The name of the kind in commands and messages: lowercase letters, digits and hyphens.
     fn name(&self) -> &'static str;
@@ -45,11 +45,11 @@ pub trait StructureFactory: Debug + Sync {
         false
     }
 
-    /// Completes the tunables of an index: the result has every tunable of the structure, with its default where
-    /// `given` has none. It is stored in the file (255 at most), and is what the constructors get.
+    /// Completes the tunables of an index: returns every tunable of the structure, with its default if `given` lacks
+    /// it. The result, at most 255 tunables, is stored in the file and passed to the constructors.
     ///
     /// # Errors
-    /// What the structure accepts, as the end of a sentence: "an error from 1 to 1,048,576 positions".
+    /// The accepted values, as the end of a sentence: "an error from 1 to 1,048,576 positions".
     fn tunables(&self, given: &[Tunable]) -> Result<Vec<Tunable>, String> {
         if given.is_empty() { Ok(Vec::new()) } else { Err("no tunables".to_owned()) }
     }
@@ -61,11 +61,10 @@ pub trait StructureFactory: Debug + Sync {
     fn for_u128(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u128>>;
 }
 
-/// The structure that an index is made of.
+/// The structure of an index.
 ///
 /// The engine has two: [`Kind::OGIVE`] and [`Kind::BTREE`]. Other crates add their own with [`Kind::new`] and
-/// [`Kind::register`]; the structures of published papers are in `ogive-papers`. Two kinds are equal if their codes
-/// are.
+/// [`Kind::register`]; structures of published papers are in `ogive-papers`. Kinds are equal if their codes are.
 #[derive(Clone, Copy)]
 pub struct Kind(&'static dyn StructureFactory);
 
@@ -75,14 +74,14 @@ impl Kind {
     /// The B+-tree.
     pub const BTREE: Self = Self(&super::kinds::Btree);
 
-    /// The kind of the structure that `factory` makes. An index of it can be created and opened once it is
-    /// [registered](Self::register).
+    /// The kind of the structures that `factory` creates. [Register](Self::register) it before you create or open an
+    /// index of it.
     pub const fn new(factory: &'static dyn StructureFactory) -> Self {
         Self(factory)
     }
 
-    /// Makes the kind known to this program: indexes of it can be created and opened, and its name be parsed.
-    /// Registering a kind again has no effect; the first factory of a code and a name stays.
+    /// Registers the kind with this program, so that its indexes can be created and opened, and its name parsed.
+    /// Registering a kind again has no effect: the first factory of a code and name stays.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a name that is not lowercase letters, digits and hyphens, for a reserved code
@@ -104,8 +103,8 @@ impl Kind {
                 other.code()
             )));
         }
-        let place = registered.partition_point(|other| other.code() < self.code());
-        registered.insert(place, self);
+        let index = registered.partition_point(|other| other.code() < self.code());
+        registered.insert(index, self);
         Ok(())
     }
 
@@ -132,7 +131,7 @@ impl Kind {
         Ok(())
     }
 
-    /// The kinds that this program knows, in ascending order of their codes.
+    /// The registered kinds, in ascending order of their codes.
     pub fn all() -> Vec<Self> {
         let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<Self> = own().into_iter().chain(registered.iter().copied()).collect();
@@ -140,12 +139,12 @@ impl Kind {
         all
     }
 
-    /// Whether this program knows the kind.
+    /// Whether the kind is registered.
     pub fn is_registered(self) -> bool {
         Self::of_code(self.code()).is_some()
     }
 
-    /// The known kind of a code.
+    /// The registered kind of a code.
     pub(super) fn of_code(code: u8) -> Option<Self> {
         Self::all().into_iter().find(|kind| kind.code() == code)
     }
@@ -160,7 +159,7 @@ impl Kind {
         self.0.code()
     }
 
-    /// Whether a key may have several entries in such an index.
+    /// Whether a key may have several entries in an index of this kind.
     pub fn allows_duplicates(self) -> bool {
         self.0.allows_duplicates()
     }
@@ -273,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_names_that_lead_back() {
+    fn names_of_kinds_round_trip() {
         for kind in own() {
             assert_eq!(kind.to_string().parse(), Ok(kind));
             assert_eq!(reserved_name(kind.code()), Some(kind.name()));
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registered_kind_is_known_and_registering_it_again_changes_nothing() {
+    fn registering_a_kind_again_changes_nothing() {
         const MINE: Kind = Kind::new(&Named("kind-of-mine", 200));
         assert!(!MINE.is_registered());
         std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| MINE.register().unwrap())));
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_codes_that_collide_or_are_reserved_are_refused() {
+    fn colliding_and_reserved_names_and_codes_are_rejected() {
         const TAKEN: Kind = Kind::new(&Named("taken", 201));
         TAKEN.register().unwrap();
         const WRONG: [Kind; 9] = [

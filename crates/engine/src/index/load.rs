@@ -1,19 +1,19 @@
-//! Entries of a bulk load on their way into a structure.
+//! The entry stream of a bulk load: checks order and payload sizes, counts entries, and calls the observer.
 
 use super::key::Key;
 use super::payload::Payload;
-use super::shared::Shared;
+use super::shared::IndexShared;
 use super::structure::Entries;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Entries between two calls of the observer of a bulk load.
-const ENTRIES_A_STEP: u64 = 1 << 12;
+/// Number of entries between two calls of the observer.
+const ENTRIES_PER_OBSERVER_CALL: u64 = 1 << 12;
 
-/// Checks the order of a stream of entries, counts them, and tells an observer how many there were.
-pub(super) struct Sorted<'a, K: Key, V, I> {
-    shared: &'a Shared<K>,
+/// A stream of entries with checked order, whose observer gets the number of entries read.
+pub(super) struct CheckedEntries<'a, K: Key, V, I> {
+    shared: &'a IndexShared<K>,
     source: I,
     observer: &'a mut dyn FnMut(u64) -> Result<()>,
     last: Option<K::Word>,
@@ -21,12 +21,12 @@ pub(super) struct Sorted<'a, K: Key, V, I> {
     payload: PhantomData<fn() -> V>,
 }
 
-impl<'a, K: Key, V, I> Sorted<'a, K, V, I> {
-    pub(super) fn new(shared: &'a Shared<K>, source: I, observer: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
+impl<'a, K: Key, V, I> CheckedEntries<'a, K, V, I> {
+    pub(super) fn new(shared: &'a IndexShared<K>, source: I, observer: &'a mut dyn FnMut(u64) -> Result<()>) -> Self {
         Self { shared, source, observer, last: None, entries: 0, payload: PhantomData }
     }
 
-    /// Whether a word may follow the last one.
+    /// Checks that a word may follow the last one.
     fn check(&self, word: K::Word) -> Result<()> {
         let (path, record) = (&self.shared.path, self.entries);
         match self.last {
@@ -39,15 +39,15 @@ impl<'a, K: Key, V, I> Sorted<'a, K, V, I> {
     }
 }
 
-impl<K: Key, V, I> fmt::Debug for Sorted<'_, K, V, I> {
+impl<K: Key, V, I> fmt::Debug for CheckedEntries<'_, K, V, I> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Sorted").field("entries", &self.entries).finish_non_exhaustive()
+        formatter.debug_struct("CheckedEntries").field("entries", &self.entries).finish_non_exhaustive()
     }
 }
 
-impl<K: Key, V: Payload, I: Iterator<Item = Result<(K, V)>>> Entries<K::Word> for Sorted<'_, K, V, I> {
+impl<K: Key, V: Payload, I: Iterator<Item = Result<(K, V)>>> Entries<K::Word> for CheckedEntries<'_, K, V, I> {
     fn next(&mut self, payload: &mut [u8]) -> Result<Option<K::Word>> {
-        if self.entries.is_multiple_of(ENTRIES_A_STEP) {
+        if self.entries.is_multiple_of(ENTRIES_PER_OBSERVER_CALL) {
             (self.observer)(self.entries)?;
         }
         let Some(entry) = self.source.next() else { return Ok(None) };

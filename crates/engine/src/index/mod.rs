@@ -1,7 +1,7 @@
 //! Ordered indexes that are updated in place on disk.
 //!
-//! An [`Index`] maps keys of a fixed width to payloads of a fixed size, survives crashes, and is read by many threads
-//! beside one writer.
+//! An [`Index`] maps keys of fixed width to payloads of fixed size. It survives crashes, and serves many readers
+//! concurrently with one writer.
 //!
 //! ```
 //! use ogive::index::{Index, IndexOptions, Kind};
@@ -17,12 +17,12 @@
 //! let mut transaction = index.write()?;
 //! transaction.insert(7, 0)?;
 //! transaction.remove(9)?;
-//! // Until the commit, everybody else sees what was there before.
+//! // Until the commit, other readers see the old entries.
 //! assert_eq!(index.get(9)?, Some(3));
 //! transaction.commit()?;
 //! assert_eq!(index.get(9)?, None);
 //!
-//! let reader = index.reader()?; // one commit, for as long as it is held
+//! let reader = index.reader()?; // sees one commit
 //! let keys: Result<Vec<u64>, _> = reader.range(5..20).map(|entry| entry.map(|(key, _)| key)).collect();
 //! assert_eq!(keys?, [7, 16]);
 //! assert_eq!(reader.iter().next_back().transpose()?, Some((9999 * 9999, 9999)));
@@ -30,13 +30,13 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! Keys are integers and byte arrays of up to 16 bytes ([`Key`]), payloads anything of one size ([`Payload`]). Byte
-//! strings of other lengths are the business of a [`Table`](crate::table::Table). Where keys may repeat, `duplicates`
-//! in [`IndexOptions`] says so, and `get_all` finds all entries of one.
+//! Keys are integers and byte arrays of up to 16 bytes ([`Key`]); payloads have one size ([`Payload`]). For byte
+//! strings of varying length, use a [`Table`](crate::table::Table). `duplicates` in [`IndexOptions`] allows repeated
+//! keys; `get_all` then returns all entries of a key.
 //!
 //! The structure of an index is its [`Kind`]: [`Kind::OGIVE`], the default, or [`Kind::BTREE`], its baseline. Its nodes
-//! are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Structures of other crates are added
-//! through [`extend`].
+//! are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Other crates add structures through
+//! [`extend`].
 
 mod btree;
 pub mod extend;

@@ -1,17 +1,17 @@
-//! Options of an index: its kind and its layout, which the file stores, and those of its pages.
+//! Options of an index: kind and layout, which the file stores, and the options of its pages.
 
 use super::key::KeyType;
 use super::kind::{Kind, Tunable};
 use crate::page::PageOptions;
 
-/// The layout of an index: what every structure gets.
+/// The layout of an index, passed to every structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexLayout {
     /// Bytes of a payload.
     pub payload_bytes: usize,
-    /// How full a bulk load makes leaves, in percent.
+    /// Fill of leaves after a bulk load, in percent.
     pub fill_percent: u8,
-    /// Whether a key may stand for several entries.
+    /// Whether a key may have several entries.
     pub duplicates: bool,
 }
 
@@ -27,17 +27,17 @@ impl Default for IndexLayout {
 pub struct IndexOptions {
     /// The structure of the index.
     pub kind: Kind,
-    /// The type of the keys, where the types of the handle leave it open, as [`Raw`](super::Raw) does.
+    /// The type of the keys, if the type of the handle leaves it open, as [`Raw`](super::Raw) does.
     pub key_type: Option<KeyType>,
-    /// Bytes of a payload, where the types of the handle leave it open, as `Vec<u8>` does.
+    /// Bytes of a payload, if the type of the handle leaves it open, as `Vec<u8>` does.
     pub payload_bytes: Option<usize>,
-    /// How full a bulk load makes leaves, in percent, from 10 to 100.
+    /// Fill of leaves after a bulk load, in percent, from 10 to 100.
     pub fill_percent: u8,
-    /// Whether a key may stand for several entries; see [`Kind::allows_duplicates`].
+    /// Whether a key may have several entries; see [`Kind::allows_duplicates`].
     pub duplicates: bool,
-    /// Sizes, memory and durability of the file.
+    /// Page size, memory and durability.
     pub pages: PageOptions,
-    /// Choices of the structure, as its crate makes them; those left out have their defaults.
+    /// Parameters of the structure, as its crate defines them; missing ones have their defaults.
     pub tunables: Vec<Tunable>,
 }
 
@@ -56,8 +56,8 @@ impl Default for IndexOptions {
     }
 }
 
-/// How an index that exists is opened: the memory and the durability of its file. What the file knows by itself, such
-/// as the size of its pages, is not looked at.
+/// Options for opening an existing index: memory and durability. Properties stored in the file, such as the page size,
+/// are ignored.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// Memory and durability.

@@ -1,17 +1,17 @@
-//! Binary search among words at equal distances in the bytes of a page.
+//! Binary search over words stored at a fixed stride in a page.
 
 use super::word::Word;
 
-/// The word at place `index` of words that lie `stride` bytes apart; 0 beyond the end.
+/// The word at `index`, for words `stride` bytes apart; 0 beyond the end.
 #[inline]
 pub fn word_at<W: Word>(bytes: &[u8], stride: usize, index: usize) -> W {
     W::load(bytes.get(index * stride..).unwrap_or(&[]))
 }
 
-/// How many of the `count` ascending words satisfy `before`, which those in front do and those behind do not.
+/// The number of leading words that satisfy `before`, among `count` ascending ones.
 ///
-/// The loop halves a length and moves a start, so that the compiler makes a conditional move of the comparison, whose
-/// outcome no processor could predict.
+/// The loop halves a length and moves a start, so that the compiler turns the unpredictable comparison into a
+/// conditional move.
 #[inline]
 fn partition_point<W: Word>(bytes: &[u8], stride: usize, count: usize, before: impl Fn(W) -> bool) -> usize {
     let (mut start, mut length) = (0, count);
@@ -24,13 +24,13 @@ fn partition_point<W: Word>(bytes: &[u8], stride: usize, count: usize, before: i
     start + usize::from(length == 1 && before(word_at(bytes, stride, start)))
 }
 
-/// The place of the first word that is not below `key`; `count` if all are below.
+/// The index of the first word not below `key`; `count` if there is none.
 #[inline]
 pub fn lower_bound<W: Word>(bytes: &[u8], stride: usize, count: usize, key: W) -> usize {
     partition_point(bytes, stride, count, |word: W| word < key)
 }
 
-/// The place of the first word above `key`; `count` if there is none.
+/// The index of the first word above `key`; `count` if there is none.
 #[inline]
 pub fn upper_bound<W: Word>(bytes: &[u8], stride: usize, count: usize, key: W) -> usize {
     partition_point(bytes, stride, count, |word: W| word <= key)
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_agree_with_those_of_a_slice_for_any_length_and_stride() {
+    fn bounds_match_those_of_a_slice_for_any_length_and_stride() {
         for count in 0..70_usize {
             for stride in [8, 9, 16, 28] {
                 let words: Vec<u64> = (0..count as u64).map(|i| i / 3 * 5).collect();

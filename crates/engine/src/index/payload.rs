@@ -1,10 +1,10 @@
-//! Payloads as callers have them.
+//! Payload types of the public API.
 
 use std::fmt::Debug;
 
-/// A type of payloads, all of one size within an index.
+/// A payload type; all payloads of an index have one size.
 pub trait Payload: Debug + Sized + Send + 'static {
-    /// Bytes of every payload; `None` where the index says how many, as for `Vec<u8>`.
+    /// Bytes of every payload; `None` if the index determines the size, as for `Vec<u8>`.
     const BYTES: Option<usize>;
 
     /// Bytes of this payload.
@@ -49,7 +49,7 @@ macro_rules! integers {
 
 integers!(u8 u16 u32 u64 u128 i32 i64);
 
-/// The bytes as they are.
+/// The bytes unchanged.
 impl<const N: usize> Payload for [u8; N] {
     const BYTES: Option<usize> = Some(N);
 
@@ -64,7 +64,7 @@ impl<const N: usize> Payload for [u8; N] {
     }
 }
 
-/// As many bytes as the payloads of the index have: for tools that open any index.
+/// Payloads of the size that the index has: for tools that open any index.
 impl Payload for Vec<u8> {
     const BYTES: Option<usize> = None;
 
@@ -87,23 +87,23 @@ impl Payload for Vec<u8> {
 mod tests {
     use super::*;
 
-    fn comes_back<V: Payload + PartialEq>(payload: V) {
+    fn assert_round_trip<V: Payload + PartialEq>(payload: V) {
         let mut bytes = vec![7; payload.size_bytes()];
         payload.store(&mut bytes);
         assert_eq!(V::load(&bytes), payload);
     }
 
     #[test]
-    fn a_payload_comes_back_as_it_was_stored() {
-        comes_back(());
-        comes_back(9_u8);
-        comes_back(0x1234_u16);
-        comes_back(u32::MAX - 1);
-        comes_back(u64::MAX - 1);
-        comes_back(u128::MAX - 1);
-        comes_back(-5_i32);
-        comes_back(i64::MIN);
-        comes_back(*b"a payload of 24 bytes...");
-        comes_back(vec![1_u8, 2, 3]);
+    fn payloads_round_trip() {
+        assert_round_trip(());
+        assert_round_trip(9_u8);
+        assert_round_trip(0x1234_u16);
+        assert_round_trip(u32::MAX - 1);
+        assert_round_trip(u64::MAX - 1);
+        assert_round_trip(u128::MAX - 1);
+        assert_round_trip(-5_i32);
+        assert_round_trip(i64::MIN);
+        assert_round_trip(*b"a payload of 24 bytes...");
+        assert_round_trip(vec![1_u8, 2, 3]);
     }
 }

@@ -1,10 +1,12 @@
-//! Entries in order, from either end.
+//! Range scans over entries in key order, from both ends.
+//!
+//! A scan has a cursor for each end, opened on first use; it ends where the two meet.
 
 use super::key::Key;
 use super::payload::Payload;
-use super::shared::{PayloadBuffer, Shared};
+use super::shared::{IndexShared, PayloadBuffer};
 use super::structure::Cursor;
-use super::view::{State, View};
+use super::view::{IndexState, IndexView};
 use super::word::Word;
 use crate::error::Result;
 use crate::page::{Snapshot, Transaction};
@@ -12,7 +14,7 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// The first and the last word of a range, both included; `None` where no word lies in it.
+/// The least and the greatest word of a range, inclusive; `None` for an empty range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds<W>(Option<(W, W)>);
 
@@ -27,7 +29,7 @@ impl<W: Word> Bounds<W> {
         Self(Some((word, word)))
     }
 
-    /// The words of the keys of a range; bounds that cross hold none.
+    /// The words of a range of keys; empty if the bounds cross.
     pub(super) fn of<K: Key<Word = W>>(range: &impl RangeBounds<K>) -> Self {
         let low = match range.start_bound() {
             Bound::Unbounded => Some(W::MIN),
@@ -51,34 +53,34 @@ fn below<W: Word>(word: W) -> Option<W> {
     (word > W::MIN).then(|| W::from_u128(word.to_u128() - 1))
 }
 
-/// One end of a walk: its cursor, and the entry that it passed last.
+/// One end of a scan: its cursor, and the entry returned last, as word and id.
 #[derive(Debug)]
-struct End<W: Word> {
+struct ScanEnd<W: Word> {
     cursor: Box<dyn Cursor<W>>,
-    passed: Option<(W, u64)>,
+    last: Option<(W, u64)>,
 }
 
-/// A walk over a range from both ends, until they meet.
+/// A scan of a range from both ends, until they meet.
 #[derive(Debug)]
-pub(super) struct Walk<W: Word> {
+pub(super) struct RangeScan<W: Word> {
     bounds: Bounds<W>,
-    front: Option<End<W>>,
-    back: Option<End<W>>,
+    front: Option<ScanEnd<W>>,
+    back: Option<ScanEnd<W>>,
     payload: PayloadBuffer,
 }
 
-impl<W: Word> Walk<W> {
+impl<W: Word> RangeScan<W> {
     pub(super) fn new(bounds: Bounds<W>) -> Self {
         Self { bounds, front: None, back: None, payload: PayloadBuffer::new(0) }
     }
 
-    /// The payload of the entry passed last.
+    /// The payload of the entry returned last.
     pub(super) fn payload(&self) -> &[u8] {
         self.payload.as_slice()
     }
 
-    /// Passes one entry more from one end. Behind the last entry, and after an error, it stays at the end.
-    pub(super) fn step<K: Key<Word = W>>(&mut self, view: &View<'_, K>, forward: bool) -> Result<Option<W>> {
+    /// The word of the next entry from one end. After the last entry or an error, always `None`.
+    pub(super) fn step<K: Key<Word = W>>(&mut self, view: &IndexView<'_, K>, forward: bool) -> Result<Option<W>> {
         let step = self.try_step(view, forward);
         if !matches!(step, Ok(Some(_))) {
             self.bounds = Bounds(None);
@@ -87,7 +89,7 @@ impl<W: Word> Walk<W> {
         step
     }
 
-    fn try_step<K: Key<Word = W>>(&mut self, view: &View<'_, K>, forward: bool) -> Result<Option<W>> {
+    fn try_step<K: Key<Word = W>>(&mut self, view: &IndexView<'_, K>, forward: bool) -> Result<Option<W>> {
         let (Some((low, high)), Some(state)) = (self.bounds.0, view.state) else { return Ok(None) };
         let (own, other) = if forward { (&mut self.front, &self.back) } else { (&mut self.back, &self.front) };
         let end = match own {
@@ -99,7 +101,7 @@ impl<W: Word> Walk<W> {
                     false => cursor.seek_back(view.pages, high)?,
                 }
                 self.payload = view.shared.payload();
-                own.insert(End { cursor, passed: None })
+                own.insert(ScanEnd { cursor, last: None })
             }
         };
         let payload = self.payload.as_mut_slice();
@@ -108,62 +110,62 @@ impl<W: Word> Walk<W> {
             false => end.cursor.previous(view.pages, payload)?,
         };
         let Some(word) = word.filter(|word| (low..=high).contains(word)) else { return Ok(None) };
-        let entry = (word, end.cursor.place());
-        // The ends have met where this is the entry that the other one passed last, or lies beyond it.
-        let met = other.as_ref().and_then(|other| other.passed).is_some_and(|(passed, place)| {
-            let beyond = if forward { word > passed } else { word < passed };
-            beyond || entry == (passed, place)
+        let entry = (word, end.cursor.entry_id());
+        // The ends have met if this is the last entry of the other one, or lies beyond it.
+        let met = other.as_ref().and_then(|other| other.last).is_some_and(|(last, id)| {
+            let beyond = if forward { word > last } else { word < last };
+            beyond || entry == (last, id)
         });
-        end.passed = Some(entry);
+        end.last = Some(entry);
         Ok((!met).then_some(word))
     }
 }
 
-/// Whose pages a range reads.
+/// The pages that a range reads.
 #[derive(Debug)]
-enum Source<'a, K: Key> {
-    Snapshot(Arc<Shared<K>>, Snapshot),
-    Transaction(&'a Shared<K>, &'a Transaction, Option<State<'a>>),
+enum RangeSource<'a, K: Key> {
+    Snapshot(Arc<IndexShared<K>>, Snapshot),
+    Transaction(&'a IndexShared<K>, &'a Transaction, Option<IndexState<'a>>),
 }
 
-/// An iterator over the entries of a range, in key order; `rev` turns it around, and both ends may be used.
+/// A double-ended iterator over the entries of a range, in key order.
 ///
-/// After an error it stays failed: it ends. That of an index or of a reader keeps its snapshot until it is dropped.
+/// It ends after an error. A range of an index or a reader retains its snapshot until it is dropped.
 #[derive(Debug)]
 pub struct Range<'a, K: Key, V: Payload> {
-    source: Source<'a, K>,
-    walk: Walk<K::Word>,
+    source: RangeSource<'a, K>,
+    scan: RangeScan<K::Word>,
     payload: PhantomData<fn() -> V>,
 }
 
 impl<K: Key, V: Payload> Range<'static, K, V> {
-    pub(super) fn of_snapshot(shared: Arc<Shared<K>>, snapshot: Snapshot, range: &impl RangeBounds<K>) -> Self {
-        let source = Source::Snapshot(shared, snapshot);
-        Self { source, walk: Walk::new(Bounds::of(range)), payload: PhantomData }
+    pub(super) fn of_snapshot(shared: Arc<IndexShared<K>>, snapshot: Snapshot, range: &impl RangeBounds<K>) -> Self {
+        let source = RangeSource::Snapshot(shared, snapshot);
+        Self { source, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
     }
 }
 
 impl<'a, K: Key, V: Payload> Range<'a, K, V> {
     pub(super) fn of_transaction(
-        shared: &'a Shared<K>,
+        shared: &'a IndexShared<K>,
         transaction: &'a Transaction,
-        state: Option<State<'a>>,
+        state: Option<IndexState<'a>>,
         range: &impl RangeBounds<K>,
     ) -> Self {
-        let source = Source::Transaction(shared, transaction, state);
-        Self { source, walk: Walk::new(Bounds::of(range)), payload: PhantomData }
+        let source = RangeSource::Transaction(shared, transaction, state);
+        Self { source, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
     }
 
     fn step(&mut self, forward: bool) -> Result<Option<(K, V)>> {
         let view = match &self.source {
-            Source::Snapshot(shared, snapshot) => {
-                let state = State::parse(snapshot, snapshot.state())?;
-                View { shared, pages: snapshot, state }
+            RangeSource::Snapshot(shared, snapshot) => {
+                let state = IndexState::parse(snapshot, snapshot.state())?;
+                IndexView { shared, pages: snapshot, state }
             }
-            &Source::Transaction(shared, pages, state) => View { shared, pages, state },
+            &RangeSource::Transaction(shared, pages, state) => IndexView { shared, pages, state },
         };
-        let word = self.walk.step(&view, forward)?;
-        Ok(word.map(|word| (K::from_word(word), V::load(self.walk.payload()))))
+        let word = self.scan.step(&view, forward)?;
+        Ok(word.map(|word| (K::from_word(word), V::load(self.scan.payload()))))
     }
 }
 
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_hold_what_the_range_of_a_map_holds_and_nothing_where_they_cross() {
+    fn bounds_match_those_of_a_map_range_and_are_empty_if_they_cross() {
         assert_eq!(Bounds::of(&(3_u64..5)), Bounds(Some((3, 4))));
         assert_eq!(Bounds::of(&(3_u64..=5)), Bounds(Some((3, 5))));
         assert_eq!(Bounds::of::<u64>(&..), Bounds(Some((0, u64::MAX))));

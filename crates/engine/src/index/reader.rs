@@ -1,26 +1,26 @@
-//! An index at one commit.
+//! The reader: a snapshot of an index at one commit.
 
 use super::key::Key;
 use super::payload::Payload;
 use super::range::Range;
-use super::shared::Shared;
+use super::shared::IndexShared;
 use super::structure::{Statistics, Visit};
 use super::verify::{self, VerifyReport};
-use super::view::{State, View};
+use super::view::{IndexState, IndexView};
 use crate::error::Result;
 use crate::page::Snapshot;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// An index as one commit left it: whatever is written meanwhile, the answers stay the same. Cheap to clone, and to be
-/// shared by threads.
+/// A snapshot of an index at one commit: later writes do not change its answers. Cheap to clone, and shareable between
+/// threads.
 ///
-/// While it is held, the file keeps what it may still read, so that a checkpoint stops there: do not hold a reader for
-/// longer than you need it.
+/// The file retains the commit while the reader exists, which delays checkpoints: drop readers when you no longer need
+/// them.
 #[derive(Debug)]
 pub struct Reader<K: Key, V: Payload> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<IndexShared<K>>,
     snapshot: Snapshot,
     payload: PhantomData<fn() -> V>,
 }
@@ -33,17 +33,17 @@ impl<K: Key, V: Payload> Clone for Reader<K, V> {
 }
 
 impl<K: Key, V: Payload> Reader<K, V> {
-    pub(super) fn new(shared: Arc<Shared<K>>) -> Result<Self> {
+    pub(super) fn new(shared: Arc<IndexShared<K>>) -> Result<Self> {
         let snapshot = shared.file.snapshot()?;
         Ok(Self { shared, snapshot, payload: PhantomData })
     }
 
-    fn view(&self) -> Result<View<'_, K>> {
-        let state = State::parse(&self.snapshot, self.snapshot.state())?;
-        Ok(View { shared: &self.shared, pages: &self.snapshot, state })
+    fn view(&self) -> Result<IndexView<'_, K>> {
+        let state = IndexState::parse(&self.snapshot, self.snapshot.state())?;
+        Ok(IndexView { shared: &self.shared, pages: &self.snapshot, state })
     }
 
-    /// The payload of a key; of its first entry where keys repeat.
+    /// The payload of a key; of its first entry if keys repeat.
     ///
     /// # Errors
     /// [`crate::Error::Io`], [`crate::Error::Damaged`].
@@ -51,7 +51,7 @@ impl<K: Key, V: Payload> Reader<K, V> {
         self.view()?.get(key)
     }
 
-    /// Whether there is an entry of this key.
+    /// Whether the key exists.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -59,7 +59,7 @@ impl<K: Key, V: Payload> Reader<K, V> {
         self.view()?.contains_key(key)
     }
 
-    /// What [`Self::get`] answers for each key, in the order asked for; neighbouring keys share their reads.
+    /// [`Self::get`] for many keys, in any order; keys of the same page share its read.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -67,7 +67,7 @@ impl<K: Key, V: Payload> Reader<K, V> {
         self.view()?.multi_get(keys)
     }
 
-    /// The payloads of all entries of a key, in order. For more than memory holds, use [`Self::range`].
+    /// The payloads of all entries of a key, in order. If they may exceed memory, use [`Self::range`].
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -75,7 +75,7 @@ impl<K: Key, V: Payload> Reader<K, V> {
         self.view()?.get_all(key)
     }
 
-    /// The entries whose keys lie within the bounds, in order; bounds that cross hold none.
+    /// The entries with keys within the bounds, in order; none if the bounds cross.
     pub fn range(&self, range: impl RangeBounds<K>) -> Range<'static, K, V> {
         Range::of_snapshot(Arc::clone(&self.shared), self.snapshot.clone(), &range)
     }
@@ -109,7 +109,7 @@ impl<K: Key, V: Payload> Reader<K, V> {
         Ok(self.view()?.len())
     }
 
-    /// Whether there is no entry.
+    /// Whether the index is empty.
     ///
     /// # Errors
     /// As for [`Self::len`].
@@ -117,7 +117,7 @@ impl<K: Key, V: Payload> Reader<K, V> {
         Ok(self.len()? == 0)
     }
 
-    /// Counts of nodes and levels, by walking over all of them.
+    /// Statistics of nodes and levels, by a walk over all of them.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -125,7 +125,7 @@ impl<K: Key, V: Payload> Reader<K, V> {
         self.view()?.statistics()
     }
 
-    /// The nodes that a look-up of `key` visits, from the root down.
+    /// The nodes that a lookup of `key` visits, from the root down.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -133,12 +133,11 @@ impl<K: Key, V: Payload> Reader<K, V> {
         self.view()?.explain(key)
     }
 
-    /// Walks over everything, trusting nothing: order, links, models and counts of the nodes; then every page of the
-    /// file, as it is on the disk, and that each is in use once or free. Takes some bytes of memory for each page,
-    /// beyond the budget.
+    /// Verifies the whole index: order, links, models and counts of all nodes; then every page of the file on storage,
+    /// and that each is either free or used once. Takes a few bytes of memory per page, beyond the budget.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first thing that does not hold.
+    /// [`crate::Error::Damaged`] at the first violation.
     pub fn verify(&self) -> Result<VerifyReport> {
         verify::verify(&self.view()?, |claimed| self.snapshot.verify(claimed))
     }

@@ -1,6 +1,6 @@
 //! The state shared by all handles of one open index.
 
-use super::header::Header;
+use super::header::IndexHeader;
 use super::key::{Key, KeyType};
 use super::options::IndexOptions;
 use super::payload::Payload;
@@ -11,26 +11,25 @@ use crate::page::PageFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Payloads up to this size are read without asking for memory.
-const SMALL_PAYLOAD_BYTES: usize = 32;
+/// Payloads up to this size are read without allocating memory.
+const INLINE_PAYLOAD_BYTES_MAX: usize = 32;
 
-/// The file, and what it is.
+/// An open page file with its header and structure.
 #[derive(Debug)]
-pub(super) struct Shared<K: Key> {
+pub(super) struct IndexShared<K: Key> {
     pub(super) path: PathBuf,
     pub(super) file: PageFile,
-    pub(super) header: Header,
+    pub(super) header: IndexHeader,
     pub(super) structure: Arc<dyn Structure<K::Word>>,
 }
 
-impl<K: Key> Shared<K> {
-    /// Puts together what is known of a file.
-    pub(super) fn new(path: PathBuf, file: PageFile, header: Header) -> Self {
+impl<K: Key> IndexShared<K> {
+    pub(super) fn new(path: PathBuf, file: PageFile, header: IndexHeader) -> Self {
         let structure = K::Word::structure(header.kind.factory(), header.layout, &header.tunables);
         Self { path, file, header, structure }
     }
 
-    /// Room for one payload.
+    /// A buffer for one payload.
     pub(super) fn payload(&self) -> PayloadBuffer {
         PayloadBuffer::new(self.header.layout.payload_bytes)
     }
@@ -38,7 +37,7 @@ impl<K: Key> Shared<K> {
     /// Writes a payload into a buffer.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when it has another size than those of the index.
+    /// [`Error::InvalidArgument`] if it has another size than those of the index.
     pub(super) fn store<V: Payload>(&self, value: &V, buffer: &mut [u8]) -> Result<()> {
         if value.size_bytes() != buffer.len() {
             return Err(Error::InvalidArgument(format!(
@@ -53,17 +52,17 @@ impl<K: Key> Shared<K> {
     }
 }
 
-/// One payload: short ones without memory of their own.
+/// A buffer for one payload: short ones inline, long ones on the heap.
 #[derive(Clone, Debug)]
 pub(super) enum PayloadBuffer {
-    Short([u8; SMALL_PAYLOAD_BYTES], usize),
+    Short([u8; INLINE_PAYLOAD_BYTES_MAX], usize),
     Long(Vec<u8>),
 }
 
 impl PayloadBuffer {
     pub(super) fn new(size_bytes: usize) -> Self {
-        if size_bytes <= SMALL_PAYLOAD_BYTES {
-            Self::Short([0; SMALL_PAYLOAD_BYTES], size_bytes)
+        if size_bytes <= INLINE_PAYLOAD_BYTES_MAX {
+            Self::Short([0; INLINE_PAYLOAD_BYTES_MAX], size_bytes)
         } else {
             Self::Long(vec![0; size_bytes])
         }
@@ -87,14 +86,14 @@ impl PayloadBuffer {
 /// The key type and the payload size of a new index with these types and options.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where the types leave open what the options do not say, or the two contradict each other.
-pub(super) fn chosen<K: Key, V: Payload>(options: &IndexOptions) -> Result<(KeyType, usize)> {
+/// [`Error::InvalidArgument`] if neither types nor options determine them, or if the two contradict each other.
+pub(super) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Result<(KeyType, usize)> {
     let invalid = |message: &str| Error::InvalidArgument(message.to_owned());
     let key_type = match (K::TYPE, options.key_type) {
         (Some(own), Some(asked)) if own != asked => {
             return Err(Error::InvalidArgument(format!("keys of type {own} make no index of type {asked}")));
         }
-        (own, asked) => own.or(asked).ok_or_else(|| invalid("an index of raw keys needs to be told their type"))?,
+        (own, asked) => own.or(asked).ok_or_else(|| invalid("an index of raw keys needs a key type in its options"))?,
     };
     if key_type.word_bytes() != <K::Word as Word>::BYTES {
         return Err(invalid("raw keys have 8 bytes for types of up to 8 bytes, and 16 bytes for longer ones"));
@@ -103,18 +102,18 @@ pub(super) fn chosen<K: Key, V: Payload>(options: &IndexOptions) -> Result<(KeyT
         (Some(own), Some(asked)) if own != asked => {
             return Err(Error::InvalidArgument(format!("payloads of {own} bytes make no index of {asked} bytes each")));
         }
-        (own, asked) => {
-            own.or(asked).ok_or_else(|| invalid("an index of payloads of any size needs to be told their size"))?
-        }
+        (own, asked) => own
+            .or(asked)
+            .ok_or_else(|| invalid("an index of payloads of any size needs a payload size in its options"))?,
     };
     Ok((key_type, payload_bytes))
 }
 
-/// Checks the types of a handle against those that a file states.
+/// Checks the types of a handle against those of the file.
 ///
 /// # Errors
 /// [`Error::WrongType`].
-pub(super) fn check_types<K: Key, V: Payload>(header: &Header, path: &Path) -> Result<()> {
+pub(super) fn check_types<K: Key, V: Payload>(header: &IndexHeader, path: &Path) -> Result<()> {
     let wrong = |detail: String| Err(Error::WrongType { path: path.to_owned(), detail });
     let found = header.key_type;
     match K::TYPE {

@@ -1,4 +1,4 @@
-//! The trait that all index structures implement.
+//! The `Structure` trait, which every index structure implements, and its companions.
 
 use super::word::Word;
 use crate::error::Result;
@@ -7,45 +7,45 @@ use std::fmt::Debug;
 
 /// A sorted stream of entries for a bulk load.
 pub trait Entries<W: Word> {
-    /// The next entry: its key, and its payload in `payload`, which is as long as payloads are. Keys ascend; they
-    /// repeat only where duplicates are allowed. `None` at the end.
+    /// The next entry: returns its key and writes its payload to `payload`, which has the payload size. Keys ascend,
+    /// and repeat only if duplicates are allowed. `None` at the end.
     ///
     /// # Errors
     /// Those of the source; [`crate::Error::Unsorted`].
     fn next(&mut self, payload: &mut [u8]) -> Result<Option<W>>;
 }
 
-/// How many entries of a key to remove.
+/// The number of entries of a key to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// One of them, any.
+    /// Any one of them.
     One,
-    /// All.
+    /// All of them.
     All,
 }
 
 /// An on-disk index structure.
 ///
-/// A structure is stateless: what changes lies in pages and in its *state*, a few bytes that are committed with them
-/// (the root, its model, counts; the AULID paper's metanode). The caller hands the state in and keeps what comes back.
-/// So aborts, snapshots and reopening need no code here, and one structure can serve another as its inner part, with a
-/// state of its own.
+/// A structure is stateless: all that changes is in pages and in its *state*, a few bytes committed with them (the
+/// root, its model, counts; the AULID paper's metanode). The caller passes the state in and keeps the new one.
+/// Therefore aborts, snapshots and reopening need no code here, and one structure can be the inner part of another,
+/// with a state of its own.
 pub trait Structure<W: Word>: Debug + Send + Sync {
-    /// Makes an index of sorted entries and returns its state; no entries make an empty index.
+    /// Builds an index of sorted entries, possibly none, and returns its state.
     ///
     /// # Errors
     /// Those of `entries` and of the pages.
     fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>>;
 
-    /// Copies the payload of `key` (of the first entry where keys repeat) into `payload`, which is as long as payloads
-    /// are; false if the key is absent.
+    /// Copies the payload of `key` (of its first entry if keys repeat) to `payload`, which has the payload size; false
+    /// if the key is absent.
     ///
     /// # Errors
-    /// Those of the pages; [`crate::Error::Damaged`] where a node makes no sense.
+    /// Those of the pages; [`crate::Error::Damaged`] for an invalid node.
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool>;
 
-    /// Copies the payloads of many keys, which ascend, into `payloads`, one behind the other, with many reads at a
-    /// time; says in `found`, which is as long as `keys`, which of them there are.
+    /// Looks up ascending keys with concurrent reads: writes their payloads to `payloads`, one after another, and
+    /// whether each key exists to `found`, which has the length of `keys`.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -65,27 +65,27 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Puts an entry in; one that has the key is overwritten, unless duplicates are allowed. True if the number of
-    /// entries grew.
+    /// Inserts an entry; without duplicates, overwrites an existing entry of the key. True if the number of entries
+    /// grew.
     ///
     /// # Errors
     /// As for [`Self::get`].
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool>;
 
-    /// Removes entries of `key` and returns how many.
+    /// Removes entries of `key` and returns their number.
     ///
     /// # Errors
     /// As for [`Self::get`].
     fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, amount: Amount) -> Result<u64>;
 
-    /// A cursor that stands nowhere yet.
+    /// Creates a cursor without a position.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] where the state makes no sense.
+    /// [`crate::Error::Damaged`] for an invalid state.
     fn cursor(&self, state: &[u8]) -> Result<Box<dyn Cursor<W>>>;
 
-    /// The first entry whose key is not below `key`: its key, and its payload in `payload`. What a structure does that
-    /// serves as a map from separators to leaves; one that knows a cheaper way than its cursor goes it here.
+    /// The first entry whose key is not below `key`: returns its key and writes its payload to `payload`. This is the
+    /// lookup of a structure that maps separators to leaves. The default uses a cursor.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -95,123 +95,123 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
         cursor.next(pages, payload)
     }
 
-    /// Counts nodes, by walking over all of them.
+    /// Counts the nodes by a walk over all of them.
     ///
     /// # Errors
     /// As for [`Self::get`].
     fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics>;
 
-    /// Walks over everything, trusting nothing: order, ranges, counts, links, models as look-ups use them. Tells
-    /// `visitor` of each page that belongs to the structure and of each entry in order.
+    /// Validates the whole structure: order, ranges, counts, links, and models as lookups use them. Reports to
+    /// `visitor` each page of the structure, and each entry in order.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] at the first thing that does not hold.
+    /// [`crate::Error::Damaged`] at the first violation.
     fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()>;
 
-    /// The path that a look-up of `key` takes, node by node.
+    /// The path of a lookup of `key`, node by node.
     ///
     /// # Errors
     /// As for [`Self::get`].
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>>;
 
-    /// Gives all pages back, as when a structure inside another is built anew.
+    /// Frees all pages, for example before a structure inside another is rebuilt.
     ///
     /// # Errors
     /// As for [`Self::get`].
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()>;
 }
 
-/// A place between two entries, or before the first, or behind the last. Belongs to the pages that it was first used
+/// A position between two entries, before the first, or after the last. Valid only for the pages that it was first used
 /// with.
 pub trait Cursor<W: Word>: Debug + Send {
-    /// Moves before the first entry whose key is not below `key`.
+    /// Moves to just before the first entry whose key is not below `key`.
     ///
     /// # Errors
     /// Those of the pages; [`crate::Error::Damaged`].
     fn seek(&mut self, pages: &dyn Pages, key: W) -> Result<()>;
 
-    /// Moves behind the last entry whose key is not above `key`.
+    /// Moves to just after the last entry whose key is not above `key`.
     ///
     /// # Errors
     /// As for [`Self::seek`].
     fn seek_back(&mut self, pages: &dyn Pages, key: W) -> Result<()>;
 
-    /// Passes the next entry: its key, and its payload in `payload`.
+    /// Moves past the next entry: returns its key and writes its payload to `payload`.
     ///
     /// # Errors
     /// As for [`Self::seek`].
     fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>>;
 
-    /// Passes the previous entry.
+    /// Moves back before the previous entry, and returns it as [`Self::next`] does.
     ///
     /// # Errors
     /// As for [`Self::seek`].
     fn previous(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>>;
 
-    /// What tells the entry passed last from others of the same key; 0 where keys are unique.
-    fn place(&self) -> u64 {
+    /// Distinguishes the entry returned last from others of the same key; 0 if keys are unique.
+    fn entry_id(&self) -> u64 {
         0
     }
 }
 
-/// What [`Structure::verify`] tells.
+/// Receiver of the pages and entries that [`Structure::verify`] walks over.
 pub trait Visitor<W: Word> {
-    /// Pages `first .. first + pages` belong to the structure.
+    /// Called for each extent of the structure: pages `first .. first + pages`.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] where one of them was told before, or is free.
+    /// [`crate::Error::Damaged`] if one of them was reported before, or is free.
     fn pages(&mut self, first: PageNumber, pages: u32) -> Result<()>;
 
-    /// The next entry in order.
+    /// Called for each entry in order.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] where the order does not hold.
+    /// [`crate::Error::Damaged`] if keys are out of order.
     fn entry(&mut self, key: W) -> Result<()>;
 }
 
-/// Counts of a structure's nodes.
+/// Statistics of the nodes of a structure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// Entries.
     pub entries: u64,
-    /// Leaves or data nodes.
+    /// Number of leaves or data nodes.
     pub leaves: u64,
     /// Pages of leaves or data nodes, chained ones included.
     pub leaf_pages: u64,
-    /// Pages above them.
+    /// Pages of the nodes above them.
     pub inner_pages: u64,
-    /// Nodes on the longest path from the root to an entry, both included; 1 when the root is a leaf.
+    /// Number of nodes on the longest path from the root to an entry; 1 if the root is a leaf.
     pub height: u32,
-    /// Mean number of nodes on the path to an entry, both ends included, weighted by entries.
+    /// Mean number of nodes on the path to an entry, over all entries.
     pub mean_height: f64,
-    /// By depth, the root first.
+    /// Statistics by depth, the root first.
     pub levels: Vec<LevelStatistics>,
-    /// What only this structure has, by name: "mixed nodes", "packed arrays", "segments".
+    /// Further counts, specific to the structure: "mixed nodes", "packed arrays", "segments".
     pub details: Vec<(&'static str, u64)>,
 }
 
-/// Nodes of one depth.
+/// Statistics of the nodes of one depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelStatistics {
     /// Nodes.
     pub nodes: u64,
-    /// Pages that they take.
+    /// Their pages.
     pub pages: u64,
-    /// Entries or children in them.
+    /// Their entries or children.
     pub entries: u64,
 }
 
-/// One node on the path of a look-up.
+/// One node on the path of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
-    /// What it is: "inner node", "leaf", "mixed node", "packed array".
+    /// The type of the node: "inner node", "leaf", "mixed node", "packed array".
     pub node: &'static str,
     /// The page that was read.
     pub page: PageNumber,
-    /// Depth of the node, 0 for the root.
+    /// The depth of the node, 0 for the root.
     pub depth: u8,
-    /// Entries, children or slots in the node.
+    /// Its entries, children or slots.
     pub entries: u64,
-    /// What was decided there, for people: "separator 1844 of child 17 of 901".
+    /// The decision in this node, as text: "separator 1844 of child 17 of 901".
     pub detail: String,
 }

@@ -1,13 +1,13 @@
-//! The walk over an index that trusts nothing.
+//! Verification of an index: its structure, then the pages of its file.
 
 use super::key::Key;
 use super::structure::Visitor;
-use super::view::{State, View};
+use super::view::{IndexState, IndexView};
 use super::word::Word;
 use crate::error::{Error, Result};
 use crate::page::{PageNumber, Pages};
 
-/// What [`Reader::verify`](super::Reader::verify) walked over, all of it sound.
+/// What [`Reader::verify`](super::Reader::verify) found to be valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// Entries.
@@ -16,11 +16,11 @@ pub struct VerifyReport {
     pub pages: u64,
 }
 
-/// Checks what a structure tells of itself: no page twice, no entry out of order.
+/// Checks the walk of a structure: no page twice, no entry out of order.
 #[derive(Debug)]
-struct Checker<'a, W> {
+struct VerifyVisitor<'a, W> {
     pages: &'a dyn Pages,
-    /// One bit a page: it belongs to something already.
+    /// One bit per page: whether a node claimed it.
     claimed: Vec<u64>,
     claimed_pages: u64,
     entries: u64,
@@ -28,13 +28,13 @@ struct Checker<'a, W> {
     duplicates: bool,
 }
 
-impl<'a, W: Word> Checker<'a, W> {
+impl<'a, W: Word> VerifyVisitor<'a, W> {
     fn new(pages: &'a dyn Pages, duplicates: bool) -> Self {
         let claimed = vec![0; pages.page_count().div_ceil(u64::BITS) as usize];
         Self { pages, claimed, claimed_pages: 0, entries: 0, last: None, duplicates }
     }
 
-    /// The pages that were told, as runs of neighbours.
+    /// The claimed pages as extents.
     fn runs(&self) -> Vec<(PageNumber, u32)> {
         let mut runs: Vec<(PageNumber, u32)> = Vec::new();
         for page in 0..self.pages.page_count() {
@@ -55,7 +55,7 @@ impl<'a, W: Word> Checker<'a, W> {
     }
 }
 
-impl<W: Word> Visitor<W> for Checker<'_, W> {
+impl<W: Word> Visitor<W> for VerifyVisitor<'_, W> {
     fn pages(&mut self, first: PageNumber, pages: u32) -> Result<()> {
         let end = first.checked_add(pages).filter(|&end| end <= self.pages.page_count());
         let end = end.ok_or_else(|| self.damaged(first, "a node lies beyond the end of the file"))?;
@@ -80,14 +80,13 @@ impl<W: Word> Visitor<W> for Checker<'_, W> {
     }
 }
 
-/// Verifies the index of a view; `file` is told the runs of pages that its nodes lie in, to check them against those in
-/// use.
+/// Verifies the index of a view. `file` gets the extents of its nodes, to check them against the pages in use.
 pub(super) fn verify<K: Key>(
-    view: &View<'_, K>,
+    view: &IndexView<'_, K>,
     file: impl FnOnce(&[(PageNumber, u32)]) -> Result<()>,
 ) -> Result<VerifyReport> {
-    let mut checker = Checker::new(view.pages, view.shared.header.layout.duplicates);
-    if let Some(State { entries, structure }) = view.state {
+    let mut checker = VerifyVisitor::new(view.pages, view.shared.header.layout.duplicates);
+    if let Some(IndexState { entries, structure }) = view.state {
         view.shared.structure.verify(view.pages, structure, &mut checker)?;
         if checker.entries != entries {
             let detail = format!("it holds {} entries but counts {entries}", checker.entries);

@@ -1,29 +1,29 @@
-//! Reading an index, whoever holds its pages: a snapshot, or a transaction with its own changes.
+//! Read operations of an index, over the pages of a snapshot or of a transaction.
 
 use super::key::Key;
 use super::payload::Payload;
-use super::range::{Bounds, Walk};
-use super::shared::Shared;
+use super::range::{Bounds, RangeScan};
+use super::shared::IndexShared;
 use super::structure::{Statistics, Visit};
 use crate::error::Result;
 use crate::page::Pages;
 
-/// Bytes of the number of entries, which stands ahead of the structure's own state.
+/// Bytes of the number of entries, which precedes the state of the structure.
 const COUNT_BYTES: usize = 8;
 
-/// What is committed along with the pages of an index: the number of its entries, and the state of its structure.
-/// Nothing at all in an index that was never written to: its structure is made by the first transaction.
+/// The committed state of an index: the number of its entries, and the state of its structure. An index that was never
+/// written to has none: the first transaction creates the structure.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct State<'a> {
+pub(super) struct IndexState<'a> {
     pub(super) entries: u64,
     pub(super) structure: &'a [u8],
 }
 
-impl<'a> State<'a> {
-    /// Takes a committed state apart; `None` for that of an index without a structure.
+impl<'a> IndexState<'a> {
+    /// Parses a committed state; `None` if the index has no structure yet.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] where the state is too short.
+    /// [`crate::Error::Damaged`] if the state is too short.
     pub(super) fn parse(pages: &dyn Pages, state: &'a [u8]) -> Result<Option<Self>> {
         if state.is_empty() {
             return Ok(None);
@@ -33,7 +33,7 @@ impl<'a> State<'a> {
         Ok(Some(Self { entries: u64::from_le_bytes(*count), structure }))
     }
 
-    /// The form that is committed.
+    /// The committed form.
     pub(super) fn join(entries: u64, structure: &[u8]) -> Vec<u8> {
         let mut state = Vec::with_capacity(COUNT_BYTES + structure.len());
         state.extend_from_slice(&entries.to_le_bytes());
@@ -42,15 +42,15 @@ impl<'a> State<'a> {
     }
 }
 
-/// An index as some pages and a state show it.
+/// An index over the pages and the state of one snapshot or transaction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View<'a, K: Key> {
-    pub(super) shared: &'a Shared<K>,
+pub(super) struct IndexView<'a, K: Key> {
+    pub(super) shared: &'a IndexShared<K>,
     pub(super) pages: &'a dyn Pages,
-    pub(super) state: Option<State<'a>>,
+    pub(super) state: Option<IndexState<'a>>,
 }
 
-impl<K: Key> View<'_, K> {
+impl<K: Key> IndexView<'_, K> {
     pub(super) fn get<V: Payload>(&self, key: K) -> Result<Option<V>> {
         let Some(state) = self.state else { return Ok(None) };
         let mut payload = self.shared.payload();
@@ -89,18 +89,18 @@ impl<K: Key> View<'_, K> {
     }
 
     pub(super) fn get_all<V: Payload>(&self, key: K) -> Result<Vec<V>> {
-        let mut walk = Walk::new(Bounds::only(key.to_word()));
+        let mut scan = RangeScan::new(Bounds::only(key.to_word()));
         let mut values = Vec::new();
-        while walk.step(self, true)?.is_some() {
-            values.push(V::load(walk.payload()));
+        while scan.step(self, true)?.is_some() {
+            values.push(V::load(scan.payload()));
         }
         Ok(values)
     }
 
     pub(super) fn end<V: Payload>(&self, first: bool) -> Result<Option<(K, V)>> {
-        let mut walk = Walk::new(Bounds::all());
-        let word = walk.step(self, first)?;
-        Ok(word.map(|word| (K::from_word(word), V::load(walk.payload()))))
+        let mut scan = RangeScan::new(Bounds::all());
+        let word = scan.step(self, first)?;
+        Ok(word.map(|word| (K::from_word(word), V::load(scan.payload()))))
     }
 
     pub(super) fn len(&self) -> u64 {

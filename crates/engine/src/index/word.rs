@@ -1,4 +1,4 @@
-//! Keys as the structures see them: unsigned integers of 8 or 16 bytes.
+//! Native keys: the unsigned integers of 8 or 16 bytes that structures store and compare.
 
 use super::kind::{StructureFactory, Tunable};
 use super::options::IndexLayout;
@@ -7,7 +7,7 @@ use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// A key as an index stores and compares it: `u64` or `u128`. Public keys map onto one of the two in order.
+/// A native key, `u64` or `u128`: public keys map to one of the two in order.
 pub trait Word: Copy + Ord + Hash + Debug + Display + Default + Send + Sync + 'static {
     /// Stored bytes.
     const BYTES: usize;
@@ -16,7 +16,7 @@ pub trait Word: Copy + Ord + Hash + Debug + Display + Default + Send + Sync + 's
     /// The greatest key.
     const MAX: Self;
 
-    /// Reads a key from the first [`Self::BYTES`] bytes, little-endian; 0 where there are fewer.
+    /// Reads a key from the first [`Self::BYTES`] bytes, little-endian; 0 if there are fewer.
     fn load(bytes: &[u8]) -> Self;
 
     /// Writes a key into the first [`Self::BYTES`] bytes, little-endian.
@@ -25,13 +25,13 @@ pub trait Word: Copy + Ord + Hash + Debug + Display + Default + Send + Sync + 's
     /// The key as an integer.
     fn to_u128(self) -> u128;
 
-    /// The key of an integer, which must not exceed [`Self::MAX`]; high bits are cut off.
+    /// The key of an integer of at most [`Self::MAX`]; higher bits are truncated.
     fn from_u128(value: u128) -> Self;
 
-    /// `self - low` in integers, then as a float: how models see keys. 0 where `low` is greater.
+    /// `self - low`, computed in integers, then as a float: the input of models. 0 if `low` is greater.
     fn distance(self, low: Self) -> f64;
 
-    /// The structure that a factory makes for keys of this size.
+    /// The structure that a factory creates for keys of this size.
     fn structure(factory: &dyn StructureFactory, layout: IndexLayout, tunables: &[Tunable])
     -> Arc<dyn Structure<Self>>;
 }

@@ -1,12 +1,12 @@
-//! Changing an index.
+//! Write transactions of an index.
 
 use super::key::Key;
-use super::load::Sorted;
+use super::load::CheckedEntries;
 use super::payload::Payload;
 use super::range::Range;
-use super::shared::Shared;
+use super::shared::IndexShared;
 use super::structure::{Amount, Entries};
-use super::view::{State, View};
+use super::view::{IndexState, IndexView};
 use super::word::Word;
 use crate::error::{Error, Result};
 use crate::page::{PageTouch, Transaction, WriteStatistics};
@@ -14,51 +14,50 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// Changes to an index that become visible, all together, by [`Self::commit`]. Dropped without it, or given to
-/// [`Self::abort`], they leave no trace. There is one at a time; [`Index::write`](super::Index::write) waits for the
-/// one before.
+/// A write transaction: its changes become visible together, by [`Self::commit`]. [`Self::abort`], or a drop without a
+/// commit, discards them. There is one at a time; [`Index::write`](super::Index::write) waits for the previous one.
 ///
-/// It reads its own changes; everybody else reads the last commit. After an error in the middle of a change it can only
-/// be aborted.
+/// It reads its own changes; readers see the last commit. After an error within a change it can only be aborted.
 #[derive(Debug)]
 pub struct WriteTransaction<K: Key, V: Payload> {
-    shared: Arc<Shared<K>>,
+    shared: Arc<IndexShared<K>>,
     transaction: Transaction,
-    state: Option<Changing>,
+    state: Option<WriteState>,
     failed: bool,
     payload: PhantomData<fn() -> V>,
 }
 
-/// The state of an index under change.
+/// The state of an index within a transaction.
 #[derive(Clone, Debug)]
-struct Changing {
+struct WriteState {
     entries: u64,
     structure: Vec<u8>,
 }
 
-/// No entries at all: what a structure is made of that was never loaded.
-struct Nothing;
+/// An empty stream of entries, for the first transaction of an index that was never loaded.
+struct NoEntries;
 
-impl<W: Word> Entries<W> for Nothing {
+impl<W: Word> Entries<W> for NoEntries {
     fn next(&mut self, _payload: &mut [u8]) -> Result<Option<W>> {
         Ok(None)
     }
 }
 
 impl<K: Key, V: Payload> WriteTransaction<K, V> {
-    pub(super) fn new(shared: Arc<Shared<K>>) -> Result<Self> {
+    pub(super) fn new(shared: Arc<IndexShared<K>>) -> Result<Self> {
         let transaction = shared.file.begin()?;
-        let state = State::parse(&transaction, transaction.state())?;
-        let state = state.map(|State { entries, structure }| Changing { entries, structure: structure.to_vec() });
+        let state = IndexState::parse(&transaction, transaction.state())?;
+        let state =
+            state.map(|IndexState { entries, structure }| WriteState { entries, structure: structure.to_vec() });
         Ok(Self { shared, transaction, state, failed: false, payload: PhantomData })
     }
 
-    /// Puts an entry in. One that has the key is overwritten, unless the index allows duplicates. True if the number of
-    /// entries grew.
+    /// Inserts an entry; without duplicates, overwrites an existing entry of the key. True if the number of entries
+    /// grew.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a payload of another size than those of the index, which changes nothing;
-    /// [`Error::Io`], [`Error::Damaged`], after which only an abort is left.
+    /// [`Error::InvalidArgument`] if the payload has another size than those of the index, which changes nothing;
+    /// [`Error::Io`], [`Error::Damaged`], after which the transaction can only be aborted.
     pub fn insert(&mut self, key: K, value: V) -> Result<bool> {
         let mut payload = self.shared.payload();
         self.shared.store(&value, payload.as_mut_slice())?;
@@ -69,15 +68,15 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         })
     }
 
-    /// Removes an entry of a key, any one where keys repeat. False if there was none.
+    /// Removes an entry of a key: any one if keys repeat. False if there was none.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Damaged`], after which only an abort is left.
+    /// [`Error::Io`], [`Error::Damaged`], after which the transaction can only be aborted.
     pub fn remove(&mut self, key: K) -> Result<bool> {
         Ok(self.remove_amount(key, Amount::One)? > 0)
     }
 
-    /// Removes all entries of a key, and returns how many there were.
+    /// Removes all entries of a key, and returns their number.
     ///
     /// # Errors
     /// As for [`Self::remove`].
@@ -95,18 +94,18 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         })
     }
 
-    /// Fills an empty index with sorted entries, which is many times faster than to insert them, and packs them as the
-    /// index was made to. Returns their number.
+    /// Fills an empty index with sorted entries, which is many times faster than inserting them, to the fill of its
+    /// options. Returns the number of entries.
     ///
     /// # Errors
     /// [`Error::NotEmpty`], which changes nothing; [`Error::Unsorted`], [`Error::Repeated`] and those of
-    /// [`Self::insert`], after which only an abort is left.
+    /// [`Self::insert`], after which the transaction can only be aborted.
     pub fn bulk_load(&mut self, entries: impl IntoIterator<Item = (K, V)>) -> Result<u64> {
         self.try_bulk_load(entries.into_iter().map(Ok), &mut |_| Ok(()))
     }
 
-    /// As [`Self::bulk_load`], from entries that may fail; `observer` is told now and then how many were taken, and may
-    /// stop the load by an error, such as [`Error::Interrupted`].
+    /// Like [`Self::bulk_load`], for fallible entries. `observer` is called every few thousand entries with the number
+    /// loaded so far; it can stop the load with an error, such as [`Error::Interrupted`].
     ///
     /// # Errors
     /// As for [`Self::bulk_load`], and those of `entries` and `observer`.
@@ -120,36 +119,36 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         }
         self.check_whole()?;
         self.failed = true;
-        if let Some(former) = self.state.take() {
-            self.shared.structure.free(&mut self.transaction, &former.structure)?;
+        if let Some(old) = self.state.take() {
+            self.shared.structure.free(&mut self.transaction, &old.structure)?;
         }
-        let mut entries = Sorted::new(&self.shared, entries.into_iter(), observer);
+        let mut entries = CheckedEntries::new(&self.shared, entries.into_iter(), observer);
         let structure = self.shared.structure.bulk_load(&mut self.transaction, &mut entries)?;
         let entries = entries.entries;
-        self.state = Some(Changing { entries, structure });
+        self.state = Some(WriteState { entries, structure });
         self.failed = false;
         Ok(entries)
     }
 
-    /// Makes all changes visible, and durable as the [durability](crate::page::PageOptions) of the file says.
+    /// Makes all changes visible, with the [durability](crate::page::PageOptions) of the file.
     ///
     /// # Errors
-    /// [`Error::Aborted`] after an error in one of the changes; [`Error::Io`], after which the index refuses further
+    /// [`Error::Aborted`] after an error in one of the changes; [`Error::Io`], after which the index rejects further
     /// writes.
     pub fn commit(mut self) -> Result<()> {
         self.check_whole()?;
         if let Some(state) = &self.state {
-            self.transaction.set_state(&State::join(state.entries, &state.structure));
+            self.transaction.set_state(&IndexState::join(state.entries, &state.structure));
         }
         self.transaction.commit()
     }
 
-    /// Forgets all changes, as dropping does.
+    /// Discards all changes, like a drop.
     pub fn abort(self) {
         drop(self);
     }
 
-    /// The payload of a key; of its first entry where keys repeat.
+    /// The payload of a key; of its first entry if keys repeat.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::Damaged`].
@@ -157,7 +156,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         self.view().get(key)
     }
 
-    /// Whether there is an entry of this key.
+    /// Whether the key exists.
     ///
     /// # Errors
     /// As for [`Self::get`].
@@ -173,7 +172,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         self.view().get_all(key)
     }
 
-    /// The entries whose keys lie within the bounds, in order; bounds that cross hold none.
+    /// The entries with keys within the bounds, in order; none if the bounds cross.
     pub fn range(&self, range: impl RangeBounds<K>) -> Range<'_, K, V> {
         Range::of_transaction(&self.shared, &self.transaction, self.view().state, &range)
     }
@@ -199,47 +198,47 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         self.view().len()
     }
 
-    /// Whether there is no entry.
+    /// Whether the index is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What was done so far, by phase.
-    pub fn tally(&self) -> WriteStatistics {
+    /// Statistics of the changes so far, by phase.
+    pub fn write_statistics(&self) -> WriteStatistics {
         self.transaction.write_statistics()
     }
 
-    /// Measures the time of phases from now on, or no longer; see
+    /// Starts or stops measuring the time of phases; see
     /// [`PhaseStatistics::time_ns`](crate::page::PhaseStatistics::time_ns).
     pub fn set_timed(&mut self, timed: bool) {
         self.transaction.set_timed(timed);
     }
 
-    /// Begins to note which pages are touched, or ends it: for evaluations that count blocks.
+    /// Starts or stops recording the pages touched: for evaluations that count blocks.
     pub fn watch(&mut self, on: bool) {
         self.transaction.watch(on);
     }
 
-    /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
+    /// The distinct pages touched since the last call, in order, while [`Self::watch`] is on.
     pub fn take_touched(&mut self) -> Vec<PageTouch> {
         self.transaction.take_touched()
     }
 
-    fn view(&self) -> View<'_, K> {
+    fn view(&self) -> IndexView<'_, K> {
         let state = self.state.as_ref();
-        let state = state.map(|state| State { entries: state.entries, structure: &state.structure });
-        View { shared: &self.shared, pages: &self.transaction, state }
+        let state = state.map(|state| IndexState { entries: state.entries, structure: &state.structure });
+        IndexView { shared: &self.shared, pages: &self.transaction, state }
     }
 
     fn check_whole(&self) -> Result<()> {
         if self.failed { Err(Error::Aborted { path: self.shared.path.clone() }) } else { Ok(()) }
     }
 
-    /// Makes one change, in a structure that is made first where there is none yet; a change that fails spoils the
-    /// transaction.
+    /// Applies one change, after creating the structure if there is none yet. A failed change leaves the transaction
+    /// failed.
     fn change<T>(
         &mut self,
-        change: impl FnOnce(&Shared<K>, &mut Transaction, &mut Changing) -> Result<T>,
+        change: impl FnOnce(&IndexShared<K>, &mut Transaction, &mut WriteState) -> Result<T>,
     ) -> Result<T> {
         self.check_whole()?;
         self.failed = true;
@@ -247,8 +246,8 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         let state = match &mut self.state {
             Some(state) => state,
             none => {
-                let structure = self.shared.structure.bulk_load(&mut self.transaction, &mut Nothing)?;
-                none.insert(Changing { entries: 0, structure })
+                let structure = self.shared.structure.bulk_load(&mut self.transaction, &mut NoEntries)?;
+                none.insert(WriteState { entries: 0, structure })
             }
         };
         self.transaction.begin_operation();

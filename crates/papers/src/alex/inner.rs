@@ -1,15 +1,15 @@
-//! ALEX inner nodes: slots of model nodes, entries of plain nodes.
+//! ALEX inner nodes: model nodes with slots, and plain nodes with separators.
 //!
 //! ```text
 //!   model node:  each page  tag, 7 bytes unused | child pointer | child pointer | ...
 //!   plain node:  one page   tag, unused, count (u16), unused | separator, child pointer | ...
 //! ```
 //!
-//! Equal neighbouring slots of a model node are one child (the paper's duplicate pointers). Entry `i` of a plain node
-//! leads to the keys from its separator up to the next one; the first separator counts as the least key.
+//! Equal adjacent slots of a model node are one child (the paper's duplicate pointers). Entry `i` of a plain node
+//! holds the keys from its separator up to the next one; the first separator counts as the least key.
 
-use super::child::{Child, Kind};
-use super::shape::{INNER_HEADER_BYTES, Shape};
+use super::child::{AlexNodeKind, ChildPointer};
+use super::shape::{AlexLayout, INNER_HEADER_BYTES};
 use crate::numbers::u16_at;
 use ogive::Result;
 use ogive::index::extend::Word;
@@ -22,18 +22,18 @@ const MODEL_TAG: u8 = 0xa2;
 const PLAIN_TAG: u8 = 0xa3;
 const COUNT_OFFSET: usize = 2;
 
-/// Reads slots of one model node, a page at a time.
+/// A reader of the slots of one model node, which caches the last page.
 #[derive(Debug)]
-pub(super) struct Slots<'a, W> {
+pub(super) struct ModelSlots<'a, W> {
     pages: &'a dyn Pages,
-    shape: Shape,
-    node: Child<W>,
+    shape: AlexLayout,
+    node: ChildPointer<W>,
     purpose: Purpose,
     page: Option<(PageNumber, Page)>,
 }
 
-impl<'a, W: Word> Slots<'a, W> {
-    pub(super) fn new(pages: &'a dyn Pages, shape: &Shape, node: &Child<W>, depth: u8) -> Self {
+impl<'a, W: Word> ModelSlots<'a, W> {
+    pub(super) fn new(pages: &'a dyn Pages, shape: &AlexLayout, node: &ChildPointer<W>, depth: u8) -> Self {
         Self { pages, shape: *shape, node: *node, purpose: Purpose::Inner(depth), page: None }
     }
 
@@ -43,7 +43,7 @@ impl<'a, W: Word> Slots<'a, W> {
             _ => {
                 let page = self.pages.read(number, self.purpose)?;
                 if page.first() != Some(&MODEL_TAG) {
-                    return Err(self.pages.damaged(number, "this is no page of an inner node with a model"));
+                    return Err(self.pages.damaged(number, "not a page of an inner node with a model"));
                 }
                 page
             }
@@ -52,20 +52,20 @@ impl<'a, W: Word> Slots<'a, W> {
     }
 
     fn bytes(&mut self, slot: u32) -> Result<(PageNumber, Vec<u8>)> {
-        let (number, offset) = place(&self.shape, &self.node, slot);
+        let (number, offset) = slot_location(&self.shape, &self.node, slot);
         let width = self.shape.child();
         let page = self.page(number)?;
         Ok((number, page.get(offset..offset + width).unwrap_or_default().to_vec()))
     }
 
-    pub(super) fn child(&mut self, slot: u32) -> Result<Child<W>> {
+    pub(super) fn child(&mut self, slot: u32) -> Result<ChildPointer<W>> {
         let (number, bytes) = self.bytes(slot)?;
-        Child::load(self.pages, &self.shape, number, &bytes)
+        ChildPointer::load(self.pages, &self.shape, number, &bytes)
     }
 
-    /// The children in order, each with the slot behind its last.
-    pub(super) fn runs(&mut self) -> Result<Vec<(u32, Child<W>)>> {
-        let mut runs: Vec<(u32, Child<W>)> = Vec::new();
+    /// The children in order, each with the end of its slots.
+    pub(super) fn runs(&mut self) -> Result<Vec<(u32, ChildPointer<W>)>> {
+        let mut runs: Vec<(u32, ChildPointer<W>)> = Vec::new();
         for slot in 0..self.node.fanout() {
             let child = self.child(slot)?;
             match runs.last_mut() {
@@ -76,7 +76,7 @@ impl<'a, W: Word> Slots<'a, W> {
         Ok(runs)
     }
 
-    /// The slots around `slot` that lead to the same child.
+    /// The slots around `slot` with the same child.
     pub(super) fn run(&mut self, slot: u32) -> Result<Range<u32>> {
         let (_, child) = self.bytes(slot)?;
         let (mut start, mut end) = (slot, slot + 1);
@@ -90,47 +90,47 @@ impl<'a, W: Word> Slots<'a, W> {
     }
 }
 
-/// The page of a slot, and the offset there.
-fn place<W: Word>(shape: &Shape, node: &Child<W>, slot: u32) -> (PageNumber, usize) {
-    let a_page = shape.model_slots() as u32;
-    (node.first + slot / a_page, INNER_HEADER_BYTES + (slot % a_page) as usize * shape.child())
+/// The page and the offset of a slot.
+fn slot_location<W: Word>(shape: &AlexLayout, node: &ChildPointer<W>, slot: u32) -> (PageNumber, usize) {
+    let slots_per_page = shape.model_slots() as u32;
+    (node.first + slot / slots_per_page, INNER_HEADER_BYTES + (slot % slots_per_page) as usize * shape.child())
 }
 
-/// Leads a run of slots to a child.
+/// Sets a run of slots to a child.
 pub(super) fn set_slots<W: Word>(
     tx: &mut Transaction,
-    shape: &Shape,
-    node: &Child<W>,
+    shape: &AlexLayout,
+    node: &ChildPointer<W>,
     depth: u8,
     run: Range<u32>,
-    child: &Child<W>,
+    child: &ChildPointer<W>,
 ) -> Result<()> {
-    let a_page = shape.model_slots() as u32;
+    let slots_per_page = shape.model_slots() as u32;
     let bytes = child.stored(shape);
     let mut slot = run.start;
     while slot < run.end {
-        let (number, offset) = place(shape, node, slot);
-        let end = run.end.min((slot / a_page + 1) * a_page);
+        let (number, offset) = slot_location(shape, node, slot);
+        let end = run.end.min((slot / slots_per_page + 1) * slots_per_page);
         tx.edit(number, Purpose::Inner(depth))?.write(offset, &bytes.repeat((end - slot) as usize));
         slot = end;
     }
     Ok(())
 }
 
-/// Writes a model node into fresh pages: children, each with the slot behind its last.
+/// Writes a model node to fresh pages; each child comes with the end of its slots.
 pub(super) fn write_model<W: Word>(
     tx: &mut Transaction,
-    shape: &Shape,
-    node: &Child<W>,
+    shape: &AlexLayout,
+    node: &ChildPointer<W>,
     depth: u8,
-    runs: &[(u32, Child<W>)],
+    runs: &[(u32, ChildPointer<W>)],
 ) -> Result<()> {
-    let a_page = shape.model_slots() as u32;
+    let slots_per_page = shape.model_slots() as u32;
     let mut run = 0;
     for page in 0..node.pages(shape) {
         let mut bytes = vec![0; INNER_HEADER_BYTES];
         bytes[0] = MODEL_TAG;
-        for slot in page * a_page..((page + 1) * a_page).min(node.fanout()) {
+        for slot in page * slots_per_page..((page + 1) * slots_per_page).min(node.fanout()) {
             while run + 1 < runs.len() && runs[run].0 <= slot {
                 run += 1;
             }
@@ -141,24 +141,24 @@ pub(super) fn write_model<W: Word>(
     Ok(())
 }
 
-/// A plain node, read as a whole.
+/// A parsed plain node.
 #[derive(Clone, Debug)]
-pub(super) struct Plain<W> {
+pub(super) struct PlainNode<W> {
     pub(super) number: PageNumber,
     pub(super) count: usize,
     page: Page,
-    shape: Shape,
+    shape: AlexLayout,
     word: std::marker::PhantomData<W>,
 }
 
-impl<W: Word> Plain<W> {
+impl<W: Word> PlainNode<W> {
     /// # Errors
-    /// [`ogive::Error::Damaged`] where it is none.
-    pub(super) fn read(pages: &dyn Pages, shape: &Shape, number: PageNumber, depth: u8) -> Result<Self> {
+    /// [`ogive::Error::Damaged`] if the page is not a plain node.
+    pub(super) fn read(pages: &dyn Pages, shape: &AlexLayout, number: PageNumber, depth: u8) -> Result<Self> {
         let page = pages.read(number, Purpose::Inner(depth))?;
         let count = usize::from(u16_at(&page, COUNT_OFFSET));
         if page.first() != Some(&PLAIN_TAG) || count == 0 || count > shape.plain_entries() {
-            return Err(pages.damaged(number, "this is no inner node with separators"));
+            return Err(pages.damaged(number, "not an inner node with separators"));
         }
         Ok(Self { number, count, page, shape: *shape, word: std::marker::PhantomData })
     }
@@ -167,33 +167,45 @@ impl<W: Word> Plain<W> {
         W::load(self.page.get(self.shape.plain_offset(index)..).unwrap_or_default())
     }
 
-    pub(super) fn child(&self, pages: &dyn Pages, index: usize) -> Result<Child<W>> {
+    pub(super) fn child(&self, pages: &dyn Pages, index: usize) -> Result<ChildPointer<W>> {
         let start = self.shape.plain_offset(index) + self.shape.word;
-        Child::load(pages, &self.shape, self.number, self.page.get(start..).unwrap_or_default())
+        ChildPointer::load(pages, &self.shape, self.number, self.page.get(start..).unwrap_or_default())
     }
 
-    /// The entry of a key.
+    /// The index of the entry for a key.
     pub(super) fn find(&self, key: W) -> usize {
         // The first separator is below all keys.
         let stride = self.shape.plain_offset(1) - self.shape.plain_offset(0);
-        let behind = self.page.get(self.shape.plain_offset(1)..).unwrap_or_default();
-        packed::upper_bound(behind, stride, self.count.saturating_sub(1), key)
+        let rest = self.page.get(self.shape.plain_offset(1)..).unwrap_or_default();
+        packed::upper_bound(rest, stride, self.count.saturating_sub(1), key)
     }
 
     /// All entries.
-    pub(super) fn entries(&self, pages: &dyn Pages) -> Result<Vec<(W, Child<W>)>> {
+    pub(super) fn entries(&self, pages: &dyn Pages) -> Result<Vec<(W, ChildPointer<W>)>> {
         (0..self.count).map(|index| Ok((self.separator(index), self.child(pages, index)?))).collect()
     }
 
-    /// Leads an entry to another child.
-    pub(super) fn set_child(&self, tx: &mut Transaction, depth: u8, index: usize, child: &Child<W>) -> Result<()> {
+    /// Replaces the child of an entry.
+    pub(super) fn set_child(
+        &self,
+        tx: &mut Transaction,
+        depth: u8,
+        index: usize,
+        child: &ChildPointer<W>,
+    ) -> Result<()> {
         let offset = self.shape.plain_offset(index) + self.shape.word;
         tx.edit(self.number, Purpose::Inner(depth))?.write(offset, &child.stored(&self.shape));
         Ok(())
     }
 
-    /// Puts an entry in at `index`, where there is room.
-    pub(super) fn insert(&self, tx: &mut Transaction, depth: u8, index: usize, entry: (W, Child<W>)) -> Result<()> {
+    /// Inserts an entry at `index`; the node must have room.
+    pub(super) fn insert(
+        &self,
+        tx: &mut Transaction,
+        depth: u8,
+        index: usize,
+        entry: (W, ChildPointer<W>),
+    ) -> Result<()> {
         let shape = &self.shape;
         let mut edit = tx.edit(self.number, Purpose::Inner(depth))?;
         edit.shift(shape.plain_offset(index)..shape.plain_offset(self.count), shape.plain_offset(index + 1));
@@ -202,7 +214,7 @@ impl<W: Word> Plain<W> {
         Ok(())
     }
 
-    /// Takes an entry out; its keys fall to the entry on the left, or to the new first one.
+    /// Removes an entry; the entry on its left, or the new first one, takes over its keys.
     pub(super) fn remove(&self, tx: &mut Transaction, depth: u8, index: usize) -> Result<()> {
         let shape = &self.shape;
         let mut edit = tx.edit(self.number, Purpose::Inner(depth))?;
@@ -211,52 +223,52 @@ impl<W: Word> Plain<W> {
         Ok(())
     }
 
-    /// Leaves only the first entries.
+    /// Keeps only the first `count` entries.
     pub(super) fn truncate(&self, tx: &mut Transaction, depth: u8, count: usize) -> Result<()> {
         tx.edit(self.number, Purpose::Inner(depth))?.write(COUNT_OFFSET, &(count as u16).to_le_bytes());
         Ok(())
     }
 }
 
-fn stored_entry<W: Word>(shape: &Shape, (separator, child): &(W, Child<W>)) -> Vec<u8> {
+fn stored_entry<W: Word>(shape: &AlexLayout, (separator, child): &(W, ChildPointer<W>)) -> Vec<u8> {
     let mut bytes = vec![0; shape.word + shape.child()];
     separator.store(&mut bytes);
     child.store(&mut bytes[shape.word..]);
     bytes
 }
 
-/// Writes a plain node into a fresh page, and returns the pointer to it.
+/// Writes a plain node to a fresh page, and returns a pointer to it.
 pub(super) fn write_plain<W: Word>(
     tx: &mut Transaction,
-    shape: &Shape,
+    shape: &AlexLayout,
     depth: u8,
-    entries: &[(W, Child<W>)],
-) -> Result<Child<W>> {
+    entries: &[(W, ChildPointer<W>)],
+) -> Result<ChildPointer<W>> {
     let mut bytes = vec![0; INNER_HEADER_BYTES];
     bytes[0] = PLAIN_TAG;
     bytes[COUNT_OFFSET..COUNT_OFFSET + 2].copy_from_slice(&(entries.len() as u16).to_le_bytes());
     bytes.extend(entries.iter().flat_map(|entry| stored_entry(shape, entry)));
     let first = tx.allocate_extent(1)?;
     tx.write_fresh(first, Purpose::Inner(depth), &bytes)?;
-    Ok(Child::plain(first))
+    Ok(ChildPointer::plain(first))
 }
 
-/// The child of an inner node that a key leads to, and its slot or entry there.
+/// The child of an inner node for a key, and its slot or entry there.
 ///
 /// # Errors
 /// [`ogive::Error::Damaged`].
 pub(super) fn step<W: Word>(
     pages: &dyn Pages,
-    shape: &Shape,
-    node: &Child<W>,
+    shape: &AlexLayout,
+    node: &ChildPointer<W>,
     depth: u8,
     key: W,
-) -> Result<(u32, Child<W>)> {
-    if node.kind == Kind::Model {
+) -> Result<(u32, ChildPointer<W>)> {
+    if node.kind == AlexNodeKind::Model {
         let slot = node.slot(key);
-        return Ok((slot, Slots::new(pages, shape, node, depth).child(slot)?));
+        return Ok((slot, ModelSlots::new(pages, shape, node, depth).child(slot)?));
     }
-    let plain: Plain<W> = Plain::read(pages, shape, node.first, depth)?;
+    let plain: PlainNode<W> = PlainNode::read(pages, shape, node.first, depth)?;
     let index = plain.find(key);
     Ok((index as u32, plain.child(pages, index)?))
 }

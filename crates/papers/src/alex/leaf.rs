@@ -1,7 +1,7 @@
 //! The pages of an ALEX data node: gapped arrays of entries.
 
-use super::line::Line;
-use super::shape::Shape;
+use super::line::AlexLine;
+use super::shape::AlexLayout;
 use crate::batch::Batch;
 use crate::numbers::{u16_at, u32_at};
 use ogive::Result;
@@ -10,11 +10,11 @@ use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages, Transaction};
 use std::ops::Range;
 
-/// First byte of a data page.
+/// The page type: the first byte of a data page.
 const TAG: u8 = 0xa1;
-/// No keys belong here yet: the room that appends left free at the end of a node.
+/// Flag: the page is reserved for appends, and no keys belong to it yet.
 const VACANT: u8 = 1;
-/// The last page of its node that is not vacant.
+/// Flag: the last page of its node that is not vacant.
 const LAST: u8 = 2;
 
 /// The header of a data page.
@@ -24,33 +24,32 @@ const LAST: u8 = 2;
 ///   tag  flags  count  index  pages  previous  next  low  high        bitmap, slots
 /// ```
 ///
-/// The keys from `low` up to, not including, `high` belong to the page; but all up to `high` to the first page of a
-/// node, and all from `low` on to the last. So whether a key is there, one page tells, and the page below it or above
-/// it is the only other that a search goes on to.
+/// The keys in `low..high` belong to the page; the first page of a node has no lower bound, and the last one no upper
+/// bound. Therefore one page decides whether a key exists, or on which side to continue the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Header<W> {
+pub(super) struct DataPageHeader<W> {
     pub(super) vacant: bool,
     pub(super) last: bool,
-    /// Entries in the page.
+    /// Number of entries in the page.
     pub(super) count: u16,
-    /// Number of the page in its node.
+    /// Index of the page in its node.
     pub(super) index: u16,
-    /// Pages of the node.
+    /// Number of pages of the node.
     pub(super) pages: u16,
-    /// In the first page of a node: the last page of the node before; 0 if there is none.
+    /// In the first page of a node: the last page of the previous node; 0 if there is none.
     pub(super) previous: PageNumber,
-    /// In the last page of a node, vacant or not: the first page of the node behind; 0 if there is none.
+    /// In the last page of a node, vacant or not: the first page of the next node; 0 if there is none.
     pub(super) next: PageNumber,
     pub(super) low: W,
     pub(super) high: W,
 }
 
-/// Offsets of the fields that are written by themselves.
+/// Offsets of the fields that are written separately.
 pub(super) const COUNT_OFFSET: usize = 2;
 pub(super) const PREVIOUS_OFFSET: usize = 8;
 pub(super) const NEXT_OFFSET: usize = 12;
 
-impl<W: Word> Header<W> {
+impl<W: Word> DataPageHeader<W> {
     fn load(bytes: &[u8]) -> Self {
         let flags = bytes.get(1).copied().unwrap_or(0);
         let word = |at: usize| W::load(bytes.get(at..).unwrap_or_default());
@@ -67,7 +66,7 @@ impl<W: Word> Header<W> {
         }
     }
 
-    pub(super) fn stored(&self, shape: &Shape) -> Vec<u8> {
+    pub(super) fn stored(&self, shape: &AlexLayout) -> Vec<u8> {
         let mut bytes = vec![0; shape.bitmap_offset()];
         bytes[0] = TAG;
         bytes[1] = if self.vacant { VACANT } else { 0 } | if self.last { LAST } else { 0 };
@@ -82,30 +81,29 @@ impl<W: Word> Header<W> {
     }
 }
 
-/// A page of a data node, read.
+/// A parsed page of a data node.
 #[derive(Clone, Debug)]
 pub(super) struct DataPage<W> {
     pub(super) number: PageNumber,
-    pub(super) header: Header<W>,
+    pub(super) header: DataPageHeader<W>,
     page: Page,
-    shape: Shape,
+    shape: AlexLayout,
 }
 
 impl<W: Word> DataPage<W> {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`] where it is none, or its bitmap has another number of bits than it
-    /// counts entries.
-    pub(super) fn read(pages: &dyn Pages, shape: &Shape, number: PageNumber, purpose: Purpose) -> Result<Self> {
+    /// Those of the pages; [`ogive::Error::Damaged`] if it is not a data page, or if its bitmap contradicts its count.
+    pub(super) fn read(pages: &dyn Pages, shape: &AlexLayout, number: PageNumber, purpose: Purpose) -> Result<Self> {
         let page = pages.read(number, purpose)?;
-        let header: Header<W> = Header::load(&page);
+        let header: DataPageHeader<W> = DataPageHeader::load(&page);
         let found = Self { number, header, page, shape: *shape };
         let bits: u32 = found.bitmap().iter().map(|byte| byte.count_ones()).sum();
         let beyond = found.next_occupied(shape.slots).is_some();
         if found.page.first() != Some(&TAG) || header.pages == 0 || header.index >= header.pages {
-            return Err(pages.damaged(number, "this is no page of a data node"));
+            return Err(pages.damaged(number, "not a page of a data node"));
         }
         if bits != u32::from(header.count) || beyond {
-            return Err(pages.damaged(number, "a data page has another number of entries than it counts"));
+            return Err(pages.damaged(number, "the bitmap of a data page contradicts its count"));
         }
         Ok(found)
     }
@@ -119,7 +117,7 @@ impl<W: Word> DataPage<W> {
         usize::from(self.header.count)
     }
 
-    /// Whether entries of `key` belong to a page further left, to this one or to one further right.
+    /// Whether `key` belongs to a page on the left, to this one, or to one on the right.
     pub(super) fn side(&self, key: W) -> std::cmp::Ordering {
         use std::cmp::Ordering;
         let header = &self.header;
@@ -145,7 +143,7 @@ impl<W: Word> DataPage<W> {
         self.bitmap().get(slot / 8).is_some_and(|byte| byte >> (slot % 8) & 1 != 0)
     }
 
-    /// The first occupied slot that is not left of `slot`.
+    /// The first occupied slot at or after `slot`.
     pub(super) fn next_occupied(&self, slot: usize) -> Option<usize> {
         let mut mask = u8::MAX << (slot % 8);
         for (index, byte) in self.bitmap().iter().enumerate().skip(slot / 8) {
@@ -157,26 +155,26 @@ impl<W: Word> DataPage<W> {
         None
     }
 
-    /// The last occupied slot that is left of `slot`.
+    /// The last occupied slot before `slot`.
     pub(super) fn previous_occupied(&self, slot: usize) -> Option<usize> {
         (0..slot.min(self.shape.slots)).rev().find(|&slot| self.is_occupied(slot))
     }
 
-    /// The first occupied slot whose key is not below `key`, by exponential search from where the model predicts it.
-    pub(super) fn lower_bound(&self, key: W, line: &Line<W>) -> Option<usize> {
+    /// The first occupied slot whose key is not below `key`, by exponential search from the predicted slot.
+    pub(super) fn lower_bound(&self, key: W, line: &AlexLine<W>) -> Option<usize> {
         let below = |slot: usize| self.next_occupied(slot).is_some_and(|slot| self.key(slot) < key);
         self.next_occupied(exponential_search(self.predicted(key, line), self.shape.slots, below))
     }
 
-    /// The slot of this page that the model predicts.
-    pub(super) fn predicted(&self, key: W, line: &Line<W>) -> usize {
+    /// The slot of this page nearest to the prediction of the model.
+    pub(super) fn predicted(&self, key: W, line: &AlexLine<W>) -> usize {
         let slots = self.shape.slots;
-        let place = line.place(key, usize::from(self.header.pages) * slots);
-        place.saturating_sub(usize::from(self.header.index) * slots).min(slots - 1)
+        let slot = line.slot(key, usize::from(self.header.pages) * slots);
+        slot.saturating_sub(usize::from(self.header.index) * slots).min(slots - 1)
     }
 
-    /// The slot of a key, if it is there.
-    pub(super) fn find(&self, key: W, line: &Line<W>) -> Option<usize> {
+    /// The slot of a key, if it exists.
+    pub(super) fn find(&self, key: W, line: &AlexLine<W>) -> Option<usize> {
         self.lower_bound(key, line).filter(|&slot| self.key(slot) == key)
     }
 
@@ -193,20 +191,20 @@ impl<W: Word> DataPage<W> {
         self.previous_occupied(self.shape.slots).map(|slot| self.key(slot))
     }
 
-    /// Puts a new entry into a page that has room: at the slot predicted where that lies in the right gap; else entries
-    /// move towards the nearest gap.
-    pub(super) fn insert(&self, tx: &mut Transaction, line: &Line<W>, key: W, value: &[u8]) -> Result<()> {
+    /// Inserts a new entry; the page must have room. It takes the predicted slot, or the nearest one within the right
+    /// gap; if there is no gap, entries move towards the nearest one.
+    pub(super) fn insert(&self, tx: &mut Transaction, line: &AlexLine<W>, key: W, value: &[u8]) -> Result<()> {
         let shape = &self.shape;
-        let behind = self.lower_bound(key, line).unwrap_or(shape.slots);
-        let before = self.previous_occupied(behind).map_or(0, |slot| slot + 1);
-        let moves = (before == behind).then(|| self.nearest_gap(behind));
+        let next = self.lower_bound(key, line).unwrap_or(shape.slots);
+        let before = self.previous_occupied(next).map_or(0, |slot| slot + 1);
+        let moves = (before == next).then(|| self.nearest_gap(next));
         let (target, taken, moved) = match moves {
             None => {
-                let target = self.predicted(key, line).clamp(before, behind - 1);
+                let target = self.predicted(key, line).clamp(before, next - 1);
                 (target, target, None)
             }
-            Some(gap) if gap >= behind => (behind, gap, Some((behind..gap, behind + 1))),
-            Some(gap) => (behind - 1, gap, Some((gap + 1..behind, gap))),
+            Some(gap) if gap >= next => (next, gap, Some((next..gap, next + 1))),
+            Some(gap) => (next - 1, gap, Some((gap + 1..next, gap))),
         };
         let bit = shape.bitmap_offset() + taken / 8;
         let byte = self.page.get(bit).copied().unwrap_or(0) | 1 << (taken % 8);
@@ -223,7 +221,7 @@ impl<W: Word> DataPage<W> {
         Ok(())
     }
 
-    /// The free slot that is nearest to `slot`, where there is one.
+    /// The free slot nearest to `slot`, if there is one.
     fn nearest_gap(&self, slot: usize) -> usize {
         let right = (slot..self.shape.slots).find(|&slot| !self.is_occupied(slot));
         let left = (0..slot).rev().find(|&slot| !self.is_occupied(slot));
@@ -241,7 +239,7 @@ impl<W: Word> DataPage<W> {
         Ok(())
     }
 
-    /// Takes the entry out of a slot.
+    /// Removes the entry in a slot.
     pub(super) fn remove(&self, tx: &mut Transaction, slot: usize) -> Result<()> {
         let bit = self.shape.bitmap_offset() + slot / 8;
         let byte = self.page.get(bit).copied().unwrap_or(0) & !(1 << (slot % 8));
@@ -252,8 +250,7 @@ impl<W: Word> DataPage<W> {
     }
 }
 
-/// Where `below` turns false, among `0..length` in which it is true first: steps that double from `start`, then binary
-/// search.
+/// Exponential search from `start`: the partition point of `below` in `0..length`.
 fn exponential_search(start: usize, length: usize, below: impl Fn(usize) -> bool) -> usize {
     let start = start.min(length);
     let (mut low, mut high) = (0, length);
@@ -292,25 +289,25 @@ fn exponential_search(start: usize, length: usize, below: impl Fn(usize) -> bool
     low
 }
 
-/// The content of a data page: the entries of `range` as near to where the model predicts them as their order allows.
+/// The bytes of a data page: each entry of `range` is as near to its predicted slot as the order allows.
 pub(super) fn compose<W: Word>(
-    shape: &Shape,
-    header: Header<W>,
-    line: &Line<W>,
+    shape: &AlexLayout,
+    header: DataPageHeader<W>,
+    line: &AlexLine<W>,
     batch: &Batch<W>,
     range: Range<usize>,
 ) -> Vec<u8> {
-    let header = Header { count: range.len() as u16, ..header };
+    let header = DataPageHeader { count: range.len() as u16, ..header };
     let mut bytes = header.stored(shape);
     bytes.resize(shape.page, 0);
-    let places = usize::from(header.pages) * shape.slots;
+    let node_slots = usize::from(header.pages) * shape.slots;
     let start = usize::from(header.index) * shape.slots;
     let mut free = 0;
     let end = range.end;
     for index in range {
         let key = batch.keys[index];
-        let most = shape.slots - (end - index);
-        let slot = line.place(key, places).saturating_sub(start).clamp(free, most);
+        let limit = shape.slots - (end - index);
+        let slot = line.slot(key, node_slots).saturating_sub(start).clamp(free, limit);
         bytes[shape.bitmap_offset() + slot / 8] |= 1 << (slot % 8);
         let at = shape.slot_offset(slot);
         key.store(&mut bytes[at..]);

@@ -1,9 +1,9 @@
-//! An ALEX data node as an extent of pages: reading it, finding the page of a key, writing it.
+//! An ALEX data node, an extent of pages: reads, the search for the page of a key, and writes.
 
-use super::child::Child;
-use super::cost::{Fit, Rules};
-use super::leaf::{DataPage, Header, NEXT_OFFSET, PREVIOUS_OFFSET, compose};
-use super::shape::Shape;
+use super::child::ChildPointer;
+use super::cost::{NodeFit, Planner};
+use super::leaf::{DataPage, DataPageHeader, NEXT_OFFSET, PREVIOUS_OFFSET, compose};
+use super::shape::AlexLayout;
 use crate::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::Word;
@@ -12,25 +12,29 @@ use ogive::page::{PageNumber, Pages, Transaction};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The nodes beside a data node, or beside several that replace one.
+/// The neighbours of a data node, or of several that replace one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Links {
-    /// The last page of the node before; 0 if there is none.
+pub(super) struct NodeLinks {
+    /// The last page of the previous node; 0 if there is none.
     pub(super) previous: PageNumber,
-    /// The first page of the node behind; 0 if there is none.
+    /// The first page of the next node; 0 if there is none.
     pub(super) next: PageNumber,
 }
 
-/// Reads the page of a data node that a key belongs to: the one predicted, or by steps that double, and then halve,
-/// another.
+/// Reads the page of a data node that a key belongs to, by a galloping search from the predicted one.
 ///
 /// # Errors
-/// [`ogive::Error::Damaged`] where the pages do not agree on who holds the key.
-pub(super) fn find_page<W: Word>(pages: &dyn Pages, shape: &Shape, node: &Child<W>, key: W) -> Result<DataPage<W>> {
+/// [`ogive::Error::Damaged`] if the key ranges of the pages contradict each other.
+pub(super) fn find_page<W: Word>(
+    pages: &dyn Pages,
+    shape: &AlexLayout,
+    node: &ChildPointer<W>,
+    key: W,
+) -> Result<DataPage<W>> {
     let count = usize::from(node.size);
     let (mut low, mut high) = (0, count);
-    let mut index = node.line.place(key, count * shape.slots) / shape.slots;
-    let (mut step, mut came) = (1, Ordering::Equal);
+    let mut index = node.line.slot(key, count * shape.slots) / shape.slots;
+    let (mut step, mut last_side) = (1, Ordering::Equal);
     while low < high {
         let page = read_page(pages, shape, node, index, Purpose::Leaf)?;
         let side = page.side(key);
@@ -39,26 +43,26 @@ pub(super) fn find_page<W: Word>(pages: &dyn Pages, shape: &Shape, node: &Child<
             Ordering::Greater => low = index + 1,
             Ordering::Equal => return Ok(page),
         }
-        if came != Ordering::Equal && came != side {
+        if last_side != Ordering::Equal && last_side != side {
             index = low + (high.saturating_sub(low)) / 2;
         } else {
             let target = if side == Ordering::Less { index.saturating_sub(step) } else { index + step };
             index = target.clamp(low, high.saturating_sub(1).max(low));
             step *= 2;
-            came = side;
+            last_side = side;
         }
     }
     Err(pages.damaged(node.first, "no page of a data node holds the keys of a range"))
 }
 
-/// Page `index` of a node.
+/// Reads page `index` of a node.
 ///
 /// # Errors
-/// [`ogive::Error::Damaged`] where it says that it is another.
+/// [`ogive::Error::Damaged`] if its header names another node or index.
 pub(super) fn read_page<W: Word>(
     pages: &dyn Pages,
-    shape: &Shape,
-    node: &Child<W>,
+    shape: &AlexLayout,
+    node: &ChildPointer<W>,
     index: usize,
     purpose: Purpose,
 ) -> Result<DataPage<W>> {
@@ -69,13 +73,17 @@ pub(super) fn read_page<W: Word>(
     Ok(page)
 }
 
-/// All entries of a node, and its neighbours.
+/// Reads all entries of a node, and its links.
 ///
 /// # Errors
-/// [`ogive::Error::Damaged`] where keys do not ascend.
-pub(super) fn load_node<W: Word>(pages: &dyn Pages, shape: &Shape, node: &Child<W>) -> Result<(Batch<W>, Links)> {
+/// [`ogive::Error::Damaged`] if keys do not ascend.
+pub(super) fn load_node<W: Word>(
+    pages: &dyn Pages,
+    shape: &AlexLayout,
+    node: &ChildPointer<W>,
+) -> Result<(Batch<W>, NodeLinks)> {
     let mut batch = Batch::new(shape.value);
-    let mut links = Links::default();
+    let mut links = NodeLinks::default();
     for index in 0..usize::from(node.size) {
         let page = read_page(pages, shape, node, index, Purpose::Leaf)?;
         for (key, value) in page.entries() {
@@ -92,14 +100,13 @@ pub(super) fn load_node<W: Word>(pages: &dyn Pages, shape: &Shape, node: &Child<
     Ok((batch, links))
 }
 
-/// Writes a data node into fresh pages: the entries of `range`, in `pages` pages of which those that `fit` names are in
-/// use.
+/// Writes a data node to fresh pages: the entries of `range`, distributed as `fit` says; further pages stay vacant.
 pub(super) fn write_node<W: Word>(
     tx: &mut Transaction,
-    rules: &Rules,
-    node: &Child<W>,
-    links: Links,
-    fit: &Fit<W>,
+    planner: &Planner,
+    node: &ChildPointer<W>,
+    links: NodeLinks,
+    fit: &NodeFit<W>,
     (batch, range): (&Batch<W>, Range<usize>),
 ) -> Result<()> {
     let pages = usize::from(node.size);
@@ -108,7 +115,7 @@ pub(super) fn write_node<W: Word>(
     for index in 0..pages {
         let end = range.start + fit.ends.get(index).copied().unwrap_or(range.len());
         let fence = |at: usize| batch.keys.get(at).or(batch.keys.last()).copied().unwrap_or_default();
-        let header = Header {
+        let header = DataPageHeader {
             vacant: index >= used,
             last: index + 1 == used,
             count: 0,
@@ -119,15 +126,15 @@ pub(super) fn write_node<W: Word>(
             low: fence(start),
             high: fence(end),
         };
-        let bytes = compose(&rules.shape, header, &node.line, batch, start..end);
+        let bytes = compose(&planner.shape, header, &node.line, batch, start..end);
         tx.write_fresh(node.first + index as u32, Purpose::Leaf, &bytes)?;
         start = end;
     }
     Ok(())
 }
 
-/// Tells the nodes on both sides who is between them now.
-pub(super) fn relink(tx: &mut Transaction, links: Links, first: PageNumber, last: PageNumber) -> Result<()> {
+/// Links both neighbours to the pages between them.
+pub(super) fn relink(tx: &mut Transaction, links: NodeLinks, first: PageNumber, last: PageNumber) -> Result<()> {
     if links.previous != 0 {
         tx.edit(links.previous, Purpose::Leaf)?.write(NEXT_OFFSET, &first.to_le_bytes());
     }

@@ -3,21 +3,19 @@
 /// Options of an [`Alex`](super::Alex) index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlexOptions {
-    /// How full a bulk load makes data nodes, in percent (the paper's d_0).
+    /// Fill of data nodes after a bulk load, in percent (the paper's d_0).
     pub initial_percent: u8,
-    /// How full a data node's page is when it is written, at most, in percent: beyond, the node takes more pages (the
-    /// paper's d_u).
+    /// Greatest fill of a page when a data node is written, in percent (the paper's d_u).
     pub max_percent: u8,
-    /// How full an expansion makes a data node, in percent; one that deletes leave less than half as full is contracted
-    /// (the paper's d_l).
+    /// Fill of a data node after an expansion, in percent (the paper's d_l). A node below half of it is contracted.
     pub min_percent: u8,
-    /// Pages of a data node, at most. The paper's 16 MB suit memory. On disk a node is written anew as a whole when it
-    /// expands, which must not cost more than a page for some twenty inserts; and beyond some pages even a good line
-    /// misses the page, at a block each.
+    /// Most pages of a data node. The paper's 16 MB suit memory. On disk, an expansion rewrites the whole node, which
+    /// should cost at most a page per twenty inserts; and in large nodes even a good line often predicts a wrong page,
+    /// which costs a block.
     pub max_node_pages: u16,
-    /// Children of an inner node with a model, at most, as a power of two.
+    /// Log2 of the most children of an inner node with a model.
     pub max_fanout_bits: u8,
-    /// Look-ups that each must save a block for the file to grow by a page: what trades blocks for bytes.
+    /// Weight of file size against reads: the file grows by a page only if that many lookups each save a block.
     pub page_weight: u8,
 }
 
@@ -35,9 +33,9 @@ impl Default for AlexOptions {
 }
 
 impl AlexOptions {
-    /// The same with every value where it makes sense: 10 to 100 percent, ascending; 1 to 4,096 pages; 2 to 2^24
+    /// The options with all values clamped to valid ranges: 10 to 100 percent, ascending; 1 to 4,096 pages; 2 to 2^24
     /// children.
-    pub(super) fn sound(self) -> Self {
+    pub(super) fn clamped(self) -> Self {
         let max_percent = self.max_percent.clamp(20, 100);
         let initial_percent = self.initial_percent.clamp(15, max_percent);
         Self {

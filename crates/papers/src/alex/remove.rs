@@ -1,37 +1,36 @@
 //! ALEX removals: contractions, merges, and release of empty nodes.
 
 use super::build::write_plans;
-use super::child::{Child, Kind};
-use super::cost::Rules;
-use super::inner::{Plain, Slots, set_slots};
-use super::node::{Links, find_page, load_node, relink};
+use super::child::{AlexNodeKind, ChildPointer};
+use super::cost::Planner;
+use super::inner::{ModelSlots, PlainNode, set_slots};
+use super::node::{NodeLinks, find_page, load_node, relink};
 use super::plan::Plan;
-use super::search::{Step, path_to};
+use super::search::{AlexStep, path_to};
 use super::split::set_child;
-use super::state::State;
+use super::state::AlexState;
 use super::tree::Alex;
 use crate::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::{Structure, Word};
 use ogive::page::{Phase, Transaction};
 
-/// When no more than one in so many entries is left since the tree was made as a whole, it is made anew.
-const REBUILD_SHARE: u64 = 8;
-/// Part of a page, one in so many, at which its node is looked at: and at half the least density of a node it is
-/// contracted.
-const THIN_PAGE: usize = 4;
+/// The tree is rebuilt when less than 1/8 of its peak number of entries is left.
+const REBUILD_DIVISOR: u64 = 8;
+/// A page with 1/4 of its slots occupied triggers a check of its node, which may be contracted or merged.
+const SPARSE_PAGE_DIVISOR: usize = 4;
 
 impl Alex {
     /// # Errors
     /// Those of the pages; [`ogive::Error::Damaged`].
     pub(super) fn remove_entry<W: Word>(&self, tx: &mut Transaction, bytes: &mut Vec<u8>, key: W) -> Result<u64> {
         tx.enter(Phase::Search);
-        let rules = self.rules::<W>(tx)?;
-        let mut state = State::load(tx, &rules.shape, bytes)?;
+        let planner = self.planner::<W>(tx)?;
+        let mut state = AlexState::load(tx, &planner.shape, bytes)?;
         let Some(root) = state.root else { return Ok(0) };
-        let path = path_to(tx, &rules.shape, &root, key)?;
+        let path = path_to(tx, &planner.shape, &root, key)?;
         let node = path.last().map_or(root, |step| step.node);
-        let page = find_page(tx, &rules.shape, &node, key)?;
+        let page = find_page(tx, &planner.shape, &node, key)?;
         let Some(slot) = page.find(key, &node.line) else { return Ok(0) };
         tx.enter(Phase::Insert);
         page.remove(tx, slot)?;
@@ -40,20 +39,20 @@ impl Alex {
         tx.enter(Phase::Structure);
         if state.entries == 0 {
             self.free_tree::<W>(tx, bytes)?;
-            state = State::EMPTY;
-        } else if state.entries < state.peak / REBUILD_SHARE && state.peak > rules.page_entries() as u64 {
+            state = AlexState::EMPTY;
+        } else if state.entries < state.peak / REBUILD_DIVISOR && state.peak > planner.page_entries() as u64 {
             tx.count("rebuild");
-            state = self.rebuild(tx, &rules, &state)?;
-        } else if left == 0 || left == rules.shape.slots / THIN_PAGE {
-            self.shrink(tx, &rules, &mut state, &path)?;
+            state = self.rebuild(tx, &planner, &state)?;
+        } else if left == 0 || left == planner.shape.slots / SPARSE_PAGE_DIVISOR {
+            self.shrink(tx, &planner, &mut state, &path)?;
         }
-        *bytes = state.stored(&rules.shape);
+        *bytes = state.stored(&planner.shape);
         Ok(1)
     }
 
-    /// The whole tree anew.
-    fn rebuild<W: Word>(&self, tx: &mut Transaction, rules: &Rules, state: &State<W>) -> Result<State<W>> {
-        let bytes = state.stored(&rules.shape);
+    /// Rebuilds the whole tree.
+    fn rebuild<W: Word>(&self, tx: &mut Transaction, planner: &Planner, state: &AlexState<W>) -> Result<AlexState<W>> {
+        let bytes = state.stored(&planner.shape);
         let mut cursor = Structure::<W>::cursor(self, &bytes)?;
         let mut batch = Batch::new(self.value_bytes);
         let mut value = vec![0; self.value_bytes];
@@ -61,129 +60,137 @@ impl Alex {
         while let Some(key) = cursor.next(tx, &mut value)? {
             batch.push(key, &value);
         }
-        let plan = rules.plan(&batch.keys, 0..batch.keys.len(), 0);
-        let [root] = write_plans(tx, rules, &batch, &[plan], Links::default(), 0)?;
+        let plan = planner.plan(&batch.keys, 0..batch.keys.len(), 0);
+        let [root] = write_plans(tx, planner, &batch, &[plan], NodeLinks::default(), 0)?;
         self.free_tree::<W>(tx, &bytes)?;
         let entries = batch.keys.len() as u64;
-        Ok(State { entries, peak: entries, root: Some(root) })
+        Ok(AlexState { entries, peak: entries, root: Some(root) })
     }
 
-    /// Looks at a data node that has lost entries.
+    /// Removes, contracts or merges a data node that has lost entries.
     fn shrink<W: Word>(
         &self,
         tx: &mut Transaction,
-        rules: &Rules,
-        state: &mut State<W>,
-        path: &[Step<W>],
+        planner: &Planner,
+        state: &mut AlexState<W>,
+        path: &[AlexStep<W>],
     ) -> Result<()> {
-        let Some(&Step { node, .. }) = path.last() else { return Ok(()) };
-        let (batch, links) = load_node(tx, &rules.shape, &node)?;
+        let Some(&AlexStep { node, .. }) = path.last() else { return Ok(()) };
+        let (batch, links) = load_node(tx, &planner.shape, &node)?;
         let (entries, pages) = (batch.keys.len(), usize::from(node.size));
         if entries == 0 {
             if path.len() > 1 {
                 tx.count("data node removed");
                 relink(tx, links, links.next, links.previous)?;
-                tx.free(node.first, node.pages(&rules.shape));
-                return remove_child(tx, rules, state, path);
+                tx.free(node.first, node.pages(&planner.shape));
+                return remove_child(tx, planner, state, path);
             }
         } else if pages > 1 {
-            let room = pages * rules.shape.slots;
-            if entries * 200 < room * usize::from(rules.options.min_percent) {
+            let room = pages * planner.shape.slots;
+            if entries * 200 < room * usize::from(planner.options.min_percent) {
                 tx.count("data node contraction");
-                let pages = rules.pages_for(entries, rules.options.initial_percent);
-                let fit = rules.fit(&batch.keys, pages);
+                let pages = planner.pages_for(entries, planner.options.initial_percent);
+                let fit = planner.fit(&batch.keys, pages);
                 let plan = Plan::Data { range: 0..entries, fit };
-                self.replace(tx, rules, state, path, (&batch, links), &plan)?;
-                tx.free(node.first, node.pages(&rules.shape));
+                self.replace(tx, planner, state, path, (&batch, links), &plan)?;
+                tx.free(node.first, node.pages(&planner.shape));
             }
-        } else if entries <= rules.shape.slots / THIN_PAGE {
-            return self.merge(tx, rules, state, path, (batch, links));
+        } else if entries <= planner.shape.slots / SPARSE_PAGE_DIVISOR {
+            return self.merge(tx, planner, state, path, (batch, links));
         }
         Ok(())
     }
 
-    /// Puts the few entries of a data node into the one beside it, under the same inner node, where both are of one
-    /// page and fit one.
+    /// Merges a data node of few entries with its sibling, if both have one page and fit into one.
     fn merge<W: Word>(
         &self,
         tx: &mut Transaction,
-        rules: &Rules,
-        state: &mut State<W>,
-        path: &[Step<W>],
-        (batch, links): (Batch<W>, Links),
+        planner: &Planner,
+        state: &mut AlexState<W>,
+        path: &[AlexStep<W>],
+        (batch, links): (Batch<W>, NodeLinks),
     ) -> Result<()> {
         let Some((step, above)) = path.split_last() else { return Ok(()) };
-        let Some((place, sibling)) = sibling(tx, rules, path)? else { return Ok(()) };
-        if sibling.kind != Kind::Data || sibling.size != 1 {
+        let Some((sibling_index, sibling)) = sibling(tx, planner, path)? else { return Ok(()) };
+        if sibling.kind != AlexNodeKind::Data || sibling.size != 1 {
             return Ok(());
         }
-        let (other, other_links) = load_node(tx, &rules.shape, &sibling)?;
-        let ((mut all, rest), links) = if place < step.place {
-            ((other, batch), Links { previous: other_links.previous, next: links.next })
+        let (other, other_links) = load_node(tx, &planner.shape, &sibling)?;
+        let ((mut all, rest), links) = if sibling_index < step.index {
+            ((other, batch), NodeLinks { previous: other_links.previous, next: links.next })
         } else {
-            ((batch, other), Links { previous: links.previous, next: other_links.next })
+            ((batch, other), NodeLinks { previous: links.previous, next: other_links.next })
         };
         let entries = all.keys.len() + rest.keys.len();
         let ascend = all.keys.last() < rest.keys.first() || rest.keys.is_empty();
-        if !ascend || entries > rules.shape.slots * usize::from(rules.options.initial_percent) / 100 {
+        if !ascend || entries > planner.shape.slots * usize::from(planner.options.initial_percent) / 100 {
             return Ok(());
         }
         tx.count("data node merge");
         all.keys.extend(rest.keys);
         all.values.extend(rest.values);
-        let fit = rules.fit(&all.keys, 1);
+        let fit = planner.fit(&all.keys, 1);
         let plan = Plan::Data { range: 0..entries, fit };
-        let to_sibling = [above, &[Step { node: sibling, place, depth: step.depth }]].concat();
-        self.replace(tx, rules, state, &to_sibling, (&all, links), &plan)?;
+        let to_sibling = [above, &[AlexStep { node: sibling, index: sibling_index, depth: step.depth }]].concat();
+        self.replace(tx, planner, state, &to_sibling, (&all, links), &plan)?;
         tx.free(sibling.first, 1);
         tx.free(step.node.first, 1);
-        remove_child(tx, rules, state, path)
+        remove_child(tx, planner, state, path)
     }
 }
 
-/// The node that the keys of the last node of a path fall to when it goes: the one before it under the same inner node,
-/// else the one behind; and where it stands.
-fn sibling<W: Word>(tx: &Transaction, rules: &Rules, path: &[Step<W>]) -> Result<Option<(u32, Child<W>)>> {
+/// The sibling that takes over the keys of the last node of a path if that is removed, and its position in the parent:
+/// the previous one, else the next.
+fn sibling<W: Word>(
+    tx: &Transaction,
+    planner: &Planner,
+    path: &[AlexStep<W>],
+) -> Result<Option<(u32, ChildPointer<W>)>> {
     let Some((step, above)) = path.split_last() else { return Ok(None) };
     let Some(parent) = above.last() else { return Ok(None) };
-    if parent.node.kind == Kind::Model {
-        let mut slots = Slots::new(tx, &rules.shape, &parent.node, parent.depth);
-        let run = slots.run(step.place)?;
-        let place = run.start.checked_sub(1).or(Some(run.end).filter(|&end| end < parent.node.fanout()));
-        return place.map(|place| Ok((place, slots.child(place)?))).transpose();
+    if parent.node.kind == AlexNodeKind::Model {
+        let mut slots = ModelSlots::new(tx, &planner.shape, &parent.node, parent.depth);
+        let run = slots.run(step.index)?;
+        let sibling_index = run.start.checked_sub(1).or(Some(run.end).filter(|&end| end < parent.node.fanout()));
+        return sibling_index.map(|sibling_index| Ok((sibling_index, slots.child(sibling_index)?))).transpose();
     }
-    let plain: Plain<W> = Plain::read(tx, &rules.shape, parent.node.first, parent.depth)?;
-    let index = step.place as usize;
-    let place = index.checked_sub(1).or(Some(index + 1).filter(|&index| index < plain.count));
-    place.map(|place| Ok((place as u32, plain.child(tx, place)?))).transpose()
+    let plain: PlainNode<W> = PlainNode::read(tx, &planner.shape, parent.node.first, parent.depth)?;
+    let index = step.index as usize;
+    let sibling_index = index.checked_sub(1).or(Some(index + 1).filter(|&index| index < plain.count));
+    sibling_index.map(|sibling_index| Ok((sibling_index as u32, plain.child(tx, sibling_index)?))).transpose()
 }
 
-/// Takes out the pointer to the last node of a path; an inner node that is left with one child gives way to it, one
-/// that is left with none goes, too.
-fn remove_child<W: Word>(tx: &mut Transaction, rules: &Rules, state: &mut State<W>, path: &[Step<W>]) -> Result<()> {
+/// Removes the pointer to the last node of a path. An inner node with one child left is replaced by that child; one
+/// with none is removed too.
+fn remove_child<W: Word>(
+    tx: &mut Transaction,
+    planner: &Planner,
+    state: &mut AlexState<W>,
+    path: &[AlexStep<W>],
+) -> Result<()> {
     let Some((step, above)) = path.split_last() else { return Ok(()) };
     let Some(parent) = above.last() else {
         state.root = None;
         return Ok(());
     };
-    let (shape, node, depth) = (&rules.shape, &parent.node, parent.depth);
-    let Some((place, heir)) = sibling(tx, rules, path)? else {
+    let (shape, node, depth) = (&planner.shape, &parent.node, parent.depth);
+    let Some((sibling_index, sibling_node)) = sibling(tx, planner, path)? else {
         tx.free(node.first, node.pages(shape));
-        return remove_child(tx, rules, state, above);
+        return remove_child(tx, planner, state, above);
     };
-    let only = if node.kind == Kind::Model {
-        let run = Slots::new(tx, shape, node, depth).run(step.place)?;
-        set_slots(tx, shape, node, depth, run, &heir)?;
-        Slots::new(tx, shape, node, depth).run(place)? == (0..node.fanout())
+    let only = if node.kind == AlexNodeKind::Model {
+        let run = ModelSlots::new(tx, shape, node, depth).run(step.index)?;
+        set_slots(tx, shape, node, depth, run, &sibling_node)?;
+        ModelSlots::new(tx, shape, node, depth).run(sibling_index)? == (0..node.fanout())
     } else {
-        let plain: Plain<W> = Plain::read(tx, shape, node.first, depth)?;
-        plain.remove(tx, depth, step.place as usize)?;
+        let plain: PlainNode<W> = PlainNode::read(tx, shape, node.first, depth)?;
+        plain.remove(tx, depth, step.index as usize)?;
         plain.count == 2
     };
     if only {
         tx.count("inner node removed");
         tx.free(node.first, node.pages(shape));
-        set_child(tx, rules, state, above, &heir)?;
+        set_child(tx, planner, state, above, &sibling_node)?;
     }
     Ok(())
 }

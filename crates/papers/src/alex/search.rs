@@ -1,21 +1,21 @@
-//! The ALEX descent: from a key to its data node.
+//! Searches from the root to the data node of a key.
 
-use super::child::{Child, Kind};
+use super::child::{AlexNodeKind, ChildPointer};
 use super::inner::step;
-use super::shape::Shape;
+use super::shape::AlexLayout;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::Pages;
 
-/// Nodes on a path, at most; what is deeper leads in a circle. A tree of 2^32 pages has far fewer levels.
-pub(super) const MAX_DEPTH: u8 = 48;
+/// Most nodes on a path: a deeper one is a cycle, since a tree of 2^32 pages has far fewer levels.
+pub(super) const DEPTH_MAX: u8 = 48;
 
-/// A node on the path to a key, and where the pointer to it stands.
+/// A node on the path to a key, and the position of its pointer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step<W> {
-    pub(super) node: Child<W>,
-    /// The slot or the entry of the node before that leads here; 0 for the root.
-    pub(super) place: u32,
+pub(super) struct AlexStep<W> {
+    pub(super) node: ChildPointer<W>,
+    /// The slot or entry of the parent that points to the node; 0 for the root.
+    pub(super) index: u32,
     /// 0 for the root.
     pub(super) depth: u8,
 }
@@ -24,14 +24,19 @@ pub(super) struct Step<W> {
 ///
 /// # Errors
 /// Those of the pages; [`ogive::Error::Damaged`].
-pub(super) fn path_to<W: Word>(pages: &dyn Pages, shape: &Shape, root: &Child<W>, key: W) -> Result<Vec<Step<W>>> {
-    let mut path = vec![Step { node: *root, place: 0, depth: 0 }];
-    while let Some(&Step { node, depth, .. }) = path.last()
-        && node.kind != Kind::Data
+pub(super) fn path_to<W: Word>(
+    pages: &dyn Pages,
+    shape: &AlexLayout,
+    root: &ChildPointer<W>,
+    key: W,
+) -> Result<Vec<AlexStep<W>>> {
+    let mut path = vec![AlexStep { node: *root, index: 0, depth: 0 }];
+    while let Some(&AlexStep { node, depth, .. }) = path.last()
+        && node.kind != AlexNodeKind::Data
     {
         check_depth(pages, &node, depth)?;
-        let (place, child) = step(pages, shape, &node, depth, key)?;
-        path.push(Step { node: child, place, depth: depth + 1 });
+        let (index, child) = step(pages, shape, &node, depth, key)?;
+        path.push(AlexStep { node: child, index, depth: depth + 1 });
     }
     Ok(path)
 }
@@ -40,9 +45,14 @@ pub(super) fn path_to<W: Word>(pages: &dyn Pages, shape: &Shape, root: &Child<W>
 ///
 /// # Errors
 /// Those of the pages; [`ogive::Error::Damaged`].
-pub(super) fn data_node<W: Word>(pages: &dyn Pages, shape: &Shape, root: &Child<W>, key: W) -> Result<Child<W>> {
+pub(super) fn data_node<W: Word>(
+    pages: &dyn Pages,
+    shape: &AlexLayout,
+    root: &ChildPointer<W>,
+    key: W,
+) -> Result<ChildPointer<W>> {
     let (mut node, mut depth) = (*root, 0);
-    while node.kind != Kind::Data {
+    while node.kind != AlexNodeKind::Data {
         check_depth(pages, &node, depth)?;
         node = step(pages, shape, &node, depth, key)?.1;
         depth += 1;
@@ -51,10 +61,10 @@ pub(super) fn data_node<W: Word>(pages: &dyn Pages, shape: &Shape, root: &Child<
 }
 
 /// # Errors
-/// [`ogive::Error::Damaged`] at a depth that no tree has.
-pub(super) fn check_depth<W: Word>(pages: &dyn Pages, node: &Child<W>, depth: u8) -> Result<()> {
-    if depth >= MAX_DEPTH {
-        return Err(pages.damaged(node.first, "inner nodes lead in a circle"));
+/// [`ogive::Error::Damaged`] if the depth exceeds that of any tree.
+pub(super) fn check_depth<W: Word>(pages: &dyn Pages, node: &ChildPointer<W>, depth: u8) -> Result<()> {
+    if depth >= DEPTH_MAX {
+        return Err(pages.damaged(node.first, "inner nodes form a cycle"));
     }
     Ok(())
 }

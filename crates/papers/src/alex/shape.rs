@@ -1,34 +1,34 @@
-//! Offsets and capacities of ALEX pages, computed from the sizes of a page, a key and a payload.
+//! The layout of ALEX pages: offsets and capacities, from the sizes of pages, keys and payloads.
 
 use ogive::index::extend::Word;
 use ogive::page::Pages;
 use ogive::{Error, Result};
 
-/// Bytes ahead of the two keys in the header of a data page.
+/// Bytes before the two keys in the header of a data page.
 pub(super) const DATA_FIXED_BYTES: usize = 16;
-/// Bytes ahead of the slots or entries of an inner page.
+/// Bytes before the slots or entries of an inner page.
 pub(super) const INNER_HEADER_BYTES: usize = 8;
-/// Bytes of a child pointer beside its key.
+/// Bytes of a child pointer without its key.
 const CHILD_FIXED_BYTES: usize = 12;
-/// Entries that a data page must have room for.
-const FEWEST_SLOTS: usize = 4;
+/// Least number of entries for which a page must have room.
+const SLOTS_MIN: usize = 4;
 
 /// Sizes and offsets, in bytes unless their names say otherwise.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    /// A key.
+pub(super) struct AlexLayout {
+    /// Size of a key.
     pub(super) word: usize,
-    /// A payload.
+    /// Size of a payload.
     pub(super) value: usize,
-    /// What a page holds.
+    /// Size of a page payload.
     pub(super) page: usize,
-    /// Slots of a data page.
+    /// Number of slots of a data page.
     pub(super) slots: usize,
 }
 
-impl Shape {
+impl AlexLayout {
     /// # Errors
-    /// [`Error::InvalidArgument`] where a page would not hold four entries.
+    /// [`Error::InvalidArgument`] if a page cannot hold four entries.
     pub(super) fn new<W: Word>(pages: &dyn Pages, value: usize) -> Result<Self> {
         let (page, word) = (pages.payload_bytes(), W::BYTES);
         let room = page.saturating_sub(DATA_FIXED_BYTES + 2 * word);
@@ -38,7 +38,7 @@ impl Shape {
             slots -= 1;
         }
         let shape = Self { word, value, page, slots };
-        if slots < FEWEST_SLOTS || shape.plain_entries() < FEWEST_SLOTS {
+        if slots < SLOTS_MIN || shape.plain_entries() < SLOTS_MIN {
             return Err(Error::InvalidArgument(format!(
                 "a payload of {value} bytes is too large for ALEX in pages of {page} bytes; choose larger pages"
             )));
@@ -46,7 +46,7 @@ impl Shape {
         Ok(shape)
     }
 
-    /// A key and its payload.
+    /// Size of an entry.
     pub(super) fn entry(&self) -> usize {
         self.word + self.value
     }
@@ -59,27 +59,27 @@ impl Shape {
         self.bitmap_offset() + self.slots.div_ceil(8) + slot * self.entry()
     }
 
-    /// A child pointer.
+    /// Size of a child pointer.
     pub(super) fn child(&self) -> usize {
         CHILD_FIXED_BYTES + self.word
     }
 
-    /// Child pointers in a page of a model node.
+    /// Number of child pointers in a page of a model node.
     pub(super) fn model_slots(&self) -> usize {
         (self.page - INNER_HEADER_BYTES) / self.child()
     }
 
-    /// Pages of a model node of so many slots.
+    /// Number of pages of a model node with `slots` slots.
     pub(super) fn model_pages(&self, slots: u32) -> u32 {
         slots.div_ceil(self.model_slots() as u32)
     }
 
-    /// Children of a plain node.
+    /// Most children of a plain node.
     pub(super) fn plain_entries(&self) -> usize {
         self.page.saturating_sub(INNER_HEADER_BYTES) / (self.word + self.child())
     }
 
-    /// Offset of an entry of a plain node: its separator, and behind it the child pointer.
+    /// Offset of an entry of a plain node: its separator, followed by the child pointer.
     pub(super) fn plain_offset(&self, index: usize) -> usize {
         INNER_HEADER_BYTES + index * (self.word + self.child())
     }

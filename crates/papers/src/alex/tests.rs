@@ -1,4 +1,4 @@
-//! ALEX under the common tests, and bounds on height and file size for any order and distribution of keys.
+//! Tests of ALEX: conformance, and bounds on height and file size for all key sets and insert orders.
 
 use super::{Alex, AlexOptions};
 use ogive::index::extend::IndexLayout;
@@ -14,14 +14,14 @@ mod bounds {
     use ogive_testkit::index::{StructureHarness, closing_inserts, counts_blocks, hard_inserts, shuffled};
 
     const PAGE_BYTES: usize = 512;
-    /// Slots of a page of that size.
+    /// Number of slots of a page of that size.
     const SLOTS: usize = 29;
 
     fn alex() -> Alex {
         Alex::new(&IndexLayout::default(), AlexOptions::default())
     }
 
-    /// Inserts keys one by one, and checks the height and the pages of what grew.
+    /// Inserts keys one by one, and checks the height and the number of pages of the tree.
     fn grows_within_bounds(name: &str, keys: &[u64]) {
         let alex = alex();
         let mut harness = StructureHarness::new(&alex, IndexLayout::default(), PAGE_BYTES, &[]);
@@ -37,18 +37,18 @@ mod bounds {
     /// The authors' code reaches a depth of 855 on lognormal inserts, and runs out of memory after a few hundred
     /// adversarial ones.
     #[test]
-    fn inserts_in_any_order_make_no_deep_tree_and_no_large_file() {
+    fn hard_insert_orders_keep_tree_and_file_small() {
         hard_inserts().iter().for_each(|(name, keys)| grows_within_bounds(name, keys));
     }
 
-    /// Each key halves the gap beside a fixed one: whatever a line divides, all that comes lies in one part of it.
+    /// Each key halves the distance to a fixed one, so that a line never divides the keys to come.
     #[test]
-    fn keys_that_close_in_on_many_points_make_no_deep_tree() {
+    fn converging_keys_keep_the_tree_low() {
         closing_inserts().iter().for_each(|(name, keys)| grows_within_bounds(name, keys));
     }
 
     #[test]
-    fn easy_keys_cost_two_blocks() {
+    fn evenly_spaced_keys_cost_two_blocks() {
         let keys: Vec<u64> = (0..20_000).map(|i| i * 1000).collect();
         let (mean, most) = counts_blocks(&alex(), IndexLayout::default(), 4096, &keys);
         assert!(mean < 2.01 && most <= 3, "{mean} blocks on average, {most} at most");
@@ -60,7 +60,7 @@ mod bounds {
     }
 
     #[test]
-    fn removals_give_pages_back() {
+    fn removals_free_pages() {
         let mut random = Random::new(3);
         let keys: Vec<u64> = (0..4000).map(|i| (i << 40) | random.below(1 << 40)).collect();
         for order in [keys.clone(), shuffled(keys.clone(), 1)] {
@@ -75,7 +75,7 @@ mod bounds {
     }
 
     #[test]
-    fn a_plain_run_of_appends_ends_in_a_small_file() {
+    fn appends_keep_the_file_small() {
         let structure = alex();
         let keys: Vec<u64> = (0..6000).map(|i| (1 << 50) | (i * 1024)).collect();
         let mut harness = StructureHarness::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys[..1000]);

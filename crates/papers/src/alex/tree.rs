@@ -1,36 +1,36 @@
-//! ALEX as a `Structure`.
+//! `Alex`: ALEX as a `Structure`.
 
 use super::build::write_plans;
-use super::cost::Rules;
+use super::cost::Planner;
 use super::cursor::AlexCursor;
-use super::node::{Links, find_page};
+use super::node::{NodeLinks, find_page};
 use super::options::AlexOptions;
 use super::search::data_node;
-use super::shape::Shape;
-use super::state::State;
+use super::shape::AlexLayout;
+use super::state::AlexState;
 use crate::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
 use ogive::page::{Pages, Phase, Transaction};
 
-/// ALEX: an ordered index whose inner nodes compute, by a line each, which child a key belongs to, and whose data nodes
-/// compute where in them it lies.
+/// ALEX: an ordered index whose inner nodes compute the child of a key by a linear model, and whose data nodes compute
+/// its slot.
 ///
 /// ```text
 ///   state -> model node (2^b child pointers, each with the child's model; neighbours may be equal)
 ///              |            |
-///              |            model node, or plain node (separators) where a line divides badly
+///              |            model node, or plain node (separators) for keys that a line divides badly
 ///              data nodes: 1 to 16 pages of slots, some of them free; linked both ways
 /// ```
 ///
-/// A look-up reads one page a level: the model is known from the pointer, so the page of the slot, or of the data node,
-/// is computed and read at once. Where the model of a data node misses the page, neighbouring pages are read, too. Keys
-/// are unique.
+/// A lookup reads one page per level: the pointer contains the model, from which the page of the slot, or of the data
+/// node, is computed. If the model of a data node predicts a wrong page, neighbouring pages are read too. Keys are
+/// unique.
 ///
-/// A bulk load, and a rebuild after seven of eight entries were removed, hold all keys and payloads in memory, once (16
-/// bytes an entry for keys and payloads of 8), and 16 bytes for each slot of the widest inner node.
+/// A bulk load, and a rebuild after 7/8 of the entries were removed, hold all keys and payloads in memory (16 bytes per
+/// entry for keys and payloads of 8), and 16 bytes per slot of the widest inner node.
 ///
-/// Source: ALEX (Ding et al., SIGMOD 2020); `alex/mod.rs` tells what differs.
+/// Source: ALEX (Ding et al., SIGMOD 2020); the [module](super) lists the differences.
 #[derive(Clone, Copy, Debug)]
 pub struct Alex {
     pub(super) value_bytes: usize,
@@ -38,35 +38,35 @@ pub struct Alex {
 }
 
 impl Alex {
-    /// An index of a layout; its fill is not looked at, the densities of the options are.
+    /// Creates an ALEX index. The densities of the options apply, not the fill of the layout.
     pub fn new(layout: &IndexLayout, options: AlexOptions) -> Self {
-        Self { value_bytes: layout.payload_bytes, options: options.sound() }
+        Self { value_bytes: layout.payload_bytes, options: options.clamped() }
     }
 
-    /// Sizes in the current pages.
-    pub(super) fn rules<W: Word>(&self, pages: &dyn Pages) -> Result<Rules> {
-        Ok(Rules { shape: Shape::new::<W>(pages, self.value_bytes)?, options: self.options })
+    /// The planner for the page size of `pages`.
+    pub(super) fn planner<W: Word>(&self, pages: &dyn Pages) -> Result<Planner> {
+        Ok(Planner { shape: AlexLayout::new::<W>(pages, self.value_bytes)?, options: self.options })
     }
 }
 
 impl<W: Word> Structure<W> for Alex {
     fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
-        let rules = self.rules::<W>(tx)?;
+        let planner = self.planner::<W>(tx)?;
         let batch = Batch::collect(entries, self.value_bytes)?;
-        let mut state = State::EMPTY;
+        let mut state = AlexState::EMPTY;
         if !batch.keys.is_empty() {
             tx.enter(Phase::Structure);
-            let plan = rules.plan(&batch.keys, 0..batch.keys.len(), 0);
-            let [root] = write_plans(tx, &rules, &batch, &[plan], Links::default(), 0)?;
+            let plan = planner.plan(&batch.keys, 0..batch.keys.len(), 0);
+            let [root] = write_plans(tx, &planner, &batch, &[plan], NodeLinks::default(), 0)?;
             let entries = batch.keys.len() as u64;
-            state = State { entries, peak: entries, root: Some(root) };
+            state = AlexState { entries, peak: entries, root: Some(root) };
         }
-        Ok(state.stored(&rules.shape))
+        Ok(state.stored(&planner.shape))
     }
 
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
-        let shape = Shape::new::<W>(pages, self.value_bytes)?;
-        let Some(root) = State::<W>::load(pages, &shape, state)?.root else { return Ok(false) };
+        let shape = AlexLayout::new::<W>(pages, self.value_bytes)?;
+        let Some(root) = AlexState::<W>::load(pages, &shape, state)?.root else { return Ok(false) };
         let node = data_node(pages, &shape, &root, key)?;
         let page = find_page(pages, &shape, &node, key)?;
         let slot = page.find(key, &node.line);

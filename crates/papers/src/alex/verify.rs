@@ -1,12 +1,12 @@
-//! Walks over a whole ALEX tree: verification, counts, release.
+//! Walks over a whole ALEX tree: verification, statistics, explanation, release.
 
-use super::child::{Child, Kind};
-use super::cost::Rules;
-use super::inner::{Plain, Slots};
+use super::child::{AlexNodeKind, ChildPointer};
+use super::cost::Planner;
+use super::inner::{ModelSlots, PlainNode};
 use super::leaf::DataPage;
 use super::node::{find_page, read_page};
 use super::search::{check_depth, path_to};
-use super::state::State;
+use super::state::AlexState;
 use super::tree::Alex;
 use ogive::Result;
 use ogive::index::extend::{LevelStatistics, Statistics, Visit, Visitor, Word};
@@ -14,45 +14,45 @@ use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 use std::ops::Range;
 
-/// A child as its parent sees it.
+/// A child and its key range in the parent.
 #[derive(Clone, Debug)]
 struct Branch<W> {
-    child: Child<W>,
+    child: ChildPointer<W>,
     /// Its slots in a model node.
     slots: Range<u32>,
-    /// The least key that it may have, under a plain node.
+    /// Its separator in a plain node.
     least: W,
 }
 
-/// Goes down from node to node; ends however nodes are linked, since no more pages are read than the file has.
-struct Walk<'a> {
+/// A walk over all nodes. It ends even in a damaged tree, because it reads at most as many pages as the file has.
+struct AlexWalk<'a> {
     pages: &'a dyn Pages,
-    rules: Rules,
+    planner: Planner,
     pages_left: u64,
 }
 
-impl<'a> Walk<'a> {
-    fn new(pages: &'a dyn Pages, rules: Rules) -> Self {
-        Self { pages, rules, pages_left: u64::from(pages.page_count()) }
+impl<'a> AlexWalk<'a> {
+    fn new(pages: &'a dyn Pages, planner: Planner) -> Self {
+        Self { pages, planner, pages_left: u64::from(pages.page_count()) }
     }
 
-    /// The children of an inner node, each once; none of a data node.
-    fn branches<W: Word>(&mut self, node: &Child<W>, depth: u8) -> Result<Vec<Branch<W>>> {
+    /// The distinct children of an inner node; none for a data node.
+    fn branches<W: Word>(&mut self, node: &ChildPointer<W>, depth: u8) -> Result<Vec<Branch<W>>> {
         check_depth(self.pages, node, depth)?;
-        let taken = u64::from(node.pages(&self.rules.shape));
+        let taken = u64::from(node.pages(&self.planner.shape));
         let left = self.pages_left.checked_sub(taken);
         self.pages_left = left.ok_or_else(|| self.pages.damaged(node.first, "nodes share pages"))?;
-        let shape = &self.rules.shape;
+        let shape = &self.planner.shape;
         match node.kind {
-            Kind::Data => Ok(Vec::new()),
-            Kind::Plain => {
-                let entries = Plain::read(self.pages, shape, node.first, depth)?.entries(self.pages)?;
+            AlexNodeKind::Data => Ok(Vec::new()),
+            AlexNodeKind::Plain => {
+                let entries = PlainNode::read(self.pages, shape, node.first, depth)?.entries(self.pages)?;
                 Ok(entries.into_iter().map(|(least, child)| Branch { child, slots: 0..0, least }).collect())
             }
-            Kind::Model => {
-                let runs = Slots::new(self.pages, shape, node, depth).runs()?;
+            AlexNodeKind::Model => {
+                let runs = ModelSlots::new(self.pages, shape, node, depth).runs()?;
                 let starts = std::iter::once(0).chain(runs.iter().map(|(end, _)| *end));
-                let branch = |(start, (end, child)): (u32, &(u32, Child<W>))| Branch {
+                let branch = |(start, (end, child)): (u32, &(u32, ChildPointer<W>))| Branch {
                     child: *child,
                     slots: start..*end,
                     least: W::MIN,
@@ -63,12 +63,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What verification has seen so far.
-struct Seen<'a, W> {
+/// The progress of a verification.
+struct VerifyProgress<'a, W> {
     visitor: &'a mut dyn Visitor<W>,
     entries: u64,
     last_key: Option<W>,
-    /// Last page of the last data node, and the node that it names as the next.
+    /// The last page of the previous data node, and its link to the next one.
     last_page: PageNumber,
     next: Option<PageNumber>,
 }
@@ -80,28 +80,28 @@ impl Alex {
         state: &[u8],
         visitor: &mut dyn Visitor<W>,
     ) -> Result<()> {
-        let rules = self.rules::<W>(pages)?;
-        let state: State<W> = State::load(pages, &rules.shape, state)?;
-        let mut seen = Seen { visitor, entries: 0, last_key: None, last_page: 0, next: None };
+        let planner = self.planner::<W>(pages)?;
+        let state: AlexState<W> = AlexState::load(pages, &planner.shape, state)?;
+        let mut progress = VerifyProgress { visitor, entries: 0, last_key: None, last_page: 0, next: None };
         if let Some(root) = state.root {
-            verify_node(&mut Walk::new(pages, rules), &root, 0, &mut seen)?;
+            verify_node(&mut AlexWalk::new(pages, planner), &root, 0, &mut progress)?;
         }
-        if seen.next.is_some_and(|next| next != 0) {
-            return Err(pages.damaged(seen.last_page, "the last data node names a next one"));
+        if progress.next.is_some_and(|next| next != 0) {
+            return Err(pages.damaged(progress.last_page, "the last data node has a next one"));
         }
-        if seen.entries != state.entries {
-            return Err(pages.damaged(0, "the state counts other entries than there are"));
+        if progress.entries != state.entries {
+            return Err(pages.damaged(0, "the state has a wrong number of entries"));
         }
         Ok(())
     }
 
     pub(super) fn count_nodes<W: Word>(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        let rules = self.rules::<W>(pages)?;
-        let state: State<W> = State::load(pages, &rules.shape, state)?;
+        let planner = self.planner::<W>(pages)?;
+        let state: AlexState<W> = AlexState::load(pages, &planner.shape, state)?;
         let mut statistics = Statistics::default();
-        let mut counts = Counts::default();
+        let mut counts = AlexCounts::default();
         if let Some(root) = state.root {
-            count_node(&mut Walk::new(pages, rules), &root, 0, &mut statistics, &mut counts)?;
+            count_node(&mut AlexWalk::new(pages, planner), &root, 0, &mut statistics, &mut counts)?;
         }
         statistics.height = statistics.levels.len() as u32;
         statistics.mean_height = counts.depths as f64 / statistics.entries.max(1) as f64;
@@ -114,25 +114,25 @@ impl Alex {
     }
 
     pub(super) fn explain_path<W: Word>(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        let rules = self.rules::<W>(pages)?;
-        let shape = &rules.shape;
-        let Some(root) = State::<W>::load(pages, shape, state)?.root else { return Ok(Vec::new()) };
+        let planner = self.planner::<W>(pages)?;
+        let shape = &planner.shape;
+        let Some(root) = AlexState::<W>::load(pages, shape, state)?.root else { return Ok(Vec::new()) };
         let path = path_to(pages, shape, &root, key)?;
         let mut visits = Vec::new();
         for pair in path.windows(2) {
-            let (node, place) = (&pair[0].node, pair[1].place);
+            let (node, index) = (&pair[0].node, pair[1].index);
             let visit = |name, page, entries, detail| Visit { node: name, page, depth: pair[0].depth, entries, detail };
-            visits.push(if node.kind == Kind::Model {
-                let page = node.first + place / shape.model_slots() as u32;
-                visit("model node", page, u64::from(node.fanout()), format!("slot {place} computed"))
+            visits.push(if node.kind == AlexNodeKind::Model {
+                let page = node.first + index / shape.model_slots() as u32;
+                visit("model node", page, u64::from(node.fanout()), format!("slot {index} computed"))
             } else {
-                let count = Plain::<W>::read(pages, shape, node.first, pair[0].depth)?.count as u64;
-                visit("plain node", node.first, count, format!("entry {place} by binary search"))
+                let count = PlainNode::<W>::read(pages, shape, node.first, pair[0].depth)?.count as u64;
+                visit("plain node", node.first, count, format!("entry {index} by binary search"))
             });
         }
         if let Some(step) = path.last() {
             let page = find_page(pages, shape, &step.node, key)?;
-            let predicted = step.node.line.place(key, usize::from(step.node.size) * shape.slots) / shape.slots;
+            let predicted = step.node.line.slot(key, usize::from(step.node.size) * shape.slots) / shape.slots;
             let found = if page.find(key, &step.node.line).is_some() { "found" } else { "absent" };
             let (index, size) = (page.header.index, step.node.size);
             let detail = format!("page {predicted} of {size} predicted, page {index} holds the range; {found}");
@@ -143,48 +143,48 @@ impl Alex {
     }
 
     pub(super) fn free_tree<W: Word>(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
-        let rules = self.rules::<W>(tx)?;
-        let Some(root) = State::<W>::load(tx, &rules.shape, state)?.root else { return Ok(()) };
+        let planner = self.planner::<W>(tx)?;
+        let Some(root) = AlexState::<W>::load(tx, &planner.shape, state)?.root else { return Ok(()) };
         let mut nodes = Vec::new();
-        list_nodes(&mut Walk::new(tx, rules), &root, 0, &mut nodes)?;
+        list_nodes(&mut AlexWalk::new(tx, planner), &root, 0, &mut nodes)?;
         nodes.into_iter().for_each(|(first, pages)| tx.free(first, pages));
         Ok(())
     }
 }
 
 fn list_nodes<W: Word>(
-    walk: &mut Walk<'_>,
-    node: &Child<W>,
+    walk: &mut AlexWalk<'_>,
+    node: &ChildPointer<W>,
     depth: u8,
     found: &mut Vec<(PageNumber, u32)>,
 ) -> Result<()> {
-    found.push((node.first, node.pages(&walk.rules.shape)));
+    found.push((node.first, node.pages(&walk.planner.shape)));
     for branch in walk.branches(node, depth)? {
         list_nodes(walk, &branch.child, depth + 1, found)?;
     }
     Ok(())
 }
 
-/// Checks a node and all below, and returns its least and its greatest key.
+/// Checks a subtree, and returns its least and its greatest key.
 fn verify_node<W: Word>(
-    walk: &mut Walk<'_>,
-    node: &Child<W>,
+    walk: &mut AlexWalk<'_>,
+    node: &ChildPointer<W>,
     depth: u8,
-    seen: &mut Seen<'_, W>,
+    progress: &mut VerifyProgress<'_, W>,
 ) -> Result<Option<(W, W)>> {
-    seen.visitor.pages(node.first, node.pages(&walk.rules.shape))?;
+    progress.visitor.pages(node.first, node.pages(&walk.planner.shape))?;
     let branches = walk.branches(node, depth)?;
-    if node.kind == Kind::Data {
-        return verify_data(walk, node, seen);
+    if node.kind == AlexNodeKind::Data {
+        return verify_data(walk, node, progress);
     }
     let mut range: Option<(W, W)> = None;
     for (index, branch) in branches.iter().enumerate() {
         let end = branches.get(index + 1).map(|next| next.least);
-        if node.kind == Kind::Plain && end.is_some_and(|end| index > 0 && end <= branch.least) {
+        if node.kind == AlexNodeKind::Plain && end.is_some_and(|end| index > 0 && end <= branch.least) {
             return Err(walk.pages.damaged(node.first, "separators do not ascend"));
         }
-        let Some((least, greatest)) = verify_node(walk, &branch.child, depth + 1, seen)? else { continue };
-        let belongs = if node.kind == Kind::Model {
+        let Some((least, greatest)) = verify_node(walk, &branch.child, depth + 1, progress)? else { continue };
+        let belongs = if node.kind == AlexNodeKind::Model {
             branch.slots.contains(&node.slot(least)) && branch.slots.contains(&node.slot(greatest))
         } else {
             (index == 0 || least >= branch.least) && end.is_none_or(|end| greatest < end)
@@ -197,31 +197,35 @@ fn verify_node<W: Word>(
     Ok(range)
 }
 
-fn verify_data<W: Word>(walk: &Walk<'_>, node: &Child<W>, seen: &mut Seen<'_, W>) -> Result<Option<(W, W)>> {
+fn verify_data<W: Word>(
+    walk: &AlexWalk<'_>,
+    node: &ChildPointer<W>,
+    progress: &mut VerifyProgress<'_, W>,
+) -> Result<Option<(W, W)>> {
     let damaged = |detail| Err(walk.pages.damaged(node.first, detail));
     let mut range: Option<(W, W)> = None;
     let mut before: Option<DataPage<W>> = None;
-    if seen.next.is_some_and(|next| next != node.first) {
-        return damaged("a data node is not the one that the node before names");
+    if progress.next.is_some_and(|next| next != node.first) {
+        return damaged("a data node is not the next one of the previous node");
     }
     for index in 0..usize::from(node.size) {
-        let page = read_page(walk.pages, &walk.rules.shape, node, index, Purpose::Walk)?;
+        let page = read_page(walk.pages, &walk.planner.shape, node, index, Purpose::Walk)?;
         let header = &page.header;
         let follows = before.as_ref().is_none_or(|before| {
             let last = before.header.last || before.header.vacant;
             header.vacant == last && (last || before.header.high == header.low)
         });
-        let first_is_wrong = index == 0 && (header.vacant || header.previous != seen.last_page);
+        let first_is_wrong = index == 0 && (header.vacant || header.previous != progress.last_page);
         if !follows || first_is_wrong || header.vacant && (header.count > 0 || header.last) {
             return damaged("the pages of a data node do not follow each other");
         }
         for (key, _) in page.entries() {
-            if page.side(key).is_ne() || seen.last_key.is_some_and(|last| key <= last) {
-                return damaged("a key lies where no look-up finds it");
+            if page.side(key).is_ne() || progress.last_key.is_some_and(|last| key <= last) {
+                return damaged("a key is not where a lookup searches for it");
             }
-            seen.visitor.entry(key)?;
-            seen.entries += 1;
-            seen.last_key = Some(key);
+            progress.visitor.entry(key)?;
+            progress.entries += 1;
+            progress.last_key = Some(key);
             range = Some((range.map_or(key, |(first, _)| first), key));
         }
         before = Some(page);
@@ -229,13 +233,13 @@ fn verify_data<W: Word>(walk: &Walk<'_>, node: &Child<W>, seen: &mut Seen<'_, W>
     let Some(last) = before.filter(|page| page.header.last || page.header.vacant) else {
         return damaged("a data node has no last page");
     };
-    (seen.last_page, seen.next) = (last.number, Some(last.header.next));
+    (progress.last_page, progress.next) = (last.number, Some(last.header.next));
     Ok(range)
 }
 
-/// Sums that [`Statistics`] has no field for.
+/// AlexCounts for which [`Statistics`] has no field.
 #[derive(Default)]
-struct Counts {
+struct AlexCounts {
     depths: u64,
     model: u64,
     plain: u64,
@@ -243,23 +247,23 @@ struct Counts {
 }
 
 fn count_node<W: Word>(
-    walk: &mut Walk<'_>,
-    node: &Child<W>,
+    walk: &mut AlexWalk<'_>,
+    node: &ChildPointer<W>,
     depth: u8,
     statistics: &mut Statistics,
-    counts: &mut Counts,
+    counts: &mut AlexCounts,
 ) -> Result<()> {
     let branches = walk.branches(node, depth)?;
-    let node_pages = u64::from(node.pages(&walk.rules.shape));
+    let node_pages = u64::from(node.pages(&walk.planner.shape));
     let mut entries = branches.len() as u64;
     match node.kind {
-        Kind::Model => counts.model += 1,
-        Kind::Plain => counts.plain += 1,
-        Kind::Data => {
-            let slots = walk.rules.shape.slots;
+        AlexNodeKind::Model => counts.model += 1,
+        AlexNodeKind::Plain => counts.plain += 1,
+        AlexNodeKind::Data => {
+            let slots = walk.planner.shape.slots;
             for index in 0..usize::from(node.size) {
-                let page = read_page(walk.pages, &walk.rules.shape, node, index, Purpose::Walk)?;
-                let predicted = |key| node.line.place(key, usize::from(node.size) * slots) / slots;
+                let page = read_page(walk.pages, &walk.planner.shape, node, index, Purpose::Walk)?;
+                let predicted = |key| node.line.slot(key, usize::from(node.size) * slots) / slots;
                 counts.missed += page.entries().filter(|(key, _)| predicted(*key) != index).count() as u64;
                 entries += page.count() as u64;
             }
@@ -269,7 +273,7 @@ fn count_node<W: Word>(
             counts.depths += entries * (u64::from(depth) + 1);
         }
     }
-    if node.kind != Kind::Data {
+    if node.kind != AlexNodeKind::Data {
         statistics.inner_pages += node_pages;
     }
     if statistics.levels.len() <= usize::from(depth) {

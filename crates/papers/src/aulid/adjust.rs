@@ -1,29 +1,29 @@
-//! AULID's Adjust: rebuilding mixed nodes (Algorithm 2), and taking subtrees apart.
+//! AULID's Adjust: rebuilds of mixed nodes (Algorithm 2) from the items of their subtrees.
 
 use super::edit::Editor;
 use super::layers::Layers;
-use super::node::{ArrayPlace, Content, Item, NULL, Node, RawSlot, Side, Slot, raw_at};
-use super::search::Step;
-use super::view::{DEEPEST, Found};
+use super::node::{ArrayLocation, AulidSlot, Content, Item, MixedNode, NULL, RawSlot, Side, raw_at};
+use super::reader::{DEPTH_MAX, FoundSlot};
+use super::search::MixedStep;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PageNumber, Pages, Phase};
 
-/// What a subtree is made of.
+/// The items and pages of a subtree.
 #[derive(Debug, Default)]
-pub(super) struct Parts<W> {
+pub(super) struct SubtreeParts<W> {
     pub(super) items: Vec<Item<W>>,
     layers: Layers,
-    /// Runs of pages that are its own.
+    /// Extents of its pages.
     pages: Vec<(PageNumber, u32)>,
-    /// Arrays, and the depth of the mixed node above each.
-    arrays: Vec<(ArrayPlace, usize)>,
+    /// Arrays, each with the depth of its mixed node.
+    arrays: Vec<(ArrayLocation, usize)>,
 }
 
 impl<W: Word> Editor<'_, W> {
-    /// Rebuilds the topmost node of a path that meets both criteria.
-    pub(super) fn adjust(&mut self, path: &mut [Step<W>]) -> Result<()> {
-        let too_deep = |step: &Step<W>| {
+    /// Rebuilds the topmost node of a path that meets both criteria of Adjust.
+    pub(super) fn adjust(&mut self, path: &mut [MixedStep<W>]) -> Result<()> {
+        let too_deep = |step: &MixedStep<W>| {
             let counts = step.node.counts;
             let size = f64::from(counts.size);
             size >= self.options.beta * f64::from(counts.initial_size)
@@ -36,12 +36,12 @@ impl<W: Word> Editor<'_, W> {
         }
     }
 
-    /// Rebuilds the node at a depth of a path: all separators in its subtree are collected, and it is made anew of
-    /// them. `reason` is what the modification is counted as.
-    pub(super) fn rebuild(&mut self, path: &mut [Step<W>], depth: usize, reason: &'static str) -> Result<()> {
+    /// Rebuilds the node at a depth of a path from all separators of its subtree. `reason` is the name under which the
+    /// modification is counted.
+    pub(super) fn rebuild(&mut self, path: &mut [MixedStep<W>], depth: usize, reason: &'static str) -> Result<()> {
         self.tx.enter(Phase::Structure);
         self.tx.count(reason);
-        let parts = self.take_apart(&path[depth].node, depth)?;
+        let parts = self.collect_and_free(&path[depth].node, depth)?;
         let slots_per_leaf = self.options.slots_per_leaf_rebuilt;
         let Some((above, parent)) = depth.checked_sub(1).map(|above| (above, path[above])) else {
             let root = match parts.items.is_empty() {
@@ -51,7 +51,7 @@ impl<W: Word> Editor<'_, W> {
             self.meta.root = root;
             return Ok(());
         };
-        let (slot, mut change) = self.make(&parts.items, above, slots_per_leaf)?;
+        let (slot, mut change) = self.build_slot(&parts.items, above, slots_per_leaf)?;
         self.write_slot(&parent.node, above, parent.slot_number, &slot)?;
         change -= parts.layers;
         if self.options.statistics {
@@ -61,9 +61,9 @@ impl<W: Word> Editor<'_, W> {
         Ok(())
     }
 
-    /// Collects what lies under a mixed node, and gives its pages back.
-    fn take_apart(&mut self, node: &Node<W>, depth: usize) -> Result<Parts<W>> {
-        let mut parts = Parts::default();
+    /// Collects the items under a mixed node, and frees its pages.
+    fn collect_and_free(&mut self, node: &MixedNode<W>, depth: usize) -> Result<SubtreeParts<W>> {
+        let mut parts = SubtreeParts::default();
         self.collect(node, depth, &mut parts)?;
         if !parts.items.is_sorted_by(|a, b| a.0 < b.0) {
             return Err(self.tx.damaged(node.first_page, "separators out of order"));
@@ -75,30 +75,30 @@ impl<W: Word> Editor<'_, W> {
         Ok(parts)
     }
 
-    fn collect(&self, node: &Node<W>, depth: usize, parts: &mut Parts<W>) -> Result<()> {
-        let view = self.view();
+    fn collect(&self, node: &MixedNode<W>, depth: usize, parts: &mut SubtreeParts<W>) -> Result<()> {
+        let reader = self.reader();
         parts.pages.push((node.first_page, node.pages(self.shape)));
-        if depth >= DEEPEST || parts.items.len() as u64 > view.most_items() {
-            return Err(self.tx.damaged(node.first_page, "mixed nodes without end"));
+        if depth >= DEPTH_MAX || parts.items.len() as u64 > reader.items_max() {
+            return Err(self.tx.damaged(node.first_page, "mixed nodes form a cycle"));
         }
         for index in 0..node.slot_pages(self.shape) {
-            let page = view.node_page(node, depth, index)?;
+            let page = reader.node_page(node, depth, index)?;
             for number in node.slots_of_page(self.shape, index) {
                 let raw: RawSlot<W> = raw_at(&page, node.locate(self.shape, number).1);
                 if raw.kind == NULL {
                     continue;
                 }
-                if let Side::Elsewhere(other) = raw.side() {
+                if let Side::OwnPage(other) = raw.side() {
                     parts.pages.push((other, 1));
                 }
-                let found = view.understand(node, depth, (node.first_page + index, &page), number, &raw)?;
+                let found = reader.decode_slot(node, depth, (node.first_page + index, &page), number, &raw)?;
                 self.collect_slot(&found, depth, parts)?;
             }
         }
         Ok(())
     }
 
-    fn collect_slot(&self, found: &Found<W>, depth: usize, parts: &mut Parts<W>) -> Result<()> {
+    fn collect_slot(&self, found: &FoundSlot<W>, depth: usize, parts: &mut SubtreeParts<W>) -> Result<()> {
         let before = parts.items.len();
         let layer = match found.slot.content {
             Content::Null | Content::Fill(_) => return Ok(()),
@@ -108,7 +108,7 @@ impl<W: Word> Editor<'_, W> {
                 depth
             }
             Content::Array(array) => {
-                parts.items.extend(self.view().array(array, depth)?.items::<W>());
+                parts.items.extend(self.reader().array(array, depth)?.items::<W>());
                 parts.arrays.push((array, depth));
                 depth + 1
             }
@@ -122,9 +122,9 @@ impl<W: Word> Editor<'_, W> {
         Ok(())
     }
 
-    /// Empties the slot of a mixed node that has nothing left in it.
-    pub(super) fn drop_empty(&mut self, parent: &Step<W>, above: usize, node: &Node<W>) -> Result<()> {
+    /// Removes an empty mixed node, and empties its slot.
+    pub(super) fn drop_empty(&mut self, parent: &MixedStep<W>, above: usize, node: &MixedNode<W>) -> Result<()> {
         self.free(node.first_page, node.pages(self.shape))?;
-        self.write_slot(&parent.node, above, parent.slot_number, &Slot::empty())
+        self.write_slot(&parent.node, above, parent.slot_number, &AulidSlot::empty())
     }
 }

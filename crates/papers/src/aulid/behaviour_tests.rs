@@ -1,7 +1,7 @@
-//! The behaviour of AULID beyond right answers: each kind of node is made and removed as in the paper, paths stay short
-//! on any keys, and the read optimisations save blocks. Tested on separators alone, in pages of the default size.
+//! Tests of AULID beyond its answers: nodes are created and removed as in the paper, paths stay short for all key sets,
+//! and the read optimisations save blocks. They use separators only, in pages of the default size.
 
-use super::shape::Shape;
+use super::shape::AulidLayout;
 use super::{AulidOptions, AulidRouter};
 use ogive::index::extend::{Gap, Router, Statistics};
 use ogive::page::{PageNumber, Transaction, WriteStatistics};
@@ -14,7 +14,7 @@ struct Tree {
     router: AulidRouter,
     tx: Transaction,
     state: Vec<u8>,
-    /// The page that all separators lead to.
+    /// The leaf of all separators.
     leaf: PageNumber,
 }
 
@@ -41,7 +41,7 @@ impl Tree {
         assert_eq!(leaf, Some(self.leaf), "{separator}");
     }
 
-    /// Statistics by a walk that checks everything.
+    /// Statistics, after a validating walk.
     fn statistics(&self) -> Statistics {
         let router: &dyn Router<u64> = &self.router;
         router.walk(&self.tx, &self.state, &mut |_, _| Ok(()), &mut |_, _| Ok(())).unwrap();
@@ -52,12 +52,12 @@ impl Tree {
         self.statistics().details.iter().find(|(known, _)| *known == name).unwrap().1
     }
 
-    /// Mixed nodes, packed arrays, two-layer nodes.
+    /// Numbers of mixed nodes, packed arrays, and two-layer nodes.
     fn nodes(&self) -> (u64, u64, u64) {
         (self.detail("mixed nodes"), self.detail("packed arrays"), self.detail("two-layer nodes"))
     }
 
-    /// Pages read by look-ups of many keys, together.
+    /// Total number of pages read by lookups of many keys.
     fn blocks(&self, keys: impl Iterator<Item = u64>) -> usize {
         let one = |key| {
             let pages = CountedPages::new(&self.tx);
@@ -69,7 +69,7 @@ impl Tree {
 }
 
 #[test]
-fn a_slot_grows_through_all_kinds_and_back() {
+fn slots_grow_through_all_kinds_and_shrink_back() {
     const BASE: u64 = 1 << 61;
     let mut tree = Tree::load(AulidOptions { adjust: false, ..AulidOptions::default() }, &[0, 1 << 62]);
     assert_eq!(tree.nodes(), (1, 0, 0));
@@ -83,10 +83,10 @@ fn a_slot_grows_through_all_kinds_and_back() {
     for size in [2, 4, 5, 8, 9, 16, 17, 32, 33, 64] {
         assert_eq!(grow_to(&mut tree, size), (1, 1, 0), "an array of {size}");
     }
-    let shape = Shape { payload_bytes: PAGE_BYTES - 8, key_bytes: 8 };
+    let shape = AulidLayout { payload_bytes: PAGE_BYTES - 8, key_bytes: 8 };
     assert_eq!(grow_to(&mut tree, 65), (1, 0, 1), "a two-layer node");
-    assert_eq!(grow_to(&mut tree, shape.most_in_children() as u64), (1, 0, 1), "a full two-layer node");
-    assert!(shape.most_in_children() >= 1020, "the paper's two-layer nodes hold 1,020");
+    assert_eq!(grow_to(&mut tree, shape.children_items_max() as u64), (1, 0, 1), "a full two-layer node");
+    assert!(shape.children_items_max() >= 1020, "the paper's two-layer nodes hold 1,020");
     grow_to(&mut tree, 4 * shape.child_capacity() as u64 + 1);
     assert_eq!(tree.nodes().0, 2, "a mixed node beneath the root");
     let mut last = u64::MAX;
@@ -94,7 +94,7 @@ fn a_slot_grows_through_all_kinds_and_back() {
         tree.remove(BASE + i);
         if i % 50 == 0 {
             let (mixed, ..) = tree.nodes();
-            assert!(mixed <= last, "nodes come back");
+            assert!(mixed <= last, "nodes are removed");
             last = mixed;
         }
     }
@@ -102,10 +102,10 @@ fn a_slot_grows_through_all_kinds_and_back() {
     assert_eq!(tree.statistics().entries, 2);
     tree.remove(0);
     tree.remove(1);
-    assert!(tree.statistics().inner_pages <= 1, "nothing is left but the heads of the lists");
+    assert!(tree.statistics().inner_pages <= 1, "only the heads of the lists are left");
 }
 
-/// Separators in the orders of adversaries.
+/// Adversarial insert orders.
 fn attacks(count: u64) -> Vec<(&'static str, Vec<u64>)> {
     vec![
         ("appends", (0..count).map(|i| (1 << 53) + i).collect()),
@@ -118,7 +118,7 @@ fn attacks(count: u64) -> Vec<(&'static str, Vec<u64>)> {
 }
 
 #[test]
-fn paths_stay_short_on_any_keys() {
+fn paths_stay_short_for_adversarial_inserts() {
     for (name, separators) in attacks(6000) {
         let mut tree = Tree::load(AulidOptions::default(), &[]);
         separators.iter().for_each(|&separator| tree.insert(separator));
@@ -126,9 +126,9 @@ fn paths_stay_short_on_any_keys() {
         assert_eq!(statistics.entries, separators.len() as u64, "{name}");
         assert!(statistics.height <= 4, "{name}: {} layers", statistics.height);
         let bytes_per_leaf = statistics.inner_pages * PAGE_BYTES as u64 / statistics.entries;
-        assert!(bytes_per_leaf <= 400, "{name}: {bytes_per_leaf} bytes a leaf");
-        // Until a node has grown to beta times its size, as many as it has grown by may lie deep; and keys may be so
-        // uneven that no node built of them is shallow.
+        assert!(bytes_per_leaf <= 400, "{name}: {bytes_per_leaf} bytes per leaf");
+        // Until a node has grown to beta times its size, all new leaves may be deep; and some key sets are so uneven
+        // that no node built from them is shallow.
         let deep = |tree: &Tree| tree.detail("leaves in the third layer or deeper");
         let mut sorted = separators;
         sorted.sort_unstable();
@@ -139,7 +139,7 @@ fn paths_stay_short_on_any_keys() {
 }
 
 #[test]
-fn without_adjust_paths_are_longer_but_end() {
+fn without_adjust_paths_are_longer_but_bounded() {
     let (name, separators) = attacks(6000).swap_remove(0);
     let mut tree = Tree::load(AulidOptions { adjust: false, ..AulidOptions::default() }, &[]);
     separators.iter().for_each(|&separator| tree.insert(separator));
@@ -157,7 +157,7 @@ fn scattered(count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_layer_costs_one_block_and_optimisations_save_some() {
+fn layers_cost_one_block_and_optimisations_save_some() {
     let separators = scattered(20_000);
     let mut random = Random::new(3);
     let keys: Vec<u64> = (0..4000).map(|_| random.below(1 << 60)).collect();
@@ -171,21 +171,21 @@ fn a_layer_costs_one_block_and_optimisations_save_some() {
     };
     assert!(plain < least + least / 20, "{plain} blocks for {least} nodes");
     assert!(blocks(AulidOptions { fulfill: true, ..default }) < plain, "Fulfill saves blocks");
-    let in_vain = blocks(AulidOptions { scan_forward: false, ..default });
-    assert!(in_vain > plain + plain / 100, "{in_vain} without ScanForward, {plain} with it");
+    let needless = blocks(AulidOptions { scan_forward: false, ..default });
+    assert!(needless > plain + plain / 100, "{needless} without ScanForward, {plain} with it");
 }
 
 #[test]
-fn slots_and_the_metanode_are_small() {
+fn slots_and_metanode_have_the_documented_sizes() {
     let tree = Tree::load(AulidOptions::default(), &scattered(3000));
-    // With the 24 bytes of the leaves, less than the paper's 80.
+    // Together with the 24 bytes of the leaves, this is less than the paper's 80.
     assert_eq!(tree.state.len(), 50);
-    assert_eq!(Shape { payload_bytes: PAGE_BYTES - 8, key_bytes: 8 }.slot_bytes(), 16);
-    assert_eq!(Shape { payload_bytes: PAGE_BYTES - 8, key_bytes: 16 }.slot_bytes(), 24);
+    assert_eq!(AulidLayout { payload_bytes: PAGE_BYTES - 8, key_bytes: 8 }.slot_bytes(), 16);
+    assert_eq!(AulidLayout { payload_bytes: PAGE_BYTES - 8, key_bytes: 16 }.slot_bytes(), 24);
 }
 
 #[test]
-fn each_insert_but_for_the_statistics_of_its_path_touches_few_pages() {
+fn inserts_change_few_pages() {
     let separators = scattered(6000);
     let mut tree = Tree::load(AulidOptions::default(), &separators);
     let before = tree.tx.write_statistics();
@@ -198,7 +198,8 @@ fn each_insert_but_for_the_statistics_of_its_path_touches_few_pages() {
             inserted += 1;
         }
     }
-    let changed = |tally: &WriteStatistics| tally.phases.values().map(|phase| phase.pages_changed).sum::<u64>();
+    let changed =
+        |statistics: &WriteStatistics| statistics.phases.values().map(|phase| phase.pages_changed).sum::<u64>();
     let pages = changed(&tree.tx.write_statistics()) - changed(&before);
     assert!(pages <= 4 * inserted, "{pages} pages changed by {inserted} inserts");
 }

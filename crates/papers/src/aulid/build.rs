@@ -1,12 +1,12 @@
-//! AULID nodes built of sorted items (Section 4.1).
+//! Builds of AULID nodes from sorted items (Section 4.1).
 
 use super::edit::Editor;
 use super::layers::Layers;
-use super::node::{Children, Content, Counts, Item, Node, RawSlot, Side, Slot, side_offset};
+use super::node::{AulidCounts, AulidSlot, Children, Content, Item, MixedNode, RawSlot, Side, side_offset};
 use super::options::AulidOptions;
+use super::reader::inner;
 use super::run;
-use super::shape::{MOST_CHILDREN, Shape};
-use super::view::inner;
+use super::shape::{AulidLayout, CHILDREN_MAX};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::index::extend::{Gap, RouterBuilder};
@@ -15,8 +15,8 @@ use ogive_model::fmcd::{self, SlotLine};
 use std::iter::Peekable;
 use std::ops::Range;
 
-/// Side entries that a page gets beyond what it needs when it is built.
-const SPARE_SIDE: usize = 2;
+/// Spare side entries of each page of a new node.
+const SPARE_SIDE_ENTRIES: usize = 2;
 
 /// Items that share a slot.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ struct Group {
     items: Range<usize>,
 }
 
-/// A line, and the key that it counts from.
+/// A line, and the key at which it starts.
 #[derive(Clone, Copy, Debug)]
 struct Model<W> {
     origin: W,
@@ -34,8 +34,8 @@ struct Model<W> {
 }
 
 impl<W: Word> Model<W> {
-    /// The line of FMCD, if it leaves no slot more than a third of the items. That it does so is its definition, but
-    /// the items may lie so close together, and so far from the first, that floats cannot tell them apart.
+    /// The line of FMCD, if no slot gets more than 1/3 of the items. FMCD guarantees that, except for items that are so
+    /// close together, and so far from the first, that floats cannot distinguish them.
     fn fit(items: &[Item<W>], slots: u32) -> Self {
         let gap = |i: usize, j: usize| items[j].0.distance(items[i].0);
         let line = fmcd::fit(items.len(), u64::from(slots), gap);
@@ -44,8 +44,8 @@ impl<W: Word> Model<W> {
         if fullest <= items.len() / 3 + 2 { model } else { Self::thirds(items, slots).unwrap_or(model) }
     }
 
-    /// The line that takes the item at one third to the slot at one third, and that at two thirds to that at two,
-    /// counted from the former: all before it share its slot, and no slot gets more than a third.
+    /// The line that maps the items at 1/3 and 2/3 to the slots at 1/3 and 2/3, with the former as origin: all items
+    /// before it share its slot, and no slot gets more than 1/3.
     fn thirds(items: &[Item<W>], slots: u32) -> Option<Self> {
         let last = items.len() - 1;
         let origin = items[last / 3].0;
@@ -59,7 +59,7 @@ impl<W: Word> Model<W> {
         self.line.slot(key.distance(self.origin), u64::from(self.slots)) as u32
     }
 
-    /// The items slot by slot.
+    /// The items grouped by slot.
     fn groups<'i>(&'i self, items: &'i [Item<W>]) -> Peekable<impl Iterator<Item = Group> + 'i> {
         let mut start = 0;
         let groups = std::iter::from_fn(move || {
@@ -74,29 +74,34 @@ impl<W: Word> Model<W> {
 }
 
 impl<W: Word> Editor<'_, W> {
-    /// Makes what holds some items under a slot of a mixed node of depth `depth`: the smallest thing that can.
-    pub(super) fn make(&mut self, items: &[Item<W>], depth: usize, slots_per_leaf: u8) -> Result<(Slot<W>, Layers)> {
-        let Some(&(separator, leaf)) = items.last() else { return Ok((Slot::empty(), Layers::default())) };
+    /// Builds a slot of a mixed node of depth `depth` for some items, in the smallest form that can hold them.
+    pub(super) fn build_slot(
+        &mut self,
+        items: &[Item<W>],
+        depth: usize,
+        slots_per_leaf: u8,
+    ) -> Result<(AulidSlot<W>, Layers)> {
+        let Some(&(separator, leaf)) = items.last() else { return Ok((AulidSlot::empty(), Layers::default())) };
         let count = items.len();
         let below = || Layers::of(depth + 1, count as i64);
         let (content, layers) = if count == 1 {
             (Content::Data(leaf), Layers::of(depth, 1))
         } else if let Some(class) = self.shape.array_class(count).filter(|_| self.options.packed_arrays) {
             (Content::Array(self.add_array(class, items, depth)?), below())
-        } else if self.options.two_layer_nodes && count <= self.shape.most_in_children() {
+        } else if self.options.two_layer_nodes && count <= self.shape.children_items_max() {
             (Content::Children(self.add_children(items, depth)?), below())
         } else {
             let (node, layers) = self.build_mixed(items, depth + 1, slots_per_leaf)?;
             (Content::Mixed(node), layers)
         };
-        Ok((Slot { separator, content }, layers))
+        Ok((AulidSlot { separator, content }, layers))
     }
 
-    /// Makes a two-layer node, its children about equally full.
+    /// Builds a two-layer node with children of about equal size.
     pub(super) fn add_children(&mut self, items: &[Item<W>], depth: usize) -> Result<Children<W>> {
         self.tx.count("two-layer node created");
         let count = self.shape.children_for(items.len());
-        let mut children = Children { count, pages: [0; MOST_CHILDREN], pivots: [W::MIN; MOST_CHILDREN - 1] };
+        let mut children = Children { count, pages: [0; CHILDREN_MAX], pivots: [W::MIN; CHILDREN_MAX - 1] };
         for i in 0..count {
             let part = &items[items.len() * i / count..items.len() * (i + 1) / count];
             children.pages[i] = self.new_child(part, depth)?;
@@ -107,8 +112,8 @@ impl<W: Word> Editor<'_, W> {
         Ok(children)
     }
 
-    /// Makes a child of a two-layer node: along with a node that is being built past the log, alone in it, as a page
-    /// past the log costs the commit a sync.
+    /// Creates a child of a two-layer node. Within a build of a mixed node it is a fresh page, which bypasses the log;
+    /// alone it is logged, because a fresh page costs the commit a sync.
     pub(super) fn new_child(&mut self, items: &[Item<W>], depth: usize) -> Result<PageNumber> {
         let bytes = run::encode(items);
         if self.fresh.is_none() {
@@ -121,25 +126,25 @@ impl<W: Word> Editor<'_, W> {
         Ok(page)
     }
 
-    /// Builds a mixed node and all beneath it (Section 4.1).
+    /// Builds a mixed node and its subtree (Section 4.1).
     pub(super) fn build_mixed(
         &mut self,
         items: &[Item<W>],
         depth: usize,
         slots_per_leaf: u8,
-    ) -> Result<(Node<W>, Layers)> {
+    ) -> Result<(MixedNode<W>, Layers)> {
         self.tx.count("mixed node created");
         let own_arrays = self.fresh.is_none();
         self.fresh.get_or_insert_default();
         let (model, side) = self.plan(items, slots_per_leaf);
-        let mut node = Node {
+        let mut node = MixedNode {
             first_page: 0,
             slots: model.slots,
             side,
             filled: self.options.fulfill,
             origin: model.origin,
             line: model.line,
-            counts: Counts::default(),
+            counts: AulidCounts::default(),
         };
         node.first_page = self.tx.allocate_extent(node.pages(self.shape))?;
         let mut layers = Layers::default();
@@ -149,7 +154,7 @@ impl<W: Word> Editor<'_, W> {
             let mut page = NodePage::new(self.shape);
             let slots = node.slots_of_page(self.shape, index);
             while let Some(group) = groups.next_if(|group| group.slot < slots.end) {
-                let (slot, below) = self.make(&items[group.items], depth, slots_per_leaf)?;
+                let (slot, below) = self.build_slot(&items[group.items], depth, slots_per_leaf)?;
                 layers += below;
                 self.put(&mut page, &node, group.slot, &slot)?;
                 if self.options.fulfill {
@@ -158,7 +163,7 @@ impl<W: Word> Editor<'_, W> {
             }
             if let Some(next) = groups.peek().filter(|next| self.options.fulfill && next.items.len() == 1) {
                 let (separator, leaf) = items[next.items.start];
-                page.fill(&node, self.shape, slots, &Slot { separator, content: Content::Data(leaf) });
+                page.fill(&node, self.shape, slots, &AulidSlot { separator, content: Content::Data(leaf) });
             }
             if page.used && !used.is_empty() {
                 used[index as usize / 8] |= 1 << (index % 8);
@@ -172,18 +177,19 @@ impl<W: Word> Editor<'_, W> {
             self.finish_fresh()?;
         }
         let size = items.len() as u32;
-        node.counts = Counts { size, initial_size: size, deep: layers.deep(depth) as u32 };
+        node.counts = AulidCounts { size, initial_size: size, deep: layers.deep(depth) as u32 };
         Ok((node, layers))
     }
 
-    /// The model of a node, and the side entries of its pages: as many as the fullest page needs, and some to spare.
+    /// The model of a node, and the number of side entries per page: as many as the fullest page needs, plus spare
+    /// ones.
     fn plan(&self, items: &[Item<W>], slots_per_leaf: u8) -> (Model<W>, u16) {
-        let most_side = self.shape.most_side();
-        let mut side = SPARE_SIDE.min(most_side);
+        let side_max = self.shape.side_entries_max();
+        let mut side = SPARE_SIDE_ENTRIES.min(side_max);
         let mut slots = 0;
         loop {
             let per_page = self.shape.slots_per_page(side);
-            // Whole pages: the rest of the last one would be lost. Fewer than 2^32 slots, as there are fewer pages.
+            // Uses whole pages. There are fewer than 2^32 slots, because there are fewer pages.
             let wanted = items.len().saturating_mul(usize::from(slots_per_leaf.max(1))).max(slots);
             slots = wanted.next_multiple_of(per_page).min(u32::MAX as usize / 2);
             let model = Model::fit(items, slots as u32);
@@ -192,10 +198,10 @@ impl<W: Word> Editor<'_, W> {
                 needs[group.slot as usize / per_page] += usize::from(self.needs_side(group.items.len()));
             }
             let needed = needs.into_iter().max().unwrap_or(0);
-            if needed == 0 || needed < side || side == most_side {
+            if needed == 0 || needed < side || side == side_max {
                 return (model, side as u16);
             }
-            side = (needed + SPARE_SIDE).min(most_side);
+            side = (needed + SPARE_SIDE_ENTRIES).min(side_max);
         }
     }
 
@@ -203,24 +209,24 @@ impl<W: Word> Editor<'_, W> {
         let array = self.options.packed_arrays && self.shape.array_class(items).is_some();
         let one_child = self.options.two_layer_nodes
             && self.shape.children_for(items) == 1
-            && items <= self.shape.most_in_children();
+            && items <= self.shape.children_items_max();
         items > 1 && !array && !one_child
     }
 
-    /// Puts a slot into a page that is being built.
-    fn put(&mut self, page: &mut NodePage, node: &Node<W>, number: u32, slot: &Slot<W>) -> Result<()> {
+    /// Writes a slot to a page that is being built.
+    fn put(&mut self, page: &mut NodePage, node: &MixedNode<W>, number: u32, slot: &AulidSlot<W>) -> Result<()> {
         let side = match slot.side_entry(self.shape) {
             None => Side::None,
             Some(entry) if page.side < usize::from(node.side) => {
                 let offset = side_offset(self.shape, page.side);
                 page.content[offset..offset + entry.len()].copy_from_slice(&entry);
                 page.side += 1;
-                Side::Here(page.side - 1)
+                Side::InPage(page.side - 1)
             }
             Some(entry) => {
                 let other = self.tx.allocate_extent(1)?;
                 self.tx.write_fresh(other, inner(1), &entry)?;
-                Side::Elsewhere(other)
+                Side::OwnPage(other)
             }
         };
         page.write(node, self.shape, number, &RawSlot::of(slot, side));
@@ -233,36 +239,36 @@ impl<W: Word> Editor<'_, W> {
 struct NodePage {
     content: Vec<u8>,
     used: bool,
-    /// Side entries taken.
+    /// Number of side entries used.
     side: usize,
     /// The slot after the last one written.
     end: u32,
 }
 
 impl NodePage {
-    fn new(shape: Shape) -> Self {
+    fn new(shape: AulidLayout) -> Self {
         Self { content: vec![0; shape.payload_bytes], used: false, side: 0, end: 0 }
     }
 
-    fn write<W: Word>(&mut self, node: &Node<W>, shape: Shape, number: u32, raw: &RawSlot<W>) {
+    fn write<W: Word>(&mut self, node: &MixedNode<W>, shape: AulidLayout, number: u32, raw: &RawSlot<W>) {
         let (_, offset) = node.locate(shape, number);
         let bytes = raw.encode();
         self.content[offset..offset + bytes.len()].copy_from_slice(&bytes);
         self.used = true;
     }
 
-    /// Copies a DATA slot to the empty slots of a range (Fulfill): those after the last slot in use.
-    fn fill<W: Word>(&mut self, node: &Node<W>, shape: Shape, range: Range<u32>, slot: &Slot<W>) {
+    /// Copies a DATA slot to the slots of a range after the last one in use (Fulfill).
+    fn fill<W: Word>(&mut self, node: &MixedNode<W>, shape: AulidLayout, range: Range<u32>, slot: &AulidSlot<W>) {
         let range = range.start.max(self.end)..range.end;
         self.end = range.end.saturating_add(1);
         let Content::Data(leaf) = slot.content else { return };
-        let copy = RawSlot::of(&Slot { separator: slot.separator, content: Content::Fill(leaf) }, Side::None);
+        let copy = RawSlot::of(&AulidSlot { separator: slot.separator, content: Content::Fill(leaf) }, Side::None);
         range.for_each(|number| self.write(node, shape, number, &copy));
     }
 }
 
-/// Collects the separators of a bulk load: 16 bytes a leaf for keys of 8 bytes, 32 for keys of 16. The model of the
-/// root is fitted to all of them.
+/// Builder that collects the separators of a bulk load, because the model of the root is fitted to all of them: 16
+/// bytes per leaf for keys of 8 bytes, 32 for keys of 16.
 #[derive(Debug)]
 pub(super) struct AulidBuilder<W> {
     options: AulidOptions,

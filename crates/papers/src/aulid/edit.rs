@@ -1,37 +1,38 @@
-//! Changes of slots in AULID nodes.
+//! The editor of AULID nodes: changes of slots, maps and statistics.
 
 use super::arrays::FreshArrays;
 use super::node::{
-    COUNTS_BYTES, Content, Counts, FILL, Home, NULL, Node, RawSlot, Side, Slot, kind_at, raw_at, side_offset,
+    AulidCounts, AulidSlot, COUNTS_BYTES, Content, EntryLocation, FILL, MixedNode, NULL, RawSlot, Side, kind_at,
+    raw_at, side_offset,
 };
 use super::options::AulidOptions;
-use super::search::Step;
-use super::shape::Shape;
-use super::view::{Metanode, View, inner, map_bit};
+use super::reader::{Metanode, NodeReader, inner, map_bit};
+use super::search::MixedStep;
+use super::shape::AulidLayout;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PageNumber, Pages, Transaction};
 
-/// One change of an inner structure.
+/// An editor for one change of the inner structure.
 #[derive(Debug)]
 pub(super) struct Editor<'a, W> {
     pub(super) tx: &'a mut Transaction,
-    pub(super) shape: Shape,
+    pub(super) shape: AulidLayout,
     pub(super) options: &'a AulidOptions,
     pub(super) meta: Metanode<W>,
-    /// Packed arrays of nodes that are being built.
+    /// Pages of packed arrays for nodes that are being built.
     pub(super) fresh: Option<FreshArrays>,
 }
 
 impl<'a, W: Word> Editor<'a, W> {
     pub(super) fn open(tx: &'a mut Transaction, options: &'a AulidOptions, state: &[u8]) -> Result<Self> {
         let meta = Metanode::decode(tx, state)?;
-        let shape = Shape::of::<W>(tx);
+        let shape = AulidLayout::of::<W>(tx);
         Ok(Self { tx, shape, options, meta, fresh: None })
     }
 
-    pub(super) fn view(&self) -> View<'_> {
-        View { pages: &*self.tx, shape: self.shape, options: self.options }
+    pub(super) fn reader(&self) -> NodeReader<'_> {
+        NodeReader { pages: &*self.tx, shape: self.shape, options: self.options }
     }
 
     /// The new state.
@@ -39,7 +40,7 @@ impl<'a, W: Word> Editor<'a, W> {
         self.meta.encode(self.shape)
     }
 
-    /// Gives pages back that a node named, if they can be its own.
+    /// Frees pages of a node, if they are within the file.
     pub(super) fn free(&mut self, first: PageNumber, pages: u32) -> Result<()> {
         if first == 0 || u64::from(first) + u64::from(pages) > u64::from(self.tx.page_count()) {
             return Err(self.tx.damaged(first, "pages beyond the file"));
@@ -48,29 +49,35 @@ impl<'a, W: Word> Editor<'a, W> {
         Ok(())
     }
 
-    /// Gives a slot new contents, and keeps the map and the copies of the slot in step.
-    pub(super) fn write_slot(&mut self, node: &Node<W>, depth: usize, number: u32, slot: &Slot<W>) -> Result<()> {
+    /// Changes the content of a slot, and updates the map and the copies of the slot.
+    pub(super) fn write_slot(
+        &mut self,
+        node: &MixedNode<W>,
+        depth: usize,
+        number: u32,
+        slot: &AulidSlot<W>,
+    ) -> Result<()> {
         let (index, offset) = node.locate(self.shape, number);
         let page_number = node.first_page + index;
         let page = self.tx.read(page_number, inner(depth))?;
         let old = raw_at::<W>(&page, offset);
         let entry = slot.side_entry(self.shape);
         let side = match (&entry, old.side()) {
-            (None, Side::Elsewhere(other)) => {
+            (None, Side::OwnPage(other)) => {
                 self.free(other, 1)?;
                 Side::None
             }
             (None, _) => Side::None,
-            (Some(_), Side::None) => self.free_side(node, index, &page)?,
+            (Some(_), Side::None) => self.allocate_side(node, index, &page)?,
             (Some(_), side) => side,
         };
-        if let (Some(entry), Side::Elsewhere(other)) = (&entry, side) {
+        if let (Some(entry), Side::OwnPage(other)) = (&entry, side) {
             self.tx.edit(other, inner(depth))?.write(0, entry);
         }
         let mut edit = self.tx.edit(page_number, inner(depth))?;
         edit.write(offset, &RawSlot::of(slot, side).encode());
-        if let (Some(entry), Side::Here(place)) = (&entry, side) {
-            edit.write(side_offset(self.shape, place), entry);
+        if let (Some(entry), Side::InPage(index)) = (&entry, side) {
+            edit.write(side_offset(self.shape, index), entry);
         }
         drop(edit);
         let used = slot.content != Content::Null;
@@ -84,26 +91,26 @@ impl<'a, W: Word> Editor<'a, W> {
         if node.filled { self.clear_copies(node, depth, number) } else { Ok(()) }
     }
 
-    /// A place for a side entry: a free one in the page, or a page of its own.
-    fn free_side(&mut self, node: &Node<W>, index: u32, page: &[u8]) -> Result<Side> {
+    /// Allocates a side entry: a free one in the page, or its own page.
+    fn allocate_side(&mut self, node: &MixedNode<W>, index: u32, page: &[u8]) -> Result<Side> {
         let mut used = vec![false; usize::from(node.side)];
         for number in node.slots_of_page(self.shape, index) {
             let (_, offset) = node.locate(self.shape, number);
             let side = RawSlot::<W>::decode(page.get(offset..).unwrap_or_default()).side();
-            if let Side::Here(place) = side
-                && let Some(used) = used.get_mut(place)
+            if let Side::InPage(index) = side
+                && let Some(used) = used.get_mut(index)
             {
                 *used = true;
             }
         }
         match used.iter().position(|&used| !used) {
-            Some(place) => Ok(Side::Here(place)),
-            None => Ok(Side::Elsewhere(self.tx.allocate()?)),
+            Some(index) => Ok(Side::InPage(index)),
+            None => Ok(Side::OwnPage(self.tx.allocate()?)),
         }
     }
 
-    /// Says in the map whether a page has a slot in use.
-    fn mark_page(&mut self, node: &Node<W>, depth: usize, index: u32, used: bool) -> Result<()> {
+    /// Records in the map whether a page has a slot in use.
+    fn mark_page(&mut self, node: &MixedNode<W>, depth: usize, index: u32, used: bool) -> Result<()> {
         let bits_per_page = self.shape.payload_bytes as u32 * 8;
         let number = node.first_page + node.slot_pages(self.shape) + index / bits_per_page;
         let bit = index % bits_per_page;
@@ -117,8 +124,8 @@ impl<'a, W: Word> Editor<'a, W> {
         Ok(())
     }
 
-    /// Empties the copies of a DATA slot before it, which a change of the slot has made untrue.
-    fn clear_copies(&mut self, node: &Node<W>, depth: usize, number: u32) -> Result<()> {
+    /// Empties the copies of a DATA slot before it, after a change of the slot.
+    fn clear_copies(&mut self, node: &MixedNode<W>, depth: usize, number: u32) -> Result<()> {
         let mut number = number;
         while let Some(before) = number.checked_sub(1) {
             let (index, offset) = node.locate(self.shape, before);
@@ -137,8 +144,8 @@ impl<'a, W: Word> Editor<'a, W> {
         Ok(())
     }
 
-    /// Gives a slot another separator.
-    pub(super) fn write_separator(&mut self, step: &Step<W>, depth: usize, separator: W) -> Result<()> {
+    /// Changes the separator of a slot.
+    pub(super) fn write_separator(&mut self, step: &MixedStep<W>, depth: usize, separator: W) -> Result<()> {
         let (index, offset) = step.node.locate(self.shape, step.slot_number);
         let mut bytes = vec![0; W::BYTES];
         separator.store(&mut bytes);
@@ -146,13 +153,18 @@ impl<'a, W: Word> Editor<'a, W> {
         Ok(())
     }
 
-    /// Writes the statistics of a mixed node where they belong.
-    pub(super) fn write_counts(&mut self, home: Option<Home>, depth: usize, counts: Counts) -> Result<()> {
-        match (home, &mut self.meta.root) {
-            (Some(home), _) => {
-                let offset = self.view().counts_offset(home);
-                // The entry lies in a page of the parent.
-                self.tx.edit(home.page, inner(depth.saturating_sub(1)))?.write(offset, &counts.encode());
+    /// Writes the statistics of a mixed node.
+    pub(super) fn write_counts(
+        &mut self,
+        location: Option<EntryLocation>,
+        depth: usize,
+        counts: AulidCounts,
+    ) -> Result<()> {
+        match (location, &mut self.meta.root) {
+            (Some(location), _) => {
+                let offset = self.reader().counts_offset(location);
+                // The entry is in a page of the parent.
+                self.tx.edit(location.page, inner(depth.saturating_sub(1)))?.write(offset, &counts.encode());
             }
             (None, Some(root)) => root.counts = counts,
             (None, None) => {}

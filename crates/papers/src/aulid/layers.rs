@@ -1,24 +1,24 @@
-//! Counts of leaves by layer, which guide Adjust.
+//! Counts of leaves by layer, on which Adjust relies.
 
-use super::view::DEEPEST;
+use super::reader::DEPTH_MAX;
 use std::ops::{AddAssign, SubAssign};
 
-/// Leaves by the layer that holds their separator, or a change of these numbers. Layer `d` are the DATA slots of mixed
-/// nodes of depth `d`, and the arrays and two-layer nodes under slots of depth `d - 1`.
+/// The number of leaves by the layer of their separator, or a change of these numbers. Layer `d` consists of the DATA
+/// slots of mixed nodes of depth `d`, and of the arrays and two-layer nodes under slots of depth `d - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layers([i64; DEEPEST + 1]);
+pub(super) struct Layers([i64; DEPTH_MAX + 1]);
 
 impl Default for Layers {
     fn default() -> Self {
-        Self([0; DEEPEST + 1])
+        Self([0; DEPTH_MAX + 1])
     }
 }
 
 impl Layers {
-    /// So many leaves in one layer.
+    /// A number of leaves in one layer.
     pub(super) fn of(layer: usize, leaves: i64) -> Self {
         let mut layers = Self::default();
-        layers.0[layer.min(DEEPEST)] = leaves;
+        layers.0[layer.min(DEPTH_MAX)] = leaves;
         layers
     }
 
@@ -26,12 +26,12 @@ impl Layers {
         self.0.iter().sum()
     }
 
-    /// Leaves in the third or a deeper layer, as seen from a mixed node of depth `depth`.
+    /// The number of leaves in the third or a deeper layer, counted from a mixed node of depth `depth`.
     pub(super) fn deep(&self, depth: usize) -> i64 {
         self.0.iter().skip(depth + 2).sum()
     }
 
-    /// By layer, the first one first.
+    /// The numbers by layer, the first one first.
     pub(super) fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         self.0.iter().copied()
     }

@@ -1,26 +1,26 @@
-//! Batched look-ups: the leaves of many keys, with one round of reads for each layer.
+//! Batched lookups: the leaves of many keys, with one round of reads per layer.
 
-use super::node::{Content, Node};
+use super::node::{Content, MixedNode};
 use super::options::AulidOptions;
-use super::view::{DEEPEST, Found, Metanode, View, inner};
+use super::reader::{DEPTH_MAX, FoundSlot, Metanode, NodeReader, inner};
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
 
-/// Keys that are looked up together: they hold two pages each in memory at most.
-const BATCH: usize = 256;
+/// Most keys looked up together: each holds at most two pages in memory.
+const BATCH_KEYS_MAX: usize = 256;
 
-/// Pages of which some have been read already.
+/// A page reader with prefetched pages.
 #[derive(Debug)]
-struct ReadAhead<'a> {
+struct PrefetchedPages<'a> {
     pages: &'a dyn Pages,
     read: BTreeMap<PageNumber, Page>,
 }
 
-impl ReadAhead<'_> {
-    /// Reads pages, each once, in place of those read before.
+impl PrefetchedPages<'_> {
+    /// Prefetches pages, each once, in place of earlier ones.
     fn fetch(&mut self, wanted: impl Iterator<Item = PageNumber>, depth: usize) -> Result<()> {
         let mut wanted: Vec<PageNumber> = wanted.collect();
         wanted.sort_unstable();
@@ -31,7 +31,7 @@ impl ReadAhead<'_> {
     }
 }
 
-impl Pages for ReadAhead<'_> {
+impl Pages for PrefetchedPages<'_> {
     fn payload_bytes(&self) -> usize {
         self.pages.payload_bytes()
     }
@@ -49,7 +49,7 @@ impl Pages for ReadAhead<'_> {
     }
 }
 
-/// The leaf of each key, as [`View::leaf`] finds it.
+/// The leaf of each key, as [`NodeReader::leaf`] finds it.
 pub(super) fn leaves<W: Word>(
     pages: &dyn Pages,
     options: &AulidOptions,
@@ -57,8 +57,8 @@ pub(super) fn leaves<W: Word>(
     keys: &[W],
 ) -> Result<Vec<Option<PageNumber>>> {
     let mut leaves = Vec::with_capacity(keys.len());
-    let mut ahead = ReadAhead { pages, read: BTreeMap::new() };
-    for keys in keys.chunks(BATCH) {
+    let mut ahead = PrefetchedPages { pages, read: BTreeMap::new() };
+    for keys in keys.chunks(BATCH_KEYS_MAX) {
         match meta.root {
             Some(root) => leaves.extend(batch(&mut ahead, options, root, keys)?),
             None => leaves.extend(keys.iter().map(|_| None)),
@@ -68,44 +68,45 @@ pub(super) fn leaves<W: Word>(
 }
 
 fn batch<W: Word>(
-    ahead: &mut ReadAhead<'_>,
+    ahead: &mut PrefetchedPages<'_>,
     options: &AulidOptions,
-    root: Node<W>,
+    root: MixedNode<W>,
     keys: &[W],
 ) -> Result<Vec<Option<PageNumber>>> {
     let mut leaves = vec![None; keys.len()];
-    let mut on_the_way: Vec<(usize, Node<W>)> = (0..keys.len()).map(|i| (i, root)).collect();
-    for depth in 0..DEEPEST {
-        let shape = View::of::<W>(ahead.pages, options).shape;
-        let page_of = |&(i, node): &(usize, Node<W>)| node.first_page + node.locate(shape, node.slot_of(keys[i])).0;
-        ahead.fetch(on_the_way.iter().map(page_of), depth)?;
-        let (mut further, mut landing) = (Vec::new(), Vec::new());
-        for (i, node) in on_the_way {
-            let view = View::of::<W>(&*ahead, options);
-            match view.successor(&node, depth, node.slot_of(keys[i]), keys[i])? {
-                Some(found) => match View::mixed(&found) {
-                    Some((child, _)) => further.push((i, child)),
-                    None => landing.push((i, found)),
+    let mut pending: Vec<(usize, MixedNode<W>)> = (0..keys.len()).map(|i| (i, root)).collect();
+    for depth in 0..DEPTH_MAX {
+        let shape = NodeReader::of::<W>(ahead.pages, options).shape;
+        let page_of =
+            |&(i, node): &(usize, MixedNode<W>)| node.first_page + node.locate(shape, node.slot_of(keys[i])).0;
+        ahead.fetch(pending.iter().map(page_of), depth)?;
+        let (mut next, mut ended) = (Vec::new(), Vec::new());
+        for (i, node) in pending {
+            let reader = NodeReader::of::<W>(&*ahead, options);
+            match reader.successor(&node, depth, node.slot_of(keys[i]), keys[i])? {
+                Some(found) => match NodeReader::mixed(&found) {
+                    Some((child, _)) => next.push((i, child)),
+                    None => ended.push((i, found)),
                 },
                 None if depth == 0 => {}
-                None => return Err(ahead.damaged(node.first_page, "a mixed node without the separator promised")),
+                None => return Err(ahead.damaged(node.first_page, "a mixed node lacks a separator of its parent")),
             }
         }
-        let below = landing.iter().filter_map(|(i, found)| page_below(found, keys[*i]));
+        let below = ended.iter().filter_map(|(i, found)| page_below(found, keys[*i]));
         ahead.fetch(below, depth + 1)?;
-        for (i, found) in landing {
-            leaves[i] = Some(View::of::<W>(&*ahead, options).land(found, depth, keys[i])?.item.1);
+        for (i, found) in ended {
+            leaves[i] = Some(NodeReader::of::<W>(&*ahead, options).path_end(found, depth, keys[i])?.item.1);
         }
-        if further.is_empty() {
+        if next.is_empty() {
             return Ok(leaves);
         }
-        on_the_way = further;
+        pending = next;
     }
-    Err(ahead.damaged(root.first_page, "mixed nodes without end"))
+    Err(ahead.damaged(root.first_page, "mixed nodes form a cycle"))
 }
 
-/// The page of the array or the child in which a key is to be looked for.
-fn page_below<W: Word>(found: &Found<W>, key: W) -> Option<PageNumber> {
+/// The page of the array or the child to search for a key.
+fn page_below<W: Word>(found: &FoundSlot<W>, key: W) -> Option<PageNumber> {
     match &found.slot.content {
         Content::Array(array) => Some(array.page),
         Content::Children(children) => Some(children.pages[children.child_of(key)]),

@@ -1,4 +1,7 @@
-//! AULID's inner nodes: a tree of learned nodes that stays shallow.
+//! AULID: a shallow tree of learned inner nodes over B+-tree leaves.
+//!
+//! Source: Lan et al., "A Simple Yet High-Performing On-disk Learned Index". [`AulidRouter`] describes the structure
+//! and the differences.
 
 mod adjust;
 mod arrays;
@@ -12,13 +15,13 @@ mod layers;
 mod many;
 mod node;
 mod options;
+mod reader;
 mod remove;
 mod run;
 mod search;
 mod shape;
 #[cfg(test)]
 mod tests;
-mod view;
 mod walk;
 
 pub use inner::AulidRouter;

@@ -1,32 +1,32 @@
-//! The options of AULID: each part can be switched off, for the ablations of the paper.
+//! The options of AULID. Each part can be disabled, for the ablations of the paper.
 
-/// The choices of [`super::AulidRouter`]. The default is the paper's, with the parameters of its Section 5.
+/// Options of [`super::AulidRouter`]. The default is that of the paper, with the parameters of its Section 5.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AulidOptions {
-    /// Keep separators that share a slot in packed arrays of 4 to 64 (Section 3.3.2).
+    /// Stores up to 64 separators that share a slot in packed arrays (Section 3.3.2).
     pub packed_arrays: bool,
-    /// Keep more of them in a two-layer B+-tree node. With this and [`Self::packed_arrays`] off, each conflict makes a
-    /// new mixed node, as in LIPP: the inner part of the paper's LIPP-B+.
+    /// Stores more of them in a two-layer B+-tree node. Without this and [`Self::packed_arrays`], each conflict creates
+    /// a mixed node, as in LIPP: the inner part of the paper's LIPP-B+.
     pub two_layer_nodes: bool,
-    /// Look for a key beyond the separator of its slot in the slots after it (Section 4.2.3). Without, the leaf of the
-    /// slot is fetched first, without result.
+    /// Continues in the next slots if a key is above the separator of its slot (Section 4.2.3). Without this option,
+    /// the leaf of the slot is read first, needlessly.
     pub scan_forward: bool,
-    /// Let a bulk load copy each DATA slot to the empty slots before it (Section 4.2.3): an empty slot then never sends
-    /// a look-up to another block. Changes clear such copies, which costs writes: for indexes that are only read.
+    /// Copies each DATA slot to the empty slots before it in a bulk load (Section 4.2.3), so that lookups in empty
+    /// slots read no other block. Changes clear such copies, which costs writes: for read-only indexes.
     pub fulfill: bool,
-    /// Keep the statistics of mixed nodes (Section 4.4). Without them nothing is adjusted.
+    /// Maintains the statistics of mixed nodes (Section 4.4), which `adjust` needs.
     pub statistics: bool,
-    /// Rebuild nodes whose leaves have come to lie too deep (Algorithm 2).
+    /// Rebuilds nodes with too many deep leaves (Algorithm 2).
     pub adjust: bool,
-    /// The share of leaves in the third or a deeper layer from which on a node is rebuilt.
+    /// Least share of leaves in the third or a deeper layer for a rebuild.
     pub alpha: f64,
-    /// By how much a node must have grown since it was built, to be rebuilt.
+    /// Least growth of a node since it was built for a rebuild, as a factor.
     pub beta: f64,
-    /// Slots of a mixed node for each leaf under it, when it is bulk-loaded; `None` for the authors' choice: 2 with a
-    /// million leaves or more, 6 from 100,000, 11 below.
+    /// Slots per leaf of a bulk-loaded mixed node; `None` for the authors' choice: 2 for a million leaves or more, 6
+    /// from 100,000, 11 below.
     pub slots_per_leaf: Option<u8>,
-    /// The same when a node is rebuilt or made of a full two-layer node; the authors' choice is 6.
+    /// Slots per leaf of a node that is rebuilt, or built from a full two-layer node; the authors' choice is 6.
     pub slots_per_leaf_rebuilt: u8,
 }
 
@@ -48,7 +48,7 @@ impl Default for AulidOptions {
 }
 
 impl AulidOptions {
-    /// Slots for each of `leaves` leaves of a bulk load.
+    /// Slots per leaf for a bulk load of `leaves` leaves.
     pub(super) fn bulk_slots_per_leaf(&self, leaves: usize) -> u8 {
         let authors = match leaves {
             1_000_000.. => 2,

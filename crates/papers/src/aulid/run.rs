@@ -1,11 +1,11 @@
-//! Runs of items: what packed arrays and the children of two-layer nodes hold.
+//! Runs of items: the content of packed arrays and of children of two-layer nodes.
 //!
 //! ```text
 //! run:  count (2) | separator (8 or 16), leaf (4) | separator, leaf | ...        separators ascend strictly
 //! ```
 
 use super::node::Item;
-use super::shape::{COUNT_BYTES, Shape};
+use super::shape::{AulidLayout, COUNT_BYTES};
 use crate::numbers::{u16_at, u32_at};
 use ogive::Result;
 use ogive::index::extend::Word;
@@ -13,25 +13,25 @@ use ogive::page::{Page, PageEdit, PageNumber, Pages};
 
 /// A run in a page.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct ItemRun {
     page: Page,
     start: usize,
     count: usize,
-    shape: Shape,
+    shape: AulidLayout,
 }
 
-impl Run {
-    /// The run at `start` of page `from`, which holds at most `capacity` items.
+impl ItemRun {
+    /// Reads the run at `start` of page `from`, with at most `capacity` items.
     pub(super) fn new(
         pages: &dyn Pages,
-        shape: Shape,
+        shape: AulidLayout,
         (from, page): (PageNumber, Page),
         start: usize,
         capacity: usize,
     ) -> Result<Self> {
         let count = usize::from(u16_at(&page, start));
         if count > capacity || start + COUNT_BYTES + count * shape.item_bytes() > page.len() {
-            return Err(pages.damaged(from, "a run of more items than have room"));
+            return Err(pages.damaged(from, "a run of more items than fit"));
         }
         Ok(Self { page, start, count, shape })
     }
@@ -80,22 +80,22 @@ fn encode_item<W: Word>((separator, leaf): Item<W>) -> Vec<u8> {
     bytes
 }
 
-/// Puts an item in before item `index` of a run of `count` at `start`, which has room.
+/// Inserts an item before item `index` of a run of `count` items at `start`, which must have room.
 pub(super) fn insert<W: Word>(edit: &mut PageEdit<'_>, start: usize, count: usize, index: usize, item: Item<W>) {
-    let (each, first) = (W::BYTES + 4, start + COUNT_BYTES);
-    edit.shift(first + index * each..first + count * each, first + (index + 1) * each);
-    edit.write(first + index * each, &encode_item(item));
+    let (item_bytes, first) = (W::BYTES + 4, start + COUNT_BYTES);
+    edit.shift(first + index * item_bytes..first + count * item_bytes, first + (index + 1) * item_bytes);
+    edit.write(first + index * item_bytes, &encode_item(item));
     edit.write(start, &(count as u16 + 1).to_le_bytes());
 }
 
-/// Takes item `index` out of a run of `count` at `start`.
+/// Removes item `index` of a run of `count` items at `start`.
 pub(super) fn remove<W: Word>(edit: &mut PageEdit<'_>, start: usize, count: usize, index: usize) {
-    let (each, first) = (W::BYTES + 4, start + COUNT_BYTES);
-    edit.shift(first + (index + 1) * each..first + count * each, first + index * each);
+    let (item_bytes, first) = (W::BYTES + 4, start + COUNT_BYTES);
+    edit.shift(first + (index + 1) * item_bytes..first + count * item_bytes, first + index * item_bytes);
     edit.write(start, &(count as u16 - 1).to_le_bytes());
 }
 
-/// Gives item `index` of the run at `start` another leaf.
+/// Replaces the leaf of item `index` of the run at `start`.
 pub(super) fn replace<W: Word>(edit: &mut PageEdit<'_>, start: usize, index: usize, leaf: PageNumber) {
     edit.write(start + COUNT_BYTES + index * (W::BYTES + 4) + W::BYTES, &leaf.to_le_bytes());
 }

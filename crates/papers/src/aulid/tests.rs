@@ -1,4 +1,4 @@
-//! AULID's inner part against a map from separators to leaves, with each part of it switched on and off.
+//! Conformance tests of AULID's inner nodes, with each optional part enabled and disabled.
 
 use super::{AulidOptions, AulidRouter};
 use ogive::index::extend::{Router, Word};
@@ -8,12 +8,12 @@ fn with<W: Word>(options: AulidOptions) -> Box<dyn Fn() -> Box<dyn Router<W>>> {
     Box::new(move || Box::new(AulidRouter::new(options)))
 }
 
-/// Few slots, so that small sets fill arrays and two-layer nodes and reach deep layers.
+/// Few slots, so that small sets fill arrays and two-layer nodes, and create deep layers.
 fn crowded() -> AulidOptions {
     AulidOptions { slots_per_leaf: Some(1), slots_per_leaf_rebuilt: 1, ..AulidOptions::default() }
 }
 
-/// Every part switched off alone, and then some together.
+/// Each part disabled alone, and some together.
 fn ablations() -> [AulidOptions; 8] {
     let all = crowded();
     [
@@ -36,7 +36,7 @@ fn agrees_with_a_map() {
 }
 
 #[test]
-fn agrees_with_a_map_with_each_part_switched_off() {
+fn agrees_with_a_map_with_each_part_disabled() {
     ablations().into_iter().for_each(|options| router_agrees_with_a_map(&*with::<u64>(options)));
 }
 
@@ -48,7 +48,7 @@ fn takes_nasty_key_sets_in_any_order() {
 }
 
 #[test]
-fn takes_nasty_key_sets_with_each_part_switched_off() {
+fn takes_nasty_key_sets_with_each_part_disabled() {
     ablations().into_iter().for_each(|options| router_takes_nasty_sets(&*with::<u64>(options)));
 }
 
@@ -67,7 +67,7 @@ fn survives_damaged_copies_of_slots() {
     router_survives_damage(&*with::<u64>(AulidOptions { fulfill: true, ..crowded() }));
 }
 
-/// As an index: over leaves, with and without repeated keys.
+/// As an index over leaves, with and without repeated keys.
 mod over_leaves {
     use super::crowded;
     use crate::aulid::AulidRouter;

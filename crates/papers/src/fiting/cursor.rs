@@ -1,70 +1,70 @@
-//! The FITing-tree cursor: the first buffer, then each segment merged with its buffer.
+//! The FITing-tree cursor: scans the first buffer, then each segment merged with its buffer.
 
-use super::directory::{Path, Which};
-use super::node::{Geometry, Record, State, buffer};
-use super::search::{Home, find_in_buffer, home};
+use super::directory::{DirectoryPath, EntryChoice};
+use super::node::{FitingGeometry, FitingState, SegmentRecord, buffer};
+use super::search::{KeyLocation, find_in_buffer, locate};
 use super::tree::Fiting;
-use crate::pgm::packed::Reader;
+use crate::pgm::packed::PackedReader;
 use ogive::Result;
 use ogive::index::extend::{Cursor, Word};
 use ogive::io::Purpose;
 use ogive::page::Pages;
 
-/// A place in a FITing-tree.
+/// A cursor over a FITing-tree.
 #[derive(Debug)]
 pub(super) struct FitingCursor<W> {
     tree: Fiting,
     state: Vec<u8>,
-    place: Option<Place<W>>,
+    position: Option<FitingPosition<W>>,
 }
 
-/// Entries that are merged, and how many of each lie before the place.
+/// A position in a segment merged with its buffer: readers, and the number of entries of each before the position.
 #[derive(Debug)]
-struct Place<W> {
-    /// The way to the segment; `None` at the first buffer, which is then the only part.
-    path: Option<Path<W>>,
-    data: Option<Reader>,
+struct FitingPosition<W> {
+    /// The path to the segment; `None` in the first buffer, which is then the only source.
+    path: Option<DirectoryPath<W>>,
+    data: Option<PackedReader>,
     data_before: u64,
-    delta: Reader,
+    delta: PackedReader,
     delta_before: u64,
 }
 
-impl<W: Word> Place<W> {
-    fn head(pages: &dyn Pages, state: &State, geometry: &Geometry) -> Result<Self> {
+impl<W: Word> FitingPosition<W> {
+    fn head(pages: &dyn Pages, state: &FitingState, geometry: &FitingGeometry) -> Result<Self> {
         let head = buffer(state.head, state.head_count, geometry, pages, 0)?;
-        let delta = Reader::new(head, Purpose::Leaf);
+        let delta = PackedReader::new(head, Purpose::Leaf);
         Ok(Self { path: None, data: None, data_before: 0, delta, delta_before: 0 })
     }
 
-    /// At the begin of the segment that a path leads to.
-    fn segment(pages: &dyn Pages, path: Path<W>) -> Result<Self> {
+    /// The start of the segment at `path`.
+    fn segment(pages: &dyn Pages, path: DirectoryPath<W>) -> Result<Self> {
         let record = path.record();
-        let data = Reader::new(record.data(&path.geometry, pages, path.page())?, Purpose::Leaf);
-        let delta = Reader::new(record.delta(&path.geometry, pages, path.page())?, Purpose::Leaf);
+        let data = PackedReader::new(record.data(&path.geometry, pages, path.page())?, Purpose::Leaf);
+        let delta = PackedReader::new(record.delta(&path.geometry, pages, path.page())?, Purpose::Leaf);
         Ok(Self { path: Some(path), data: Some(data), data_before: 0, delta, delta_before: 0 })
     }
 
-    /// Moves before the first entry not below `key`, or behind those equal to it, too.
-    fn search(&mut self, pages: &dyn Pages, record: Option<Record<W>>, key: W, behind: bool) -> Result<()> {
+    /// Moves to just before the first entry not below `key`, or if `after`, to after an equal one.
+    fn search(&mut self, pages: &dyn Pages, record: Option<SegmentRecord<W>>, key: W, after: bool) -> Result<()> {
         if let (Some(reader), Some(record)) = (&mut self.data, record) {
             let data = *reader.packed();
             let predicted = record.line.position(record.first, key, data.count);
             let found = data.find(pages, key, predicted, Purpose::Leaf)?;
-            self.data_before = found.position + u64::from(found.exact && behind);
+            self.data_before = found.position + u64::from(found.exact && after);
             reader.keep(found.page);
         }
         let found = find_in_buffer(pages, self.delta.packed(), key)?;
-        self.delta_before = found.position + u64::from(found.exact && behind);
+        self.delta_before = found.position + u64::from(found.exact && after);
         self.delta.keep(found.page);
         Ok(())
     }
 
-    fn pass_all(&mut self) {
+    fn move_to_end(&mut self) {
         self.data_before = self.data.as_ref().map_or(0, |data| data.packed().count);
         self.delta_before = self.delta.packed().count;
     }
 
-    /// Passes the next entry of this part.
+    /// Moves past the next entry of this segment and returns it.
     fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
         let delta = self.delta.key(pages, self.delta_before)?;
         if let Some(data) = &mut self.data {
@@ -86,7 +86,7 @@ impl<W: Word> Place<W> {
         Ok(delta)
     }
 
-    /// Passes the previous entry of this part.
+    /// Moves back before the previous entry of this segment and returns it.
     fn previous(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
         let delta = match self.delta_before.checked_sub(1) {
             Some(position) => self.delta.key(pages, position)?,
@@ -115,52 +115,52 @@ impl<W: Word> Place<W> {
 
 impl<W: Word> FitingCursor<W> {
     pub(super) fn new(tree: Fiting, state: &[u8]) -> Self {
-        Self { tree, state: state.to_vec(), place: None }
+        Self { tree, state: state.to_vec(), position: None }
     }
 
-    fn seek_to(&mut self, pages: &dyn Pages, key: W, behind: bool) -> Result<()> {
-        self.place = None;
-        let state = State::load(&self.state, pages)?;
+    fn seek_to(&mut self, pages: &dyn Pages, key: W, after: bool) -> Result<()> {
+        self.position = None;
+        let state = FitingState::load(&self.state, pages)?;
         let geometry = self.tree.geometry::<W>(pages);
-        let (mut place, record) = match home(&geometry, pages, &state, key)? {
-            Home::Head => (Place::head(pages, &state, &geometry)?, None),
-            Home::Segment(path, record) => (Place::segment(pages, path)?, Some(record)),
+        let (mut position, record) = match locate(&geometry, pages, &state, key)? {
+            KeyLocation::Head => (FitingPosition::head(pages, &state, &geometry)?, None),
+            KeyLocation::Segment(path, record) => (FitingPosition::segment(pages, path)?, Some(record)),
         };
-        place.search(pages, record, key, behind)?;
-        self.place = Some(place);
+        position.search(pages, record, key, after)?;
+        self.position = Some(position);
         Ok(())
     }
 
-    /// The next part of the tree; false at the end.
+    /// Moves to the next segment; false at the end.
     fn forward(&mut self, pages: &dyn Pages) -> Result<bool> {
-        let Some(place) = &mut self.place else { return Ok(false) };
-        let next = match &place.path {
+        let Some(position) = &mut self.position else { return Ok(false) };
+        let next = match &position.path {
             Some(path) => {
                 let mut path = path.clone();
                 path.forward(pages)?.then_some(path)
             }
             None => {
-                let state = State::load(&self.state, pages)?;
-                Path::find(pages, &self.tree.geometry::<W>(pages), &state, Which::First)?
+                let state = FitingState::load(&self.state, pages)?;
+                DirectoryPath::find(pages, &self.tree.geometry::<W>(pages), &state, EntryChoice::First)?
             }
         };
         let Some(path) = next else { return Ok(false) };
-        *place = Place::segment(pages, path)?;
+        *position = FitingPosition::segment(pages, path)?;
         Ok(true)
     }
 
-    /// The previous part of the tree, to stand at its end; false at the begin.
+    /// Moves to the end of the previous segment; false at the start.
     fn backward(&mut self, pages: &dyn Pages) -> Result<bool> {
-        let Some(place) = &mut self.place else { return Ok(false) };
-        let Some(path) = &place.path else { return Ok(false) };
+        let Some(position) = &mut self.position else { return Ok(false) };
+        let Some(path) = &position.path else { return Ok(false) };
         let mut path = path.clone();
-        *place = if path.backward(pages)? {
-            Place::segment(pages, path)?
+        *position = if path.backward(pages)? {
+            FitingPosition::segment(pages, path)?
         } else {
-            let state = State::load(&self.state, pages)?;
-            Place::head(pages, &state, &self.tree.geometry::<W>(pages))?
+            let state = FitingState::load(&self.state, pages)?;
+            FitingPosition::head(pages, &state, &self.tree.geometry::<W>(pages))?
         };
-        place.pass_all();
+        position.move_to_end();
         Ok(true)
     }
 }
@@ -175,11 +175,11 @@ impl<W: Word> Cursor<W> for FitingCursor<W> {
     }
 
     fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        if self.place.is_none() {
+        if self.position.is_none() {
             self.seek_to(pages, W::MIN, false)?;
         }
-        while let Some(place) = &mut self.place {
-            if let Some(key) = place.next(pages, payload)? {
+        while let Some(position) = &mut self.position {
+            if let Some(key) = position.next(pages, payload)? {
                 return Ok(Some(key));
             }
             if !self.forward(pages)? {
@@ -190,11 +190,11 @@ impl<W: Word> Cursor<W> for FitingCursor<W> {
     }
 
     fn previous(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        if self.place.is_none() {
+        if self.position.is_none() {
             self.seek_to(pages, W::MIN, false)?;
         }
-        while let Some(place) = &mut self.place {
-            if let Some(key) = place.previous(pages, payload)? {
+        while let Some(position) = &mut self.position {
+            if let Some(key) = position.previous(pages, payload)? {
                 return Ok(Some(key));
             }
             if !self.backward(pages)? {

@@ -1,14 +1,14 @@
-//! The directory: a B+-tree over the segments' first keys, whose lowest nodes hold the segments' records.
+//! The directory: a B+-tree over the first keys of segments, with the segment records in its lowest nodes.
 //!
 //! ```text
 //! | level: 1 | 0: 1 | entries: 2 | entry 0 | entry 1 | ...        level 0: records
 //!                                                                 above: | least key below | page: 4 |
 //! ```
 //!
-//! The entry of a key is the last whose own key is not above it; the first entry also takes what lies below. The
-//! first key of a node is the key that its parent has for it.
+//! A key belongs to the last entry whose own key is not above it; keys below all entries belong to the first. The first
+//! key of a node is its key in the parent.
 
-use super::node::{Geometry, NODE_HEADER_BYTES, Record, State, load_u16, load_u32};
+use super::node::{FitingGeometry, FitingState, NODE_HEADER_BYTES, SegmentRecord, load_u16, load_u32};
 use crate::pgm::packed::push_entry;
 use ogive::Result;
 use ogive::index::extend::Word;
@@ -16,41 +16,41 @@ use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages, Transaction};
 use std::marker::PhantomData;
 
-/// A node on a path, and which of its entries the path takes.
+/// A node on a path, and the index of the entry taken.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct DirectoryStep {
     pub(super) page: PageNumber,
     pub(super) content: Page,
     pub(super) count: usize,
     pub(super) index: usize,
 }
 
-/// The way from the root to a segment's record, the root first.
+/// The path from the root to a segment record, the root first.
 #[derive(Clone, Debug)]
-pub(super) struct Path<W> {
-    pub(super) steps: Vec<Step>,
-    pub(super) geometry: Geometry,
+pub(super) struct DirectoryPath<W> {
+    pub(super) steps: Vec<DirectoryStep>,
+    pub(super) geometry: FitingGeometry,
     height: u8,
     word: PhantomData<W>,
 }
 
-/// What a read of a node is for.
+/// The purpose of reading a node of a level.
 pub(super) fn purpose(height: u8, level: u8) -> Purpose {
     Purpose::Inner(height.saturating_sub(level).saturating_sub(1))
 }
 
-/// Reads a node of a level; its content and how many entries it has, which is not 0.
+/// Reads a node of a level; returns its content and the number of its entries, which is not 0.
 pub(super) fn read_node(
     pages: &dyn Pages,
-    geometry: &Geometry,
+    geometry: &FitingGeometry,
     page: PageNumber,
     level: u8,
     height: u8,
 ) -> Result<(Page, usize)> {
     let content = pages.read(page, purpose(height, level))?;
     let count = usize::from(load_u16(&content, 2));
-    let sound = content.first() == Some(&level) && (1..=geometry.node(level).per_page()).contains(&count);
-    if sound { Ok((content, count)) } else { Err(pages.damaged(page, "not a directory node of the level expected")) }
+    let valid = content.first() == Some(&level) && (1..=geometry.node(level).per_page()).contains(&count);
+    if valid { Ok((content, count)) } else { Err(pages.damaged(page, "not a directory node of the level expected")) }
 }
 
 /// The header of a node.
@@ -60,41 +60,46 @@ pub(super) fn node_header(level: u8, count: usize) -> [u8; NODE_HEADER_BYTES] {
 }
 
 /// The page of child `index`.
-pub(super) fn child<W: Word>(geometry: &Geometry, content: &[u8], index: usize) -> PageNumber {
+pub(super) fn child<W: Word>(geometry: &FitingGeometry, content: &[u8], index: usize) -> PageNumber {
     load_u32(geometry.children.entry(content, index), W::BYTES)
 }
 
-/// Which entry of a node to take.
+/// The entry to take in each node.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Which<W> {
+pub(super) enum EntryChoice<W> {
     First,
     Last,
     Of(W),
 }
 
-impl<W: Word> Path<W> {
-    /// The path to a segment; `None` where there are none.
-    pub(super) fn find(pages: &dyn Pages, geometry: &Geometry, state: &State, which: Which<W>) -> Result<Option<Self>> {
+impl<W: Word> DirectoryPath<W> {
+    /// The path to a segment; `None` if there are none.
+    pub(super) fn find(
+        pages: &dyn Pages,
+        geometry: &FitingGeometry,
+        state: &FitingState,
+        choice: EntryChoice<W>,
+    ) -> Result<Option<Self>> {
         if state.height == 0 {
             return Ok(None);
         }
         let mut path = Self { steps: Vec::new(), geometry: *geometry, height: state.height, word: PhantomData };
-        path.descend(pages, state.root, which)?;
+        path.descend(pages, state.root, choice)?;
         Ok(Some(path))
     }
 
-    /// Goes on down from `page` to a record.
-    fn descend(&mut self, pages: &dyn Pages, mut page: PageNumber, which: Which<W>) -> Result<()> {
+    /// Descends from `page` to a record.
+    fn descend(&mut self, pages: &dyn Pages, mut page: PageNumber, choice: EntryChoice<W>) -> Result<()> {
         while self.steps.len() < usize::from(self.height) {
             let level = self.level(self.steps.len());
             let (content, count) = read_node(pages, &self.geometry, page, level, self.height)?;
-            let index = match which {
-                Which::First => 0,
-                Which::Last => count - 1,
-                Which::Of(key) => self.geometry.node(level).floor(&content, count, key),
+            let index = match choice {
+                EntryChoice::First => 0,
+                EntryChoice::Last => count - 1,
+                EntryChoice::Of(key) => self.geometry.node(level).floor(&content, count, key),
             };
             let next = if level > 0 { child::<W>(&self.geometry, &content, index) } else { 0 };
-            self.steps.push(Step { page, content, count, index });
+            self.steps.push(DirectoryStep { page, content, count, index });
             page = next;
         }
         Ok(())
@@ -105,63 +110,63 @@ impl<W: Word> Path<W> {
         self.height.saturating_sub(1).saturating_sub(step as u8)
     }
 
-    /// What a read of a step's node is for.
+    /// The purpose of reading the node of a step.
     pub(super) fn purpose(&self, step: usize) -> Purpose {
         Purpose::Inner(step as u8)
     }
 
-    /// The record that the path leads to.
-    pub(super) fn record(&self) -> Record<W> {
+    /// The record at the end of the path.
+    pub(super) fn record(&self) -> SegmentRecord<W> {
         let entry = self.steps.last().map_or(&[][..], |step| self.geometry.records.entry(&step.content, step.index));
-        Record::load(entry)
+        SegmentRecord::load(entry)
     }
 
-    /// The node with the record.
+    /// The page of the record.
     pub(super) fn page(&self) -> PageNumber {
         self.steps.last().map_or(0, |step| step.page)
     }
 
-    /// Whether the record is the first of all.
+    /// Whether the record is the first of the tree.
     pub(super) fn is_first(&self) -> bool {
         self.steps.iter().all(|step| step.index == 0)
     }
 
-    /// Moves on to the next record; false, staying where it is, at the last.
+    /// Moves to the next record; false, without moving, at the last.
     pub(super) fn forward(&mut self, pages: &dyn Pages) -> Result<bool> {
         let Some(turn) = self.steps.iter().rposition(|step| step.index + 1 < step.count) else { return Ok(false) };
         let before = self.record().first;
-        self.turn(pages, turn, 1, Which::First)?;
+        self.turn(pages, turn, 1, EntryChoice::First)?;
         if self.record().first <= before {
             return Err(pages.damaged(self.page(), "segments are out of order"));
         }
         Ok(true)
     }
 
-    /// Moves back to the previous record; false, staying where it is, at the first.
+    /// Moves to the previous record; false, without moving, at the first.
     pub(super) fn backward(&mut self, pages: &dyn Pages) -> Result<bool> {
         let Some(turn) = self.steps.iter().rposition(|step| step.index > 0) else { return Ok(false) };
         let after = self.record().first;
-        self.turn(pages, turn, -1, Which::Last)?;
+        self.turn(pages, turn, -1, EntryChoice::Last)?;
         if self.record().first >= after {
             return Err(pages.damaged(self.page(), "segments are out of order"));
         }
         Ok(true)
     }
 
-    fn turn(&mut self, pages: &dyn Pages, turn: usize, by: isize, which: Which<W>) -> Result<()> {
+    fn turn(&mut self, pages: &dyn Pages, turn: usize, by: isize, choice: EntryChoice<W>) -> Result<()> {
         let level = self.level(turn);
         self.steps.truncate(turn + 1);
         let Some(step) = self.steps.last_mut() else { return Ok(()) };
         step.index = step.index.saturating_add_signed(by);
         let next = if level > 0 { child::<W>(&self.geometry, &step.content, step.index) } else { 0 };
-        self.descend(pages, next, which)
+        self.descend(pages, next, choice)
     }
 }
 
-/// Writes directory nodes from the left to the right.
+/// A builder of the directory, which writes nodes from left to right.
 #[derive(Debug)]
 pub(super) struct DirectoryBuilder<W> {
-    geometry: Geometry,
+    geometry: FitingGeometry,
     fill_percent: u8,
     /// Entries of the open node of each level, from `base_level` on.
     open: Vec<Vec<u8>>,
@@ -170,12 +175,12 @@ pub(super) struct DirectoryBuilder<W> {
 }
 
 impl<W: Word> DirectoryBuilder<W> {
-    /// A builder of the levels from `base_level` on.
-    pub(super) fn new(geometry: &Geometry, fill_percent: u8, base_level: u8) -> Self {
+    /// Creates a builder of the levels from `base_level` on.
+    pub(super) fn new(geometry: &FitingGeometry, fill_percent: u8, base_level: u8) -> Self {
         Self { geometry: *geometry, fill_percent, open: Vec::new(), base_level, word: PhantomData }
     }
 
-    pub(super) fn push_record(&mut self, tx: &mut Transaction, record: &Record<W>) -> Result<()> {
+    pub(super) fn push_record(&mut self, tx: &mut Transaction, record: &SegmentRecord<W>) -> Result<()> {
         self.push(tx, 0, &record.bytes())
     }
 
@@ -190,9 +195,9 @@ impl<W: Word> DirectoryBuilder<W> {
         if self.open.len() <= above {
             self.open.push(Vec::new());
         }
-        let most = self.geometry.node(self.base_level + above as u8).per_page();
-        // A node of one child would never end the tree.
-        let fill = (most * usize::from(self.fill_percent.min(100)) / 100).clamp(2.min(most), most);
+        let capacity = self.geometry.node(self.base_level + above as u8).per_page();
+        // With nodes of one child, the tree would never end.
+        let fill = (capacity * usize::from(self.fill_percent.min(100)) / 100).clamp(2.min(capacity), capacity);
         if self.open.get(above).is_some_and(|open| open.len() >= fill * entry.len()) {
             self.close(tx, above)?;
         }
@@ -202,7 +207,7 @@ impl<W: Word> DirectoryBuilder<W> {
         Ok(())
     }
 
-    /// Writes the open node and tells the level above of it.
+    /// Writes the open node, and adds it to the level above.
     fn close(&mut self, tx: &mut Transaction, above: usize) -> Result<()> {
         let (key, page) = self.write(tx, above)?;
         let mut entry = Vec::new();
@@ -220,7 +225,7 @@ impl<W: Word> DirectoryBuilder<W> {
         Ok((W::load(&entries), page))
     }
 
-    /// Closes all nodes: the root and the height of the tree, 0 and 0 if there was no entry.
+    /// Writes all open nodes; returns the root and the height of the tree, 0 and 0 if there was no entry.
     pub(super) fn finish(mut self, tx: &mut Transaction) -> Result<(PageNumber, u8)> {
         let mut above = 0;
         while above + 1 < self.open.len() {

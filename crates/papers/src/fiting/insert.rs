@@ -1,28 +1,28 @@
-//! FITing-tree inserts: over an existing entry, or into the buffer of its segment.
+//! FITing-tree inserts: overwrite the existing entry, or add to the buffer of the segment.
 
-use super::node::{Geometry, Record, State, buffer};
-use super::search::{Home, find_in_buffer, find_in_data, home};
+use super::node::{FitingGeometry, FitingState, SegmentRecord, buffer};
+use super::search::{KeyLocation, find_in_buffer, find_in_data, locate};
 use super::tree::Fiting;
-use super::{directory::Path, rebuild, splice};
-use crate::pgm::packed::{Found, Packed, push_entry};
+use super::{directory::DirectoryPath, rebuild, splice};
+use crate::pgm::packed::{FoundEntry, PackedEntries, push_entry};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Phase, Transaction};
 
-/// Puts an entry in; true if it is new.
+/// Inserts an entry; true if it is new.
 pub(super) fn insert<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,
-    state: &mut State,
+    state: &mut FitingState,
     key: W,
     payload: &[u8],
 ) -> Result<bool> {
     tx.enter(Phase::Search);
     let geometry = tree.geometry::<W>(tx);
-    match home(&geometry, tx, state, key)? {
-        Home::Head => insert_below(tree, tx, state, &geometry, key, payload),
-        Home::Segment(path, record) => {
+    match locate(&geometry, tx, state, key)? {
+        KeyLocation::Head => insert_below(tree, tx, state, &geometry, key, payload),
+        KeyLocation::Segment(path, record) => {
             let (data, found) = find_in_data(&geometry, tx, &path, &record, key)?;
             if found.exact {
                 return overwrite(tx, &path, record, &data, &found, payload, W::BYTES);
@@ -32,18 +32,18 @@ pub(super) fn insert<W: Word>(
     }
 }
 
-/// Overwrites an entry of a segment, and brings it back if it was removed.
+/// Overwrites an entry of a segment, and restores it if it was removed.
 fn overwrite<W: Word>(
     tx: &mut Transaction,
-    path: &Path<W>,
-    mut record: Record<W>,
-    data: &Packed,
-    found: &Found,
+    path: &DirectoryPath<W>,
+    mut record: SegmentRecord<W>,
+    data: &PackedEntries,
+    found: &FoundEntry,
     payload: &[u8],
     key_bytes: usize,
 ) -> Result<bool> {
     tx.enter(Phase::Insert);
-    let (index, slot) = data.place(found.position);
+    let (index, slot) = data.locate(found.position);
     let mut edit = tx.edit(data.page_number(index), Purpose::Leaf)?;
     edit.write(data.shape.offset(slot) + key_bytes, payload);
     if !data.shape.flag(&edit, slot) {
@@ -62,9 +62,9 @@ fn overwrite<W: Word>(
 fn insert_delta<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,
-    state: &mut State,
-    path: &Path<W>,
-    mut record: Record<W>,
+    state: &mut FitingState,
+    path: &DirectoryPath<W>,
+    mut record: SegmentRecord<W>,
     (key, payload): (W, &[u8]),
 ) -> Result<bool> {
     let delta = record.delta(&path.geometry, tx, path.page())?;
@@ -79,18 +79,18 @@ fn insert_delta<W: Word>(
         return Ok(true);
     }
     tx.enter(Phase::Insert);
-    record.buffer = put(tx, &delta, &found, key, payload)?;
+    record.buffer = insert_into_buffer(tx, &delta, &found, key, payload)?;
     record.buffered += 1;
     splice::update(tx, path, &record)?;
     Ok(true)
 }
 
-/// Inserts a key that lies below all segments.
+/// Inserts a key below all segments.
 fn insert_below<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,
-    state: &mut State,
-    geometry: &Geometry,
+    state: &mut FitingState,
+    geometry: &FitingGeometry,
     key: W,
     payload: &[u8],
 ) -> Result<bool> {
@@ -106,19 +106,30 @@ fn insert_below<W: Word>(
         return Ok(true);
     }
     tx.enter(Phase::Insert);
-    state.head = put(tx, &head, &found, key, payload)?;
+    state.head = insert_into_buffer(tx, &head, &found, key, payload)?;
     state.head_count += 1;
     Ok(true)
 }
 
-fn overwrite_in_buffer<W: Word>(tx: &mut Transaction, packed: &Packed, found: &Found, payload: &[u8]) -> Result<()> {
-    let slot = packed.place(found.position).1;
+fn overwrite_in_buffer<W: Word>(
+    tx: &mut Transaction,
+    packed: &PackedEntries,
+    found: &FoundEntry,
+    payload: &[u8],
+) -> Result<()> {
+    let slot = packed.locate(found.position).1;
     tx.edit(packed.first, Purpose::Leaf)?.write(packed.shape.offset(slot) + W::BYTES, payload);
     Ok(())
 }
 
-/// Puts an entry where `found` says; returns the buffer's page, which is new where there was none.
-fn put<W: Word>(tx: &mut Transaction, packed: &Packed, found: &Found, key: W, payload: &[u8]) -> Result<PageNumber> {
+/// Inserts an entry at the position `found`; returns the buffer's page, newly allocated if there was none.
+fn insert_into_buffer<W: Word>(
+    tx: &mut Transaction,
+    packed: &PackedEntries,
+    found: &FoundEntry,
+    key: W,
+    payload: &[u8],
+) -> Result<PageNumber> {
     let page = if packed.first == 0 { tx.allocate()? } else { packed.first };
     let mut entry = Vec::with_capacity(packed.shape.entry_bytes());
     push_entry(&mut entry, key, payload);

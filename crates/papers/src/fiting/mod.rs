@@ -1,14 +1,13 @@
 //! The FITing-tree: segments with models and delta buffers under a B+-tree.
 //!
 //! Source: Galakatos et al., "FITing-Tree" (SIGMOD 2019), in the on-disk form of Lan et al. ("Updatable Learned Indexes
-//! Meet Disk-Resident DBMS"): the segmentation is that of the PGM-index, each segment has one buffer page of new
-//! entries and is segmented anew with them when that is full, and one more buffer holds entries below the first
-//! segment.
+//! Meet Disk-Resident DBMS"). Segmentation is that of the PGM-index. Each segment has one buffer page of new entries;
+//! when it is full, segment and buffer are segmented again. One more buffer holds the entries below the first segment.
 //!
-//! What is ours: a segment ends at the end of a page, or wastes little of it, and is never shorter than a page, so that
-//! there are never more segments than a B+-tree would have leaves; models lie in the directory beside the address, so
-//! that a look-up reads inner pages and then the page with the entry, or one beside it; the neighbour of a segment is
-//! the next record of the directory, which takes the place of links; deletes work, and what is freed is used again.
+//! Differences to the papers: a segment ends near the end of a page and is never shorter than a page, so that there are
+//! never more segments than leaves of a B+-tree; models are stored in the directory next to the addresses, so that a
+//! lookup reads inner pages and then the page with the entry, or an adjacent one; the directory replaces links between
+//! segments; deletes are supported, and freed pages are reused.
 
 mod build;
 mod cursor;

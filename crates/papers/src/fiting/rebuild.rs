@@ -1,31 +1,30 @@
-//! FITing-tree structure modifications: a segment and its buffer are segmented anew, into fresh extents.
+//! FITing-tree structure modifications: segments and buffers are segmented again, into fresh extents.
 
 use super::build::SegmentWriter;
-use super::directory::{DirectoryBuilder, Path, Which};
-use super::node::{Record, State};
+use super::directory::{DirectoryBuilder, DirectoryPath, EntryChoice};
+use super::node::{FitingState, SegmentRecord};
 use super::splice;
 use super::tree::Fiting;
-use crate::pgm::packed::{Packed, Reader};
+use crate::pgm::packed::{PackedEntries, PackedReader};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Phase, Transaction};
 
-/// A segment of so many pages is not written anew for entries that all lie behind it, or before it: they become a
-/// segment of their own.
-const GROWN_PAGES: u64 = 8;
+/// Least pages of a segment that is not rewritten if all new entries are after it, or before it: they become segments
+/// of their own.
+const LONG_SEGMENT_PAGES_MIN: u64 = 8;
 
-/// Entries in order, for a rebuild: of a buffer, and the one being inserted.
-type Extra<W> = Vec<(W, Vec<u8>)>;
+/// Sorted entries to add in a rebuild: of a buffer, and a new one.
+type NewEntries<W> = Vec<(W, Vec<u8>)>;
 
-/// Segments the entries of a segment, of its buffer and `new` anew. Where few are left, the entries of a neighbour join
-/// them.
+/// Segments the entries of a segment, its buffer and `new` again, together with those of a neighbour if they are few.
 pub(super) fn rebuild<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,
-    state: &mut State,
-    path: &Path<W>,
-    record: Record<W>,
+    state: &mut FitingState,
+    path: &DirectoryPath<W>,
+    record: SegmentRecord<W>,
     new: Option<(W, &[u8])>,
 ) -> Result<()> {
     tx.enter(Phase::Structure);
@@ -33,7 +32,7 @@ pub(super) fn rebuild<W: Word>(
     let delta = record.delta(&path.geometry, tx, path.page())?;
     let extra = collect(tree, tx, &delta, new)?;
     let Some(index) = path.steps.last().map(|step| step.index) else { return Ok(()) };
-    if lies_behind(tx, path, &record, &extra)? {
+    if are_after_long_segment(tx, path, &record, &extra)? {
         return append(tree, tx, state, path, record, extra);
     }
     let (range, records) = with_neighbour(path, record, index);
@@ -47,21 +46,22 @@ pub(super) fn rebuild<W: Word>(
             neighbour_extra = collect(tree, tx, &delta, None)?;
             &neighbour_extra
         };
-        pour(tree, tx, &mut writer, &old, path, extra)?;
+        write_merged(tree, tx, &mut writer, &old, path, extra)?;
     }
     let segments = writer.finish(tx)?;
     for old in &records {
-        release(tx, path, old)?;
+        free_segment(tx, path, old)?;
     }
     splice::replace(tx, state, path, range, &segments)
 }
 
-/// Turns the entries below the first segment, and one more, into segments: with the first one, while that is short.
+/// Turns the entries below the first segment, and a new one, into segments, together with the first segment if it is
+/// short.
 pub(super) fn flush_head<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,
-    state: &mut State,
-    head: &Packed,
+    state: &mut FitingState,
+    head: &PackedEntries,
     new: (W, &[u8]),
 ) -> Result<()> {
     tx.enter(Phase::Structure);
@@ -76,7 +76,7 @@ pub(super) fn flush_head<W: Word>(
         tx.free(head.first, 1);
     }
     (state.head, state.head_count) = (0, 0);
-    let Some(path) = Path::find(tx, &geometry, state, Which::First)? else {
+    let Some(path) = DirectoryPath::find(tx, &geometry, state, EntryChoice::First)? else {
         let mut directory = DirectoryBuilder::new(&geometry, 100, 0);
         for record in writer.finish(tx)? {
             directory.push_record(tx, &record)?;
@@ -85,20 +85,25 @@ pub(super) fn flush_head<W: Word>(
         return Ok(());
     };
     let first = path.record();
-    let joins = geometry.data.pages(first.live()) < GROWN_PAGES;
-    if joins {
+    let with_first = geometry.data.pages(first.live()) < LONG_SEGMENT_PAGES_MIN;
+    if with_first {
         let delta = first.delta(&geometry, tx, path.page())?;
         let extra = collect(tree, tx, &delta, None)?;
-        pour(tree, tx, &mut writer, &first, &path, &extra)?;
-        release(tx, &path, &first)?;
+        write_merged(tree, tx, &mut writer, &first, &path, &extra)?;
+        free_segment(tx, &path, &first)?;
     }
     let segments = writer.finish(tx)?;
-    splice::replace(tx, state, &path, 0..usize::from(joins), &segments)
+    splice::replace(tx, state, &path, 0..usize::from(with_first), &segments)
 }
 
-/// The entries of a buffer, with the new one in its place.
-fn collect<W: Word>(tree: &Fiting, tx: &Transaction, delta: &Packed, new: Option<(W, &[u8])>) -> Result<Extra<W>> {
-    let mut reader = Reader::new(*delta, Purpose::Leaf);
+/// The entries of a buffer, and the new one, in order.
+fn collect<W: Word>(
+    tree: &Fiting,
+    tx: &Transaction,
+    delta: &PackedEntries,
+    new: Option<(W, &[u8])>,
+) -> Result<NewEntries<W>> {
+    let mut reader = PackedReader::new(*delta, Purpose::Leaf);
     let mut entries = Vec::with_capacity(delta.count as usize + 1);
     let mut position = 0;
     while let Some(key) = reader.key(tx, position)? {
@@ -114,31 +119,36 @@ fn collect<W: Word>(tree: &Fiting, tx: &Transaction, delta: &Packed, new: Option
     Ok(entries)
 }
 
-/// Whether all new entries lie behind a segment that is long already.
-fn lies_behind<W: Word>(tx: &Transaction, path: &Path<W>, record: &Record<W>, extra: &Extra<W>) -> Result<bool> {
+/// Whether all new entries are after a segment that is already long.
+fn are_after_long_segment<W: Word>(
+    tx: &Transaction,
+    path: &DirectoryPath<W>,
+    record: &SegmentRecord<W>,
+    extra: &NewEntries<W>,
+) -> Result<bool> {
     let Some(&(least, _)) = extra.first() else { return Ok(false) };
     let data = record.data(&path.geometry, tx, path.page())?;
-    if data.pages() < GROWN_PAGES || record.removed > 0 {
+    if data.pages() < LONG_SEGMENT_PAGES_MIN || record.removed > 0 {
         return Ok(false);
     }
-    let last: Option<W> = Reader::new(data, Purpose::Leaf).key(tx, data.count - 1)?;
+    let last: Option<W> = PackedReader::new(data, Purpose::Leaf).key(tx, data.count - 1)?;
     Ok(last.is_some_and(|last| last < least))
 }
 
-/// Makes segments of a buffer alone, behind its segment.
+/// Turns a buffer into segments after its own segment.
 fn append<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,
-    state: &mut State,
-    path: &Path<W>,
-    mut record: Record<W>,
-    extra: Extra<W>,
+    state: &mut FitingState,
+    path: &DirectoryPath<W>,
+    mut record: SegmentRecord<W>,
+    extra: NewEntries<W>,
 ) -> Result<()> {
     let mut writer = SegmentWriter::new(&path.geometry, tree.error());
     for (key, payload) in &extra {
         writer.push(tx, *key, payload)?;
     }
-    release_buffer(tx, &record);
+    free_buffer(tx, &record);
     (record.buffer, record.buffered) = (0, 0);
     let mut records = vec![record];
     records.extend(writer.finish(tx)?);
@@ -146,40 +156,41 @@ fn append<W: Word>(
     splice::replace(tx, state, path, index..index + 1, &records)
 }
 
-/// The record, and one beside it in the same node if both together are short enough and one alone would be too short.
+/// The record, and an adjacent one of the same node if the first is too short alone, and both together are not too
+/// long.
 fn with_neighbour<W: Word>(
-    path: &Path<W>,
-    record: Record<W>,
+    path: &DirectoryPath<W>,
+    record: SegmentRecord<W>,
     index: usize,
-) -> (std::ops::Range<usize>, Vec<Record<W>>) {
+) -> (std::ops::Range<usize>, Vec<SegmentRecord<W>>) {
     let alone = (index..index + 1, vec![record]);
     let Some(step) = path.steps.last() else { return alone };
     if record.live() == 0 || record.live() * 2 >= path.geometry.data.per_page() as u64 {
         return alone;
     }
-    let beside = if index + 1 < step.count { index + 1 } else { index.wrapping_sub(1) };
-    if beside >= step.count {
+    let neighbour_index = if index + 1 < step.count { index + 1 } else { index.wrapping_sub(1) };
+    if neighbour_index >= step.count {
         return alone;
     }
-    let neighbour = Record::load(path.geometry.records.entry(&step.content, beside));
-    if neighbour.live() * 2 > path.geometry.most_entries as u64 {
+    let neighbour = SegmentRecord::load(path.geometry.records.entry(&step.content, neighbour_index));
+    if neighbour.live() * 2 > path.geometry.segment_entries_max as u64 {
         return alone;
     }
-    let records = if beside > index { vec![record, neighbour] } else { vec![neighbour, record] };
-    (index.min(beside)..index.max(beside) + 1, records)
+    let records = if neighbour_index > index { vec![record, neighbour] } else { vec![neighbour, record] };
+    (index.min(neighbour_index)..index.max(neighbour_index) + 1, records)
 }
 
-/// Hands the entries of a segment, and those beside it, to a writer, in order.
-fn pour<W: Word>(
+/// Merges the entries of a segment with `extra` into a writer.
+fn write_merged<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,
     writer: &mut SegmentWriter<W>,
-    record: &Record<W>,
-    path: &Path<W>,
-    extra: &Extra<W>,
+    record: &SegmentRecord<W>,
+    path: &DirectoryPath<W>,
+    extra: &NewEntries<W>,
 ) -> Result<()> {
     let data = record.data(&path.geometry, tx, path.page())?;
-    let mut reader = Reader::new(data, Purpose::Leaf);
+    let mut reader = PackedReader::new(data, Purpose::Leaf);
     let mut payload = vec![0; tree.layout().payload_bytes];
     let mut extra = extra.iter().peekable();
     let mut position = 0;
@@ -199,15 +210,15 @@ fn pour<W: Word>(
     Ok(())
 }
 
-/// Gives back the pages of a segment and of its buffer.
-fn release<W: Word>(tx: &mut Transaction, path: &Path<W>, record: &Record<W>) -> Result<()> {
+/// Frees the pages of a segment and of its buffer.
+fn free_segment<W: Word>(tx: &mut Transaction, path: &DirectoryPath<W>, record: &SegmentRecord<W>) -> Result<()> {
     let data = record.data(&path.geometry, tx, path.page())?;
     tx.free(data.first, data.pages() as u32);
-    release_buffer(tx, record);
+    free_buffer(tx, record);
     Ok(())
 }
 
-fn release_buffer<W: Word>(tx: &mut Transaction, record: &Record<W>) {
+fn free_buffer<W: Word>(tx: &mut Transaction, record: &SegmentRecord<W>) {
     let page: PageNumber = record.buffer;
     if record.buffered > 0 && page > 0 {
         tx.free(page, 1);

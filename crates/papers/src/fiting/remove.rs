@@ -1,36 +1,36 @@
-//! FITing-tree removals: a flag in a segment, release of the entry in a buffer.
+//! FITing-tree removals: flag the entry in a segment, or delete it from a buffer.
 
-use super::node::{State, buffer};
-use super::search::{Home, find_in_buffer, find_in_data, home};
+use super::node::{FitingState, buffer};
+use super::search::{KeyLocation, find_in_buffer, find_in_data, locate};
 use super::tree::Fiting;
 use super::{rebuild, splice};
-use crate::pgm::packed::{Found, Packed};
+use crate::pgm::packed::{FoundEntry, PackedEntries};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Phase, Transaction};
 
 /// Removes the entry of `key`; false if there is none.
-pub(super) fn remove<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &mut State, key: W) -> Result<bool> {
+pub(super) fn remove<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &mut FitingState, key: W) -> Result<bool> {
     tx.enter(Phase::Search);
     let geometry = tree.geometry::<W>(tx);
-    let (path, mut record) = match home(&geometry, tx, state, key)? {
-        Home::Head => {
+    let (path, mut record) = match locate(&geometry, tx, state, key)? {
+        KeyLocation::Head => {
             let head = buffer(state.head, state.head_count, &geometry, tx, 0)?;
             let found = find_in_buffer(tx, &head, key)?;
             if found.exact {
-                (state.head, state.head_count) = take(tx, &head, &found)?;
+                (state.head, state.head_count) = remove_from_buffer(tx, &head, &found)?;
             }
             return Ok(found.exact);
         }
-        Home::Segment(path, record) => (path, record),
+        KeyLocation::Segment(path, record) => (path, record),
     };
     let (data, found) = find_in_data(&geometry, tx, &path, &record, key)?;
     if found.exact {
         if !flag(tx, &data, &found)? {
             return Ok(false);
         }
-        // A page that was damaged may hold fewer flags than the record counts.
+        // A damaged page may have fewer flags than the record counts.
         record.removed = record.removed.saturating_add(1);
     } else {
         let delta = record.delta(&geometry, tx, path.page())?;
@@ -38,9 +38,9 @@ pub(super) fn remove<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &mut S
         if !found.exact {
             return Ok(false);
         }
-        (record.buffer, record.buffered) = take(tx, &delta, &found)?;
+        (record.buffer, record.buffered) = remove_from_buffer(tx, &delta, &found)?;
     }
-    // Half of the space is worth having again.
+    // Rewrites the segment when half of its entries are removed.
     if record.live() == 0 || record.removed > record.count / 2 {
         rebuild::rebuild(tree, tx, state, &path, record, None)?;
     } else {
@@ -49,9 +49,9 @@ pub(super) fn remove<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &mut S
     Ok(true)
 }
 
-/// Flags an entry of a segment as removed; false if it was.
-fn flag(tx: &mut Transaction, data: &Packed, found: &Found) -> Result<bool> {
-    let (index, slot) = data.place(found.position);
+/// Flags an entry of a segment as removed; false if it already was.
+fn flag(tx: &mut Transaction, data: &PackedEntries, found: &FoundEntry) -> Result<bool> {
+    let (index, slot) = data.locate(found.position);
     if found.page.as_ref().is_none_or(|(_, page)| data.shape.flag(page, slot)) {
         return Ok(false);
     }
@@ -63,8 +63,8 @@ fn flag(tx: &mut Transaction, data: &Packed, found: &Found) -> Result<bool> {
     Ok(true)
 }
 
-/// Takes an entry out of a buffer: the buffer's page, 0 when it was the last entry, and how many are left.
-fn take(tx: &mut Transaction, packed: &Packed, found: &Found) -> Result<(PageNumber, u16)> {
+/// Deletes an entry from a buffer; returns the buffer's page, 0 after the last entry, and the number of entries left.
+fn remove_from_buffer(tx: &mut Transaction, packed: &PackedEntries, found: &FoundEntry) -> Result<(PageNumber, u16)> {
     tx.enter(Phase::Insert);
     if packed.count <= 1 {
         tx.free(packed.first, 1);

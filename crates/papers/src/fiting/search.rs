@@ -1,58 +1,65 @@
-//! FITing-tree look-ups.
+//! FITing-tree lookups: the segment of a key, then its buffer.
 
-use super::directory::{Path, Which};
-use super::node::{Geometry, Record, State, buffer};
-use crate::pgm::packed::{Found, Packed, copy_payload};
+use super::directory::{DirectoryPath, EntryChoice};
+use super::node::{FitingGeometry, FitingState, SegmentRecord, buffer};
+use crate::pgm::packed::{FoundEntry, PackedEntries, copy_payload};
 use ogive::Result;
 use ogive::index::extend::{Visit, Word};
 use ogive::io::Purpose;
 use ogive::page::Pages;
 
-/// Where a key belongs.
+/// The location of a key: the part of the tree that it belongs to.
 #[derive(Debug)]
-pub(super) enum Home<W> {
-    /// In the buffer of the keys below the first segment.
+pub(super) enum KeyLocation<W> {
+    /// The buffer of the keys below the first segment.
     Head,
-    /// In a segment.
-    Segment(Path<W>, Record<W>),
+    /// A segment.
+    Segment(DirectoryPath<W>, SegmentRecord<W>),
 }
 
-/// Finds where a key belongs.
-pub(super) fn home<W: Word>(geometry: &Geometry, pages: &dyn Pages, state: &State, key: W) -> Result<Home<W>> {
-    let Some(path) = Path::find(pages, geometry, state, Which::Of(key))? else { return Ok(Home::Head) };
-    let record = path.record();
-    Ok(if key < record.first && path.is_first() { Home::Head } else { Home::Segment(path, record) })
-}
-
-/// Looks a key up among the segment's own entries.
-pub(super) fn find_in_data<W: Word>(
-    geometry: &Geometry,
+/// Finds the location of a key.
+pub(super) fn locate<W: Word>(
+    geometry: &FitingGeometry,
     pages: &dyn Pages,
-    path: &Path<W>,
-    record: &Record<W>,
+    state: &FitingState,
     key: W,
-) -> Result<(Packed, Found)> {
+) -> Result<KeyLocation<W>> {
+    let Some(path) = DirectoryPath::find(pages, geometry, state, EntryChoice::Of(key))? else {
+        return Ok(KeyLocation::Head);
+    };
+    let record = path.record();
+    Ok(if key < record.first && path.is_first() { KeyLocation::Head } else { KeyLocation::Segment(path, record) })
+}
+
+/// Looks up a key in the entries of a segment itself.
+pub(super) fn find_in_data<W: Word>(
+    geometry: &FitingGeometry,
+    pages: &dyn Pages,
+    path: &DirectoryPath<W>,
+    record: &SegmentRecord<W>,
+    key: W,
+) -> Result<(PackedEntries, FoundEntry)> {
     let data = record.data(geometry, pages, path.page())?;
     let predicted = record.line.position(record.first, key, data.count);
     let found = data.find(pages, key, predicted, Purpose::Leaf)?;
     Ok((data, found))
 }
 
-/// Looks a key up in a buffer; no page is read for an empty one.
-pub(super) fn find_in_buffer<W: Word>(pages: &dyn Pages, buffer: &Packed, key: W) -> Result<Found> {
+/// Looks up a key in a buffer; reads no page if it is empty.
+pub(super) fn find_in_buffer<W: Word>(pages: &dyn Pages, buffer: &PackedEntries, key: W) -> Result<FoundEntry> {
     buffer.find(pages, key, 0, Purpose::Leaf)
 }
 
 pub(super) fn get<W: Word>(
-    geometry: &Geometry,
+    geometry: &FitingGeometry,
     pages: &dyn Pages,
-    state: &State,
+    state: &FitingState,
     key: W,
     payload: &mut [u8],
 ) -> Result<bool> {
-    let delta = match home(geometry, pages, state, key)? {
-        Home::Head => buffer(state.head, state.head_count, geometry, pages, 0)?,
-        Home::Segment(path, record) => {
+    let delta = match locate(geometry, pages, state, key)? {
+        KeyLocation::Head => buffer(state.head, state.head_count, geometry, pages, 0)?,
+        KeyLocation::Segment(path, record) => {
             let (data, found) = find_in_data(geometry, pages, &path, &record, key)?;
             if found.exact {
                 return Ok(copy_found::<W>(&data, &found, payload));
@@ -65,19 +72,24 @@ pub(super) fn get<W: Word>(
 }
 
 /// Copies the payload of an entry that was found; false if it was removed.
-fn copy_found<W: Word>(packed: &Packed, found: &Found, payload: &mut [u8]) -> bool {
-    let slot = packed.place(found.position).1;
+fn copy_found<W: Word>(packed: &PackedEntries, found: &FoundEntry, payload: &mut [u8]) -> bool {
+    let slot = packed.locate(found.position).1;
     let Some((_, page)) = found.page.as_ref().filter(|(_, page)| !packed.shape.flag(page, slot)) else { return false };
     copy_payload::<W>(packed.shape.entry(page, slot), payload);
     true
 }
 
-pub(super) fn explain<W: Word>(geometry: &Geometry, pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Visit>> {
+pub(super) fn explain<W: Word>(
+    geometry: &FitingGeometry,
+    pages: &dyn Pages,
+    state: &FitingState,
+    key: W,
+) -> Result<Vec<Visit>> {
     let mut visits = Vec::new();
     let depth = state.height;
-    let delta = match home(geometry, pages, state, key)? {
-        Home::Head => buffer(state.head, state.head_count, geometry, pages, 0)?,
-        Home::Segment(path, record) => {
+    let delta = match locate(geometry, pages, state, key)? {
+        KeyLocation::Head => buffer(state.head, state.head_count, geometry, pages, 0)?,
+        KeyLocation::Segment(path, record) => {
             explain_path(&path, &mut visits);
             let (data, found) = find_in_data(geometry, pages, &path, &record, key)?;
             let predicted = record.line.position(record.first, key, data.count);
@@ -104,7 +116,7 @@ pub(super) fn explain<W: Word>(geometry: &Geometry, pages: &dyn Pages, state: &S
     Ok(visits)
 }
 
-fn explain_path<W: Word>(path: &Path<W>, visits: &mut Vec<Visit>) {
+fn explain_path<W: Word>(path: &DirectoryPath<W>, visits: &mut Vec<Visit>) {
     for (depth, step) in path.steps.iter().enumerate() {
         let what = if path.level(depth) == 0 { "segment" } else { "child" };
         let detail = format!("{what} {} of {}", step.index, step.count);

@@ -1,21 +1,21 @@
-//! Changes of the FITing-tree directory: some records of a node are replaced by others.
+//! Changes of the FITing-tree directory: replaces some records of a node by others, with splits and merges.
 
-use super::directory::{DirectoryBuilder, Path, Step, child, node_header, read_node};
-use super::node::{Geometry, Record, State};
+use super::directory::{DirectoryBuilder, DirectoryPath, DirectoryStep, child, node_header, read_node};
+use super::node::{FitingGeometry, FitingState, SegmentRecord};
 use crate::pgm::packed::push_entry;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PageNumber, Pages, Transaction};
 use std::ops::Range;
 
-/// Entries that take the place of others in one node.
+/// A replacement of some entries of one node by others.
 struct Splice {
     range: Range<usize>,
     entries: Vec<u8>,
 }
 
-/// Overwrites the record that `path` leads to; its first key stays.
-pub(super) fn update<W: Word>(tx: &mut Transaction, path: &Path<W>, record: &Record<W>) -> Result<()> {
+/// Overwrites the record at `path`; its first key stays.
+pub(super) fn update<W: Word>(tx: &mut Transaction, path: &DirectoryPath<W>, record: &SegmentRecord<W>) -> Result<()> {
     let Some(step) = path.steps.last() else { return Ok(()) };
     let (old, new) = (path.geometry.records.entry(&step.content, step.index), record.bytes());
     let Some(from) = old.iter().zip(&new).position(|(old, new)| old != new) else { return Ok(()) };
@@ -26,36 +26,36 @@ pub(super) fn update<W: Word>(tx: &mut Transaction, path: &Path<W>, record: &Rec
     Ok(())
 }
 
-/// Replaces the records in `range` of the node that `path` leads to by others, which may be none or many.
+/// Replaces the records in `range` of the node at `path` by any number of others.
 pub(super) fn replace<W: Word>(
     tx: &mut Transaction,
-    state: &mut State,
-    path: &Path<W>,
+    state: &mut FitingState,
+    path: &DirectoryPath<W>,
     range: Range<usize>,
-    records: &[Record<W>],
+    records: &[SegmentRecord<W>],
 ) -> Result<()> {
-    let entries = records.iter().flat_map(Record::bytes).collect();
+    let entries = records.iter().flat_map(SegmentRecord::bytes).collect();
     let mut splice = Some(Splice { range, entries });
     for (depth, step) in path.steps.iter().enumerate().rev() {
         let Some(change) = splice.take() else { return Ok(()) };
-        // Nodes above have changed since the path was taken, where the first key of a node did.
+        // A changed first key has also changed the nodes above, since the path was read.
         let content = tx.read(step.page, path.purpose(depth))?;
-        splice = replace_in(tx, state, path, depth, &Step { content, ..step.clone() }, change)?;
+        splice = replace_in(tx, state, path, depth, &DirectoryStep { content, ..step.clone() }, change)?;
     }
     if let Some(splice) = splice {
-        // The root was divided: what stands beside it now gets a root of its own.
-        grow(tx, state, path, &splice)?;
+        // The root was split: it and its new siblings get a new root.
+        add_root(tx, state, path, &splice)?;
     }
     Ok(())
 }
 
-/// Replaces entries in the node of one step; what is left to do in its parent.
+/// Replaces entries in the node of one step; returns the replacement to make in its parent.
 fn replace_in<W: Word>(
     tx: &mut Transaction,
-    state: &mut State,
-    path: &Path<W>,
+    state: &mut FitingState,
+    path: &DirectoryPath<W>,
     depth: usize,
-    step: &Step,
+    step: &DirectoryStep,
     change: Splice,
 ) -> Result<Option<Splice>> {
     let level = path.level(depth);
@@ -74,21 +74,21 @@ fn replace_in<W: Word>(
         let kept = shape.key(&step.content, change.range.end);
         let first = if added > 0 { W::load(&change.entries) } else { kept };
         if first != shape.key(&step.content, 0) {
-            raise(tx, path, depth, first)?;
+            update_first_key(tx, path, depth, first)?;
         }
     }
     if count > shape.per_page() {
-        return divide(tx, path, depth, step, change, count).map(Some);
+        return split(tx, path, depth, step, change, count).map(Some);
     }
     write_in_place(tx, path, depth, step, &change, count)?;
     let Some(parent) = parent else {
-        return shrink(tx, state, path, step, count).map(|()| None);
+        return remove_root(tx, state, path, step, count).map(|()| None);
     };
     if count * 4 < shape.per_page() { merge(tx, path, depth, step.page, count, parent) } else { Ok(None) }
 }
 
-/// Writes the new first key of a node to its ancestors, as far as they have it.
-fn raise<W: Word>(tx: &mut Transaction, path: &Path<W>, depth: usize, first: W) -> Result<()> {
+/// Writes the new first key of a node to those ancestors that contain it.
+fn update_first_key<W: Word>(tx: &mut Transaction, path: &DirectoryPath<W>, depth: usize, first: W) -> Result<()> {
     let above = path.steps.get(..depth).unwrap_or(&[]);
     let end = above.iter().rposition(|step| step.index > 0).unwrap_or(0);
     let mut key = vec![0; W::BYTES];
@@ -102,9 +102,9 @@ fn raise<W: Word>(tx: &mut Transaction, path: &Path<W>, depth: usize, first: W) 
 
 fn write_in_place<W: Word>(
     tx: &mut Transaction,
-    path: &Path<W>,
+    path: &DirectoryPath<W>,
     depth: usize,
-    step: &Step,
+    step: &DirectoryStep,
     change: &Splice,
     count: usize,
 ) -> Result<()> {
@@ -121,12 +121,13 @@ fn write_in_place<W: Word>(
     Ok(())
 }
 
-/// Divides a node of too many entries; the first part stays in the old page. The others are to be put into the parent.
-fn divide<W: Word>(
+/// Splits a node of too many entries; the first part stays in its page. Returns the insertion of the others into the
+/// parent.
+fn split<W: Word>(
     tx: &mut Transaction,
-    path: &Path<W>,
+    path: &DirectoryPath<W>,
     depth: usize,
-    step: &Step,
+    step: &DirectoryStep,
     change: Splice,
     count: usize,
 ) -> Result<Splice> {
@@ -135,11 +136,11 @@ fn divide<W: Word>(
     let shape = path.geometry.node(level);
     let whole = |range: Range<usize>| step.content.get(range).unwrap_or(&[]);
     let before = whole(shape.offset(0)..shape.offset(change.range.start));
-    let behind = whole(shape.offset(change.range.end)..shape.offset(step.count));
-    let entries = [before, &change.entries, behind].concat();
-    // Where entries are appended, nodes stay full.
+    let after = whole(shape.offset(change.range.end)..shape.offset(step.count));
+    let entries = [before, &change.entries, after].concat();
+    // Nodes stay full if entries are appended.
     let even = count.div_ceil(count.div_ceil(shape.per_page()));
-    let each = if behind.is_empty() { shape.per_page() } else { even } * shape.entry_bytes();
+    let each = if after.is_empty() { shape.per_page() } else { even } * shape.entry_bytes();
     let mut parts = entries.chunks(each.max(1));
     let first = parts.next().unwrap_or(&[]);
     let same = change.range.start * shape.entry_bytes();
@@ -160,8 +161,13 @@ fn divide<W: Word>(
     Ok(Splice { range: next..next, entries: siblings })
 }
 
-/// Puts a new root above the old one and its new siblings.
-fn grow<W: Word>(tx: &mut Transaction, state: &mut State, path: &Path<W>, siblings: &Splice) -> Result<()> {
+/// Adds a root above the old one and its new siblings.
+fn add_root<W: Word>(
+    tx: &mut Transaction,
+    state: &mut FitingState,
+    path: &DirectoryPath<W>,
+    siblings: &Splice,
+) -> Result<()> {
     let Some(root) = path.steps.first() else { return Ok(()) };
     let mut builder = DirectoryBuilder::<W>::new(&path.geometry, 100, state.height);
     let content = tx.read(root.page, path.purpose(0))?;
@@ -174,12 +180,12 @@ fn grow<W: Word>(tx: &mut Transaction, state: &mut State, path: &Path<W>, siblin
     Ok(())
 }
 
-/// A root of one child gives way to it.
-fn shrink<W: Word>(
+/// Replaces a root of one child by that child.
+fn remove_root<W: Word>(
     tx: &mut Transaction,
-    state: &mut State,
-    path: &Path<W>,
-    root: &Step,
+    state: &mut FitingState,
+    path: &DirectoryPath<W>,
+    root: &DirectoryStep,
     mut count: usize,
 ) -> Result<()> {
     let mut page = root.page;
@@ -194,32 +200,32 @@ fn shrink<W: Word>(
     Ok(())
 }
 
-/// Joins a node of few entries with one beside it, if both fill at most three quarters of a page together.
+/// Merges a node of few entries with an adjacent one, if both together fill at most 3/4 of a page.
 fn merge<W: Word>(
     tx: &mut Transaction,
-    path: &Path<W>,
+    path: &DirectoryPath<W>,
     depth: usize,
     page: PageNumber,
     count: usize,
-    parent: &Step,
+    parent: &DirectoryStep,
 ) -> Result<Option<Splice>> {
-    let geometry: &Geometry = &path.geometry;
+    let geometry: &FitingGeometry = &path.geometry;
     let (level, height) = (path.level(depth), path.level(0) + 1);
     let shape = geometry.node(level);
     let right_index = if parent.index + 1 < parent.count { parent.index + 1 } else { parent.index };
     let Some(left_index) = right_index.checked_sub(1) else { return Ok(None) };
-    let beside = if right_index == parent.index { left_index } else { right_index };
-    let beside_page = child::<W>(geometry, &parent.content, beside);
-    let (content, beside_count) = read_node(tx, geometry, beside_page, level, height)?;
-    if (count + beside_count) * 4 > shape.per_page() * 3 {
+    let neighbour = if right_index == parent.index { left_index } else { right_index };
+    let neighbour_page = child::<W>(geometry, &parent.content, neighbour);
+    let (content, neighbour_count) = read_node(tx, geometry, neighbour_page, level, height)?;
+    if (count + neighbour_count) * 4 > shape.per_page() * 3 {
         return Ok(None);
     }
     tx.count("directory merge");
     let (own, _) = read_node(tx, geometry, page, level, height)?;
-    let [left, right] = if beside == right_index {
-        [(page, own, count), (beside_page, content, beside_count)]
+    let [left, right] = if neighbour == right_index {
+        [(page, own, count), (neighbour_page, content, neighbour_count)]
     } else {
-        [(beside_page, content, beside_count), (page, own, count)]
+        [(neighbour_page, content, neighbour_count), (page, own, count)]
     };
     let mut edit = tx.edit(left.0, path.purpose(depth))?;
     edit.write(shape.offset(left.2), right.1.get(shape.offset(0)..shape.offset(right.2)).unwrap_or(&[]));

@@ -1,9 +1,9 @@
-//! The FITing-tree against a map, on nasty keys, with several errors and buffers; and what is its own.
+//! Tests of the FITing-tree: conformance with several errors and buffers, and costs.
 
-use super::directory::{Path, Which};
-use super::node::{Geometry, Record, State};
+use super::directory::{DirectoryPath, EntryChoice};
+use super::node::{FitingGeometry, FitingState, SegmentRecord};
 use super::{Fiting, FitingOptions, splice};
-use crate::pgm::line::Line;
+use crate::pgm::line::PgmLine;
 use ogive::Result;
 use ogive::index::extend::{Amount, IndexLayout, Statistics, Structure, Visitor};
 use ogive::page::PageNumber;
@@ -22,7 +22,7 @@ structure_tests!(no_error_and_small_buffers, u64, |layout| Box::new(Fiting::new(
 structure_tests!(one_entry_a_buffer, u64, |layout| Box::new(Fiting::new(layout, options(4, 1))));
 structure_tests!(any_error, u128, |layout| Box::new(Fiting::new(layout, options(u32::MAX, 1000))));
 
-/// `count` keys spread at random, ascending.
+/// `count` random keys, ascending.
 fn random_keys(count: u64) -> Vec<u64> {
     let mut random = Random::new(21);
     let mut keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
@@ -44,15 +44,15 @@ fn detail(statistics: &Statistics, name: &str) -> u64 {
 }
 
 #[test]
-fn a_look_up_reads_the_directory_and_seldom_more_than_one_page() {
+fn lookups_rarely_read_more_than_one_page_of_entries() {
     let keys = random_keys(60_000);
     let (mean, most) = counts_blocks(&tree(), IndexLayout::default(), 4096, &keys);
     assert!((1.0..2.15).contains(&mean), "{mean} blocks: one of the directory, and the page with the entry");
-    assert!(most <= 3, "an error of 64 entries reaches into one page more at most");
+    assert!(most <= 3, "an error of 64 entries needs at most one more page");
 }
 
 #[test]
-fn there_are_no_more_segments_than_pages_on_any_keys() {
+fn segments_never_outnumber_pages() {
     for (name, mut keys) in nasty(6000) {
         keys.dedup();
         if keys.is_empty() {
@@ -61,7 +61,7 @@ fn there_are_no_more_segments_than_pages_on_any_keys() {
         let tree = tree();
         let harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
         let found = statistics(&harness);
-        let full = Geometry::new::<u64>(504, 8, 1).data.per_page();
+        let full = FitingGeometry::new::<u64>(504, 8, 1).data.per_page();
         let segments = detail(&found, "segments") as usize;
         assert!(segments <= keys.len().div_ceil(full) + 1, "{name}: {segments} segments of {} keys", keys.len());
         let wasted = found.leaf_pages as usize * full - keys.len();
@@ -70,7 +70,7 @@ fn there_are_no_more_segments_than_pages_on_any_keys() {
 }
 
 #[test]
-fn appended_keys_become_long_segments_and_prepended_ones_too() {
+fn appended_and_prepended_keys_form_long_segments() {
     for ascending in [true, false] {
         let tree = tree();
         let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &[]);
@@ -86,14 +86,14 @@ fn appended_keys_become_long_segments_and_prepended_ones_too() {
 }
 
 #[test]
-fn the_room_of_removed_entries_comes_back() {
+fn space_of_removed_entries_is_reused() {
     let tree = tree();
     let keys = random_keys(8000);
     let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     let before = statistics(&harness).leaf_pages;
     let mut random = Random::new(5);
-    let doomed: Vec<u64> = keys.iter().copied().filter(|_| !random.one_in(20)).collect();
-    for key in doomed {
+    let removed: Vec<u64> = keys.iter().copied().filter(|_| !random.one_in(20)).collect();
+    for key in removed {
         harness.remove(key, Amount::One);
     }
     let after = statistics(&harness).leaf_pages;
@@ -102,20 +102,20 @@ fn the_room_of_removed_entries_comes_back() {
 }
 
 #[test]
-fn lying_models_cost_reads_but_no_answer() {
+fn wrong_models_cost_reads_but_never_answers() {
     let tree = tree();
     let keys = random_keys(3000);
     let file = page_file(512);
     let mut tx = file.begin().unwrap();
     let entries = keys.iter().map(|&key| (key, key.to_le_bytes().to_vec())).collect();
     let bytes = tree.bulk_load(&mut tx, &mut SortedEntries::new(entries)).unwrap();
-    let state = State::load(&bytes, &tx).unwrap();
+    let state = FitingState::load(&bytes, &tx).unwrap();
     let geometry = tree.geometry::<u64>(&tx);
     let mut random = Random::new(9);
-    let mut path = Path::<u64>::find(&tx, &geometry, &state, Which::First).unwrap().unwrap();
+    let mut path = DirectoryPath::<u64>::find(&tx, &geometry, &state, EntryChoice::First).unwrap().unwrap();
     loop {
         let noise = random.next_u64().to_le_bytes();
-        splice::update(&mut tx, &path, &Record { line: Line::load(&noise), ..path.record() }).unwrap();
+        splice::update(&mut tx, &path, &SegmentRecord { line: PgmLine::load(&noise), ..path.record() }).unwrap();
         if !path.forward(&tx).unwrap() {
             break;
         }
@@ -129,8 +129,8 @@ fn lying_models_cost_reads_but_no_answer() {
         cursor.seek(&tx, key).unwrap();
         assert_eq!(cursor.next(&tx, &mut payload).unwrap(), Some(key));
     }
-    struct Silent;
-    impl Visitor<u64> for Silent {
+    struct IgnoreAll;
+    impl Visitor<u64> for IgnoreAll {
         fn pages(&mut self, _first: PageNumber, _pages: u32) -> Result<()> {
             Ok(())
         }
@@ -139,5 +139,5 @@ fn lying_models_cost_reads_but_no_answer() {
             Ok(())
         }
     }
-    assert!(tree.verify(&tx, &bytes, &mut Silent).is_err(), "verify must notice the lie");
+    assert!(tree.verify(&tx, &bytes, &mut IgnoreAll).is_err(), "verify must detect the wrong models");
 }

@@ -1,7 +1,7 @@
-//! The FITing-tree as a `Structure`.
+//! `Fiting`: the FITing-tree as a `Structure`.
 
 use super::cursor::FitingCursor;
-use super::node::{Geometry, State};
+use super::node::{FitingGeometry, FitingState};
 use super::{build, insert, remove, search, verify};
 use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
 use ogive::page::{Pages, Transaction};
@@ -11,20 +11,20 @@ use ogive::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FitingOptions {
-    /// By how many positions the line of a segment may miss an entry.
+    /// The greatest error of a segment's line, in positions.
     pub error: u32,
-    /// Entries of a segment's buffer; at most as many as fit into one page.
+    /// Most entries of a segment's buffer; limited to one page.
     pub buffer_entries: usize,
 }
 
 impl Default for FitingOptions {
-    /// The setting of Lan et al.: error 64, 256 entries.
+    /// The settings of Lan et al.: error 64, 256 entries.
     fn default() -> Self {
         Self { error: 64, buffer_entries: 256 }
     }
 }
 
-/// The FITing-tree: see the [module](super). Keys are unique.
+/// The FITing-tree; see the [module](super). Keys are unique.
 #[derive(Clone, Copy, Debug)]
 pub struct Fiting {
     layout: IndexLayout,
@@ -32,14 +32,14 @@ pub struct Fiting {
 }
 
 impl Fiting {
-    /// A FITing-tree of entries with `layout.payload_bytes` bytes of payload. Segments are always full;
+    /// Creates a FITing-tree with payloads of `layout.payload_bytes` bytes. Segments are always full;
     /// `layout.fill_percent` is the fill of directory nodes.
     pub fn new(layout: IndexLayout, options: FitingOptions) -> Self {
         Self { layout, options }
     }
 
-    pub(super) fn geometry<W: Word>(&self, pages: &dyn Pages) -> Geometry {
-        Geometry::new::<W>(pages.payload_bytes(), self.layout.payload_bytes, self.options.buffer_entries)
+    pub(super) fn geometry<W: Word>(&self, pages: &dyn Pages) -> FitingGeometry {
+        FitingGeometry::new::<W>(pages.payload_bytes(), self.layout.payload_bytes, self.options.buffer_entries)
     }
 
     pub(super) fn layout(&self) -> &IndexLayout {
@@ -61,18 +61,18 @@ impl<W: Word> Structure<W> for Fiting {
     }
 
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
-        search::get(&self.geometry::<W>(pages), pages, &State::load(state, pages)?, key, payload)
+        search::get(&self.geometry::<W>(pages), pages, &FitingState::load(state, pages)?, key, payload)
     }
 
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {
-        let mut changed = State::load(state, tx)?;
+        let mut changed = FitingState::load(state, tx)?;
         let grown = insert::insert(self, tx, &mut changed, key, payload)?;
         *state = changed.bytes();
         Ok(grown)
     }
 
     fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, _amount: Amount) -> Result<u64> {
-        let mut changed = State::load(state, tx)?;
+        let mut changed = FitingState::load(state, tx)?;
         let removed = remove::remove(self, tx, &mut changed, key)?;
         *state = changed.bytes();
         Ok(u64::from(removed))
@@ -83,19 +83,19 @@ impl<W: Word> Structure<W> for Fiting {
     }
 
     fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        verify::statistics::<W>(self, pages, &State::load(state, pages)?)
+        verify::statistics::<W>(self, pages, &FitingState::load(state, pages)?)
     }
 
     fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
-        verify::verify(self, pages, &State::load(state, pages)?, visitor)
+        verify::verify(self, pages, &FitingState::load(state, pages)?, visitor)
     }
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        search::explain(&self.geometry::<W>(pages), pages, &State::load(state, pages)?, key)
+        search::explain(&self.geometry::<W>(pages), pages, &FitingState::load(state, pages)?, key)
     }
 
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
-        let state = State::load(state, tx)?;
+        let state = FitingState::load(state, tx)?;
         verify::free::<W>(self, tx, &state)
     }
 }

@@ -1,46 +1,46 @@
-//! Walks over a whole FITing-tree: verification, counts, release.
+//! Walks over a whole FITing-tree: verification, statistics, release.
 
 use super::directory::{child, read_node};
-use super::node::{Geometry, Record, State, buffer};
+use super::node::{FitingGeometry, FitingState, SegmentRecord, buffer};
 use super::tree::Fiting;
 use crate::parts::free_parts;
-use crate::pgm::packed::{Packed, Reader};
+use crate::pgm::packed::{PackedEntries, PackedReader};
 use ogive::Result;
 use ogive::index::extend::{LevelStatistics, Statistics, Structure, Visitor, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
-/// What a walk tells.
-enum Part<W> {
-    /// A directory node: its page, its depth, how many entries.
+/// A part of the tree that a walk visits.
+enum FitingPart<W> {
+    /// A directory node: page, depth, number of entries.
     Node(PageNumber, u8, u64),
-    /// A segment: the page that says so, its record, and the key that is above all of its own.
-    Segment(PageNumber, Record<W>, Option<W>),
+    /// A segment: the page of its record, the record, and an upper bound of its keys.
+    Segment(PageNumber, SegmentRecord<W>, Option<W>),
     /// Pages of a segment.
     Data(PageNumber, u32),
     /// The page of a buffer.
     Buffer(PageNumber),
 }
 
-/// A walk over the directory, which trusts nothing.
-struct Walk<'a, W> {
+/// A validating walk over the directory.
+struct FitingWalk<'a, W> {
     pages: &'a dyn Pages,
-    geometry: Geometry,
+    geometry: FitingGeometry,
     height: u8,
-    /// Nodes that may still come: each has a page of its own.
+    /// Number of nodes that may still follow: each has its own page.
     nodes_left: u32,
-    tell: &'a mut dyn FnMut(Part<W>) -> Result<()>,
+    visit: &'a mut dyn FnMut(FitingPart<W>) -> Result<()>,
 }
 
-impl<W: Word> Walk<'_, W> {
-    /// `first` is the key that the parent has for the node; `end` the next one.
+impl<W: Word> FitingWalk<'_, W> {
+    /// Visits a node: `first` is its key in the parent, `end` the next key there.
     fn node(&mut self, page: PageNumber, level: u8, first: Option<W>, end: Option<W>) -> Result<()> {
         let Some(left) = self.nodes_left.checked_sub(1) else {
             return Err(self.pages.damaged(page, "the directory has more nodes than the file has pages"));
         };
         self.nodes_left = left;
         let (content, count) = read_node(self.pages, &self.geometry, page, level, self.height)?;
-        (self.tell)(Part::Node(page, self.height - 1 - level, count as u64))?;
+        (self.visit)(FitingPart::Node(page, self.height - 1 - level, count as u64))?;
         let shape = self.geometry.node(level);
         let key = |index: usize| if index < count { Some(shape.key::<W>(&content, index)) } else { end };
         if first.is_some_and(|first| key(0) != Some(first)) {
@@ -52,7 +52,7 @@ impl<W: Word> Walk<'_, W> {
                 return Err(self.pages.damaged(page, "directory keys are out of order"));
             }
             if level == 0 {
-                self.segment(page, Record::load(shape.entry(&content, index)), next)?;
+                self.segment(page, SegmentRecord::load(shape.entry(&content, index)), next)?;
             } else {
                 self.node(child::<W>(&self.geometry, &content, index), level - 1, own, next)?;
             }
@@ -60,49 +60,49 @@ impl<W: Word> Walk<'_, W> {
         Ok(())
     }
 
-    fn segment(&mut self, page: PageNumber, record: Record<W>, end: Option<W>) -> Result<()> {
+    fn segment(&mut self, page: PageNumber, record: SegmentRecord<W>, end: Option<W>) -> Result<()> {
         let data = record.data(&self.geometry, self.pages, page)?;
         let delta = record.delta(&self.geometry, self.pages, page)?;
-        (self.tell)(Part::Segment(page, record, end))?;
-        (self.tell)(Part::Data(data.first, data.pages() as u32))?;
+        (self.visit)(FitingPart::Segment(page, record, end))?;
+        (self.visit)(FitingPart::Data(data.first, data.pages() as u32))?;
         if delta.count > 0 {
-            (self.tell)(Part::Buffer(delta.first))?;
+            (self.visit)(FitingPart::Buffer(delta.first))?;
         }
         Ok(())
     }
 }
 
-/// Tells of every part of the tree.
+/// Visits every part of the tree.
 fn walk<W: Word>(
     tree: &Fiting,
     pages: &dyn Pages,
-    state: &State,
-    tell: &mut dyn FnMut(Part<W>) -> Result<()>,
+    state: &FitingState,
+    visit: &mut dyn FnMut(FitingPart<W>) -> Result<()>,
 ) -> Result<()> {
     let geometry = tree.geometry::<W>(pages);
     let head = buffer(state.head, state.head_count, &geometry, pages, 0)?;
     if head.count > 0 {
-        tell(Part::Buffer(head.first))?;
+        visit(FitingPart::Buffer(head.first))?;
     }
     if state.height == 0 {
         return Ok(());
     }
-    let mut walk = Walk { pages, geometry, height: state.height, nodes_left: pages.page_count(), tell };
+    let mut walk = FitingWalk { pages, geometry, height: state.height, nodes_left: pages.page_count(), visit };
     walk.node(state.root, state.height - 1, None, None)
 }
 
 pub(super) fn verify<W: Word>(
     tree: &Fiting,
     pages: &dyn Pages,
-    state: &State,
+    state: &FitingState,
     visitor: &mut dyn Visitor<W>,
 ) -> Result<()> {
     let geometry = tree.geometry::<W>(pages);
     let mut least = None;
     walk(tree, pages, state, &mut |part| match part {
-        Part::Node(page, ..) | Part::Buffer(page) => visitor.pages(page, 1),
-        Part::Data(first, count) => visitor.pages(first, count),
-        Part::Segment(page, record, end) => {
+        FitingPart::Node(page, ..) | FitingPart::Buffer(page) => visitor.pages(page, 1),
+        FitingPart::Data(first, count) => visitor.pages(first, count),
+        FitingPart::Segment(page, record, end) => {
             least = least.or(Some(record.first));
             verify_segment(tree, pages, &geometry, page, &record, end)
         }
@@ -122,9 +122,9 @@ pub(super) fn verify<W: Word>(
 fn verify_segment<W: Word>(
     tree: &Fiting,
     pages: &dyn Pages,
-    geometry: &Geometry,
+    geometry: &FitingGeometry,
     page: PageNumber,
-    record: &Record<W>,
+    record: &SegmentRecord<W>,
     end: Option<W>,
 ) -> Result<()> {
     let data = record.data(geometry, pages, page)?;
@@ -135,12 +135,12 @@ fn verify_segment<W: Word>(
     }
     let beyond = |last: Option<&W>| last.is_some_and(|&last| end.is_some_and(|end| last >= end));
     if beyond(keys.last()) {
-        return wrong("a segment reaches into the next");
+        return wrong("a segment overlaps the next");
     }
     if data.pages() > 1 && record.line.measure(&keys, tree.error()) < keys.len() {
         return wrong("the line of a segment misses an entry by more than the error");
     }
-    let mut reader = Reader::new(data, Purpose::Leaf);
+    let mut reader = PackedReader::new(data, Purpose::Leaf);
     let mut removed = 0;
     for position in 0..data.count {
         removed += u16::from(reader.flag(pages, position)?);
@@ -156,22 +156,22 @@ fn verify_segment<W: Word>(
     Ok(())
 }
 
-fn keys_of<W: Word>(pages: &dyn Pages, packed: &Packed) -> Result<Vec<W>> {
-    let mut reader = Reader::new(*packed, Purpose::Leaf);
+fn keys_of<W: Word>(pages: &dyn Pages, packed: &PackedEntries) -> Result<Vec<W>> {
+    let mut reader = PackedReader::new(*packed, Purpose::Leaf);
     (0..packed.count).map(|position| Ok(reader.key(pages, position)?.unwrap_or_default())).collect()
 }
 
-pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &State) -> Result<Statistics> {
+pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &FitingState) -> Result<Statistics> {
     let mut found = Statistics { entries: u64::from(state.head_count), ..Statistics::default() };
     let (mut buffers, mut buffered, mut removed) = (0, u64::from(state.head_count), 0);
     found.levels = vec![LevelStatistics::default(); usize::from(state.height) + 1];
     walk::<W>(tree, pages, state, &mut |part| {
         match part {
-            Part::Node(_, depth, entries) => {
+            FitingPart::Node(_, depth, entries) => {
                 found.inner_pages += 1;
                 add(&mut found.levels, depth, 1, entries);
             }
-            Part::Segment(_, record, _) => {
+            FitingPart::Segment(_, record, _) => {
                 found.leaves += 1;
                 found.entries += record.live();
                 buffered += u64::from(record.buffered);
@@ -181,11 +181,11 @@ pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &Stat
                     level.nodes += 1;
                 }
             }
-            Part::Data(_, pages) => {
+            FitingPart::Data(_, pages) => {
                 found.leaf_pages += u64::from(pages);
                 add_pages(&mut found.levels, state.height, u64::from(pages));
             }
-            Part::Buffer(_) => {
+            FitingPart::Buffer(_) => {
                 buffers += 1;
                 found.leaf_pages += 1;
                 add_pages(&mut found.levels, state.height, 1);
@@ -195,7 +195,7 @@ pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &Stat
     })?;
     add(&mut found.levels, state.height, 0, u64::from(state.head_count));
     found.height = u32::from(state.height) + 1;
-    // The entries of the first buffer are one step away.
+    // An entry of the first buffer has a path of one node.
     let in_segments = found.entries - u64::from(state.head_count);
     let steps = in_segments * u64::from(found.height) + u64::from(state.head_count);
     found.mean_height = steps as f64 / found.entries.max(1) as f64;
@@ -222,13 +222,13 @@ fn add_pages(levels: &mut [LevelStatistics], depth: u8, pages: u64) {
     }
 }
 
-pub(super) fn free<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &State) -> Result<()> {
+pub(super) fn free<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &FitingState) -> Result<()> {
     let mut extents = Vec::new();
     walk::<W>(tree, tx, state, &mut |part| {
         match part {
-            Part::Node(page, ..) | Part::Buffer(page) => extents.push((page, 1)),
-            Part::Data(first, pages) => extents.push((first, pages)),
-            Part::Segment(..) => {}
+            FitingPart::Node(page, ..) | FitingPart::Buffer(page) => extents.push((page, 1)),
+            FitingPart::Data(first, pages) => extents.push((first, pages)),
+            FitingPart::Segment(..) => {}
         }
         Ok(())
     })?;

@@ -1,16 +1,15 @@
-//! The view of pages for a structure inside another: its leaves count as inner nodes.
+//! The page reader of the inner part of a hybrid: counts its leaves as inner nodes.
 
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};
 use ogive::{Error, Result};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Reads through to other pages; what the structure reads as a leaf is an inner node here, one level below the nodes
-/// above it.
+/// A reader that turns leaf reads of the inner structure into reads of inner nodes, one level below the nodes above.
 #[derive(Debug)]
 pub(super) struct InnerPages<'a> {
     pages: &'a dyn Pages,
-    /// Levels of inner nodes passed in this operation.
+    /// Number of levels of inner nodes read so far in this operation.
     depth: AtomicU8,
 }
 

@@ -1,4 +1,4 @@
-//! A structure as a [`Router`].
+//! `MapRouter`: a structure as a [`Router`].
 
 use super::build::MapBuilder;
 use super::pages::InnerPages;
@@ -12,10 +12,10 @@ use std::sync::Arc;
 /// Bytes of a leaf's page number: the payload of an entry.
 pub(super) const LEAF_BYTES: usize = 4;
 
-/// A whole structure that maps the greatest key of each leaf to the leaf's page. It must be made for payloads of
-/// [`Self::PAYLOAD_BYTES`] and without duplicates.
+/// A structure that maps the greatest key of each leaf to the leaf's page. Its layout must have payloads of
+/// [`Self::PAYLOAD_BYTES`] and no duplicates.
 ///
-/// A look-up is the structure's search for a successor. LIPP so becomes the LIPP-B+ of the AULID paper. All its pages
+/// A lookup is the structure's search for a successor. With LIPP this is the LIPP-B+ of the AULID paper. All its pages
 /// count as inner nodes.
 #[derive(Debug)]
 pub struct MapRouter<S> {
@@ -23,15 +23,15 @@ pub struct MapRouter<S> {
 }
 
 impl<S> MapRouter<S> {
-    /// What the structure's layout must say of payloads.
+    /// Payload bytes of the structure's layout.
     pub const PAYLOAD_BYTES: usize = LEAF_BYTES;
 
-    /// An inner part made of `structure`.
+    /// Creates a router from `structure`.
     pub fn new(structure: S) -> Self {
         Self { structure: Arc::new(structure) }
     }
 
-    /// The first separator that is not below `key`, and its leaf.
+    /// The first separator not below `key`, and its leaf.
     fn successor<W: Word>(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Option<(W, PageNumber)>>
     where
         S: Structure<W>,
@@ -45,7 +45,7 @@ impl<S> MapRouter<S> {
     }
 }
 
-/// Tells the pages of a structure, not its entries.
+/// A visitor of the pages of a structure that ignores its entries.
 struct PagesOnly<'a>(&'a mut dyn FnMut(PageNumber, u32) -> Result<()>);
 
 impl<W: Word> Visitor<W> for PagesOnly<'_> {
@@ -69,7 +69,7 @@ impl<W: Word, S: Structure<W> + 'static> Router<W> for MapRouter<S> {
 
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, gap: Gap<W>, leaf: PageNumber) -> Result<()> {
         if !self.structure.insert(tx, state, gap.low, &leaf.to_le_bytes())? {
-            return Err(tx.damaged(leaf, "an inner structure has a separator already that is put in"));
+            return Err(tx.damaged(leaf, "an inner structure already has the new separator"));
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl<W: Word, S: Structure<W> + 'static> Router<W> for MapRouter<S> {
     fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W) -> Result<Option<PageNumber>> {
         let Some((separator, leaf)) = self.successor(tx, state, key)? else { return Ok(None) };
         if self.structure.remove(tx, state, separator, Amount::One)? != 1 {
-            return Err(tx.damaged(leaf, "an inner structure does not find a separator that it has"));
+            return Err(tx.damaged(leaf, "an inner structure does not find its own separator"));
         }
         Ok(Some(leaf))
     }
@@ -113,8 +113,7 @@ impl<W: Word, S: Structure<W> + 'static> Router<W> for MapRouter<S> {
     }
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        // The path leads to the entry that a look-up ends at, which lies on a neighbouring path where `key` is no
-        // separator.
+        // The lookup ends at the successor, which may be on a neighbouring path if `key` is not a separator.
         let pages = &InnerPages::new(pages);
         let separator = self.successor(pages, state, key)?.map_or(key, |(separator, _)| separator);
         self.structure.explain(pages, state, separator)

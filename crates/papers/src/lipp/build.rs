@@ -1,14 +1,14 @@
-//! LIPP nodes built of sorted keys.
+//! Builds of LIPP nodes from sorted keys.
 
-use super::cells::{FreshCells, place_logged};
+use super::cells::{FreshCells, write_cell};
 use super::fence;
-use super::header::{CellHeader, Counts, Kind};
-use super::line::Line;
+use super::header::{CellHeader, CellKind, LippCounts};
+use super::line::LippLine;
 use super::link::Link;
-use super::mixed::{Mixed, Slot, put};
+use super::mixed::{LippSlot, Mixed, put};
 use super::options::LippOptions;
 use super::packed;
-use super::shape::{CLASSES, Shape, types_bytes, wide_pages, wide_size};
+use super::shape::{CLASSES, LippLayout, types_bytes, wide_pages, wide_size};
 use super::wide::WideWriter;
 use crate::batch::Batch;
 use ogive::Result;
@@ -16,32 +16,32 @@ use ogive::index::extend::Word;
 use ogive::page::{PageNumber, Transaction};
 use std::ops::Range;
 
-/// Keys from which a build takes fresh pages, which are not logged, for its cells.
-const FRESH_FROM: usize = 1024;
-/// A line that leaves more than half of this many keys or more in one slot is no good.
-const JUDGED_FROM: usize = 9;
+/// Least number of keys for a build whose cells are in fresh pages, which bypass the log.
+const FRESH_KEYS_MIN: usize = 1024;
+/// Least number of keys for which a line is rejected if it leaves more than half of them in one slot.
+const JUDGED_KEYS_MIN: usize = 9;
 
-/// Builds the nodes of a batch.
-pub(super) struct Builder<'a, W> {
-    shape: Shape,
+/// A builder of the nodes of a batch.
+pub(super) struct LippBuilder<'a, W> {
+    shape: LippLayout,
     options: LippOptions,
     batch: &'a Batch<W>,
     lists: &'a mut [PageNumber; CLASSES],
     fresh: Option<FreshCells>,
 }
 
-impl<'a, W: Word> Builder<'a, W> {
+impl<'a, W: Word> LippBuilder<'a, W> {
     pub(super) fn new(
-        shape: &Shape,
+        shape: &LippLayout,
         options: &LippOptions,
         batch: &'a Batch<W>,
         lists: &'a mut [PageNumber; CLASSES],
     ) -> Self {
-        let fresh = (batch.keys.len() >= FRESH_FROM).then(FreshCells::default);
+        let fresh = (batch.keys.len() >= FRESH_KEYS_MIN).then(FreshCells::default);
         Self { shape: *shape, options: *options, batch, lists, fresh }
     }
 
-    /// The node of all entries, of which there is one at least.
+    /// Builds the node of all entries, at least one.
     pub(super) fn build(mut self, tx: &mut Transaction, depth: u8) -> Result<Link<W>> {
         let link = self.node(tx, 0..self.batch.keys.len(), depth)?;
         if let Some(fresh) = self.fresh {
@@ -52,8 +52,8 @@ impl<'a, W: Word> Builder<'a, W> {
 
     fn cell(&mut self, tx: &mut Transaction, class: usize, content: &[u8]) -> Result<Link<W>> {
         match &mut self.fresh {
-            Some(fresh) => fresh.place(tx, &self.shape, class, content),
-            None => place_logged(tx, &self.shape, self.lists, class, content),
+            Some(fresh) => fresh.write(tx, &self.shape, class, content),
+            None => write_cell(tx, &self.shape, self.lists, class, content),
         }
     }
 
@@ -72,23 +72,24 @@ impl<'a, W: Word> Builder<'a, W> {
         }
     }
 
-    /// Whether a line divides keys well enough, and if so, which of `pages` parts of the slots hold any, by bits.
-    fn judge(&self, keys: &[W], line: &Line<W>, slots: u32, a_page: u32) -> Option<Vec<u8>> {
-        let mut holds = vec![0_u8; slots.div_ceil(a_page).div_ceil(8) as usize];
+    /// The summary of the pages in use, if the line divides keys well enough; else `None`.
+    fn summarize(&self, keys: &[W], line: &LippLine<W>, slots: u32, slots_per_page: u32) -> Option<Vec<u8>> {
+        let mut summary = vec![0_u8; slots.div_ceil(slots_per_page).div_ceil(8) as usize];
         let (mut fullest, mut start, mut last) = (0, 0, u32::MAX);
         for (index, &key) in keys.iter().enumerate() {
             let slot = line.slot(key, slots);
             if slot != last {
                 (start, last) = (index, slot);
-                let page = slot / a_page;
-                holds[(page / 8) as usize] |= 1 << (page % 8);
+                let page = slot / slots_per_page;
+                summary[(page / 8) as usize] |= 1 << (page % 8);
             }
             fullest = fullest.max(index + 1 - start);
         }
-        (keys.len() < JUDGED_FROM && fullest < keys.len() || fullest * 2 <= keys.len()).then_some(holds)
+        (keys.len() < JUDGED_KEYS_MIN && fullest < keys.len() || fullest * 2 <= keys.len()).then_some(summary)
     }
 
-    /// What belongs into the slot of the keys from `start` on, and where the keys of the next slot begin.
+    /// Builds the slot of the keys from `start` on; returns its number, its content, and the start of the next slot's
+    /// keys.
     fn slot(
         &mut self,
         tx: &mut Transaction,
@@ -96,25 +97,26 @@ impl<'a, W: Word> Builder<'a, W> {
         start: usize,
         depth: u8,
         slot_of: impl Fn(W) -> u32,
-    ) -> Result<(u32, Slot<W>, usize)> {
+    ) -> Result<(u32, LippSlot<W>, usize)> {
         let keys = &self.batch.keys;
         let slot = slot_of(keys[start]);
         let end = (start + 1..range.end).find(|&index| slot_of(keys[index]) != slot).unwrap_or(range.end);
         if end == start + 1 {
-            return Ok((slot, Slot::Data(keys[start], self.batch.value(start).to_vec()), end));
+            return Ok((slot, LippSlot::Data(keys[start], self.batch.value(start).to_vec()), end));
         }
-        Ok((slot, Slot::Node(self.node(tx, start..end, depth + 1)?), end))
+        Ok((slot, LippSlot::Node(self.node(tx, start..end, depth + 1)?), end))
     }
 
     fn mixed_cell(&mut self, tx: &mut Transaction, range: Range<usize>, depth: u8, class: usize) -> Result<Link<W>> {
         let shape = self.shape;
         let slots = shape.cell_slots(class);
         let keys = &self.batch.keys[range.clone()];
-        let line = Line::fit(keys, slots as u32);
-        if self.judge(keys, &line, slots as u32, slots as u32).is_none() {
+        let line = LippLine::fit(keys, slots as u32);
+        if self.summarize(keys, &line, slots as u32, slots as u32).is_none() {
             return self.sorted(tx, range, depth);
         }
-        let header = CellHeader { kind: Kind::Mixed, length: slots as u16, counts: Counts::of(range.len()), line };
+        let header =
+            CellHeader { kind: CellKind::Mixed, length: slots as u16, counts: LippCounts::of(range.len()), line };
         let mut content = vec![0; shape.cell_header() + types_bytes(slots) + slots * shape.slot()];
         header.store(&mut content);
         let mut start = range.start;
@@ -130,13 +132,13 @@ impl<'a, W: Word> Builder<'a, W> {
         let shape = self.shape;
         let keys = &self.batch.keys[range.clone()];
         let slots = wide_pages(size).unwrap_or(1).saturating_mul(shape.wide_slots() as u32);
-        let line = Line::fit(keys, slots);
-        let Some(holds) = self.judge(keys, &line, slots, shape.wide_slots() as u32) else {
+        let line = LippLine::fit(keys, slots);
+        let Some(summary) = self.summarize(keys, &line, slots, shape.wide_slots() as u32) else {
             return self.sorted(tx, range, depth);
         };
-        let first = tx.allocate_extent(shape.wide_pages_in_all(size).unwrap_or(1))?;
+        let first = tx.allocate_extent(shape.wide_extent_pages(size).unwrap_or(1))?;
         let node = Mixed::wide(&shape, first, size, line, depth);
-        let mut writer = WideWriter::new(&shape, &node, Counts::of(range.len()), holds);
+        let mut writer = WideWriter::new(&shape, &node, LippCounts::of(range.len()), summary);
         let mut start = range.start;
         while start < range.end {
             let (slot, filled, end) = self.slot(tx, &range, start, depth, |key| node.slot_of(key))?;
@@ -147,7 +149,7 @@ impl<'a, W: Word> Builder<'a, W> {
         Ok(Link::Wide { first, size, line })
     }
 
-    /// Sorted entries: in a packed node with some room, or in parts under a fence.
+    /// Builds sorted entries: a packed node with some room, or a fence over several nodes.
     fn sorted(&mut self, tx: &mut Transaction, range: Range<usize>, depth: u8) -> Result<Link<W>> {
         let largest = self.shape.packed_entries(CLASSES - 1);
         let count = range.len();
@@ -157,8 +159,8 @@ impl<'a, W: Word> Builder<'a, W> {
             let content = packed::content(&self.shape, entries);
             return self.cell(tx, class, &content);
         }
-        let most = (self.shape.fence_entries() * 3 / 4).max(2);
-        let parts = count.div_ceil((largest * 3 / 4).max(1)).clamp(2, most);
+        let parts_max = (self.shape.fence_entries() * 3 / 4).max(2);
+        let parts = count.div_ceil((largest * 3 / 4).max(1)).clamp(2, parts_max);
         let bound = |part: usize| range.start + count * part / parts;
         let mut entries = Vec::with_capacity(parts);
         for part in 0..parts {

@@ -5,12 +5,12 @@
 //!   tag  class  used  next  previous  cell | cell | cell | ...
 //! ```
 //!
-//! All cells of a page have one size, its class. Pages of a class that have a free cell are linked; the state has the
-//! first.
+//! All cells of a page have the size of its class. The pages of a class with a free cell form a doubly linked list,
+//! whose head is in the state.
 
 use super::header::CellHeader;
 use super::link::Link;
-use super::shape::{CELLS_HEADER_BYTES, CLASSES, Shape};
+use super::shape::{CELLS_HEADER_BYTES, CLASSES, LippLayout};
 use crate::numbers::{u16_at, u32_at};
 use ogive::Result;
 use ogive::index::extend::Word;
@@ -22,44 +22,44 @@ const USED_OFFSET: usize = 2;
 const NEXT_OFFSET: usize = 4;
 const PREVIOUS_OFFSET: usize = 8;
 
-/// A cell, read.
+/// A parsed cell.
 #[derive(Clone, Debug)]
 pub(super) struct Cell<W> {
     pub(super) number: PageNumber,
     pub(super) cell: u16,
     pub(super) class: usize,
     pub(super) header: CellHeader<W>,
-    /// Where the cell begins in its page.
+    /// The offset of the cell in its page.
     pub(super) offset: usize,
     pub(super) page: Page,
 }
 
 impl<W: Word> Cell<W> {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`] where there is no such cell, or it is free.
+    /// Those of the pages; [`ogive::Error::Damaged`] if there is no such cell, or it is free.
     pub(super) fn read(
         pages: &dyn Pages,
-        shape: &Shape,
+        shape: &LippLayout,
         number: PageNumber,
         cell: u16,
         purpose: Purpose,
     ) -> Result<Self> {
         let page = pages.read(number, purpose)?;
         let class = class_of(&page).filter(|&class| usize::from(cell) < shape.cells_in_page(class));
-        let Some(class) = class else { return Err(pages.damaged(number, "this page has no such cell")) };
+        let Some(class) = class else { return Err(pages.damaged(number, "the page has no such cell")) };
         let offset = CELLS_HEADER_BYTES + usize::from(cell) * shape.cell(class);
         let header = CellHeader::load(page.get(offset..).unwrap_or_default());
         let Some(header) = header else { return Err(pages.damaged(number, "a pointer leads to a free cell")) };
         Ok(Self { number, cell, class, header, offset, page })
     }
 
-    /// Where a byte of the cell behind its header lies in the page.
-    pub(super) fn body(&self, shape: &Shape) -> usize {
+    /// The offset in the page of the cell's content after its header.
+    pub(super) fn body(&self, shape: &LippLayout) -> usize {
         self.offset + shape.cell_header()
     }
 }
 
-/// The class of a page of cells; `None` if it is none.
+/// The class of a page of cells; `None` for other pages.
 fn class_of(page: &[u8]) -> Option<usize> {
     match page {
         [TAG, class, ..] if usize::from(*class) < CLASSES => Some(usize::from(*class)),
@@ -67,7 +67,7 @@ fn class_of(page: &[u8]) -> Option<usize> {
     }
 }
 
-/// Of a page of cells: its class, how many are in use, and the next page of its list.
+/// The header of a page of cells: class, number of cells in use, and list links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellPage {
     pub(super) class: usize,
@@ -78,24 +78,24 @@ pub(super) struct CellPage {
 
 impl CellPage {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`] where it is none.
+    /// Those of the pages; [`ogive::Error::Damaged`] if it is not a page of cells.
     pub(super) fn read(pages: &dyn Pages, number: PageNumber) -> Result<Self> {
         let page = pages.read(number, Purpose::Leaf)?;
-        let Some(class) = class_of(&page) else { return Err(pages.damaged(number, "this is no page of cells")) };
+        let Some(class) = class_of(&page) else { return Err(pages.damaged(number, "not a page of cells")) };
         let used = u16_at(&page, USED_OFFSET);
         Ok(Self { class, used, next: u32_at(&page, NEXT_OFFSET), previous: u32_at(&page, PREVIOUS_OFFSET) })
     }
 }
 
-/// Puts a cell into a page that has room, or into a new one; logged.
-pub(super) fn place_logged<W: Word>(
+/// Writes a cell to a page with room, or to a new one; the write is logged.
+pub(super) fn write_cell<W: Word>(
     tx: &mut Transaction,
-    shape: &Shape,
+    shape: &LippLayout,
     lists: &mut [PageNumber; CLASSES],
     class: usize,
     content: &[u8],
 ) -> Result<Link<W>> {
-    let most = shape.cells_in_page(class);
+    let cells = shape.cells_in_page(class);
     let number = if lists[class] == 0 {
         let number = tx.allocate()?;
         tx.edit(number, Purpose::Leaf)?.write(0, &[TAG, class as u8]);
@@ -106,14 +106,14 @@ pub(super) fn place_logged<W: Word>(
     };
     let page = tx.read(number, Purpose::Leaf)?;
     let is_free = |cell: &usize| page.get(CELLS_HEADER_BYTES + cell * shape.cell(class)) == Some(&0);
-    let cell = (0..most).find(is_free).filter(|_| class_of(&page) == Some(class));
-    let Some(cell) = cell else { return Err(tx.damaged(number, "a page listed for its free cells has none")) };
+    let cell = (0..cells).find(is_free).filter(|_| class_of(&page) == Some(class));
+    let Some(cell) = cell else { return Err(tx.damaged(number, "a page in a list of free cells is full")) };
     let used = usize::from(u16_at(&page, USED_OFFSET)) + 1;
     let next = u32_at(&page, NEXT_OFFSET);
     let mut edit = tx.edit(number, Purpose::Leaf)?;
     edit.write(CELLS_HEADER_BYTES + cell * shape.cell(class), content);
     edit.write(USED_OFFSET, &(used as u16).to_le_bytes());
-    if used >= most {
+    if used >= cells {
         edit.write(NEXT_OFFSET, &[0; 8]);
         drop(edit);
         lists[class] = next;
@@ -129,17 +129,17 @@ fn set_previous(tx: &mut Transaction, page: PageNumber, previous: PageNumber) ->
     Ok(())
 }
 
-/// Frees a cell, and its page with the last one.
+/// Frees a cell, and its page if it was the last one there.
 pub(super) fn free_cell(
     tx: &mut Transaction,
-    shape: &Shape,
+    shape: &LippLayout,
     lists: &mut [PageNumber; CLASSES],
     number: PageNumber,
     cell: u16,
 ) -> Result<()> {
     let CellPage { class, used, next, previous } = CellPage::read(tx, number)?;
-    let most = shape.cells_in_page(class);
-    let was_full = usize::from(used) >= most;
+    let cells = shape.cells_in_page(class);
+    let was_full = usize::from(used) >= cells;
     if used <= 1 {
         if !was_full {
             match previous {
@@ -164,7 +164,7 @@ pub(super) fn free_cell(
     Ok(())
 }
 
-/// Fills fresh pages with cells, one page of each class at a time: for large builds, which are not logged.
+/// A writer of cells to fresh pages, one open page per class: for large builds, which bypass the log.
 #[derive(Debug, Default)]
 pub(super) struct FreshCells {
     open: [Option<OpenPage>; CLASSES],
@@ -178,10 +178,11 @@ struct OpenPage {
 }
 
 impl FreshCells {
-    pub(super) fn place<W: Word>(
+    /// Writes a cell.
+    pub(super) fn write<W: Word>(
         &mut self,
         tx: &mut Transaction,
-        shape: &Shape,
+        shape: &LippLayout,
         class: usize,
         content: &[u8],
     ) -> Result<Link<W>> {
@@ -206,7 +207,7 @@ impl FreshCells {
         Ok(link)
     }
 
-    /// Writes the pages that did not fill up, and lists them.
+    /// Writes the open pages, and adds them to the lists.
     pub(super) fn finish(self, tx: &mut Transaction, lists: &mut [PageNumber; CLASSES]) -> Result<()> {
         for (page, list) in self.open.into_iter().zip(lists) {
             let Some(mut page) = page else { continue };

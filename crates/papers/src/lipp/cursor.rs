@@ -1,42 +1,40 @@
 //! The LIPP cursor: scans in both directions.
 
 use super::link::Link;
-use super::mixed::{Mixed, NULL, Slot};
-use super::node::Node;
+use super::mixed::{LippSlot, Mixed, NULL};
+use super::node::LippNode;
 use super::search::check_depth;
-use super::shape::Shape;
-use super::state::State;
-use super::wide::nearest;
+use super::shape::LippLayout;
+use super::state::LippState;
+use super::wide::nearest_used_page;
 use ogive::Result;
 use ogive::index::extend::{Cursor, Word};
 use ogive::page::{Page, PageNumber, Pages};
 
-/// A node on the path to the cursor's place.
+/// A node on the path to the cursor's position.
 #[derive(Debug)]
-struct Frame<W> {
-    node: Node<W>,
-    /// Of the last frame: the place, before this slot or entry. Of the others: the slot or child that the next frame is
-    /// in.
-    place: u32,
-    /// No entry was passed in the node since the cursor came to its end from outside: if there is none, the node is
-    /// empty, which no node is.
+struct CursorLevel<W> {
+    node: LippNode<W>,
+    /// On the last level, the position: before this slot or entry. On others, the slot or child of the next level.
+    index: u32,
+    /// Whether the cursor has entered the node and not yet returned an entry of it, to detect an empty node.
     fresh: bool,
-    /// The page of slots read last.
+    /// The last page of slots.
     page: Option<(PageNumber, Page)>,
 }
 
-/// A stack of nodes.
+/// A cursor: the stack of nodes on the path to its position.
 #[derive(Debug)]
 pub(super) struct LippCursor<W> {
     value_bytes: usize,
     state: Vec<u8>,
-    frames: Vec<Frame<W>>,
-    /// The key passed last, and whether forwards: the next one must lie beyond, or nodes lead in a circle.
-    passed: Option<(W, bool)>,
+    levels: Vec<CursorLevel<W>>,
+    /// The key returned last, and whether forwards: keys must be monotone, or nodes form a cycle.
+    last: Option<(W, bool)>,
 }
 
-/// What lies next in a direction within a node.
-enum Found<W> {
+/// The next item of a node in a direction.
+enum NextItem<W> {
     Entry(u32, W),
     Node(u32, Link<W>),
     End,
@@ -44,105 +42,105 @@ enum Found<W> {
 
 impl<W: Word> LippCursor<W> {
     pub(super) fn new(value_bytes: usize, state: &[u8]) -> Self {
-        Self { value_bytes, state: state.to_vec(), frames: Vec::new(), passed: None }
+        Self { value_bytes, state: state.to_vec(), levels: Vec::new(), last: None }
     }
 
-    fn shape(&self, pages: &dyn Pages) -> Result<Shape> {
-        Shape::new::<W>(pages, self.value_bytes)
+    fn shape(&self, pages: &dyn Pages) -> Result<LippLayout> {
+        LippLayout::new::<W>(pages, self.value_bytes)
     }
 
-    /// Goes to a key: before the first entry that is not below it, or, where `behind` says so, behind the entry of that
-    /// key.
-    fn go(&mut self, pages: &dyn Pages, key: W, behind: bool) -> Result<()> {
+    /// Moves to just before the first entry not below a key, or if `after`, to after an entry of that key.
+    fn seek_to(&mut self, pages: &dyn Pages, key: W, after: bool) -> Result<()> {
         let shape = self.shape(pages)?;
-        self.frames.clear();
-        self.passed = None;
-        let mut next = State::<W>::load(pages, &shape, &self.state)?.root;
+        self.levels.clear();
+        self.last = None;
+        let mut next = LippState::<W>::load(pages, &shape, &self.state)?.root;
         while let Some(link) = next.take() {
-            let mut frame = self.open(pages, &shape, &link)?;
-            let passes = |other: W| other < key || behind && other == key;
-            match &frame.node {
-                Node::Packed(packed) => {
+            let mut level = self.open(pages, &shape, &link)?;
+            let is_before = |other: W| other < key || after && other == key;
+            match &level.node {
+                LippNode::Packed(packed) => {
                     let index = packed.lower_bound(key);
-                    let equal = index < packed.count && passes(packed.key(index));
-                    frame.place = index as u32 + u32::from(equal);
+                    let equal = index < packed.count && is_before(packed.key(index));
+                    level.index = index as u32 + u32::from(equal);
                 }
-                Node::Fence(fence) => {
+                LippNode::Fence(fence) => {
                     let index = fence.find(key);
-                    frame.place = index as u32;
+                    level.index = index as u32;
                     next = Some(fence.link(pages, index)?);
                 }
-                Node::Mixed(mixed) => {
+                LippNode::Mixed(mixed) => {
                     let mixed = *mixed;
                     let slot = mixed.slot_of(key);
-                    frame.place = slot;
-                    match mixed.slot_in(pages, frame.page(pages, &mixed, slot)?, slot)? {
-                        Slot::Data(other, _) => frame.place += u32::from(passes(other)),
-                        Slot::Node(link) => next = Some(link),
-                        Slot::Null => {}
+                    level.index = slot;
+                    match mixed.slot_in(pages, level.page(pages, &mixed, slot)?, slot)? {
+                        LippSlot::Data(other, _) => level.index += u32::from(is_before(other)),
+                        LippSlot::Node(link) => next = Some(link),
+                        LippSlot::Null => {}
                     }
                 }
             }
-            self.frames.push(frame);
+            self.levels.push(level);
         }
         Ok(())
     }
 
-    fn open(&self, pages: &dyn Pages, shape: &Shape, link: &Link<W>) -> Result<Frame<W>> {
-        let depth = self.frames.len() as u8;
+    fn open(&self, pages: &dyn Pages, shape: &LippLayout, link: &Link<W>) -> Result<CursorLevel<W>> {
+        let depth = self.levels.len() as u8;
         check_depth(pages, link, depth)?;
-        Ok(Frame { node: Node::open(pages, shape, link, depth)?, place: 0, fresh: false, page: None })
+        Ok(CursorLevel { node: LippNode::open(pages, shape, link, depth)?, index: 0, fresh: false, page: None })
     }
 
     fn advance(&mut self, pages: &dyn Pages, forward: bool, payload: &mut [u8]) -> Result<Option<W>> {
         let shape = self.shape(pages)?;
         loop {
-            let is_root = self.frames.len() == 1;
-            let Some(frame) = self.frames.last_mut() else { return Ok(None) };
-            match frame.find(pages, &shape, forward, payload)? {
-                Found::Entry(place, key) => {
-                    frame.place = if forward { place + 1 } else { place };
-                    self.frames.iter_mut().for_each(|frame| frame.fresh = false);
-                    return self.pass(pages, key, forward);
+            let is_root = self.levels.len() == 1;
+            let Some(level) = self.levels.last_mut() else { return Ok(None) };
+            match level.find(pages, &shape, forward, payload)? {
+                NextItem::Entry(index, key) => {
+                    level.index = if forward { index + 1 } else { index };
+                    self.levels.iter_mut().for_each(|level| level.fresh = false);
+                    return self.check_order(pages, key, forward);
                 }
-                Found::Node(place, link) => {
-                    frame.place = place;
+                NextItem::Node(index, link) => {
+                    level.index = index;
                     let mut next = self.open(pages, &shape, &link)?;
                     next.fresh = true;
-                    next.place = if forward { 0 } else { next.length() };
-                    self.frames.push(next);
+                    next.index = if forward { 0 } else { next.length() };
+                    self.levels.push(next);
                 }
-                Found::End if is_root => return Ok(None),
-                Found::End => {
-                    if frame.fresh {
+                NextItem::End if is_root => return Ok(None),
+                NextItem::End => {
+                    if level.fresh {
                         return Err(pages.damaged(0, "a node is empty"));
                     }
-                    self.frames.pop();
-                    if let Some(above) = self.frames.last_mut() {
-                        above.place += u32::from(forward);
+                    self.levels.pop();
+                    if let Some(above) = self.levels.last_mut() {
+                        above.index += u32::from(forward);
                     }
                 }
             }
         }
     }
 
-    fn pass(&mut self, pages: &dyn Pages, key: W, forward: bool) -> Result<Option<W>> {
-        let falls = |last: W| if forward { key <= last } else { key >= last };
-        if self.passed.is_some_and(|(last, came)| came == forward && falls(last)) {
+    /// Returns a key, after checking the order.
+    fn check_order(&mut self, pages: &dyn Pages, key: W, forward: bool) -> Result<Option<W>> {
+        let is_out_of_order = |last: W| if forward { key <= last } else { key >= last };
+        if self.last.is_some_and(|(last, was_forward)| was_forward == forward && is_out_of_order(last)) {
             return Err(pages.damaged(0, "keys of a scan do not ascend"));
         }
-        self.passed = Some((key, forward));
+        self.last = Some((key, forward));
         Ok(Some(key))
     }
 }
 
-impl<W: Word> Frame<W> {
-    /// Slots, entries or children.
+impl<W: Word> CursorLevel<W> {
+    /// Number of slots, entries or children.
     fn length(&self) -> u32 {
         match &self.node {
-            Node::Mixed(mixed) => mixed.slots,
-            Node::Packed(packed) => packed.count as u32,
-            Node::Fence(fence) => fence.count as u32,
+            LippNode::Mixed(mixed) => mixed.slots,
+            LippNode::Packed(packed) => packed.count as u32,
+            LippNode::Fence(fence) => fence.count as u32,
         }
     }
 
@@ -156,37 +154,43 @@ impl<W: Word> Frame<W> {
         Ok(&self.page.insert((number, page)).1)
     }
 
-    /// What lies next in a direction; the payload of an entry goes to `payload`.
-    fn find(&mut self, pages: &dyn Pages, shape: &Shape, forward: bool, payload: &mut [u8]) -> Result<Found<W>> {
-        let index = if forward { Some(self.place) } else { self.place.checked_sub(1) };
-        let Some(index) = index.filter(|&index| index < self.length()) else { return Ok(Found::End) };
+    /// The next item in a direction; writes the payload of an entry to `payload`.
+    fn find(
+        &mut self,
+        pages: &dyn Pages,
+        shape: &LippLayout,
+        forward: bool,
+        payload: &mut [u8],
+    ) -> Result<NextItem<W>> {
+        let index = if forward { Some(self.index) } else { self.index.checked_sub(1) };
+        let Some(index) = index.filter(|&index| index < self.length()) else { return Ok(NextItem::End) };
         match &self.node {
-            Node::Packed(packed) => {
+            LippNode::Packed(packed) => {
                 payload.copy_from_slice(packed.value(index as usize));
-                Ok(Found::Entry(index, packed.key(index as usize)))
+                Ok(NextItem::Entry(index, packed.key(index as usize)))
             }
-            Node::Fence(fence) => Ok(Found::Node(index, fence.link(pages, index as usize)?)),
-            Node::Mixed(mixed) => {
+            LippNode::Fence(fence) => Ok(NextItem::Node(index, fence.link(pages, index as usize)?)),
+            LippNode::Mixed(mixed) => {
                 let mixed = *mixed;
-                let Some(slot) = self.occupied(pages, shape, &mixed, index, forward)? else { return Ok(Found::End) };
+                let Some(slot) = self.occupied(pages, shape, &mixed, index, forward)? else { return Ok(NextItem::End) };
                 match mixed.slot_in(pages, self.page(pages, &mixed, slot)?, slot)? {
-                    Slot::Data(key, value) => {
+                    LippSlot::Data(key, value) => {
                         payload.copy_from_slice(&value);
-                        Ok(Found::Entry(slot, key))
+                        Ok(NextItem::Entry(slot, key))
                     }
-                    Slot::Node(link) => Ok(Found::Node(slot, link)),
-                    Slot::Null => Ok(Found::End),
+                    LippSlot::Node(link) => Ok(NextItem::Node(slot, link)),
+                    LippSlot::Null => Ok(NextItem::End),
                 }
             }
         }
     }
 
-    /// The nearest slot, from `slot` on in a direction, that holds anything: in its page, in the next page, or in the
-    /// one that the summary of the node names.
+    /// The nearest occupied slot from `slot` on in a direction: in its page, in the next page, or in the next page in
+    /// use by the summary of the node.
     fn occupied(
         &mut self,
         pages: &dyn Pages,
-        shape: &Shape,
+        shape: &LippLayout,
         mixed: &Mixed<W>,
         slot: u32,
         forward: bool,
@@ -194,15 +198,16 @@ impl<W: Word> Frame<W> {
         if let Some(found) = self.occupied_in_page(pages, mixed, slot, forward)? {
             return Ok(Some(found));
         }
-        let a_page = mixed.a_page.max(1);
-        let beside = |index: u32| if forward { index.checked_add(1) } else { index.checked_sub(1) };
+        let slots_per_page = mixed.slots_per_page.max(1);
+        let adjacent = |index: u32| if forward { index.checked_add(1) } else { index.checked_sub(1) };
         let in_node = |index: &u32| *index < mixed.wide.unwrap_or(1);
-        let first = |index: u32| if forward { index * a_page } else { index * a_page + (a_page - 1) };
-        let Some(next) = beside(slot / a_page).filter(in_node) else { return Ok(None) };
+        let first =
+            |index: u32| if forward { index * slots_per_page } else { index * slots_per_page + (slots_per_page - 1) };
+        let Some(next) = adjacent(slot / slots_per_page).filter(in_node) else { return Ok(None) };
         if let Some(found) = self.occupied_in_page(pages, mixed, first(next), forward)? {
             return Ok(Some(found));
         }
-        match nearest(pages, shape, mixed, beside(next).filter(in_node), forward)? {
+        match nearest_used_page(pages, shape, mixed, adjacent(next).filter(in_node), forward)? {
             Some(index) => self.occupied_in_page(pages, mixed, first(index), forward),
             None => Ok(None),
         }
@@ -215,33 +220,37 @@ impl<W: Word> Frame<W> {
         slot: u32,
         forward: bool,
     ) -> Result<Option<u32>> {
-        let start = slot - slot % mixed.a_page.max(1);
-        let end = start.saturating_add(mixed.a_page).min(mixed.slots);
+        let start = slot - slot % mixed.slots_per_page.max(1);
+        let end = start.saturating_add(mixed.slots_per_page).min(mixed.slots);
         let page = self.page(pages, mixed, slot)?;
-        let holds = |slot: &u32| mixed.kind(page, *slot) != NULL;
-        Ok(if forward { (slot..end).find(holds) } else { (start..slot.saturating_add(1).min(end)).rev().find(holds) })
+        let is_used = |slot: &u32| mixed.kind(page, *slot) != NULL;
+        Ok(if forward {
+            (slot..end).find(is_used)
+        } else {
+            (start..slot.saturating_add(1).min(end)).rev().find(is_used)
+        })
     }
 }
 
 impl<W: Word> Cursor<W> for LippCursor<W> {
     fn seek(&mut self, pages: &dyn Pages, key: W) -> Result<()> {
-        self.go(pages, key, false)
+        self.seek_to(pages, key, false)
     }
 
     fn seek_back(&mut self, pages: &dyn Pages, key: W) -> Result<()> {
-        self.go(pages, key, true)
+        self.seek_to(pages, key, true)
     }
 
     fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        if self.frames.is_empty() {
-            self.go(pages, W::MIN, false)?;
+        if self.levels.is_empty() {
+            self.seek_to(pages, W::MIN, false)?;
         }
         self.advance(pages, true, payload)
     }
 
     fn previous(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        if self.frames.is_empty() {
-            self.go(pages, W::MAX, true)?;
+        if self.levels.is_empty() {
+            self.seek_to(pages, W::MAX, true)?;
         }
         self.advance(pages, false, payload)
     }

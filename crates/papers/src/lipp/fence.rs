@@ -1,33 +1,33 @@
-//! Fences: sorted separators and pointers, in a page.
+//! Fences: nodes of sorted separators and pointers, of one page each.
 //!
-//! Entry `i` leads to the keys from its separator up to the next one; the first separator counts as the least key.
+//! Entry `i` holds the keys from its separator up to the next one; the first separator counts as the least key.
 
 use super::cells::Cell;
-use super::header::{CellHeader, Counts, Kind, LENGTH_OFFSET};
-use super::line::Line;
+use super::header::{CellHeader, CellKind, LENGTH_OFFSET, LippCounts};
+use super::line::LippLine;
 use super::link::Link;
-use super::shape::Shape;
+use super::shape::LippLayout;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::index::extend::packed;
 use ogive::io::Purpose;
 use ogive::page::{Pages, Transaction};
 
-/// A fence, read.
+/// A parsed fence.
 #[derive(Clone, Debug)]
 pub(super) struct Fence<W> {
     pub(super) cell: Cell<W>,
     pub(super) count: usize,
-    shape: Shape,
+    shape: LippLayout,
 }
 
 impl<W: Word> Fence<W> {
     /// # Errors
-    /// [`ogive::Error::Damaged`] where it states more children than it has room for.
-    pub(super) fn new(pages: &dyn Pages, shape: &Shape, cell: Cell<W>) -> Result<Self> {
+    /// [`ogive::Error::Damaged`] if its count is 0 or exceeds its capacity.
+    pub(super) fn new(pages: &dyn Pages, shape: &LippLayout, cell: Cell<W>) -> Result<Self> {
         let count = usize::from(cell.header.length);
         if count == 0 || count > shape.fence_entries() || shape.cells_in_page(cell.class) > 1 {
-            return Err(pages.damaged(cell.number, "a fence states more children than it has"));
+            return Err(pages.damaged(cell.number, "a fence has no children, or more than fit"));
         }
         Ok(Self { cell, count, shape: *shape })
     }
@@ -45,12 +45,12 @@ impl<W: Word> Fence<W> {
         Link::load(pages, &self.shape, self.cell.number, self.cell.page.get(start..).unwrap_or_default())
     }
 
-    /// The entry of a key.
+    /// The index of the entry for a key.
     pub(super) fn find(&self, key: W) -> usize {
         // The first separator is below all keys.
         let stride = self.offset(1) - self.offset(0);
-        let behind = self.cell.page.get(self.offset(1)..).unwrap_or_default();
-        packed::upper_bound(behind, stride, self.count.saturating_sub(1), key)
+        let rest = self.cell.page.get(self.offset(1)..).unwrap_or_default();
+        packed::upper_bound(rest, stride, self.count.saturating_sub(1), key)
     }
 
     pub(super) fn entries(&self, pages: &dyn Pages) -> Result<Vec<(W, Link<W>)>> {
@@ -73,7 +73,7 @@ impl<W: Word> Fence<W> {
         Ok(())
     }
 
-    /// Puts an entry in where there is room.
+    /// Inserts an entry; the fence must have room.
     pub(super) fn insert(&self, tx: &mut Transaction, index: usize, entry: &(W, Link<W>)) -> Result<()> {
         let mut edit = tx.edit(self.cell.number, Purpose::Leaf)?;
         edit.shift(self.offset(index)..self.offset(self.count), self.offset(index + 1));
@@ -82,7 +82,7 @@ impl<W: Word> Fence<W> {
         self.set_count(tx, self.count + 1)
     }
 
-    /// Takes an entry out; its keys fall to the entry on the left, or to the new first one.
+    /// Removes an entry; the entry on its left, or the new first one, takes over its keys.
     pub(super) fn remove(&self, tx: &mut Transaction, index: usize) -> Result<()> {
         let mut edit = tx.edit(self.cell.number, Purpose::Leaf)?;
         edit.shift(self.offset(index + 1)..self.offset(self.count), self.offset(index));
@@ -90,7 +90,7 @@ impl<W: Word> Fence<W> {
         self.set_count(tx, self.count.saturating_sub(1))
     }
 
-    /// Writes all entries anew.
+    /// Rewrites all entries.
     pub(super) fn rewrite(&self, tx: &mut Transaction, entries: &[(W, Link<W>)]) -> Result<()> {
         let bytes: Vec<u8> = entries.iter().flat_map(|entry| stored(&self.shape, entry)).collect();
         tx.edit(self.cell.number, Purpose::Leaf)?.write(self.offset(0), &bytes);
@@ -98,18 +98,18 @@ impl<W: Word> Fence<W> {
     }
 }
 
-fn stored<W: Word>(shape: &Shape, (separator, link): &(W, Link<W>)) -> Vec<u8> {
+fn stored<W: Word>(shape: &LippLayout, (separator, link): &(W, Link<W>)) -> Vec<u8> {
     let mut bytes = vec![0; shape.word + shape.link()];
     separator.store(&mut bytes);
     link.store(&mut bytes[shape.word..]);
     bytes
 }
 
-/// The content of a cell that holds a fence.
-pub(super) fn content<W: Word>(shape: &Shape, entries: &[(W, Link<W>)]) -> Vec<u8> {
-    let (kind, length) = (Kind::Fence, entries.len() as u16);
+/// The bytes of a cell with a fence.
+pub(super) fn content<W: Word>(shape: &LippLayout, entries: &[(W, Link<W>)]) -> Vec<u8> {
+    let (kind, length) = (CellKind::Fence, entries.len() as u16);
     let mut bytes = vec![0; shape.cell_header()];
-    CellHeader::<W> { kind, length, counts: Counts::default(), line: Line::default() }.store(&mut bytes);
+    CellHeader::<W> { kind, length, counts: LippCounts::default(), line: LippLine::default() }.store(&mut bytes);
     bytes.extend(entries.iter().flat_map(|entry| stored(shape, entry)));
     bytes
 }

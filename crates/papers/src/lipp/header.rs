@@ -1,12 +1,12 @@
-//! The headers of LIPP nodes: kind, size and counts.
+//! The headers of LIPP nodes: kind, size and statistics.
 
-use super::line::Line;
+use super::line::LippLine;
 use crate::numbers::{u16_at, u32_at};
 use ogive::index::extend::Word;
 
-/// What a cell holds.
+/// The kind of node in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CellKind {
     /// Slots that the model computes.
     Mixed,
     /// Sorted entries.
@@ -15,23 +15,23 @@ pub(super) enum Kind {
     Fence,
 }
 
-/// Offset of [`Counts`] in the header of a cell, and in the first page of a wide node.
+/// Offset of [`LippCounts`] in the header of a cell, and in the first page of a wide node.
 pub(super) const COUNTS_OFFSET: usize = 4;
 /// Offset of the number of slots or entries in the header of a cell.
 pub(super) const LENGTH_OFFSET: usize = 2;
 
-/// Statistics of a node, that say when to build it anew.
+/// Statistics of a node, which determine when it is rebuilt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// Entries in it and below.
+pub(super) struct LippCounts {
+    /// Number of entries in the node and below.
     pub(super) entries: u32,
-    /// The same when it was built; of packed nodes and fences, the most since.
+    /// Number of entries when it was built; for packed nodes and fences, the peak since then.
     pub(super) built: u32,
-    /// Inserts since then that met an occupied slot.
+    /// Number of inserts since then that hit an occupied slot.
     pub(super) conflicts: u32,
 }
 
-impl Counts {
+impl LippCounts {
     pub(super) fn load(bytes: &[u8], offset: usize) -> Self {
         Self { entries: u32_at(bytes, offset), built: u32_at(bytes, offset + 4), conflicts: u32_at(bytes, offset + 8) }
     }
@@ -59,33 +59,33 @@ impl Counts {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CellHeader<W> {
-    pub(super) kind: Kind,
-    /// Slots of a mixed node, entries of a packed one, children of a fence.
+    pub(super) kind: CellKind,
+    /// Number of slots of a mixed node, entries of a packed one, or children of a fence.
     pub(super) length: u16,
-    pub(super) counts: Counts,
+    pub(super) counts: LippCounts,
     /// The model of a mixed node.
-    pub(super) line: Line<W>,
+    pub(super) line: LippLine<W>,
 }
 
 impl<W: Word> CellHeader<W> {
-    /// `None` for a free cell or nonsense.
+    /// Parses a header; `None` for a free cell or an unknown kind.
     pub(super) fn load(bytes: &[u8]) -> Option<Self> {
         let kind = match bytes.first() {
-            Some(1) => Kind::Mixed,
-            Some(2) => Kind::Packed,
-            Some(3) => Kind::Fence,
+            Some(1) => CellKind::Mixed,
+            Some(2) => CellKind::Packed,
+            Some(3) => CellKind::Fence,
             _ => return None,
         };
-        let line = Line { slope_bits: u32_at(bytes, 16), base: W::load(bytes.get(20..).unwrap_or_default()) };
-        Some(Self { kind, length: u16_at(bytes, LENGTH_OFFSET), counts: Counts::load(bytes, COUNTS_OFFSET), line })
+        let line = LippLine { slope_bits: u32_at(bytes, 16), base: W::load(bytes.get(20..).unwrap_or_default()) };
+        Some(Self { kind, length: u16_at(bytes, LENGTH_OFFSET), counts: LippCounts::load(bytes, COUNTS_OFFSET), line })
     }
 
-    /// Writes it to the front of a cell.
+    /// Writes the header to the front of a cell.
     pub(super) fn store(&self, bytes: &mut [u8]) {
         bytes[0] = match self.kind {
-            Kind::Mixed => 1,
-            Kind::Packed => 2,
-            Kind::Fence => 3,
+            CellKind::Mixed => 1,
+            CellKind::Packed => 2,
+            CellKind::Fence => 3,
         };
         bytes[LENGTH_OFFSET..COUNTS_OFFSET].copy_from_slice(&self.length.to_le_bytes());
         bytes[COUNTS_OFFSET..16].copy_from_slice(&self.counts.stored());

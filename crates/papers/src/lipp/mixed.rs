@@ -1,22 +1,22 @@
-//! The slots of LIPP nodes with models, in cells or in pages of their own.
+//! Mixed nodes: the slots of LIPP nodes with models, in cells or in wide nodes.
 
 use super::cells::Cell;
-use super::line::Line;
+use super::line::LippLine;
 use super::link::Link;
-use super::shape::{Shape, WIDE_HEADER_BYTES, types_bytes, wide_pages};
+use super::shape::{LippLayout, WIDE_HEADER_BYTES, types_bytes, wide_pages};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages, Transaction};
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Slot<W> {
+pub(super) enum LippSlot<W> {
     /// Nothing.
     Null,
-    /// The only entry whose key the model leads here.
+    /// The only entry with this slot.
     Data(W, Vec<u8>),
-    /// A node of all entries whose keys the model leads here.
+    /// A node of all entries with this slot.
     Node(Link<W>),
 }
 
@@ -25,25 +25,25 @@ pub(super) const NULL: u8 = 0;
 pub(super) const DATA: u8 = 1;
 pub(super) const NODE: u8 = 2;
 
-/// A node with a model: where its slots lie.
+/// A node with a model: the location of its slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mixed<W> {
     pub(super) first: PageNumber,
-    pub(super) line: Line<W>,
+    pub(super) line: LippLine<W>,
     pub(super) slots: u32,
-    /// Slots in a page.
-    pub(super) a_page: u32,
-    /// Where in a page the types begin; the slots follow.
+    /// Number of slots per page.
+    pub(super) slots_per_page: u32,
+    /// Offset of the types in a page; the slots follow.
     types: usize,
-    /// Pages of slots, for a node of pages of its own.
+    /// Number of pages of slots, for a wide node.
     pub(super) wide: Option<u32>,
     pub(super) purpose: Purpose,
-    shape: Shape,
+    shape: LippLayout,
 }
 
-/// Where a slot lies.
+/// The location of a slot.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SlotLocation {
     page: PageNumber,
     types: usize,
     shift: u32,
@@ -51,14 +51,14 @@ struct Place {
 }
 
 impl<W: Word> Mixed<W> {
-    /// A node of pages of its own; nothing is read.
-    pub(super) fn wide(shape: &Shape, first: PageNumber, size: u8, line: Line<W>, depth: u8) -> Self {
-        let (pages, a_page) = (wide_pages(size).unwrap_or(1), shape.wide_slots() as u32);
+    /// A wide node; reads no page.
+    pub(super) fn wide(shape: &LippLayout, first: PageNumber, size: u8, line: LippLine<W>, depth: u8) -> Self {
+        let (pages, slots_per_page) = (wide_pages(size).unwrap_or(1), shape.wide_slots() as u32);
         Self {
             first,
             line,
-            slots: pages.saturating_mul(a_page),
-            a_page,
+            slots: pages.saturating_mul(slots_per_page),
+            slots_per_page,
             types: WIDE_HEADER_BYTES,
             wide: Some(pages),
             purpose: Purpose::Inner(depth),
@@ -67,17 +67,17 @@ impl<W: Word> Mixed<W> {
     }
 
     /// # Errors
-    /// [`ogive::Error::Damaged`] where the cell states more slots than it has.
-    pub(super) fn of_cell(pages: &dyn Pages, shape: &Shape, cell: &Cell<W>) -> Result<Self> {
+    /// [`ogive::Error::Damaged`] if the cell has no slots, or more than fit.
+    pub(super) fn of_cell(pages: &dyn Pages, shape: &LippLayout, cell: &Cell<W>) -> Result<Self> {
         let slots = u32::from(cell.header.length);
         if slots == 0 || slots as usize > shape.cell_slots(cell.class) {
-            return Err(pages.damaged(cell.number, "a node states more slots than it has"));
+            return Err(pages.damaged(cell.number, "a node has no slots, or more than fit"));
         }
         Ok(Self {
             first: cell.number,
             line: cell.header.line,
             slots,
-            a_page: slots,
+            slots_per_page: slots,
             types: cell.body(shape),
             wide: None,
             purpose: Purpose::Leaf,
@@ -90,13 +90,13 @@ impl<W: Word> Mixed<W> {
     }
 
     pub(super) fn page_of(&self, slot: u32) -> PageNumber {
-        self.first.saturating_add(slot / self.a_page.max(1))
+        self.first.saturating_add(slot / self.slots_per_page.max(1))
     }
 
-    fn place(&self, slot: u32) -> Place {
-        let (page, local) = (self.page_of(slot), (slot % self.a_page.max(1)) as usize);
-        let slots = self.types + types_bytes(self.a_page as usize);
-        Place {
+    fn locate(&self, slot: u32) -> SlotLocation {
+        let (page, local) = (self.page_of(slot), (slot % self.slots_per_page.max(1)) as usize);
+        let slots = self.types + types_bytes(self.slots_per_page as usize);
+        SlotLocation {
             page,
             types: self.types + local / 4,
             shift: (local % 4) as u32 * 2,
@@ -112,27 +112,27 @@ impl<W: Word> Mixed<W> {
         Ok(page)
     }
 
-    /// The type of a slot, in its page.
+    /// The type of a slot in a page.
     pub(super) fn kind(&self, page: &[u8], slot: u32) -> u8 {
-        let place = self.place(slot);
-        page.get(place.types).map_or(NULL, |types| types >> place.shift & 3)
+        let location = self.locate(slot);
+        page.get(location.types).map_or(NULL, |types| types >> location.shift & 3)
     }
 
-    /// A slot, in its page.
+    /// The slot in a page.
     ///
     /// # Errors
     /// [`ogive::Error::Damaged`].
-    pub(super) fn slot_in(&self, pages: &dyn Pages, page: &[u8], slot: u32) -> Result<Slot<W>> {
-        let place = self.place(slot);
-        let bytes = page.get(place.offset..).unwrap_or_default();
+    pub(super) fn slot_in(&self, pages: &dyn Pages, page: &[u8], slot: u32) -> Result<LippSlot<W>> {
+        let location = self.locate(slot);
+        let bytes = page.get(location.offset..).unwrap_or_default();
         match self.kind(page, slot) {
-            NULL => Ok(Slot::Null),
+            NULL => Ok(LippSlot::Null),
             DATA => {
                 let value = bytes.get(self.shape.word..self.shape.word + self.shape.value).unwrap_or_default();
-                Ok(Slot::Data(W::load(bytes), value.to_vec()))
+                Ok(LippSlot::Data(W::load(bytes), value.to_vec()))
             }
-            NODE => Ok(Slot::Node(Link::load(pages, &self.shape, place.page, bytes)?)),
-            _ => Err(pages.damaged(place.page, "a slot is of no type")),
+            NODE => Ok(LippSlot::Node(Link::load(pages, &self.shape, location.page, bytes)?)),
+            _ => Err(pages.damaged(location.page, "a slot of unknown type")),
         }
     }
 
@@ -140,64 +140,69 @@ impl<W: Word> Mixed<W> {
     ///
     /// # Errors
     /// Those of the pages; [`ogive::Error::Damaged`].
-    pub(super) fn slot(&self, pages: &dyn Pages, slot: u32) -> Result<Slot<W>> {
+    pub(super) fn slot(&self, pages: &dyn Pages, slot: u32) -> Result<LippSlot<W>> {
         let page = self.read_page(pages, self.page_of(slot))?;
         self.slot_in(pages, &page, slot)
     }
 
-    /// Writes a slot; a wide node learns which of its pages hold anything.
-    pub(super) fn set(&self, tx: &mut Transaction, slot: u32, content: &Slot<W>) -> Result<()> {
-        let place = self.place(slot);
+    /// Writes a slot, and updates the summary of a wide node.
+    pub(super) fn set(&self, tx: &mut Transaction, slot: u32, content: &LippSlot<W>) -> Result<()> {
+        let location = self.locate(slot);
         let (kind, bytes) = stored(&self.shape, content);
-        let page = self.read_page(tx, place.page)?;
-        let before = page.get(place.types).copied().unwrap_or(0);
-        let after = before & !(3 << place.shift) | kind << place.shift;
+        let page = self.read_page(tx, location.page)?;
+        let before = page.get(location.types).copied().unwrap_or(0);
+        let after = before & !(3 << location.shift) | kind << location.shift;
         let others = self.wide.is_some() && self.others_in_page(&page, slot);
-        let mut edit = tx.edit(place.page, self.purpose)?;
-        edit.write(place.offset, &bytes);
+        let mut edit = tx.edit(location.page, self.purpose)?;
+        edit.write(location.offset, &bytes);
         if after != before {
-            edit.write(place.types, &[after]);
+            edit.write(location.types, &[after]);
         }
         drop(edit);
-        let was_null = before >> place.shift & 3 == NULL;
+        let was_null = before >> location.shift & 3 == NULL;
         match self.wide {
-            Some(pages) if !others && was_null != (kind == NULL) => {
-                super::wide::note(tx, &self.shape, self, pages, slot / self.a_page.max(1), kind != NULL)
-            }
+            Some(pages) if !others && was_null != (kind == NULL) => super::wide::set_page_used(
+                tx,
+                &self.shape,
+                self,
+                pages,
+                slot / self.slots_per_page.max(1),
+                kind != NULL,
+            ),
             _ => Ok(()),
         }
     }
 
-    /// Whether another slot of the page of `slot` holds anything.
+    /// Whether another slot in the page of `slot` is occupied.
     fn others_in_page(&self, page: &[u8], slot: u32) -> bool {
-        let start = slot - slot % self.a_page.max(1);
-        (start..start.saturating_add(self.a_page).min(self.slots))
+        let start = slot - slot % self.slots_per_page.max(1);
+        (start..start.saturating_add(self.slots_per_page).min(self.slots))
             .any(|other| other != slot && self.kind(page, other) != NULL)
     }
 }
 
 /// The type and the bytes of a slot.
-pub(super) fn stored<W: Word>(shape: &Shape, content: &Slot<W>) -> (u8, Vec<u8>) {
+pub(super) fn stored<W: Word>(shape: &LippLayout, content: &LippSlot<W>) -> (u8, Vec<u8>) {
     match content {
-        Slot::Null => (NULL, Vec::new()),
-        Slot::Data(key, value) => {
+        LippSlot::Null => (NULL, Vec::new()),
+        LippSlot::Data(key, value) => {
             let mut bytes = vec![0; shape.word];
             key.store(&mut bytes);
             bytes.extend_from_slice(value);
             (DATA, bytes)
         }
-        Slot::Node(link) => (NODE, link.stored(shape)),
+        LippSlot::Node(link) => (NODE, link.stored(shape)),
     }
 }
 
-/// Writes a slot into memory: types begin at `types`, and `slots` slots follow them.
+/// Writes a slot to a buffer with types at `types`, followed by `slots` slots.
 pub(super) fn put<W: Word>(
     bytes: &mut [u8],
-    shape: &Shape,
+    shape: &LippLayout,
     types: usize,
     slots: usize,
     slot: usize,
-    content: &Slot<W>,
+    content: &LippSlot<W>,
 ) {
     let (kind, stored) = stored(shape, content);
     bytes[types + slot / 4] |= kind << (slot % 4 * 2);

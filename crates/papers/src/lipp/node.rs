@@ -1,50 +1,50 @@
-//! A LIPP node of any kind.
+//! LIPP nodes of any kind, and their statistics.
 
 use super::cells::Cell;
 use super::fence::Fence;
-use super::header::{COUNTS_OFFSET, Counts, Kind};
+use super::header::{COUNTS_OFFSET, CellKind, LippCounts};
 use super::link::Link;
 use super::mixed::Mixed;
 use super::packed::Packed;
-use super::shape::Shape;
+use super::shape::LippLayout;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
-/// A node on a path. Cells are read; of wide nodes nothing is.
+/// A node on a path. Cells have been read, wide nodes have not.
 #[derive(Clone, Debug)]
-pub(super) enum Node<W> {
-    /// Slots that a model computes.
+pub(super) enum LippNode<W> {
+    /// A node with slots that its model computes.
     Mixed(Mixed<W>),
-    /// Sorted entries.
+    /// A node of sorted entries.
     Packed(Packed<W>),
-    /// Separators and pointers.
+    /// A node of separators and pointers.
     Fence(Fence<W>),
 }
 
-impl<W: Word> Node<W> {
+impl<W: Word> LippNode<W> {
     /// # Errors
     /// Those of the pages; [`ogive::Error::Damaged`].
-    pub(super) fn open(pages: &dyn Pages, shape: &Shape, link: &Link<W>, depth: u8) -> Result<Self> {
+    pub(super) fn open(pages: &dyn Pages, shape: &LippLayout, link: &Link<W>, depth: u8) -> Result<Self> {
         match *link {
             Link::Wide { first, size, line } => Ok(Self::Mixed(Mixed::wide(shape, first, size, line, depth))),
             Link::Cell { page, cell } => {
                 let cell = Cell::read(pages, shape, page, cell, Purpose::Leaf)?;
                 match cell.header.kind {
-                    Kind::Mixed => Ok(Self::Mixed(Mixed::of_cell(pages, shape, &cell)?)),
-                    Kind::Packed => Ok(Self::Packed(Packed::new(pages, shape, cell)?)),
-                    Kind::Fence => Ok(Self::Fence(Fence::new(pages, shape, cell)?)),
+                    CellKind::Mixed => Ok(Self::Mixed(Mixed::of_cell(pages, shape, &cell)?)),
+                    CellKind::Packed => Ok(Self::Packed(Packed::new(pages, shape, cell)?)),
+                    CellKind::Fence => Ok(Self::Fence(Fence::new(pages, shape, cell)?)),
                 }
             }
         }
     }
 }
 
-/// Where the statistics of a node with a model lie.
-fn counts_place<W: Word>(
+/// The location of the statistics of a node with a model.
+fn counts_location<W: Word>(
     pages: &dyn Pages,
-    shape: &Shape,
+    shape: &LippLayout,
     link: &Link<W>,
     depth: u8,
 ) -> Result<(PageNumber, usize, Purpose)> {
@@ -57,21 +57,21 @@ fn counts_place<W: Word>(
     }
 }
 
-/// The statistics of a node with a model.
-pub(super) fn counts<W: Word>(pages: &dyn Pages, shape: &Shape, link: &Link<W>, depth: u8) -> Result<Counts> {
-    let (page, offset, purpose) = counts_place(pages, shape, link, depth)?;
-    Ok(Counts::load(&pages.read(page, purpose)?, offset))
+/// Reads the statistics of a node with a model.
+pub(super) fn counts<W: Word>(pages: &dyn Pages, shape: &LippLayout, link: &Link<W>, depth: u8) -> Result<LippCounts> {
+    let (page, offset, purpose) = counts_location(pages, shape, link, depth)?;
+    Ok(LippCounts::load(&pages.read(page, purpose)?, offset))
 }
 
 /// Writes the statistics of a node with a model.
 pub(super) fn set_counts<W: Word>(
     tx: &mut Transaction,
-    shape: &Shape,
+    shape: &LippLayout,
     link: &Link<W>,
     depth: u8,
-    counts: &Counts,
+    counts: &LippCounts,
 ) -> Result<()> {
-    let (page, offset, purpose) = counts_place(tx, shape, link, depth)?;
+    let (page, offset, purpose) = counts_location(tx, shape, link, depth)?;
     tx.edit(page, purpose)?.write(offset, &counts.stored());
     Ok(())
 }

@@ -1,30 +1,30 @@
 //! Packed nodes: sorted entries in a cell.
 
 use super::cells::Cell;
-use super::header::{CellHeader, Counts, Kind, LENGTH_OFFSET};
-use super::line::Line;
-use super::shape::Shape;
+use super::header::{CellHeader, CellKind, LENGTH_OFFSET, LippCounts};
+use super::line::LippLine;
+use super::shape::LippLayout;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::index::extend::packed;
 use ogive::io::Purpose;
 use ogive::page::{Pages, Transaction};
 
-/// A packed node, read.
+/// A parsed packed node.
 #[derive(Clone, Debug)]
 pub(super) struct Packed<W> {
     pub(super) cell: Cell<W>,
     pub(super) count: usize,
-    shape: Shape,
+    shape: LippLayout,
 }
 
 impl<W: Word> Packed<W> {
     /// # Errors
-    /// [`ogive::Error::Damaged`] where it states more entries than it has room for.
-    pub(super) fn new(pages: &dyn Pages, shape: &Shape, cell: Cell<W>) -> Result<Self> {
+    /// [`ogive::Error::Damaged`] if its count exceeds its capacity.
+    pub(super) fn new(pages: &dyn Pages, shape: &LippLayout, cell: Cell<W>) -> Result<Self> {
         let count = usize::from(cell.header.length);
         if count > shape.packed_entries(cell.class) {
-            return Err(pages.damaged(cell.number, "a packed node states more entries than it has"));
+            return Err(pages.damaged(cell.number, "a packed node has more entries than fit"));
         }
         Ok(Self { cell, count, shape: *shape })
     }
@@ -42,13 +42,13 @@ impl<W: Word> Packed<W> {
         self.cell.page.get(start..start + self.shape.value).unwrap_or_default()
     }
 
-    /// The first entry that is not below `key`.
+    /// The index of the first entry not below `key`.
     pub(super) fn lower_bound(&self, key: W) -> usize {
         let keys = self.cell.page.get(self.offset(0)..).unwrap_or_default();
         packed::lower_bound(keys, self.shape.entry(), self.count, key)
     }
 
-    /// Where a key lies, or belongs.
+    /// The index of a key, or as an error the index where it belongs.
     pub(super) fn find(&self, key: W) -> std::result::Result<usize, usize> {
         let index = self.lower_bound(key);
         if index < self.count && self.key(index) == key { Ok(index) } else { Err(index) }
@@ -63,7 +63,7 @@ impl<W: Word> Packed<W> {
         Ok(())
     }
 
-    /// Puts an entry in where there is room.
+    /// Inserts an entry; the node must have room.
     pub(super) fn insert(&self, tx: &mut Transaction, index: usize, key: W, value: &[u8]) -> Result<()> {
         let mut entry = vec![0; self.shape.word];
         key.store(&mut entry);
@@ -75,7 +75,7 @@ impl<W: Word> Packed<W> {
         Ok(())
     }
 
-    /// Takes an entry out; the node may be left empty.
+    /// Removes an entry; the node may become empty.
     pub(super) fn remove(&self, tx: &mut Transaction, index: usize) -> Result<()> {
         let mut edit = tx.edit(self.cell.number, Purpose::Leaf)?;
         edit.shift(self.offset(index + 1)..self.offset(self.count), self.offset(index));
@@ -84,11 +84,14 @@ impl<W: Word> Packed<W> {
     }
 }
 
-/// The content of a cell with sorted entries.
-pub(super) fn content<'a, W: Word>(shape: &Shape, entries: impl ExactSizeIterator<Item = (W, &'a [u8])>) -> Vec<u8> {
-    let (kind, length) = (Kind::Packed, entries.len() as u16);
+/// The bytes of a cell with sorted entries.
+pub(super) fn content<'a, W: Word>(
+    shape: &LippLayout,
+    entries: impl ExactSizeIterator<Item = (W, &'a [u8])>,
+) -> Vec<u8> {
+    let (kind, length) = (CellKind::Packed, entries.len() as u16);
     let mut bytes = vec![0; shape.cell_header()];
-    CellHeader::<W> { kind, length, counts: Counts::default(), line: Line::default() }.store(&mut bytes);
+    CellHeader::<W> { kind, length, counts: LippCounts::default(), line: LippLine::default() }.store(&mut bytes);
     for (key, value) in entries {
         let start = bytes.len();
         bytes.resize(start + shape.word, 0);

@@ -1,23 +1,23 @@
-//! A small cache of pages for walks in the order of keys, where neighbours share pages.
+//! A small page cache for walks in key order, in which adjacent nodes share pages.
 
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};
 use ogive::{Error, Result};
 use std::cell::RefCell;
 
-/// Pages kept: some for each class of cells, whose pages a walk goes through side by side.
-const KEPT: usize = 64;
+/// Number of cached pages: several per class of cells, because a walk reads the pages of all classes alternately.
+const CACHED_PAGES: usize = 64;
 
-/// Reads through to other pages, and keeps the last page of each place.
+/// A page reader with a direct-mapped cache.
 #[derive(Debug)]
 pub(super) struct RecentPages<'a> {
     inner: &'a dyn Pages,
-    kept: RefCell<Vec<Option<(PageNumber, Page)>>>,
+    cached: RefCell<Vec<Option<(PageNumber, Page)>>>,
 }
 
 impl<'a> RecentPages<'a> {
     pub(super) fn new(inner: &'a dyn Pages) -> Self {
-        Self { inner, kept: RefCell::new(vec![None; KEPT]) }
+        Self { inner, cached: RefCell::new(vec![None; CACHED_PAGES]) }
     }
 }
 
@@ -27,15 +27,15 @@ impl Pages for RecentPages<'_> {
     }
 
     fn read(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
-        let place = page as usize % KEPT;
-        if let Some(Some((number, content))) = self.kept.borrow().get(place)
+        let index = page as usize % CACHED_PAGES;
+        if let Some(Some((number, content))) = self.cached.borrow().get(index)
             && *number == page
         {
             return Ok(content.clone());
         }
         let content = self.inner.read(page, purpose)?;
-        if let Some(kept) = self.kept.borrow_mut().get_mut(place) {
-            *kept = Some((page, content.clone()));
+        if let Some(cached) = self.cached.borrow_mut().get_mut(index) {
+            *cached = Some((page, content.clone()));
         }
         Ok(content)
     }

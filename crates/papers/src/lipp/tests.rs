@@ -1,4 +1,4 @@
-//! LIPP under the common tests, and bounds on height and file size for any order and distribution of keys.
+//! Tests of LIPP: conformance, and bounds on height and file size for all key sets and insert orders.
 
 use super::{Lipp, LippOptions};
 use ogive::index::extend::IndexLayout;
@@ -21,7 +21,7 @@ mod bounds {
         Lipp::new(&IndexLayout::default(), LippOptions::default())
     }
 
-    /// Inserts keys one by one, and checks the height and the bytes of what grew.
+    /// Inserts keys one by one, and checks the height and the size of the tree.
     fn grows_within_bounds(name: &str, keys: &[u64]) {
         let lipp = lipp();
         let mut harness = StructureHarness::new(&lipp, IndexLayout::default(), PAGE_BYTES, &[]);
@@ -35,13 +35,13 @@ mod bounds {
 
     /// The authors' code grows without bound on sequential inserts, and runs out of memory on conflicts.
     #[test]
-    fn inserts_in_any_order_make_no_deep_tree_and_no_large_file() {
+    fn hard_insert_orders_keep_tree_and_file_small() {
         hard_inserts().iter().for_each(|(name, keys)| grows_within_bounds(name, keys));
     }
 
-    /// Each key halves the gap beside a fixed one: all that comes lies in one slot.
+    /// Each key halves the distance to a fixed one, so that all keys to come share a slot.
     #[test]
-    fn keys_that_close_in_on_many_points_make_no_deep_tree() {
+    fn converging_keys_keep_the_tree_low() {
         closing_inserts().iter().for_each(|(name, keys)| grows_within_bounds(name, keys));
     }
 
@@ -52,9 +52,9 @@ mod bounds {
         assert!(mean < 1.1 && most <= 2, "{mean} blocks on average, {most} at most");
     }
 
-    /// Two runs far apart: between them lie nothing but NULL slots, in all the pages of the root.
+    /// Two distant runs, with only NULL slots between them in the pages of the root.
     #[test]
-    fn the_next_entry_over_many_null_slots_costs_few_blocks() {
+    fn finding_the_next_entry_over_null_slots_reads_few_blocks() {
         let run = |start: u64| (0..6000).map(move |i| start + i * 7);
         let keys: Vec<u64> = run(0).chain(run(1 << 21)).collect();
         let lipp = lipp();
@@ -80,7 +80,7 @@ mod bounds {
     }
 
     #[test]
-    fn removals_give_pages_back() {
+    fn removals_free_pages() {
         let mut random = Random::new(3);
         let keys: Vec<u64> = (0..4000).map(|i| (i << 40) | random.below(1 << 40)).collect();
         for order in [keys.clone(), shuffled(keys.clone(), 1)] {
@@ -95,7 +95,7 @@ mod bounds {
     }
 
     #[test]
-    fn a_plain_run_of_appends_ends_in_a_small_file() {
+    fn appends_keep_the_file_small() {
         let structure = lipp();
         let keys: Vec<u64> = (0..6000).map(|i| (1 << 50) | (i * 1024)).collect();
         let mut harness = StructureHarness::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys[..1000]);

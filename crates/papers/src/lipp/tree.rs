@@ -1,32 +1,32 @@
-//! LIPP as a `Structure`.
+//! `Lipp`: LIPP as a `Structure`.
 
-use super::build::Builder;
+use super::build::LippBuilder;
 use super::cursor::LippCursor;
 use super::options::LippOptions;
 use super::search::get;
-use super::shape::Shape;
-use super::state::State;
+use super::shape::LippLayout;
+use super::state::LippState;
 use crate::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
 use ogive::page::{Pages, Phase, Transaction};
 
-/// LIPP: an ordered index of one kind of node, whose model computes for each key the one slot where it may lie.
+/// LIPP: an ordered index whose nodes have models that compute the only possible slot of each key.
 ///
 /// ```text
-///   state -> | NULL | key 3 | NODE | NULL | key 17 | NULL | NODE |     a wide node: pages of its own
+///   state -> | NULL | key 3 | NODE | NULL | key 17 | NULL | NODE |     a wide node, which spans pages
 ///                               |                             |
 ///                        | key 5 | NULL | key 7 | ...  | key 20 | ...   cells: small nodes that share pages
 /// ```
 ///
-/// Keys that meet in a slot go into a node of their own below it. A look-up has nothing to search: it reads one page a
-/// level, and ends at the slot. Nodes are built with several slots for each key, so few keys meet: blocks are saved and
-/// bytes spent. Keys are unique.
+/// Keys that conflict in a slot move to a node below it. A lookup needs no search: it reads one page per level, and
+/// ends at the slot. Nodes are built with several slots per key, which trades bytes for fewer conflicts, and so fewer
+/// blocks. Keys are unique.
 ///
-/// A bulk load holds all keys and payloads in memory, once (16 bytes an entry for keys and payloads of 8), and a
-/// rebuild those of its subtree, which may be the whole index.
+/// A bulk load holds all keys and payloads in memory (16 bytes per entry for keys and payloads of 8), and a rebuild
+/// those of its subtree, which may be the whole index.
 ///
-/// Source: LIPP (Wu et al., VLDB 2021); `lipp/mod.rs` tells what differs.
+/// Source: LIPP (Wu et al., VLDB 2021); the [module](super) lists the differences.
 #[derive(Clone, Copy, Debug)]
 pub struct Lipp {
     pub(super) value_bytes: usize,
@@ -34,14 +34,14 @@ pub struct Lipp {
 }
 
 impl Lipp {
-    /// An index of a layout; its fill is not looked at, the slots for each key are what the options say.
+    /// Creates a LIPP index. The slots per key of the options apply, not the fill of the layout.
     pub fn new(layout: &IndexLayout, options: LippOptions) -> Self {
-        Self { value_bytes: layout.payload_bytes, options: options.sound() }
+        Self { value_bytes: layout.payload_bytes, options: options.clamped() }
     }
 
-    /// Sizes in the current pages.
-    pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> Result<Shape> {
-        Shape::new::<W>(pages, self.value_bytes)
+    /// The layout for the page size of `pages`.
+    pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> Result<LippLayout> {
+        LippLayout::new::<W>(pages, self.value_bytes)
     }
 }
 
@@ -49,19 +49,19 @@ impl<W: Word> Structure<W> for Lipp {
     fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
         let shape = self.shape::<W>(tx)?;
         let batch = Batch::collect(entries, self.value_bytes)?;
-        let mut state = State::EMPTY;
+        let mut state = LippState::EMPTY;
         if !batch.keys.is_empty() {
             tx.enter(Phase::Structure);
-            let root = Builder::new(&shape, &self.options, &batch, &mut state.free_cells).build(tx, 0)?;
+            let root = LippBuilder::new(&shape, &self.options, &batch, &mut state.free_cells).build(tx, 0)?;
             let entries = batch.keys.len() as u64;
-            state = State { entries, built: entries, root: Some(root), ..state };
+            state = LippState { entries, built: entries, root: Some(root), ..state };
         }
         Ok(state.stored(&shape))
     }
 
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
         let shape = self.shape::<W>(pages)?;
-        match State::<W>::load(pages, &shape, state)?.root {
+        match LippState::<W>::load(pages, &shape, state)?.root {
             Some(root) => get(pages, &shape, &root, key, payload),
             None => Ok(false),
         }
@@ -93,7 +93,7 @@ impl<W: Word> Structure<W> for Lipp {
 
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
         let shape = self.shape::<W>(tx)?;
-        let mut state: State<W> = State::load(tx, &shape, state)?;
+        let mut state: LippState<W> = LippState::load(tx, &shape, state)?;
         let Some(root) = state.root else { return Ok(()) };
         let nodes = Self::all_nodes(tx, &shape, &root)?;
         Self::free_all(tx, &shape, &mut state, &nodes);

@@ -1,35 +1,35 @@
-//! Walks over a whole LIPP tree: verification, counts, release.
+//! Walks over a whole LIPP tree: verification, statistics, explanation.
 
 use super::cells::CellPage;
-use super::header::Counts;
+use super::header::LippCounts;
 use super::link::Link;
-use super::mixed::{Mixed, NULL, Slot};
-use super::node::{Node, counts};
-use super::rebuild::{Met, Walk};
+use super::mixed::{LippSlot, Mixed, NULL};
+use super::node::{LippNode, counts};
+use super::rebuild::{LippWalk, Visited};
 use super::recent::RecentPages;
 use super::search::{check_depth, path_to};
-use super::shape::{CLASSES, Shape};
-use super::state::State;
+use super::shape::{CLASSES, LippLayout};
+use super::state::LippState;
 use super::tree::Lipp;
-use super::wide::holds;
+use super::wide::is_page_used;
 use ogive::Result;
 use ogive::index::extend::{LevelStatistics, Statistics, Visit, Visitor, Word};
 use ogive::page::{PageNumber, Pages};
 use std::collections::BTreeMap;
 
-/// What verification has seen so far.
-struct Verifier<'a, W> {
+/// The progress of a verification.
+struct LippVerifier<'a, W> {
     pages: &'a dyn Pages,
-    shape: Shape,
+    shape: LippLayout,
     visitor: &'a mut dyn Visitor<W>,
     nodes_left: u64,
     last_key: Option<W>,
-    /// Cells in use, by page: a bit each.
+    /// The cells in use, by page, one bit each.
     cells: BTreeMap<PageNumber, u64>,
 }
 
-/// The entries below a node: how many, the least and the greatest key.
-type Range<W> = (u64, Option<(W, W)>);
+/// The entries of a subtree: their number, and the least and the greatest key.
+type EntryRange<W> = (u64, Option<(W, W)>);
 
 impl Lipp {
     pub(super) fn verify_tree<W: Word>(
@@ -39,30 +39,30 @@ impl Lipp {
         visitor: &mut dyn Visitor<W>,
     ) -> Result<()> {
         let shape = self.shape::<W>(pages)?;
-        let state: State<W> = State::load(pages, &shape, state)?;
+        let state: LippState<W> = LippState::load(pages, &shape, state)?;
         let nodes_left = u64::from(pages.page_count()) * shape.cells_in_page(0) as u64;
         let recent = RecentPages::new(pages);
         let mut verifier =
-            Verifier { pages: &recent, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
+            LippVerifier { pages: &recent, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
         let (entries, _) = match &state.root {
             Some(root) => verifier.node(root, 0)?,
             None => (0, None),
         };
         if entries != state.entries {
-            return Err(pages.damaged(0, "the state counts other entries than there are"));
+            return Err(pages.damaged(0, "the state has a wrong number of entries"));
         }
         verifier.cell_pages(&state.free_cells)
     }
 
     pub(super) fn count_nodes<W: Word>(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
         let shape = self.shape::<W>(pages)?;
-        let state: State<W> = State::load(pages, &shape, state)?;
-        let mut counter = Counter::default();
+        let state: LippState<W> = LippState::load(pages, &shape, state)?;
+        let mut counter = NodeCounter::default();
         let Some(root) = state.root else { return Ok(counter.statistics()) };
-        Walk::new(&RecentPages::new(pages), &shape).run(&root, 0, &mut |met| {
-            match met {
-                Met::Node(link, node, depth) => counter.node(&shape, link, node, depth),
-                Met::Entry(_, _, depth) => counter.entry(depth),
+        LippWalk::new(&RecentPages::new(pages), &shape).run(&root, 0, &mut |visited| {
+            match visited {
+                Visited::Node(link, node, depth) => counter.node(&shape, link, node, depth),
+                Visited::Entry(_, _, depth) => counter.entry(depth),
             }
             Ok(())
         })?;
@@ -71,29 +71,29 @@ impl Lipp {
 
     pub(super) fn explain_path<W: Word>(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
         let shape = self.shape::<W>(pages)?;
-        let Some(root) = State::<W>::load(pages, &shape, state)?.root else { return Ok(Vec::new()) };
+        let Some(root) = LippState::<W>::load(pages, &shape, state)?.root else { return Ok(Vec::new()) };
         let path = path_to(pages, &shape, &root, key)?;
         let mut visits = Vec::new();
         for (depth, step) in path.iter().enumerate() {
-            let place = step.place;
+            let index = step.index;
             let (node, page, entries, detail) = match &step.node {
-                Node::Mixed(mixed) => {
+                LippNode::Mixed(mixed) => {
                     let name = if mixed.wide.is_some() { "wide node" } else { "cell" };
-                    let found = match mixed.slot(pages, place)? {
-                        Slot::Null => "NULL",
-                        Slot::Data(found, _) if found == key => "DATA, the key",
-                        Slot::Data(..) => "DATA, another key",
-                        Slot::Node(_) => "NODE",
+                    let found = match mixed.slot(pages, index)? {
+                        LippSlot::Null => "NULL",
+                        LippSlot::Data(found, _) if found == key => "DATA, the key",
+                        LippSlot::Data(..) => "DATA, another key",
+                        LippSlot::Node(_) => "NODE",
                     };
-                    (name, mixed.page_of(place), u64::from(mixed.slots), format!("slot {place} computed: {found}"))
+                    (name, mixed.page_of(index), u64::from(mixed.slots), format!("slot {index} computed: {found}"))
                 }
-                Node::Packed(packed) => {
+                LippNode::Packed(packed) => {
                     let found = if packed.find(key).is_ok() { "found" } else { "absent" };
-                    let detail = format!("entry {place} by binary search: {found}");
+                    let detail = format!("entry {index} by binary search: {found}");
                     ("packed node", packed.cell.number, packed.count as u64, detail)
                 }
-                Node::Fence(fence) => {
-                    let detail = format!("child {place} by binary search");
+                LippNode::Fence(fence) => {
+                    let detail = format!("child {index} by binary search");
                     ("fence", fence.cell.number, fence.count as u64, detail)
                 }
             };
@@ -103,8 +103,8 @@ impl Lipp {
     }
 }
 
-impl<W: Word> Verifier<'_, W> {
-    fn node(&mut self, link: &Link<W>, depth: u8) -> Result<Range<W>> {
+impl<W: Word> LippVerifier<'_, W> {
+    fn node(&mut self, link: &Link<W>, depth: u8) -> Result<EntryRange<W>> {
         check_depth(self.pages, link, depth)?;
         let damaged = |verifier: &Self, detail| Err(verifier.pages.damaged(link.page(), detail));
         self.nodes_left = match self.nodes_left.checked_sub(1) {
@@ -112,10 +112,10 @@ impl<W: Word> Verifier<'_, W> {
             None => return damaged(self, "nodes share cells"),
         };
         self.claim(link)?;
-        let node = Node::open(self.pages, &self.shape, link, depth)?;
+        let node = LippNode::open(self.pages, &self.shape, link, depth)?;
         let found = match &node {
-            Node::Mixed(mixed) => self.mixed(mixed, depth)?,
-            Node::Packed(packed) => {
+            LippNode::Mixed(mixed) => self.mixed(mixed, depth)?,
+            LippNode::Packed(packed) => {
                 let keys = (0..packed.count).map(|index| packed.key(index));
                 let mut range = (0, None);
                 for key in keys {
@@ -123,14 +123,14 @@ impl<W: Word> Verifier<'_, W> {
                 }
                 range
             }
-            Node::Fence(fence) => {
-                let mut range: Range<W> = (0, None);
+            LippNode::Fence(fence) => {
+                let mut range: EntryRange<W> = (0, None);
                 for index in 0..fence.count {
                     let (entries, keys) = self.node(&fence.link(self.pages, index)?, depth + 1)?;
                     let end = (index + 1 < fence.count).then(|| fence.separator(index + 1));
                     let low = |least: W| index == 0 || least >= fence.separator(index);
                     if !keys.is_some_and(|(least, greatest)| low(least) && end.is_none_or(|end| greatest < end)) {
-                        return damaged(self, "a node holds keys that do not belong to it");
+                        return damaged(self, "a node is_page_used keys that do not belong to it");
                     }
                     range = (range.0 + entries, join(range.1, keys));
                 }
@@ -140,16 +140,16 @@ impl<W: Word> Verifier<'_, W> {
         if found.0 == 0 && depth > 0 {
             return damaged(self, "a node is empty");
         }
-        if depth > 0 && matches!(node, Node::Mixed(_)) {
-            let counts: Counts = counts(self.pages, &self.shape, link, depth)?;
+        if depth > 0 && matches!(node, LippNode::Mixed(_)) {
+            let counts: LippCounts = counts(self.pages, &self.shape, link, depth)?;
             if u64::from(counts.entries) != found.0 {
-                return damaged(self, "a node counts other entries than there are");
+                return damaged(self, "a node has a wrong number of entries");
             }
         }
         Ok(found)
     }
 
-    fn entry(&mut self, link: &Link<W>, (entries, keys): Range<W>, key: W) -> Result<Range<W>> {
+    fn entry(&mut self, link: &Link<W>, (entries, keys): EntryRange<W>, key: W) -> Result<EntryRange<W>> {
         if self.last_key.is_some_and(|last| key <= last) {
             return Err(self.pages.damaged(link.page(), "keys do not ascend"));
         }
@@ -158,30 +158,32 @@ impl<W: Word> Verifier<'_, W> {
         Ok((entries + 1, join(keys, Some((key, key)))))
     }
 
-    fn mixed(&mut self, mixed: &Mixed<W>, depth: u8) -> Result<Range<W>> {
-        let mut range: Range<W> = (0, None);
+    fn mixed(&mut self, mixed: &Mixed<W>, depth: u8) -> Result<EntryRange<W>> {
+        let mut range: EntryRange<W> = (0, None);
         let mut start = 0;
         while start < mixed.slots {
             let page = mixed.read_page(self.pages, mixed.page_of(start))?;
-            let end = start.saturating_add(mixed.a_page).min(mixed.slots);
+            let end = start.saturating_add(mixed.slots_per_page).min(mixed.slots);
             let mut any = false;
             for slot in start..end {
                 any |= mixed.kind(&page, slot) != NULL;
                 let (entries, keys) = match mixed.slot_in(self.pages, &page, slot)? {
-                    Slot::Null => continue,
-                    Slot::Data(key, _) => {
+                    LippSlot::Null => continue,
+                    LippSlot::Data(key, _) => {
                         let link = Link::Cell { page: mixed.page_of(slot), cell: 0 };
                         self.entry(&link, (0, None), key)?
                     }
-                    Slot::Node(link) => self.node(&link, depth + 1)?,
+                    LippSlot::Node(link) => self.node(&link, depth + 1)?,
                 };
                 let belongs = |key| mixed.slot_of(key) == slot;
                 if !keys.is_some_and(|(least, greatest)| belongs(least) && belongs(greatest)) {
-                    return Err(self.pages.damaged(mixed.page_of(slot), "a key lies in a slot that is not its own"));
+                    return Err(self.pages.damaged(mixed.page_of(slot), "a key is in a wrong slot"));
                 }
                 range = (range.0 + entries, join(range.1, keys));
             }
-            if mixed.wide.is_some() && any != holds(self.pages, &self.shape, mixed, start / mixed.a_page.max(1))? {
+            if mixed.wide.is_some()
+                && any != is_page_used(self.pages, &self.shape, mixed, start / mixed.slots_per_page.max(1))?
+            {
                 return Err(self.pages.damaged(mixed.page_of(start), "the summary of a node is wrong"));
             }
             start = end;
@@ -189,11 +191,11 @@ impl<W: Word> Verifier<'_, W> {
         Ok(range)
     }
 
-    /// Tells the visitor of pages; of those that nodes share, once.
+    /// Reports pages to the visitor; shared pages once.
     fn claim(&mut self, link: &Link<W>) -> Result<()> {
         match *link {
             Link::Wide { first, size, .. } => {
-                self.visitor.pages(first, self.shape.wide_pages_in_all(size).unwrap_or(1))
+                self.visitor.pages(first, self.shape.wide_extent_pages(size).unwrap_or(1))
             }
             Link::Cell { page, cell } => {
                 let first = !self.cells.contains_key(&page);
@@ -206,15 +208,15 @@ impl<W: Word> Verifier<'_, W> {
         }
     }
 
-    /// The pages of cells count what they hold, and the lists name those that have room.
+    /// Checks the counts of the pages of cells, and that the lists contain those with a free cell.
     fn cell_pages(&self, lists: &[PageNumber; CLASSES]) -> Result<()> {
-        let mut roomy = 0_usize;
+        let mut with_room = 0_usize;
         for (&number, used) in &self.cells {
             let page = CellPage::read(self.pages, number)?;
             if u32::from(page.used) != used.count_ones() {
-                return Err(self.pages.damaged(number, "a page counts other cells than there are"));
+                return Err(self.pages.damaged(number, "a page has a wrong number of cells"));
             }
-            roomy += usize::from(usize::from(page.used) < self.shape.cells_in_page(page.class));
+            with_room += usize::from(usize::from(page.used) < self.shape.cells_in_page(page.class));
         }
         for (class, &first) in lists.iter().enumerate() {
             let (mut number, mut previous) = (first, 0);
@@ -222,21 +224,21 @@ impl<W: Word> Verifier<'_, W> {
                 let page = CellPage::read(self.pages, number)?;
                 let fits = page.class == class && page.previous == previous && self.cells.contains_key(&number);
                 let room = usize::from(page.used) < self.shape.cells_in_page(class);
-                roomy = match roomy.checked_sub(1) {
+                with_room = match with_room.checked_sub(1) {
                     Some(left) if fits && room => left,
-                    _ => return Err(self.pages.damaged(number, "a page is wrongly listed for its free cells")),
+                    _ => return Err(self.pages.damaged(number, "a wrong page in a list of free cells")),
                 };
                 (previous, number) = (number, page.next);
             }
         }
-        if roomy > 0 {
-            return Err(self.pages.damaged(0, "a page with free cells is not listed"));
+        if with_room > 0 {
+            return Err(self.pages.damaged(0, "a page with free cells is in no list"));
         }
         Ok(())
     }
 }
 
-/// The range of two neighbouring ranges.
+/// The union of two adjacent ranges.
 fn join<W: Word>(left: Option<(W, W)>, right: Option<(W, W)>) -> Option<(W, W)> {
     match (left, right) {
         (Some((least, _)), Some((_, greatest))) => Some((least, greatest)),
@@ -244,9 +246,9 @@ fn join<W: Word>(left: Option<(W, W)>, right: Option<(W, W)>) -> Option<(W, W)> 
     }
 }
 
-/// Sums over all nodes.
+/// Counts over all nodes.
 #[derive(Default)]
-struct Counter {
+struct NodeCounter {
     statistics: Statistics,
     cell_pages: BTreeMap<PageNumber, u8>,
     depths: u64,
@@ -255,12 +257,13 @@ struct Counter {
     cells: u64,
     packed: u64,
     fences: u64,
-    /// Entries below one slot or child of the root, and below the one with the most: the conflict degree.
+    /// Number of entries below the current slot or child of the root, and the greatest such number: the conflict
+    /// degree.
     below: u64,
     conflict_degree: u64,
 }
 
-impl Counter {
+impl NodeCounter {
     fn level(&mut self, depth: u8) -> &mut LevelStatistics {
         let levels = &mut self.statistics.levels;
         if levels.len() <= usize::from(depth) {
@@ -269,18 +272,18 @@ impl Counter {
         &mut levels[usize::from(depth)]
     }
 
-    fn node<W: Word>(&mut self, shape: &Shape, link: &Link<W>, node: &Node<W>, depth: u8) {
+    fn node<W: Word>(&mut self, shape: &LippLayout, link: &Link<W>, node: &LippNode<W>, depth: u8) {
         if depth == 1 {
             self.below = 0;
         }
         match node {
-            Node::Mixed(mixed) => self.slots += u64::from(mixed.slots),
-            Node::Packed(_) => self.packed += 1,
-            Node::Fence(_) => self.fences += 1,
+            LippNode::Mixed(mixed) => self.slots += u64::from(mixed.slots),
+            LippNode::Packed(_) => self.packed += 1,
+            LippNode::Fence(_) => self.fences += 1,
         }
         let pages = match *link {
             Link::Wide { size, .. } => {
-                let pages = u64::from(shape.wide_pages_in_all(size).unwrap_or(1));
+                let pages = u64::from(shape.wide_extent_pages(size).unwrap_or(1));
                 self.wide += 1;
                 self.statistics.inner_pages += pages;
                 pages
@@ -288,7 +291,7 @@ impl Counter {
             Link::Cell { page, .. } => {
                 self.cells += 1;
                 self.statistics.leaves += 1;
-                // A page that nodes share counts at the depth of the first.
+                // A shared page counts at the depth of its first node.
                 u64::from(self.cell_pages.insert(page, depth).is_none())
             }
         };

@@ -1,36 +1,36 @@
-//! The page of the PGM insert buffer: descriptions of all runs but the oldest, then the newest entries, sorted.
+//! The page of the PGM insert buffer: descriptions of all runs except the oldest, then the newest entries, sorted.
 
-use super::packed::{Found, Packed, Shape, push_entry};
-use super::run::{Geometry, Run};
-use super::state::State;
+use super::packed::{EntryLayout, FoundEntry, PackedEntries, push_entry};
+use super::run::{PgmGeometry, PgmRun};
+use super::state::PgmState;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages, Transaction};
 
-/// Bytes ahead of the first description: how many bytes the descriptions take.
+/// Bytes before the first description, which hold the length of all descriptions.
 const LENGTH_BYTES: usize = 2;
 
-/// What a read of the buffer's page is for: it is read first.
+/// The purpose of reading the buffer's page, which is the first one read.
 const PURPOSE: Purpose = Purpose::Inner(0);
 
-/// The buffer's page, read.
+/// The parsed page of the buffer.
 #[derive(Clone, Debug)]
-pub(super) struct Buffer<W> {
-    /// Newest first.
-    pub(super) runs: Vec<Run<W>>,
-    /// The entries; a flag says that an entry is a tombstone.
-    pub(super) entries: Packed,
-    /// The content, where there is a page.
+pub(super) struct InsertBuffer<W> {
+    /// The runs described in the page, newest first.
+    pub(super) runs: Vec<PgmRun<W>>,
+    /// The entries; a flag marks a tombstone.
+    pub(super) entries: PackedEntries,
+    /// The content, if there is a page.
     pub(super) page: Option<Page>,
 }
 
-impl<W: Word> Buffer<W> {
-    /// Reads the page, unless nothing is there.
-    pub(super) fn load(pages: &dyn Pages, geometry: &Geometry, state: &State<W>) -> Result<Self> {
+impl<W: Word> InsertBuffer<W> {
+    /// Reads the page, unless the buffer is empty.
+    pub(super) fn load(pages: &dyn Pages, geometry: &PgmGeometry, state: &PgmState<W>) -> Result<Self> {
         let mut buffer = Self {
             runs: Vec::new(),
-            entries: Packed {
+            entries: PackedEntries {
                 first: state.page,
                 count: u64::from(state.buffered),
                 shape: geometry.buffer(LENGTH_BYTES),
@@ -43,10 +43,11 @@ impl<W: Word> Buffer<W> {
         let content = pages.read(state.page, PURPOSE)?;
         let length = content.first_chunk().map_or(0, |&bytes| usize::from(u16::from_le_bytes(bytes)));
         let mut at = LENGTH_BYTES;
-        let ascends = |newer: Option<&Run<W>>, older: &Run<W>| newer.is_none_or(|newer| newer.level < older.level);
+        let ascends =
+            |newer: Option<&PgmRun<W>>, older: &PgmRun<W>| newer.is_none_or(|newer| newer.level < older.level);
         for _ in 0..state.runs {
             let bytes = content.get(at..LENGTH_BYTES + length).unwrap_or(&[]);
-            let (run, taken) = Run::load(bytes, geometry, pages, state.page)?;
+            let (run, taken) = PgmRun::load(bytes, geometry, pages, state.page)?;
             if !ascends(buffer.runs.last(), &run)
                 || state.oldest.as_ref().is_some_and(|oldest| !ascends(Some(&run), oldest))
             {
@@ -63,11 +64,11 @@ impl<W: Word> Buffer<W> {
         Ok(buffer)
     }
 
-    /// Where a key is, or would be, among the entries.
-    pub(super) fn find(&self, key: W) -> Found {
-        let Some(page) = &self.page else { return Found { position: 0, exact: false, page: None, probes: 0 } };
+    /// Finds the position of a key among the entries.
+    pub(super) fn find(&self, key: W) -> FoundEntry {
+        let Some(page) = &self.page else { return FoundEntry { position: 0, exact: false, page: None, probes: 0 } };
         let (slot, exact) = self.entries.shape.lower_bound(page, self.entries.count as usize, key);
-        Found { position: slot as u64, exact, page: Some((0, page.clone())), probes: 1 }
+        FoundEntry { position: slot as u64, exact, page: Some((0, page.clone())), probes: 1 }
     }
 
     /// Whether the entry in a slot is a tombstone.
@@ -75,13 +76,13 @@ impl<W: Word> Buffer<W> {
         self.page.as_ref().is_some_and(|page| self.entries.shape.flag(page, slot as usize))
     }
 
-    /// Tombstones among the entries.
+    /// Number of tombstones.
     pub(super) fn tombstones(&self) -> u64 {
         (0..self.entries.count).filter(|&slot| self.is_tombstone(slot)).count() as u64
     }
 
-    /// Puts an entry in, or a tombstone where there is no payload, at a position that [`Self::find`] named; `replace`
-    /// says whether it takes the place of the entry there.
+    /// Writes an entry, or a tombstone if there is no payload, at a position from [`Self::find`]; `replace` says
+    /// whether it replaces the entry there.
     pub(super) fn put(
         &self,
         tx: &mut Transaction,
@@ -109,8 +110,8 @@ impl<W: Word> Buffer<W> {
         Ok(())
     }
 
-    /// Takes an entry out.
-    pub(super) fn take(&self, tx: &mut Transaction, position: u64) -> Result<()> {
+    /// Removes an entry.
+    pub(super) fn remove(&self, tx: &mut Transaction, position: u64) -> Result<()> {
         let shape = self.entries.shape;
         let (slot, count) = (position as usize, self.entries.count as usize);
         let mut flags = self.flags();
@@ -126,8 +127,8 @@ impl<W: Word> Buffer<W> {
     }
 }
 
-/// Writes the flags of all entries, as far as they differ from those that are there.
-fn write_flags(edit: &mut ogive::page::PageEdit<'_>, shape: &Shape, flags: &[bool]) {
+/// Writes the flags of all entries that differ from the stored ones.
+fn write_flags(edit: &mut ogive::page::PageEdit<'_>, shape: &EntryLayout, flags: &[bool]) {
     let mut bytes = vec![0_u8; shape.flags_bytes()];
     for slot in (0..flags.len()).filter(|&slot| flags.get(slot) == Some(&true)) {
         if let Some(byte) = bytes.get_mut(slot / 8) {
@@ -141,19 +142,20 @@ fn write_flags(edit: &mut ogive::page::PageEdit<'_>, shape: &Shape, flags: &[boo
     edit.write(shape.flags_offset() + from, bytes.get(from..to).unwrap_or(&[]));
 }
 
-/// How many entries fit behind the descriptions of runs.
-pub(super) fn room<W: Word>(geometry: &Geometry, runs: &[Run<W>], page_payload_bytes: usize) -> usize {
+/// The number of entries that fit after the run descriptions.
+pub(super) fn room<W: Word>(geometry: &PgmGeometry, runs: &[PgmRun<W>], page_payload_bytes: usize) -> usize {
     let header = describe(runs).len();
     let shape = geometry.buffer(header);
     if shape.flags_offset() + shape.flags_bytes() > page_payload_bytes { 0 } else { shape.per_page() }
 }
 
-/// Empties the buffer, and describes other runs in its page, which is made where there is none; returns its number.
+/// Empties the buffer, and writes the run descriptions to its page, which is allocated if there is none; returns its
+/// number.
 pub(super) fn rewrite<W: Word>(
     tx: &mut Transaction,
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     page: PageNumber,
-    runs: &[Run<W>],
+    runs: &[PgmRun<W>],
 ) -> Result<PageNumber> {
     let page = if page == 0 { tx.allocate()? } else { page };
     let header = describe(runs);
@@ -164,7 +166,7 @@ pub(super) fn rewrite<W: Word>(
     Ok(page)
 }
 
-fn describe<W: Word>(runs: &[Run<W>]) -> Vec<u8> {
+fn describe<W: Word>(runs: &[PgmRun<W>]) -> Vec<u8> {
     let mut bytes = vec![0; LENGTH_BYTES];
     runs.iter().for_each(|run| run.push(&mut bytes));
     let length = (bytes.len() - LENGTH_BYTES) as u16;

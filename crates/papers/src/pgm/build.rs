@@ -1,19 +1,19 @@
-//! PGM runs written in one pass.
+//! The builder of PGM runs, and the bulk load.
 
 use super::levels::{self, Segmenter};
-use super::packed::{Shape, push_entry};
-use super::run::{Geometry, Run};
-use super::state::State;
+use super::packed::{EntryLayout, push_entry};
+use super::run::{PgmGeometry, PgmRun};
+use super::state::PgmState;
 use super::tree::Pgm;
 use ogive::Result;
 use ogive::index::extend::{Entries, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Phase, Transaction};
 
-/// By how many pages an extent of unknown length grows. What is left of the last ones may be the end of the file.
+/// Number of pages by which an extent of unknown length grows.
 const GROWTH_PAGES: u32 = 64;
 
-/// Makes the index of a sorted stream; returns the state.
+/// Builds an index of a sorted stream; returns its state.
 pub(super) fn bulk_load<W: Word>(tree: &Pgm, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
     tx.enter(Phase::Structure);
     let geometry = tree.geometry::<W>(tx);
@@ -23,19 +23,19 @@ pub(super) fn bulk_load<W: Word>(tree: &Pgm, tx: &mut Transaction, entries: &mut
         builder.push(tx, key, &payload, false)?;
     }
     let run = builder.finish(tx)?;
-    let oldest = run.map(|run| Run { level: tree.level_of(&geometry, run.entries), ..run });
-    Ok(State { page: 0, buffered: 0, runs: 0, oldest }.bytes())
+    let oldest = run.map(|run| PgmRun { level: tree.level_of(&geometry, run.entries), ..run });
+    Ok(PgmState { page: 0, buffered: 0, runs: 0, oldest }.bytes())
 }
 
-/// Consecutive pages that are filled in order, and grow.
+/// A growing extent of pages, filled in order.
 #[derive(Debug, Default)]
-struct Extent {
+struct RunExtent {
     first: PageNumber,
     pages: u32,
     used: u32,
 }
 
-impl Extent {
+impl RunExtent {
     fn push(&mut self, tx: &mut Transaction, payload: &[u8]) -> Result<()> {
         if self.used == self.pages {
             self.grow(tx, GROWTH_PAGES)?;
@@ -45,7 +45,7 @@ impl Extent {
         Ok(())
     }
 
-    /// Adds pages behind the last one; moves everything where others hold those.
+    /// Adds pages after the last one; if these are in use, moves all pages.
     fn grow(&mut self, tx: &mut Transaction, pages: u32) -> Result<()> {
         let more = tx.allocate_extent(pages)?;
         if self.pages == 0 || more == self.first + self.pages {
@@ -65,7 +65,7 @@ impl Extent {
         Ok(())
     }
 
-    /// Gives back what was not used.
+    /// Frees the unused pages, and returns the first page.
     fn finish(self, tx: &mut Transaction) -> PageNumber {
         if self.pages > self.used {
             tx.free(self.first + self.used, self.pages - self.used);
@@ -74,13 +74,13 @@ impl Extent {
     }
 }
 
-/// Writes a run. It holds the segments in memory: 24 bytes for each `2 * error + 1` entries at worst.
+/// A builder of a run. It holds the segments in memory: at most 24 bytes per `2 * error + 1` entries.
 #[derive(Debug)]
 pub(super) struct RunBuilder<W> {
-    geometry: Geometry,
-    shape: Shape,
+    geometry: PgmGeometry,
+    shape: EntryLayout,
     flagged: bool,
-    extent: Extent,
+    extent: RunExtent,
     /// The page being filled.
     entries: Vec<u8>,
     flags: Vec<u8>,
@@ -91,14 +91,14 @@ pub(super) struct RunBuilder<W> {
 }
 
 impl<W: Word> RunBuilder<W> {
-    /// `flagged`: whether there may be tombstones.
-    pub(super) fn new(geometry: &Geometry, flagged: bool) -> Self {
+    /// Creates a builder; `flagged` says whether entries may be tombstones.
+    pub(super) fn new(geometry: &PgmGeometry, flagged: bool) -> Self {
         let shape = geometry.data(flagged);
         Self {
             geometry: *geometry,
             shape,
             flagged,
-            extent: Extent::default(),
+            extent: RunExtent::default(),
             entries: Vec::new(),
             flags: vec![0; shape.flags_bytes()],
             on_page: 0,
@@ -108,13 +108,13 @@ impl<W: Word> RunBuilder<W> {
         }
     }
 
-    /// Takes pages for so many entries at once.
+    /// Allocates the pages for a number of entries at once.
     pub(super) fn reserve(&mut self, tx: &mut Transaction, entries: u64) -> Result<()> {
         let pages = u32::try_from(self.shape.pages(entries)).unwrap_or(u32::MAX);
         self.extent.grow(tx, pages.max(1))
     }
 
-    /// Adds an entry, whose key is above that of the one before.
+    /// Adds an entry, with a greater key than the previous one.
     pub(super) fn push(&mut self, tx: &mut Transaction, key: W, payload: &[u8], tombstone: bool) -> Result<()> {
         if self.on_page == self.shape.per_page() {
             self.write_page(tx)?;
@@ -144,8 +144,8 @@ impl<W: Word> RunBuilder<W> {
         Ok(())
     }
 
-    /// Writes what is left, and the levels. `None` if there were no entries. The level is for the caller to set.
-    pub(super) fn finish(mut self, tx: &mut Transaction) -> Result<Option<Run<W>>> {
+    /// Writes the remaining entries and the index levels. `None` if there were no entries. The caller sets the level.
+    pub(super) fn finish(mut self, tx: &mut Transaction) -> Result<Option<PgmRun<W>>> {
         if self.on_page > 0 {
             self.write_page(tx)?;
         }
@@ -154,7 +154,7 @@ impl<W: Word> RunBuilder<W> {
             return Ok(None);
         }
         let levels = levels::write(tx, &self.geometry, self.segmenter.finish(), self.count)?;
-        Ok(Some(Run {
+        Ok(Some(PgmRun {
             level: 0,
             flagged: self.flagged,
             tombstones: self.tombstones,
@@ -173,10 +173,10 @@ mod tests {
     use ogive_testkit::index::page_file;
 
     #[test]
-    fn an_extent_stays_in_one_piece_when_others_take_the_pages_behind_it() {
+    fn extents_stay_contiguous_if_the_next_pages_are_taken() {
         let file = page_file(512);
         let mut tx = file.begin().unwrap();
-        let mut extent = Extent::default();
+        let mut extent = RunExtent::default();
         for number in 0..500_u32 {
             extent.push(&mut tx, &number.to_le_bytes()).unwrap();
             if number % 100 == 0 {

@@ -1,10 +1,10 @@
-//! The PGM cursor: a merge of all runs and the buffer.
+//! The PGM cursor: merges all runs and the buffer.
 
-use super::buffer::Buffer;
-use super::packed::Reader;
-use super::run::{Geometry, Run};
+use super::buffer::InsertBuffer;
+use super::packed::PackedReader;
+use super::run::{PgmGeometry, PgmRun};
 use super::search;
-use super::state::State;
+use super::state::PgmState;
 use super::tree::Pgm;
 use ogive::Result;
 use ogive::index::extend::{Cursor, Word};
@@ -12,31 +12,35 @@ use ogive::io::Purpose;
 use ogive::page::Pages;
 use std::marker::PhantomData;
 
-/// Sorted entries, and how many of them lie before the place.
+/// A sorted source, and the number of its entries before the position.
 #[derive(Debug)]
-struct Source {
-    reader: Reader,
+struct MergeSource {
+    reader: PackedReader,
     before: u64,
 }
 
-/// Several sorted sources as one; of entries with one key, the first source has the one that counts.
+/// The merge of several sorted sources; of entries with the same key, that of the first source is valid.
 #[derive(Debug)]
-pub(super) struct Merged<W> {
-    sources: Vec<Source>,
+pub(super) struct MergedRuns<W> {
+    sources: Vec<MergeSource>,
     word: PhantomData<W>,
 }
 
-impl<W: Word> Merged<W> {
-    /// The buffer and runs, newest first, at their begin.
-    pub(super) fn new<'a>(geometry: &Geometry, buffer: &Buffer<W>, runs: impl Iterator<Item = &'a Run<W>>) -> Self {
-        let mut first = Reader::new(buffer.entries, Purpose::Inner(0));
+impl<W: Word> MergedRuns<W> {
+    /// Merges the buffer and runs, newest first, from their start.
+    pub(super) fn new<'a>(
+        geometry: &PgmGeometry,
+        buffer: &InsertBuffer<W>,
+        runs: impl Iterator<Item = &'a PgmRun<W>>,
+    ) -> Self {
+        let mut first = PackedReader::new(buffer.entries, Purpose::Inner(0));
         first.keep(buffer.page.clone().map(|page| (0, page)));
-        let rest = runs.map(|run| Reader::new(run.data(geometry), Purpose::Leaf));
-        let sources = std::iter::once(first).chain(rest).map(|reader| Source { reader, before: 0 });
+        let rest = runs.map(|run| PackedReader::new(run.data(geometry), Purpose::Leaf));
+        let sources = std::iter::once(first).chain(rest).map(|reader| MergeSource { reader, before: 0 });
         Self { sources: sources.collect(), word: PhantomData }
     }
 
-    /// Passes the next key of all: with its newest payload, and whether that is a tombstone.
+    /// Moves past the next key; returns it, with its newest payload, and whether that is a tombstone.
     pub(super) fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<(W, bool)>> {
         let mut least: Option<(W, bool)> = None;
         for source in &mut self.sources {
@@ -55,35 +59,35 @@ impl<W: Word> Merged<W> {
         Ok(least)
     }
 
-    /// Passes the previous key of all.
+    /// Moves back before the previous key and returns it.
     fn previous(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<(W, bool)>> {
         let mut greatest: Option<(W, bool)> = None;
         for source in &mut self.sources {
-            let Some(place) = source.before.checked_sub(1) else { continue };
-            let Some(key) = source.reader.key::<W>(pages, place)? else { continue };
+            let Some(position) = source.before.checked_sub(1) else { continue };
+            let Some(key) = source.reader.key::<W>(pages, position)? else { continue };
             if greatest.is_none_or(|(greatest, _)| key > greatest) {
-                source.reader.payload::<W>(pages, place, payload)?;
-                greatest = Some((key, source.reader.flag(pages, place)?));
+                source.reader.payload::<W>(pages, position, payload)?;
+                greatest = Some((key, source.reader.flag(pages, position)?));
             }
         }
         let Some((key, _)) = greatest else { return Ok(None) };
         for source in &mut self.sources {
-            if let Some(place) = source.before.checked_sub(1)
-                && source.reader.key(pages, place)? == Some(key)
+            if let Some(position) = source.before.checked_sub(1)
+                && source.reader.key(pages, position)? == Some(key)
             {
-                source.before = place;
+                source.before = position;
             }
         }
         Ok(greatest)
     }
 }
 
-/// A place in a PGM index.
+/// A cursor over a PGM index.
 #[derive(Debug)]
 pub(super) struct PgmCursor<W> {
     tree: Pgm,
     state: Vec<u8>,
-    merged: Option<Merged<W>>,
+    merged: Option<MergedRuns<W>>,
 }
 
 impl<W: Word> PgmCursor<W> {
@@ -91,27 +95,27 @@ impl<W: Word> PgmCursor<W> {
         Self { tree, state: state.to_vec(), merged: None }
     }
 
-    fn seek_to(&mut self, pages: &dyn Pages, key: W, behind: bool) -> Result<()> {
+    fn seek_to(&mut self, pages: &dyn Pages, key: W, after: bool) -> Result<()> {
         self.merged = None;
         let geometry = self.tree.geometry::<W>(pages);
-        let state = State::load(&self.state, pages, &geometry)?;
-        let buffer = Buffer::load(pages, &geometry, &state)?;
+        let state = PgmState::load(&self.state, pages, &geometry)?;
+        let buffer = InsertBuffer::load(pages, &geometry, &state)?;
         let runs = || buffer.runs.iter().chain(&state.oldest);
-        let mut merged = Merged::new(&geometry, &buffer, runs());
+        let mut merged = MergedRuns::new(&geometry, &buffer, runs());
         let mut founds = vec![buffer.find(key)];
         for run in runs() {
             founds.push(search::find(&geometry, pages, run, key, &mut None)?);
         }
         for (source, found) in merged.sources.iter_mut().zip(founds) {
-            source.before = found.position + u64::from(found.exact && behind);
+            source.before = found.position + u64::from(found.exact && after);
             source.reader.keep(found.page);
         }
         self.merged = Some(merged);
         Ok(())
     }
 
-    /// Where the cursor stands; before the first entry if it was never moved.
-    fn place(&mut self, pages: &dyn Pages) -> Result<Option<&mut Merged<W>>> {
+    /// The position of the cursor: before the first entry if it was never moved.
+    fn position(&mut self, pages: &dyn Pages) -> Result<Option<&mut MergedRuns<W>>> {
         if self.merged.is_none() {
             self.seek_to(pages, W::MIN, false)?;
         }
@@ -129,7 +133,7 @@ impl<W: Word> Cursor<W> for PgmCursor<W> {
     }
 
     fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        let Some(merged) = self.place(pages)? else { return Ok(None) };
+        let Some(merged) = self.position(pages)? else { return Ok(None) };
         loop {
             match merged.next(pages, payload)? {
                 Some((_, true)) => {}
@@ -139,7 +143,7 @@ impl<W: Word> Cursor<W> for PgmCursor<W> {
     }
 
     fn previous(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        let Some(merged) = self.place(pages)? else { return Ok(None) };
+        let Some(merged) = self.position(pages)? else { return Ok(None) };
         loop {
             match merged.previous(pages, payload)? {
                 Some((_, true)) => {}

@@ -1,25 +1,25 @@
-//! PGM inserts: into the buffer, which is merged with runs when it is full.
+//! PGM inserts: add to the buffer, and merge it with runs when it is full.
 
-use super::buffer::{self, Buffer};
+use super::buffer::{self, InsertBuffer};
 use super::search::find_in_runs;
-use super::state::State;
+use super::state::PgmState;
 use super::tree::Pgm;
-use super::{merge, run::Geometry};
+use super::{merge, run::PgmGeometry};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{Phase, Transaction};
 
-/// Puts an entry in; true if it is new.
+/// Inserts an entry; true if it is new.
 pub(super) fn insert<W: Word>(
     tree: &Pgm,
     tx: &mut Transaction,
-    state: &mut State<W>,
+    state: &mut PgmState<W>,
     key: W,
     payload: &[u8],
 ) -> Result<bool> {
     tx.enter(Phase::Search);
     let geometry = tree.geometry::<W>(tx);
-    let loaded = Buffer::load(tx, &geometry, state)?;
+    let loaded = InsertBuffer::load(tx, &geometry, state)?;
     let found = loaded.find(key);
     if found.exact {
         tx.enter(Phase::Insert);
@@ -36,16 +36,16 @@ pub(super) fn insert<W: Word>(
 pub(super) fn add<W: Word>(
     tree: &Pgm,
     tx: &mut Transaction,
-    geometry: &Geometry,
-    state: &mut State<W>,
-    mut loaded: Buffer<W>,
+    geometry: &PgmGeometry,
+    state: &mut PgmState<W>,
+    mut loaded: InsertBuffer<W>,
     key: W,
     payload: Option<&[u8]>,
 ) -> Result<()> {
-    let most = tree.buffer_entries(loaded.entries.shape.per_page());
-    if usize::from(state.buffered) >= most {
+    let limit = tree.buffer_entries(loaded.entries.shape.per_page());
+    if usize::from(state.buffered) >= limit {
         merge::flush(tree, tx, geometry, state, loaded)?;
-        loaded = Buffer::load(tx, geometry, state)?;
+        loaded = InsertBuffer::load(tx, geometry, state)?;
     }
     tx.enter(Phase::Insert);
     if state.page == 0 {

@@ -1,27 +1,28 @@
-//! The levels over the entries of a PGM run: segments over segments, until few are left.
+//! The index levels of a PGM run: segments over segments, until few are left.
 
 use super::line::longest;
-use super::packed::{Spot, gallop};
-use super::run::{Geometry, MAX_ROOTS, Segment, level_header_bytes, push_key, push_position};
+use super::packed::{GallopResult, gallop};
+use super::run::{PgmGeometry, ROOTS_MAX, Segment, level_header_bytes, push_key, push_position};
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Transaction};
 
-/// Error of the levels above the lowest, in segments: almost always the right page. That of the PGM-index library.
+/// The error of the levels above the lowest, in segments: that of the PGM-index library. It nearly always predicts the
+/// right page.
 pub(super) const UPPER_ERROR: u64 = 4;
 
-/// Most keys that are held to find segments: longer ones are cut.
-const MAX_SEGMENT_KEYS: usize = 1 << 16;
+/// Most keys of a segment, which bounds the memory of segmentation.
+const SEGMENT_KEYS_MAX: usize = 1 << 16;
 
-/// Finds the segments of a stream of keys.
+/// The segmentation of a stream of keys.
 #[derive(Debug)]
 pub(super) struct Segmenter<W> {
     error: u64,
     keys: Vec<W>,
-    /// Keys at the front that have their segments already.
+    /// Number of keys at the front that already have segments.
     done: usize,
-    /// Position of the first key behind them.
+    /// Position of the first key after them.
     position: u64,
     segments: Vec<Segment<W>>,
 }
@@ -31,9 +32,9 @@ impl<W: Word> Segmenter<W> {
         Self { error, keys: Vec::new(), done: 0, position: 0, segments: Vec::new() }
     }
 
-    /// The next key, which is above the one before.
+    /// Adds a key, which is greater than the previous one.
     pub(super) fn push(&mut self, key: W) {
-        if self.keys.len() - self.done == MAX_SEGMENT_KEYS {
+        if self.keys.len() - self.done == SEGMENT_KEYS_MAX {
             self.cut();
         }
         self.keys.push(key);
@@ -53,15 +54,15 @@ impl<W: Word> Segmenter<W> {
         self.segments.push(Segment { key, start: self.position, line });
         self.position += served as u64;
         self.done += served;
-        // Dropping keys moves the rest: in big pieces only.
-        if self.done >= MAX_SEGMENT_KEYS {
+        // Keys are dropped in large batches, because that moves the rest.
+        if self.done >= SEGMENT_KEYS_MAX {
             self.keys.drain(..self.done);
             self.done = 0;
         }
     }
 }
 
-/// The levels of a run as they are stored.
+/// The stored levels of a run.
 #[derive(Debug, Default)]
 pub(super) struct Levels<W> {
     pub(super) index: PageNumber,
@@ -69,10 +70,10 @@ pub(super) struct Levels<W> {
     pub(super) roots: Vec<Segment<W>>,
 }
 
-/// Builds and writes the levels over `entries` entries whose lowest segments are given.
+/// Builds and writes the levels over `entries` entries with the given lowest segments.
 pub(super) fn write<W: Word>(
     tx: &mut Transaction,
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     lowest: Vec<Segment<W>>,
     entries: u64,
 ) -> Result<Levels<W>> {
@@ -91,9 +92,9 @@ pub(super) fn write<W: Word>(
     Ok(Levels { index, counts: levels.iter().map(|level| level.len() as u32).collect(), roots })
 }
 
-/// Which levels to store, the lowest first, and the root segments over them.
+/// The levels to store, the lowest first, and the root segments over them.
 fn plan<W: Word>(
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     lowest: Vec<Segment<W>>,
     entries: u64,
 ) -> (Vec<Vec<Segment<W>>>, Vec<Segment<W>>) {
@@ -101,7 +102,7 @@ fn plan<W: Word>(
     let mut level = lowest;
     let mut below = entries;
     loop {
-        if level.len() <= MAX_ROOTS {
+        if level.len() <= ROOTS_MAX {
             return (levels, level);
         }
         let keys: Vec<W> = level.iter().map(|segment| segment.key).collect();
@@ -120,18 +121,17 @@ fn plan<W: Word>(
     }
 }
 
-/// Entries, or segments, under each segment.
+/// The number of entries, or of segments, under each segment.
 fn weights<W: Word>(level: &[Segment<W>], below: u64) -> Vec<u64> {
     let ends = level.iter().skip(1).map(|next| next.start).chain([below]);
     level.iter().zip(ends).map(|(segment, end)| end.saturating_sub(segment.start)).collect()
 }
 
-/// Root segments over a level of several pages, if so few miss the right page so rarely that a level of pages above
-/// would cost more.
-fn roots<W: Word>(geometry: &Geometry, keys: &[W], weights: &[u64]) -> Option<Vec<Segment<W>>> {
+/// Root segments over a level of several pages, if their misses cost less than a level of pages above.
+fn roots<W: Word>(geometry: &PgmGeometry, keys: &[W], weights: &[u64]) -> Option<Vec<Segment<W>>> {
     let mut error = UPPER_ERROR;
     while error < 2 * keys.len() as u64 {
-        if let Some(roots) = few(keys, error) {
+        if let Some(roots) = root_segments(keys, error) {
             return (misses(geometry, &roots, keys, weights) <= 1.0).then_some(roots);
         }
         error *= 2;
@@ -139,12 +139,12 @@ fn roots<W: Word>(geometry: &Geometry, keys: &[W], weights: &[u64]) -> Option<Ve
     None
 }
 
-/// The segments of an error, if they are few.
-fn few<W: Word>(keys: &[W], error: u64) -> Option<Vec<Segment<W>>> {
+/// The segments with an error, if they are at most [`ROOTS_MAX`].
+fn root_segments<W: Word>(keys: &[W], error: u64) -> Option<Vec<Segment<W>>> {
     let mut segments = Vec::new();
     let mut start = 0;
     while start < keys.len() {
-        if segments.len() == MAX_ROOTS {
+        if segments.len() == ROOTS_MAX {
             return None;
         }
         let rest = keys.get(start..).unwrap_or(&[]);
@@ -155,37 +155,37 @@ fn few<W: Word>(keys: &[W], error: u64) -> Option<Vec<Segment<W>>> {
     Some(segments)
 }
 
-/// Pages that lookups read without result on average, if they start where the roots say: measured at each segment's
-/// first key.
-fn misses<W: Word>(geometry: &Geometry, roots: &[Segment<W>], keys: &[W], weights: &[u64]) -> f64 {
+/// The mean number of wrong pages that lookups read if the roots predict their start, measured at the first key of each
+/// segment.
+fn misses<W: Word>(geometry: &PgmGeometry, roots: &[Segment<W>], keys: &[W], weights: &[u64]) -> f64 {
     let per_page = geometry.segments.per_page() as u64;
     let pages = geometry.segments.pages(keys.len() as u64);
     let (mut missed, mut all) = (0_u128, 0_u128);
-    for ((place, &key), &weight) in (0..).zip(keys).zip(weights) {
-        let home = place / per_page;
+    for ((position, &key), &weight) in (0..).zip(keys).zip(weights) {
+        let expected = position / per_page;
         let mut probes = 0_u32;
         let found = gallop(pages, predict_root(roots, keys.len() as u64, key) / per_page, |page| {
             probes += 1;
-            Ok(home.cmp(&page))
+            Ok(expected.cmp(&page))
         });
-        debug_assert!(matches!(found, Ok(Spot::Within(page)) if page == home));
+        debug_assert!(matches!(found, Ok(GallopResult::Within(page)) if page == expected));
         missed += u128::from(probes.saturating_sub(1)) * u128::from(weight);
         all += u128::from(weight);
     }
     missed as f64 / all.max(1) as f64
 }
 
-/// Where root segments predict a key among `count` of the level below.
+/// The position that root segments predict for a key among `count` segments of the level below.
 pub(super) fn predict_root<W: Word>(roots: &[Segment<W>], count: u64, key: W) -> u64 {
     let after = roots.partition_point(|root| root.key <= key);
     let Some(root) = roots.get(after.saturating_sub(1)) else { return 0 };
     root.predict(key, roots.get(after.max(1)).map_or(count, |next| next.start))
 }
 
-/// Writes a level from page `page` on; returns the page behind it.
+/// Writes a level from page `page` on; returns the page after it.
 fn write_level<W: Word>(
     tx: &mut Transaction,
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     mut page: PageNumber,
     level: &[Segment<W>],
     below: u64,

@@ -1,4 +1,4 @@
-//! Sorted entries of one size, packed over consecutive pages.
+//! Sorted entries of one size, packed into consecutive pages, and searches among them.
 
 use ogive::Result;
 use ogive::index::extend::Word;
@@ -6,32 +6,32 @@ use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};
 use std::cmp::Ordering;
 
-/// How entries lie in a page. Each begins with its key; none straddles two pages.
+/// The layout of entries in a page. Each starts with its key; none spans two pages.
 ///
 /// ```text
-/// | header | entry 0 | entry 1 | ... | a flag for each entry, in bits, if any | unused |
+/// | header | entry 0 | entry 1 | ... | flags, one bit per entry, if any | unused |
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct EntryLayout {
     header_bytes: usize,
     entry_bytes: usize,
     per_page: usize,
     flagged: bool,
 }
 
-impl Shape {
-    /// Entries without flags.
+impl EntryLayout {
+    /// A layout without flags.
     pub(crate) fn plain(payload_bytes: usize, header_bytes: usize, entry_bytes: usize) -> Self {
         let per_page = payload_bytes.saturating_sub(header_bytes) / entry_bytes.max(1);
         Self { header_bytes, entry_bytes, per_page: per_page.max(1), flagged: false }
     }
 
-    /// Entries with a flag each.
+    /// A layout with a flag per entry.
     pub(crate) fn flagged(payload_bytes: usize, header_bytes: usize, entry_bytes: usize) -> Self {
         let room = payload_bytes.saturating_sub(header_bytes);
-        let most = room * 8 / (entry_bytes * 8 + 1);
+        let bound = room * 8 / (entry_bytes * 8 + 1);
         let fits = |count: &usize| count * entry_bytes + count.div_ceil(8) <= room;
-        let per_page = (0..=most).rev().find(fits).unwrap_or(0);
+        let per_page = (0..=bound).rev().find(fits).unwrap_or(0);
         Self { header_bytes, entry_bytes, per_page: per_page.max(1), flagged: true }
     }
 
@@ -40,22 +40,22 @@ impl Shape {
         self.entry_bytes
     }
 
-    /// Entries of a full page.
+    /// Number of entries of a full page.
     pub(crate) fn per_page(&self) -> usize {
         self.per_page
     }
 
-    /// Pages that `count` entries take.
+    /// Number of pages for `count` entries.
     pub(crate) fn pages(&self, count: u64) -> u64 {
         count.div_ceil(self.per_page as u64)
     }
 
-    /// Where entry `slot` begins in its page.
+    /// The offset of entry `slot` in its page.
     pub(crate) fn offset(&self, slot: usize) -> usize {
         self.header_bytes + slot * self.entry_bytes
     }
 
-    /// Where the flags begin.
+    /// The offset of the flags.
     pub(crate) fn flags_offset(&self) -> usize {
         self.offset(self.per_page)
     }
@@ -80,7 +80,7 @@ impl Shape {
         self.flagged && page.get(self.flags_offset() + slot / 8).is_some_and(|byte| byte >> (slot % 8) & 1 == 1)
     }
 
-    /// How many of the first `count` entries have keys below `key`, and whether the next one has `key`.
+    /// The number of the first `count` entries with keys below `key`, and whether the next one has `key`.
     pub(crate) fn lower_bound<W: Word>(&self, page: &[u8], count: usize, key: W) -> (usize, bool) {
         let (mut low, mut high) = (0, count);
         while low < high {
@@ -90,36 +90,36 @@ impl Shape {
         (low, low < count && self.key::<W>(page, low) == key)
     }
 
-    /// The last of the first `count` entries whose key is not above `key`; 0 where all are above.
+    /// The last of the first `count` entries with a key not above `key`; 0 if all are above.
     pub(crate) fn floor<W: Word>(&self, page: &[u8], count: usize, key: W) -> usize {
         let (below, exact) = self.lower_bound(page, count, key);
         if exact { below } else { below.saturating_sub(1) }
     }
 }
 
-/// Packed entries from page `first` on.
+/// Entries packed into pages from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packed {
+pub(crate) struct PackedEntries {
     pub(crate) first: PageNumber,
     pub(crate) count: u64,
-    pub(crate) shape: Shape,
+    pub(crate) shape: EntryLayout,
 }
 
-/// Where a key is, or would be.
+/// The result of a search: the position of a key, or of its successor.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
-    /// Entries with lesser keys.
+pub(crate) struct FoundEntry {
+    /// Number of entries with lesser keys.
     pub(crate) position: u64,
     /// Whether the entry there has the key.
     pub(crate) exact: bool,
     /// The page with the entry, if it was read: its index among the pages, and its content.
     pub(crate) page: Option<(u64, Page)>,
-    /// Pages looked at.
+    /// Number of pages read.
     pub(crate) probes: u32,
 }
 
-impl Packed {
-    /// As read from the file: `Damaged` (at page `from`, which said so) unless all pages lie within the file.
+impl PackedEntries {
+    /// Checks that all pages are within the file; else returns `Damaged` for page `from`, which describes the entries.
     pub(crate) fn check(self, pages: &dyn Pages, from: PageNumber) -> Result<Self> {
         let end = u64::from(self.first) + self.pages();
         if self.first > 0 && end <= u64::from(pages.page_count()) {
@@ -132,29 +132,35 @@ impl Packed {
         self.shape.pages(self.count)
     }
 
-    /// Number of the page with index `index` among these.
+    /// The page number of the page `index` of the entries.
     pub(crate) fn page_number(&self, index: u64) -> PageNumber {
         u32::try_from(index).map_or(PageNumber::MAX, |index| self.first.saturating_add(index))
     }
 
-    /// Entries on that page.
+    /// Number of entries on that page.
     pub(crate) fn count_on(&self, index: u64) -> usize {
         let per_page = self.shape.per_page as u64;
         self.count.saturating_sub(index.saturating_mul(per_page)).min(per_page) as usize
     }
 
-    /// The page of a position, and the slot there.
-    pub(crate) fn place(&self, position: u64) -> (u64, usize) {
+    /// The page and the slot of a position.
+    pub(crate) fn locate(&self, position: u64) -> (u64, usize) {
         let per_page = self.shape.per_page as u64;
         (position / per_page, (position % per_page) as usize)
     }
 
-    /// Finds `key`, looking first where it is predicted and then farther and farther away, until it is found or known
-    /// to be absent. A wrong prediction costs reads, never the answer.
-    pub(crate) fn find<W: Word>(&self, pages: &dyn Pages, key: W, predicted: u64, purpose: Purpose) -> Result<Found> {
+    /// Finds `key` by a galloping search from its predicted position. A wrong prediction costs reads, but never the
+    /// answer.
+    pub(crate) fn find<W: Word>(
+        &self,
+        pages: &dyn Pages,
+        key: W,
+        predicted: u64,
+        purpose: Purpose,
+    ) -> Result<FoundEntry> {
         let mut read: Option<(u64, Page)> = None;
         let mut probes = 0;
-        let start = self.place(predicted).0;
+        let start = self.locate(predicted).0;
         let spot = gallop(self.pages(), start, |index| {
             probes += 1;
             let page = pages.read(self.page_number(index), purpose)?;
@@ -164,40 +170,40 @@ impl Packed {
             Ok(if before { Ordering::Less } else { key.cmp(&last).max(Ordering::Equal) })
         })?;
         match spot {
-            Spot::Within(index) => {
+            GallopResult::Within(index) => {
                 let (slot, exact) = read
                     .as_ref()
                     .map_or((0, false), |(_, page)| self.shape.lower_bound(page, self.count_on(index), key));
                 let position = index * self.shape.per_page as u64 + slot as u64;
-                Ok(Found { position, exact, page: read, probes })
+                Ok(FoundEntry { position, exact, page: read, probes })
             }
-            Spot::Before(index) => {
+            GallopResult::Before(index) => {
                 let position = (index * self.shape.per_page as u64).min(self.count);
                 let page = read.filter(|&(at, _)| at == index);
-                Ok(Found { position, exact: false, page, probes })
+                Ok(FoundEntry { position, exact: false, page, probes })
             }
         }
     }
 }
 
-/// Where a search among pages ended.
+/// The result of a galloping search among pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spot {
-    /// In the range of this page.
+pub(crate) enum GallopResult {
+    /// The key is in the range of this page.
     Within(u64),
-    /// In the gap before this page, or behind the last.
+    /// The key is in the gap before this page, or after the last.
     Before(u64),
 }
 
-/// Searches `count` sorted pages from page `start` on in doubling steps, then by halves. `side` tells where the key
-/// lies against a page. Ends whatever `side` says, after at most twice the logarithm of `count` calls or so.
-pub(crate) fn gallop(count: u64, start: u64, mut side: impl FnMut(u64) -> Result<Ordering>) -> Result<Spot> {
+/// Galloping search among `count` sorted pages: from page `start` in doubling steps, then by bisection. `side` compares
+/// the key with a page. Ends after about `2 * log2(count)` calls, even if `side` is inconsistent.
+pub(crate) fn gallop(count: u64, start: u64, mut side: impl FnMut(u64) -> Result<Ordering>) -> Result<GallopResult> {
     let (mut low, mut high, mut step) = (0, count, 1);
     let mut at = start.min(count.saturating_sub(1));
     let (mut bounded_below, mut bounded_above) = (false, false);
     while low < high {
         match side(at)? {
-            Ordering::Equal => return Ok(Spot::Within(at)),
+            Ordering::Equal => return Ok(GallopResult::Within(at)),
             Ordering::Less => (high, bounded_above) = (at, true),
             Ordering::Greater => (low, bounded_below) = (at + 1, true),
         }
@@ -208,34 +214,34 @@ pub(crate) fn gallop(count: u64, start: u64, mut side: impl FnMut(u64) -> Result
         };
         step *= 2;
     }
-    Ok(Spot::Before(low))
+    Ok(GallopResult::Before(low))
 }
 
-/// A reader of packed entries that keeps the page it read last.
+/// A reader of packed entries that caches the last page.
 #[derive(Clone, Debug)]
-pub(crate) struct Reader {
-    packed: Packed,
+pub(crate) struct PackedReader {
+    packed: PackedEntries,
     purpose: Purpose,
     page: Option<(u64, Page)>,
 }
 
-impl Reader {
-    pub(crate) fn new(packed: Packed, purpose: Purpose) -> Self {
+impl PackedReader {
+    pub(crate) fn new(packed: PackedEntries, purpose: Purpose) -> Self {
         Self { packed, purpose, page: None }
     }
 
-    /// Goes on from a page that a search has read.
+    /// Takes over a page that a search has read.
     pub(crate) fn keep(&mut self, page: Option<(u64, Page)>) {
         self.page = page.or(self.page.take());
     }
 
-    pub(crate) fn packed(&self) -> &Packed {
+    pub(crate) fn packed(&self) -> &PackedEntries {
         &self.packed
     }
 
-    /// The page of a position, which must be below the count, and the slot there.
+    /// The page and the slot of a position, which must be below the count.
     fn at(&mut self, pages: &dyn Pages, position: u64) -> Result<(&Page, usize)> {
-        let (index, slot) = self.packed.place(position);
+        let (index, slot) = self.packed.locate(position);
         if self.page.as_ref().is_none_or(|&(at, _)| at != index) {
             self.page = None;
         }
@@ -263,7 +269,7 @@ impl Reader {
         Ok(shape.flag(page, slot))
     }
 
-    /// Copies what follows the key in the entry at a position.
+    /// Copies the payload of the entry at a position.
     pub(crate) fn payload<W: Word>(&mut self, pages: &dyn Pages, position: u64, payload: &mut [u8]) -> Result<()> {
         let shape = self.packed.shape;
         let (page, slot) = self.at(pages, position)?;
@@ -272,7 +278,7 @@ impl Reader {
     }
 }
 
-/// Copies the payload of an entry, as much as there is.
+/// Copies the payload of an entry, up to its end.
 pub(crate) fn copy_payload<W: Word>(entry: &[u8], payload: &mut [u8]) {
     for (target, &byte) in payload.iter_mut().zip(entry.get(W::BYTES..).unwrap_or(&[])) {
         *target = byte;
@@ -297,18 +303,18 @@ mod tests {
     fn flags_and_entries_share_a_page_without_overlap() {
         for payload_bytes in [504, 1016, 4088, 65_528] {
             for entry_bytes in [8, 12, 16, 17, 24, 100] {
-                let shape = Shape::flagged(payload_bytes, 13, entry_bytes);
+                let shape = EntryLayout::flagged(payload_bytes, 13, entry_bytes);
                 assert!(shape.flags_offset() + shape.flags_bytes() <= payload_bytes);
                 let more = shape.per_page() + 1;
                 assert!(13 + more * entry_bytes + more.div_ceil(8) > payload_bytes);
             }
         }
-        assert_eq!(Shape::plain(4088, 0, 16).per_page(), 255);
-        assert_eq!(Shape::flagged(4088, 0, 16).per_page(), 253);
+        assert_eq!(EntryLayout::plain(4088, 0, 16).per_page(), 255);
+        assert_eq!(EntryLayout::flagged(4088, 0, 16).per_page(), 253);
     }
 
     #[test]
-    fn gallop_finds_every_page_from_every_start_in_few_steps() {
+    fn gallop_finds_every_page_in_logarithmic_steps() {
         for count in [1, 2, 3, 10, 257] {
             for (target, start) in (0..count).flat_map(|target| (0..count + 3).map(move |start| (target, start))) {
                 let mut steps = 0;
@@ -317,13 +323,13 @@ mod tests {
                     assert!(at < count);
                     Ok(target.cmp(&at))
                 };
-                assert_eq!(gallop(count, start, side).unwrap(), Spot::Within(target));
+                assert_eq!(gallop(count, start, side).unwrap(), GallopResult::Within(target));
                 let away = target.abs_diff(start.min(count - 1));
                 assert!(steps <= 2 * (u64::BITS - away.leading_zeros()) + 1, "{steps} steps for {away} pages");
                 let gap = |at: u64| Ok(if at < target { Ordering::Greater } else { Ordering::Less });
-                assert_eq!(gallop(count, start, gap).unwrap(), Spot::Before(target));
+                assert_eq!(gallop(count, start, gap).unwrap(), GallopResult::Before(target));
             }
         }
-        assert_eq!(gallop(0, 5, |_| Ok(Ordering::Equal)).unwrap(), Spot::Before(0));
+        assert_eq!(gallop(0, 5, |_| Ok(Ordering::Equal)).unwrap(), GallopResult::Before(0));
     }
 }

@@ -1,19 +1,19 @@
-//! PGM removals: a tombstone in the buffer, if an older entry must be hidden.
+//! PGM removals: add a tombstone to the buffer, if there may be an older entry.
 
-use super::buffer::Buffer;
+use super::buffer::InsertBuffer;
 use super::insert;
 use super::search::find_in_runs;
-use super::state::State;
+use super::state::PgmState;
 use super::tree::Pgm;
 use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{Phase, Transaction};
 
 /// Removes the entry of `key`; false if there is none.
-pub(super) fn remove<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &mut State<W>, key: W) -> Result<bool> {
+pub(super) fn remove<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &mut PgmState<W>, key: W) -> Result<bool> {
     tx.enter(Phase::Search);
     let geometry = tree.geometry::<W>(tx);
-    let buffer = Buffer::load(tx, &geometry, state)?;
+    let buffer = InsertBuffer::load(tx, &geometry, state)?;
     let found = buffer.find(key);
     if !found.exact {
         let older = find_in_runs(&geometry, tx, state, &buffer, key)?;
@@ -28,10 +28,10 @@ pub(super) fn remove<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &mut Stat
     }
     tx.enter(Phase::Insert);
     if state.oldest.is_none() {
-        buffer.take(tx, found.position)?;
+        buffer.remove(tx, found.position)?;
         state.buffered -= 1;
     } else {
-        // Whether an older entry is to be hidden would take a look-up in all runs; the next merges find out.
+        // A lookup in all runs could tell whether the tombstone is needed; the next merges drop it if it is not.
         buffer.put(tx, found.position, true, key, None)?;
     }
     Ok(true)

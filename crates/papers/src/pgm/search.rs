@@ -1,10 +1,10 @@
-//! PGM look-ups: the buffer, then the runs, newest first.
+//! PGM lookups: search the buffer, then the runs, newest first.
 
-use super::buffer::Buffer;
+use super::buffer::InsertBuffer;
 use super::levels::predict_root;
-use super::packed::{Found, Packed, Spot, copy_payload, gallop};
-use super::run::{Geometry, Run, Segment, load_position};
-use super::state::State;
+use super::packed::{FoundEntry, GallopResult, PackedEntries, copy_payload, gallop};
+use super::run::{PgmGeometry, PgmRun, Segment, load_position};
+use super::state::PgmState;
 use ogive::Result;
 use ogive::index::extend::{Visit, Word};
 use ogive::io::Purpose;
@@ -14,10 +14,10 @@ use std::cmp::Ordering;
 /// The newest entry of a key.
 #[derive(Clone, Debug)]
 pub(super) struct Hit {
-    /// The page with it, and the slot there.
+    /// The page with the entry, and its slot there.
     pub(super) page: Page,
     pub(super) slot: usize,
-    pub(super) entries: Packed,
+    pub(super) entries: PackedEntries,
 }
 
 impl Hit {
@@ -27,13 +27,13 @@ impl Hit {
 }
 
 pub(super) fn get<W: Word>(
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     pages: &dyn Pages,
-    state: &State<W>,
+    state: &PgmState<W>,
     key: W,
     payload: &mut [u8],
 ) -> Result<bool> {
-    let buffer = Buffer::load(pages, geometry, state)?;
+    let buffer = InsertBuffer::load(pages, geometry, state)?;
     let found = buffer.find(key);
     let hit = match hit(buffer.entries, found) {
         Some(hit) => Some(hit),
@@ -46,10 +46,10 @@ pub(super) fn get<W: Word>(
 
 /// The newest entry of a key in the runs.
 pub(super) fn find_in_runs<W: Word>(
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     pages: &dyn Pages,
-    state: &State<W>,
-    buffer: &Buffer<W>,
+    state: &PgmState<W>,
+    buffer: &InsertBuffer<W>,
     key: W,
 ) -> Result<Option<Hit>> {
     for run in buffer.runs.iter().chain(&state.oldest) {
@@ -61,20 +61,20 @@ pub(super) fn find_in_runs<W: Word>(
     Ok(None)
 }
 
-fn hit(entries: Packed, found: Found) -> Option<Hit> {
-    let slot = entries.place(found.position).1;
+fn hit(entries: PackedEntries, found: FoundEntry) -> Option<Hit> {
+    let slot = entries.locate(found.position).1;
     let (_, page) = found.page.filter(|_| found.exact)?;
     Some(Hit { page, slot, entries })
 }
 
-/// Where a key is, or would be, among the entries of a run. What is read of the index is told to `visits`.
+/// Finds the position of a key among the entries of a run; records the index nodes read in `visits`.
 pub(super) fn find<W: Word>(
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     pages: &dyn Pages,
-    run: &Run<W>,
+    run: &PgmRun<W>,
     key: W,
     visits: &mut Option<&mut Vec<Visit>>,
-) -> Result<Found> {
+) -> Result<FoundEntry> {
     let top = run.counts.last().map_or(run.entries, |&count| u64::from(count));
     let mut predicted = predict_root(&run.roots, top, key);
     for level in (0..run.counts.len()).rev() {
@@ -88,11 +88,11 @@ pub(super) fn find<W: Word>(
     run.data(geometry).find(pages, key, predicted, Purpose::Leaf)
 }
 
-/// The last segment of a level whose key is not above `key`, and where it ends.
+/// The last segment of a level whose key is not above `key`, and its end position.
 fn floor<W: Word>(
-    geometry: &Geometry,
+    geometry: &PgmGeometry,
     pages: &dyn Pages,
-    run: &Run<W>,
+    run: &PgmRun<W>,
     (level, depth): (usize, u8),
     predicted: u64,
     key: W,
@@ -102,7 +102,7 @@ fn floor<W: Word>(
     let last = segments.pages().saturating_sub(1);
     let mut read: Option<Page> = None;
     let mut probes = 0;
-    let spot = gallop(segments.pages(), segments.place(predicted).0, |index| {
+    let spot = gallop(segments.pages(), segments.locate(predicted).0, |index| {
         probes += 1;
         let page = pages.read(segments.page_number(index), Purpose::Inner(depth))?;
         let side = if index > 0 && key < shape.key::<W>(&page, 0) {
@@ -115,22 +115,28 @@ fn floor<W: Word>(
         read = Some(page);
         Ok(side)
     })?;
-    let (Spot::Within(index), Some(page)) = (spot, read) else {
+    let (GallopResult::Within(index), Some(page)) = (spot, read) else {
         return Err(pages.damaged(segments.first, "a level has a gap between its pages"));
     };
     let count = segments.count_on(index);
     let slot = shape.floor(&page, count, key);
     let start = |slot: usize| Segment::<W>::load(shape.entry(&page, slot)).start;
     let end = if slot + 1 < count { start(slot + 1) } else { load_position(&page, W::BYTES) };
-    let place = index * shape.per_page() as u64 + slot as u64;
-    let detail = format!("predicted segment {predicted}, segment {place} of {}; {probes} page(s) read", segments.count);
+    let position = index * shape.per_page() as u64 + slot as u64;
+    let detail =
+        format!("predicted segment {predicted}, segment {position} of {}; {probes} page(s) read", segments.count);
     let visit = Visit { node: "level", page: segments.page_number(index), depth, entries: count as u64, detail };
     Ok((Segment::load(shape.entry(&page, slot)), end, visit))
 }
 
-pub(super) fn explain<W: Word>(geometry: &Geometry, pages: &dyn Pages, state: &State<W>, key: W) -> Result<Vec<Visit>> {
+pub(super) fn explain<W: Word>(
+    geometry: &PgmGeometry,
+    pages: &dyn Pages,
+    state: &PgmState<W>,
+    key: W,
+) -> Result<Vec<Visit>> {
     let mut visits = Vec::new();
-    let buffer = Buffer::load(pages, geometry, state)?;
+    let buffer = InsertBuffer::load(pages, geometry, state)?;
     if buffer.page.is_some() {
         let found = buffer.find(key);
         let detail = format!("{}; {} runs described", verdict(&hit(buffer.entries, found.clone())), buffer.runs.len());

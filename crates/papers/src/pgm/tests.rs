@@ -1,7 +1,7 @@
-//! The PGM index against a map, on nasty keys, with several errors, bases and buffers; and what is its own.
+//! Tests of the PGM index: conformance with several errors, bases and buffers, and costs.
 
-use super::line::Line;
-use super::state::State;
+use super::line::PgmLine;
+use super::state::PgmState;
 use super::{Pgm, PgmOptions};
 use ogive::index::extend::{Amount, IndexLayout, Structure};
 use ogive::io::Purpose;
@@ -19,7 +19,7 @@ structure_tests!(tight_lines_and_many_runs, u64, |layout| Box::new(Pgm::new(layo
 structure_tests!(one_entry_a_buffer, u64, |layout| Box::new(Pgm::new(layout, options(4, 3, 1))));
 structure_tests!(any_error, u128, |layout| Box::new(Pgm::new(layout, options(u32::MAX, u32::MAX, 1000))));
 
-/// `count` keys spread at random, ascending.
+/// `count` random keys, ascending.
 fn random_keys(count: u64) -> Vec<u64> {
     let mut random = Random::new(22);
     let mut keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
@@ -34,18 +34,18 @@ fn detail(harness: &StructureHarness<'_, u64>, name: &str) -> u64 {
 }
 
 #[test]
-fn a_look_up_after_a_bulk_load_reads_one_page_of_segments_and_seldom_two_of_entries() {
+fn lookups_after_a_bulk_load_rarely_read_more_than_two_pages() {
     let tree = Pgm::new(IndexLayout::default(), PgmOptions::default());
     let (mean, most) = counts_blocks(&tree, IndexLayout::default(), 4096, &random_keys(60_000));
     assert!((1.0..2.15).contains(&mean), "{mean} blocks");
     assert!(most <= 3);
-    // Two segments at most stand beside the description of the run.
+    // The description of the run has at most two segments.
     let line: Vec<u64> = (0..60_000).map(|i| 977 * i).collect();
     assert_eq!(counts_blocks(&tree, IndexLayout::default(), 4096, &line), (1.0, 1));
 }
 
 #[test]
-fn runs_are_as_few_as_the_logarithm_of_their_entries() {
+fn the_number_of_runs_is_logarithmic() {
     let tree = Pgm::new(IndexLayout::default(), options(16, 4, 8));
     let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &[]);
     let mut random = Random::new(3);
@@ -60,13 +60,13 @@ fn runs_are_as_few_as_the_logarithm_of_their_entries() {
 }
 
 #[test]
-fn tombstones_and_the_room_of_what_they_hide_go() {
+fn tombstones_and_hidden_entries_are_dropped() {
     let tree = Pgm::new(IndexLayout::default(), options(64, 8, 8));
     let keys = random_keys(8000);
     let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     let mut random = Random::new(5);
-    let (doomed, kept): (Vec<u64>, Vec<u64>) = keys.iter().partition(|_| !random.one_in(20));
-    for key in doomed {
+    let (removed, kept): (Vec<u64>, Vec<u64>) = keys.iter().partition(|_| !random.one_in(20));
+    for key in removed {
         harness.remove(key, Amount::One);
     }
     let found = harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap());
@@ -81,7 +81,7 @@ fn tombstones_and_the_room_of_what_they_hide_go() {
 }
 
 #[test]
-fn lying_models_cost_reads_but_no_answer() {
+fn wrong_models_cost_reads_but_never_answers() {
     let tree = Pgm::new(IndexLayout::default(), options(2, 8, 8));
     let keys = random_keys(20_000);
     let file = page_file(512);
@@ -89,20 +89,20 @@ fn lying_models_cost_reads_but_no_answer() {
     let entries = keys.iter().map(|&key| (key, key.to_le_bytes().to_vec())).collect();
     let bytes = tree.bulk_load(&mut tx, &mut SortedEntries::new(entries)).unwrap();
     let geometry = tree.geometry::<u64>(&tx);
-    let mut state = State::<u64>::load(&bytes, &tx, &geometry).unwrap();
+    let mut state = PgmState::<u64>::load(&bytes, &tx, &geometry).unwrap();
     let run = state.oldest.as_mut().unwrap();
     assert!(!run.counts.is_empty());
     let mut random = Random::new(9);
     for level in 0..run.counts.len() {
         let segments = run.segments(&geometry, level);
-        for place in 0..segments.count {
-            let (index, slot) = segments.place(place);
+        for position in 0..segments.count {
+            let (index, slot) = segments.locate(position);
             let offset = segments.shape.offset(slot) + segments.shape.entry_bytes() - 8;
             let noise = random.next_u64().to_le_bytes();
             tx.edit(segments.page_number(index), Purpose::Inner(0)).unwrap().write(offset, &noise);
         }
     }
-    run.roots.iter_mut().for_each(|root| root.line = Line::load(&random.next_u64().to_le_bytes()));
+    run.roots.iter_mut().for_each(|root| root.line = PgmLine::load(&random.next_u64().to_le_bytes()));
     let bytes = state.bytes();
     let mut payload = [0; 8];
     for &key in keys.iter().step_by(3) {

@@ -1,8 +1,8 @@
-//! The PGM index as a `Structure`.
+//! `Pgm`: the PGM index as a `Structure`.
 
 use super::cursor::PgmCursor;
-use super::run::Geometry;
-use super::state::State;
+use super::run::PgmGeometry;
+use super::state::PgmState;
 use super::{build, insert, remove, search, verify};
 use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
 use ogive::page::{Pages, Transaction};
@@ -12,22 +12,22 @@ use ogive::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PgmOptions {
-    /// By how many positions the line of a lowest segment may miss an entry.
+    /// The greatest error of a lowest segment's line, in positions.
     pub error: u32,
-    /// How many times larger each level of the logarithmic method is than the one before; at least 2.
+    /// The growth factor of the levels of the logarithmic method; at least 2.
     pub base: u32,
-    /// Entries of the insert buffer; at most as many as fit into one page, less the descriptions of runs there.
+    /// Most entries of the insert buffer; limited to one page, minus the run descriptions there.
     pub buffer_entries: usize,
 }
 
 impl Default for PgmOptions {
-    /// The setting of Lan et al.: error 64, base 8; a page of buffer.
+    /// The settings of Lan et al.: error 64, base 8; a buffer of one page.
     fn default() -> Self {
         Self { error: 64, base: 8, buffer_entries: 256 }
     }
 }
 
-/// The PGM index: see the [module](super). Keys are unique.
+/// The PGM index; see the [module](super). Keys are unique.
 #[derive(Clone, Copy, Debug)]
 pub struct Pgm {
     payload_bytes: usize,
@@ -35,34 +35,34 @@ pub struct Pgm {
 }
 
 impl Pgm {
-    /// A PGM index of entries with `layout.payload_bytes` bytes of payload. Runs are always full, whatever
-    /// `layout.fill_percent` says.
+    /// Creates a PGM index with payloads of `layout.payload_bytes` bytes. Runs are always full: `layout.fill_percent`
+    /// is ignored.
     pub fn new(layout: IndexLayout, options: PgmOptions) -> Self {
         Self { payload_bytes: layout.payload_bytes, options }
     }
 
-    pub(super) fn geometry<W: Word>(&self, pages: &dyn Pages) -> Geometry {
-        Geometry::new::<W>(pages.payload_bytes(), self.payload_bytes, u64::from(self.options.error))
+    pub(super) fn geometry<W: Word>(&self, pages: &dyn Pages) -> PgmGeometry {
+        PgmGeometry::new::<W>(pages.payload_bytes(), self.payload_bytes, u64::from(self.options.error))
     }
 
     pub(super) fn payload_bytes(&self) -> usize {
         self.payload_bytes
     }
 
-    /// Entries that the buffer takes in a page that has room for `room`.
+    /// Most entries of the buffer in a page with room for `room`.
     pub(super) fn buffer_entries(&self, room: usize) -> usize {
         self.options.buffer_entries.clamp(1, room.clamp(1, usize::from(u16::MAX)))
     }
 
     /// Most entries of a run of a level.
-    pub(super) fn capacity(&self, geometry: &Geometry, level: u8) -> u64 {
+    pub(super) fn capacity(&self, geometry: &PgmGeometry, level: u8) -> u64 {
         let buffer = self.buffer_entries(geometry.buffer(0).per_page()) as u64;
         let factor = u64::from(self.options.base.max(2)).saturating_pow(u32::from(level) + 1);
         buffer.saturating_mul(factor)
     }
 
-    /// The lowest level whose runs may have so many entries.
-    pub(super) fn level_of(&self, geometry: &Geometry, entries: u64) -> u8 {
+    /// The lowest level whose runs may have `entries` entries.
+    pub(super) fn level_of(&self, geometry: &PgmGeometry, entries: u64) -> u8 {
         (0..u8::MAX).find(|&level| self.capacity(geometry, level) >= entries).unwrap_or(u8::MAX)
     }
 }
@@ -80,12 +80,12 @@ impl<W: Word> Structure<W> for Pgm {
 
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
         let geometry = self.geometry::<W>(pages);
-        search::get(&geometry, pages, &State::load(state, pages, &geometry)?, key, payload)
+        search::get(&geometry, pages, &PgmState::load(state, pages, &geometry)?, key, payload)
     }
 
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {
         let geometry = self.geometry::<W>(tx);
-        let mut changed = State::load(state, tx, &geometry)?;
+        let mut changed = PgmState::load(state, tx, &geometry)?;
         let grown = insert::insert(self, tx, &mut changed, key, payload)?;
         *state = changed.bytes();
         Ok(grown)
@@ -93,7 +93,7 @@ impl<W: Word> Structure<W> for Pgm {
 
     fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, _amount: Amount) -> Result<u64> {
         let geometry = self.geometry::<W>(tx);
-        let mut changed = State::load(state, tx, &geometry)?;
+        let mut changed = PgmState::load(state, tx, &geometry)?;
         let removed = remove::remove(self, tx, &mut changed, key)?;
         *state = changed.bytes();
         Ok(u64::from(removed))
@@ -113,7 +113,7 @@ impl<W: Word> Structure<W> for Pgm {
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
         let geometry = self.geometry::<W>(pages);
-        search::explain(&geometry, pages, &State::load(state, pages, &geometry)?, key)
+        search::explain(&geometry, pages, &PgmState::load(state, pages, &geometry)?, key)
     }
 
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {

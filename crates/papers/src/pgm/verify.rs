@@ -1,10 +1,10 @@
-//! Walks over a whole PGM index: verification, counts, release.
+//! Walks over a whole PGM index: verification, statistics, release.
 
-use super::buffer::Buffer;
+use super::buffer::InsertBuffer;
 use super::levels::UPPER_ERROR;
-use super::packed::{Packed, Reader};
-use super::run::{Geometry, Run, Segment, load_position};
-use super::state::State;
+use super::packed::{PackedEntries, PackedReader};
+use super::run::{PgmGeometry, PgmRun, Segment, load_position};
+use super::state::PgmState;
 use super::tree::Pgm;
 use crate::parts::free_parts;
 use ogive::Result;
@@ -12,25 +12,25 @@ use ogive::index::extend::{LevelStatistics, Statistics, Structure, Visitor, Word
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
-/// All that a state leads to.
-struct Loaded<W> {
-    state: State<W>,
-    buffer: Buffer<W>,
-    /// Newest first.
-    runs: Vec<Run<W>>,
-    geometry: Geometry,
+/// The state with all its runs.
+struct LoadedPgm<W> {
+    state: PgmState<W>,
+    buffer: InsertBuffer<W>,
+    /// All runs, newest first.
+    runs: Vec<PgmRun<W>>,
+    geometry: PgmGeometry,
 }
 
-fn load<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -> Result<Loaded<W>> {
+fn load<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -> Result<LoadedPgm<W>> {
     let geometry = tree.geometry::<W>(pages);
-    let state = State::load(state, pages, &geometry)?;
-    let buffer = Buffer::load(pages, &geometry, &state)?;
+    let state = PgmState::load(state, pages, &geometry)?;
+    let buffer = InsertBuffer::load(pages, &geometry, &state)?;
     let runs = buffer.runs.iter().chain(&state.oldest).cloned().collect();
-    Ok(Loaded { state, buffer, runs, geometry })
+    Ok(LoadedPgm { state, buffer, runs, geometry })
 }
 
-/// The pages of everything: first, how many.
-fn extents<W: Word>(state: &State<W>, runs: &[Run<W>], geometry: &Geometry) -> Vec<(PageNumber, u32)> {
+/// The extents of all pages: first, count.
+fn extents<W: Word>(state: &PgmState<W>, runs: &[PgmRun<W>], geometry: &PgmGeometry) -> Vec<(PageNumber, u32)> {
     let data = runs.iter().map(|run| (run.first, run.data(geometry).pages() as u32));
     let index = runs.iter().map(|run| (run.index, run.index_pages(geometry)));
     let buffer = (state.page, u32::from(state.page > 0));
@@ -38,7 +38,7 @@ fn extents<W: Word>(state: &State<W>, runs: &[Run<W>], geometry: &Geometry) -> V
 }
 
 pub(super) fn verify<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
-    let Loaded { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
+    let LoadedPgm { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
     for (first, count) in extents(&loaded, &runs, &geometry) {
         visitor.pages(first, count)?;
     }
@@ -61,9 +61,9 @@ pub(super) fn verify<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8], visit
     Ok(())
 }
 
-/// Entries must ascend strictly; how many of them are flagged.
-fn verify_order<W: Word>(pages: &dyn Pages, entries: &Packed) -> Result<u64> {
-    let mut reader = Reader::new(*entries, Purpose::Leaf);
+/// Checks that entries ascend strictly; returns the number of flagged ones.
+fn verify_order<W: Word>(pages: &dyn Pages, entries: &PackedEntries) -> Result<u64> {
+    let mut reader = PackedReader::new(*entries, Purpose::Leaf);
     let mut flagged = 0;
     let mut before: Option<W> = None;
     for position in 0..entries.count {
@@ -77,31 +77,31 @@ fn verify_order<W: Word>(pages: &dyn Pages, entries: &Packed) -> Result<u64> {
     Ok(flagged)
 }
 
-/// Each segment must begin at an entry of the level below with its key, and predict those that follow.
-fn verify_levels<W: Word>(pages: &dyn Pages, geometry: &Geometry, run: &Run<W>) -> Result<()> {
+/// Checks that each segment starts at an entry of the level below with its key, and predicts the following ones.
+fn verify_levels<W: Word>(pages: &dyn Pages, geometry: &PgmGeometry, run: &PgmRun<W>) -> Result<()> {
     let mut below = run.data(geometry);
     for level in 0..run.counts.len() {
         let segments = run.segments(geometry, level);
         verify_headers::<W>(pages, &segments, below.count)?;
         let error = if level == 0 { geometry.error } else { UPPER_ERROR };
-        let mut reader = Reader::new(segments, Purpose::Leaf);
-        let mut stream = Predicted::<W>::new(below, error);
+        let mut reader = PackedReader::new(segments, Purpose::Leaf);
+        let mut stream = LevelChecker::<W>::new(below, error);
         for place in 0..segments.count {
             stream.segment(pages, read_segment(&mut reader, pages, place)?)?;
         }
         stream.finish(pages)?;
         below = segments;
     }
-    // The roots say how far they miss only by what look-ups read.
+    // Roots have no error bound: their misses only show in the reads of lookups.
     let error = if run.counts.is_empty() { geometry.error } else { u64::MAX };
-    let mut stream = Predicted::<W>::new(below, error);
+    let mut stream = LevelChecker::<W>::new(below, error);
     for &root in &run.roots {
         stream.segment(pages, root)?;
     }
     if run.roots.is_empty() { Ok(()) } else { stream.finish(pages) }
 }
 
-fn read_segment<W: Word>(reader: &mut Reader, pages: &dyn Pages, place: u64) -> Result<Segment<W>> {
+fn read_segment<W: Word>(reader: &mut PackedReader, pages: &dyn Pages, place: u64) -> Result<Segment<W>> {
     let key: W = reader.key(pages, place)?.unwrap_or_default();
     let mut rest = vec![0; reader.packed().shape.entry_bytes() - W::BYTES];
     reader.payload::<W>(pages, place, &mut rest)?;
@@ -110,43 +110,45 @@ fn read_segment<W: Word>(reader: &mut Reader, pages: &dyn Pages, place: u64) -> 
     Ok(Segment::load(&bytes))
 }
 
-/// The header of each page repeats what the next one begins with.
-fn verify_headers<W: Word>(pages: &dyn Pages, segments: &Packed, below: u64) -> Result<()> {
+/// Checks that the header of each page repeats the start of the next page.
+fn verify_headers<W: Word>(pages: &dyn Pages, segments: &PackedEntries, below: u64) -> Result<()> {
     let mut expected = None;
     for index in 0..segments.pages() {
         let page = pages.read(segments.page_number(index), Purpose::Leaf)?;
         let first = Segment::<W>::load(segments.shape.entry(&page, 0));
         if expected.is_some_and(|expected| expected != (first.key, first.start)) {
-            return Err(pages.damaged(segments.page_number(index), "the page before announces another segment"));
+            return Err(
+                pages.damaged(segments.page_number(index), "the header of the previous page names another segment")
+            );
         }
         expected = Some((W::load(&page), load_position(&page, W::BYTES)));
     }
     match expected {
         Some((_, end)) if end != below => {
-            Err(pages.damaged(segments.first, "a level ends elsewhere than the one below"))
+            Err(pages.damaged(segments.first, "a level does not end where the one below ends"))
         }
         _ => Ok(()),
     }
 }
 
-/// Holds the keys of a level against the segments over them.
-struct Predicted<W> {
-    below: Packed,
-    reader: Reader,
+/// A check of the keys of a level against the segments over them.
+struct LevelChecker<W> {
+    below: PackedEntries,
+    reader: PackedReader,
     error: u64,
     open: Option<Segment<W>>,
 }
 
-impl<W: Word> Predicted<W> {
-    fn new(below: Packed, error: u64) -> Self {
-        Self { below, reader: Reader::new(below, Purpose::Leaf), error, open: None }
+impl<W: Word> LevelChecker<W> {
+    fn new(below: PackedEntries, error: u64) -> Self {
+        Self { below, reader: PackedReader::new(below, Purpose::Leaf), error, open: None }
     }
 
-    /// The next segment: ends the one before.
+    /// Starts the next segment, which ends the previous one.
     fn segment(&mut self, pages: &dyn Pages, segment: Segment<W>) -> Result<()> {
         self.close(pages, segment.start)?;
         if self.open.is_none() && segment.start != 0 || self.reader.key(pages, segment.start)? != Some(segment.key) {
-            return Err(pages.damaged(self.below.first, "a segment begins where no entry has its key"));
+            return Err(pages.damaged(self.below.first, "a segment starts at an entry with another key"));
         }
         self.open = Some(segment);
         Ok(())
@@ -172,7 +174,7 @@ impl<W: Word> Predicted<W> {
 }
 
 pub(super) fn statistics<W: Word>(tree: &Pgm, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-    let Loaded { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
+    let LoadedPgm { state: loaded, buffer, runs, geometry } = load::<W>(tree, pages, state)?;
     let mut found = Statistics::default();
     let mut cursor = Structure::<W>::cursor(tree, state)?;
     let mut payload = vec![0; tree.payload_bytes()];
@@ -221,6 +223,6 @@ fn add(levels: &mut [LevelStatistics], depth: usize, nodes: u64, pages: u64, ent
 }
 
 pub(super) fn free<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &[u8]) -> Result<()> {
-    let Loaded { state, runs, geometry, .. } = load::<W>(tree, tx, state)?;
+    let LoadedPgm { state, runs, geometry, .. } = load::<W>(tree, tx, state)?;
     free_parts(tx, extents(&state, &runs, &geometry))
 }

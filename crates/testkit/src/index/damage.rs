@@ -1,5 +1,4 @@
-//! Damaged pages and states, as if a checksum had missed them: any answer or error is accepted, a panic or an endless
-//! loop is not.
+//! Damaged pages and states behind the checksums: any answer or error is accepted, a panic or an endless loop is not.
 
 use super::counted_pages::CountedPages;
 use super::scenarios::{MakeStructure, PAGE_BYTES, word};
@@ -10,10 +9,10 @@ use ogive::index::extend::{Amount, IndexLayout, Structure, Visitor, Word};
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 
-/// Entries of the victim: some levels of small pages.
+/// Number of entries: enough for several levels of small pages.
 const ENTRIES: u64 = 1500;
 
-/// Damages each page of a structure in turn, in several ways, and the state; then does everything to it.
+/// Damages each page of a structure in turn, in several ways, and the state; then runs all operations.
 pub fn survives_damage<W: Word>(make: &MakeStructure<W>) {
     let layout = IndexLayout::default();
     let structure = make(layout);
@@ -21,29 +20,29 @@ pub fn survives_damage<W: Word>(make: &MakeStructure<W>) {
     let mut harness = StructureHarness::new(structure.as_ref(), layout, PAGE_BYTES, &keys);
     (0..300).for_each(|i| harness.insert(word(i * 31_013)));
     harness.commit();
-    let mut pages = Claims::default();
+    let mut pages = ClaimedPages::default();
     harness.with_pages(|all| structure.verify(all, &harness.state, &mut pages).unwrap());
     let mut random = Random::new(3);
     for round in 0..3 {
         for &page in &pages.0 {
             let mut transaction = harness.file.begin().unwrap();
             damage(&mut transaction, page, &pages.0, round, &mut random);
-            try_everything(structure.as_ref(), layout, transaction, harness.state.clone(), &mut random);
+            run_all_operations(structure.as_ref(), layout, transaction, harness.state.clone(), &mut random);
         }
     }
     for length in 0..=harness.state.len() {
         let transaction = harness.file.begin().unwrap();
-        try_everything(structure.as_ref(), layout, transaction, harness.state[..length].to_vec(), &mut random);
+        run_all_operations(structure.as_ref(), layout, transaction, harness.state[..length].to_vec(), &mut random);
     }
     for _ in 0..100 {
         let mut state = harness.state.clone();
-        let place = random.below(state.len() as u64) as usize;
-        state[place] = random.next_u64() as u8;
-        try_everything(structure.as_ref(), layout, harness.file.begin().unwrap(), state, &mut random);
+        let offset = random.below(state.len() as u64) as usize;
+        state[offset] = random.next_u64() as u8;
+        run_all_operations(structure.as_ref(), layout, harness.file.begin().unwrap(), state, &mut random);
     }
 }
 
-/// Single bytes, most of them near the front, where headers are; or another page in the place of this one; or noise.
+/// Overwrites a page with another one, single bytes (mostly of the header), or noise, depending on `round`.
 pub(super) fn damage(
     transaction: &mut Transaction,
     page: PageNumber,
@@ -70,7 +69,7 @@ pub(super) fn damage(
     }
 }
 
-fn try_everything<W: Word>(
+fn run_all_operations<W: Word>(
     structure: &dyn Structure<W>,
     layout: IndexLayout,
     mut transaction: Transaction,
@@ -78,18 +77,18 @@ fn try_everything<W: Word>(
     random: &mut Random,
 ) {
     let mut payload = vec![0; layout.payload_bytes];
-    let most = 1000 + 20 * u64::from(transaction.page_count());
+    let reads_max = 1000 + 20 * u64::from(transaction.page_count());
     let keys: Vec<W> =
         (0..4).map(|_| word(random.below(ENTRIES) * random.below(ENTRIES) * 977)).chain([W::MIN, W::MAX]).collect();
     for &key in &keys {
-        let pages = CountedPages::bounded(&transaction, most);
+        let pages = CountedPages::bounded(&transaction, reads_max);
         let _ = structure.get(&pages, &state, key, &mut payload);
         let _ = structure.explain(&pages, &state, key);
         let _ = scan_some(structure, &transaction, &state, key, &mut payload);
     }
-    let pages = CountedPages::bounded(&transaction, most);
-    let _ = structure.verify(&pages, &state, &mut Claims::default());
-    let _ = structure.statistics(&CountedPages::bounded(&transaction, most), &state);
+    let pages = CountedPages::bounded(&transaction, reads_max);
+    let _ = structure.verify(&pages, &state, &mut ClaimedPages::default());
+    let _ = structure.statistics(&CountedPages::bounded(&transaction, reads_max), &state);
     let mut changed = state.clone();
     for &key in &keys {
         let _ = structure.insert(&mut transaction, &mut changed, key, &payload);
@@ -118,11 +117,11 @@ fn scan_some<W: Word>(
     Ok(())
 }
 
-/// The pages that verify tells of.
+/// The pages that verification visits.
 #[derive(Default)]
-pub(super) struct Claims(pub(super) Vec<PageNumber>);
+pub(super) struct ClaimedPages(pub(super) Vec<PageNumber>);
 
-impl<W: Word> Visitor<W> for Claims {
+impl<W: Word> Visitor<W> for ClaimedPages {
     fn pages(&mut self, first: PageNumber, pages: u32) -> Result<()> {
         self.0.extend(first..first.saturating_add(pages).min(first.saturating_add(100_000)));
         Ok(())

@@ -1,9 +1,9 @@
-//! The tests that every structure of an index passes.
+//! Conformance tests of index structures.
 //!
-//! For a [`Structure`](ogive::index::extend::Structure), [`structure_tests!`](crate::structure_tests) runs generated
-//! operations against a map of the standard library, inserts key sets that have broken learned indexes in every order,
-//! and damages pages. [`router_tests!`](crate::router_tests) does the same for a
-//! [`Router`](ogive::index::extend::Router). One line each:
+//! [`structure_tests!`](crate::structure_tests) tests a [`Structure`](ogive::index::extend::Structure): it compares
+//! generated operations with a map of the standard library, inserts key sets that have broken learned indexes in
+//! several orders, and damages pages. [`router_tests!`](crate::router_tests) does the same for a
+//! [`Router`](ogive::index::extend::Router). Each takes one line:
 //!
 //! ```
 //! # mod tests {
@@ -15,8 +15,8 @@
 //! # }
 //! ```
 //!
-//! [`StructureHarness`] drives a single structure for tests of its own: every change is also made to a map, and every
-//! answer compared with it.
+//! For further tests of a structure, [`StructureHarness`] applies every change to a map as well, and compares every
+//! answer with it.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "these functions are tests, which fail by panicking")]
 

@@ -1,4 +1,4 @@
-//! The tests of a router: generated operations against a map from separators to leaves, damaged pages.
+//! Tests of routers: generated operations compared with a map from separators to leaves, and damaged pages.
 
 use super::counted_pages::CountedPages;
 use super::damage::damage;
@@ -10,10 +10,10 @@ use ogive::io::Purpose;
 use ogive::page::{PageFile, PageNumber, Pages, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes an inner structure.
+/// Creates a router.
 pub type MakeRouter<W> = dyn Fn() -> Box<dyn Router<W>>;
 
-/// Writes the tests of an inner structure: a module of the name given, for words of the type given.
+/// Generates the tests of a router, as a module `$name`, for words of type `$word`.
 #[macro_export]
 macro_rules! router_tests {
     ($name:ident, $word:ty, $make:expr) => {
@@ -31,7 +31,7 @@ macro_rules! router_tests {
             }
 
             #[test]
-            fn grows_high_and_shrinks_again() {
+            fn grows_and_shrinks_by_levels() {
                 $crate::index::router_grows_high::<$word>(&$make);
             }
 
@@ -43,8 +43,7 @@ macro_rules! router_tests {
     };
 }
 
-/// A router under test. Leaf `i` of the model has its separator somewhere from `keys[i]` up to just below
-/// `keys[model[i].0]`.
+/// A router under test. The separator of leaf `i` of the model is between `keys[i]` and just below `keys[model[i].0]`.
 struct RouterHarness<'a, W: Word> {
     router: &'a dyn Router<W>,
     /// Ascending, distinct.
@@ -62,7 +61,7 @@ fn gap<W: Word>(keys: &[W], low: usize, above: usize) -> Gap<W> {
 }
 
 impl<'a, W: Word> RouterHarness<'a, W> {
-    /// Loads a leaf at each `step`-th key, or none where `step` is 0.
+    /// Loads a leaf at each `step`-th key, or none if `step` is 0.
     fn new(router: &'a dyn Router<W>, keys: Vec<W>, step: usize) -> Self {
         let file = page_file(PAGE_BYTES);
         let mut transaction = file.begin().unwrap();
@@ -108,13 +107,13 @@ impl<'a, W: Word> RouterHarness<'a, W> {
         call(self.router, self.transaction.get_or_insert_with(|| file.begin().unwrap()), &mut self.state)
     }
 
-    /// Whether no separator lies, or can lie, from key `low` to just below key `above`.
+    /// Whether no separator can be between key `low` and just below key `above`.
     fn is_free(&self, low: usize, above: usize) -> bool {
         let before = self.model.range(..above).next_back();
         before.is_none_or(|(_, &(end, _))| end <= low)
     }
 
-    /// Puts a leaf in, at a gap that the router chooses among some neighbours.
+    /// Inserts a leaf at a gap that the router chooses among several.
     fn insert(&mut self, low: usize, random: &mut Random) {
         let width = if random.one_in(5) { 4 } else { 1 };
         let choices: Vec<(usize, usize)> = (low..low + 3).map(|low| (low, low + width)).collect();
@@ -132,25 +131,25 @@ impl<'a, W: Word> RouterHarness<'a, W> {
         self.model.insert(low, (above, leaf));
     }
 
-    /// The leaf under the first separator that is not below key `place`, unless that depends on the router's choices.
-    fn expected(&self, place: usize) -> Option<Option<(usize, PageNumber)>> {
-        let before = self.model.range(..place).next_back();
-        if before.is_some_and(|(_, &(end, _))| end > place) {
+    /// The leaf under the first separator not below key `index`; `None` if that depends on the choices of the router.
+    fn expected(&self, index: usize) -> Option<Option<(usize, PageNumber)>> {
+        let before = self.model.range(..index).next_back();
+        if before.is_some_and(|(_, &(end, _))| end > index) {
             return None;
         }
-        Some(self.model.range(place..).next().map(|(&low, &(_, leaf))| (low, leaf)))
+        Some(self.model.range(index..).next().map(|(&low, &(_, leaf))| (low, leaf)))
     }
 
-    fn find(&self, place: usize) {
-        if let Some(expected) = self.expected(place) {
-            let found = self.with_pages(|pages| self.router.find(pages, &self.state, self.keys[place]).unwrap());
-            assert_eq!(found, expected.map(|(_, leaf)| leaf), "leaf of {}", self.keys[place]);
+    fn find(&self, index: usize) {
+        if let Some(expected) = self.expected(index) {
+            let found = self.with_pages(|pages| self.router.find(pages, &self.state, self.keys[index]).unwrap());
+            assert_eq!(found, expected.map(|(_, leaf)| leaf), "leaf of {}", self.keys[index]);
         }
     }
 
-    fn remove(&mut self, place: usize) {
-        if let Some(expected) = self.expected(place) {
-            let key = self.keys[place];
+    fn remove(&mut self, index: usize) {
+        if let Some(expected) = self.expected(index) {
+            let key = self.keys[index];
             let found = self.change(|router, tx, state| router.remove(tx, state, key).unwrap());
             assert_eq!(found, expected.map(|(_, leaf)| leaf), "leaf removed at {key}");
             if let Some((low, _)) = expected {
@@ -159,9 +158,9 @@ impl<'a, W: Word> RouterHarness<'a, W> {
         }
     }
 
-    fn replace(&mut self, place: usize, leaf: PageNumber) {
-        if let Some(expected) = self.expected(place) {
-            let key = self.keys[place];
+    fn replace(&mut self, index: usize, leaf: PageNumber) {
+        if let Some(expected) = self.expected(index) {
+            let key = self.keys[index];
             let found = self.change(|router, tx, state| router.replace(tx, state, key, leaf).unwrap());
             assert_eq!(found, expected.is_some(), "whether there was a leaf to replace at {key}");
             if let Some((low, _)) = expected
@@ -172,7 +171,7 @@ impl<'a, W: Word> RouterHarness<'a, W> {
         }
     }
 
-    /// The walk, and look-ups on and beside each separator that it tells of.
+    /// Checks the walk, and lookups at and next to each separator.
     fn check(&self) {
         self.with_pages(|pages| {
             let (mut claimed, mut walked) = (BTreeSet::new(), Vec::new());
@@ -195,22 +194,22 @@ impl<'a, W: Word> RouterHarness<'a, W> {
             let statistics = self.router.statistics(pages, &self.state).unwrap();
             assert_eq!(statistics.entries, self.model.len() as u64, "separators by statistics");
             assert_eq!(statistics.inner_pages, claimed.len() as u64, "pages by statistics and by the walk");
-            self.check_look_ups(pages, &walked);
+            self.check_lookups(pages, &walked);
         });
     }
 
-    fn check_look_ups(&self, pages: &dyn Pages, walked: &[(W, PageNumber)]) {
-        let mut asked: Vec<W> =
+    fn check_lookups(&self, pages: &dyn Pages, walked: &[(W, PageNumber)]) {
+        let mut probes: Vec<W> =
             walked.iter().flat_map(|&(separator, _)| around(separator)).chain([W::MIN, W::MAX]).collect();
-        asked.sort_unstable();
-        let many = self.router.find_many(pages, &self.state, &asked).unwrap();
-        assert_eq!(many.len(), asked.len());
-        for (&key, many) in asked.iter().zip(many) {
+        probes.sort_unstable();
+        let many = self.router.find_many(pages, &self.state, &probes).unwrap();
+        assert_eq!(many.len(), probes.len());
+        for (&key, many) in probes.iter().zip(many) {
             let expected = walked.get(walked.partition_point(|&(separator, _)| separator < key)).map(|&(_, leaf)| leaf);
             assert_eq!(self.router.find(pages, &self.state, key).unwrap(), expected, "leaf of {key}");
-            assert_eq!(many, expected, "leaf of {key}, found with others");
+            assert_eq!(many, expected, "leaf of {key}, in a batch");
         }
-        for key in asked.iter().step_by(1 + asked.len() / 10) {
+        for key in probes.iter().step_by(1 + probes.len() / 10) {
             self.router.explain(pages, &self.state, *key).unwrap();
         }
     }
@@ -227,7 +226,7 @@ fn distinct<W: Word>(keys: &[u64]) -> Vec<W> {
     keys
 }
 
-/// Generated operations, growing and shrinking by turns, with commits and aborts.
+/// Runs generated operations, growing and shrinking alternately, with commits and aborts.
 pub fn router_agrees_with_a_map<W: Word>(make: &MakeRouter<W>) {
     let router = make();
     let mut keys: Vec<u64> = key_sets::nasty(120).into_iter().flat_map(|(_, keys)| keys).collect();
@@ -237,12 +236,12 @@ pub fn router_agrees_with_a_map<W: Word>(make: &MakeRouter<W>) {
     harness.check();
     for growing in [true, false, true, false] {
         for step in 0..2000 {
-            let place = random.below(harness.keys.len() as u64) as usize;
+            let index = random.below(harness.keys.len() as u64) as usize;
             match random.below(20) {
-                0..12 if growing => harness.insert(place, &mut random),
-                0..12 => harness.remove(place),
-                12..14 => harness.replace(place, harness.leaves + place as u32),
-                14..19 => harness.find(place),
+                0..12 if growing => harness.insert(index, &mut random),
+                0..12 => harness.remove(index),
+                12..14 => harness.replace(index, harness.leaves + index as u32),
+                14..19 => harness.find(index),
                 _ if random.one_in(5) => {
                     harness.transaction = None;
                     harness.model.clone_from(&harness.committed);
@@ -257,7 +256,7 @@ pub fn router_agrees_with_a_map<W: Word>(make: &MakeRouter<W>) {
     }
 }
 
-/// Every nasty set: loaded, or inserted in each of several orders, then removed in that order.
+/// Loads each nasty key set, or inserts it in each of several orders; then removes it in that order.
 pub fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
     let router = make();
     for (_, keys) in key_sets::nasty(400) {
@@ -272,16 +271,16 @@ pub fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
             let mut random = Random::new(order);
             let mut harness = RouterHarness::new(router.as_ref(), keys.clone(), 0);
             let n = keys.len() - 1;
-            let place = |i: usize, random: &mut Random| match order {
+            let index = |i: usize, random: &mut Random| match order {
                 0 => i,
                 1 => n - 1 - i,
                 2 if i.is_multiple_of(2) => i / 2,
                 2 => n - 1 - i / 2,
                 _ => random.below(n as u64) as usize,
             };
-            (0..n).for_each(|i| harness.insert(place(i, &mut random), &mut random));
+            (0..n).for_each(|i| harness.insert(index(i, &mut random), &mut random));
             harness.check();
-            (0..n).take(n * 2 / 3).for_each(|i| harness.remove(place(i, &mut random)));
+            (0..n).take(n * 2 / 3).for_each(|i| harness.remove(index(i, &mut random)));
             harness.check();
             (0..n).for_each(|i| harness.remove(i));
             harness.check();
@@ -289,8 +288,8 @@ pub fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
     }
 }
 
-/// Thousands of separators, at the right end, at the left end, and anywhere: trees of several levels, grown and taken
-/// down again.
+/// Inserts thousands of separators at the right end, at the left end, and at random, into trees of several levels; then
+/// removes them.
 pub fn router_grows_high<W: Word>(make: &MakeRouter<W>) {
     let router = make();
     let keys: Vec<W> = (0..4000_u64).map(|i| word((i << 20) | (i * i % 1009))).collect();
@@ -298,21 +297,21 @@ pub fn router_grows_high<W: Word>(make: &MakeRouter<W>) {
     for order in 0..3 {
         let mut random = Random::new(order);
         let mut harness = RouterHarness::new(router.as_ref(), keys.clone(), if order == 2 { 2 } else { 0 });
-        let place = |i: usize, random: &mut Random| match order {
+        let index = |i: usize, random: &mut Random| match order {
             0 => i,
             1 => n - 1 - i,
             _ => random.below(n as u64) as usize,
         };
-        (0..n).for_each(|i| harness.insert(place(i, &mut random), &mut random));
+        (0..n).for_each(|i| harness.insert(index(i, &mut random), &mut random));
         harness.check();
-        (0..n).take(n * 3 / 4).for_each(|i| harness.remove(place(i, &mut random)));
+        (0..n).take(n * 3 / 4).for_each(|i| harness.remove(index(i, &mut random)));
         harness.check();
         (0..n).rev().for_each(|i| harness.remove(i));
         harness.check();
     }
 }
 
-/// Damaged pages and states: any answer or error, no panic, no end.
+/// Damages pages and states: any answer or error is accepted, but no panic and no endless loop.
 pub fn router_survives_damage<W: Word>(make: &MakeRouter<W>) {
     let router = make();
     let keys: Vec<W> = (0..3000_u64).map(|i| word(i * i * 977)).collect();
@@ -330,46 +329,46 @@ pub fn router_survives_damage<W: Word>(make: &MakeRouter<W>) {
         for &page in &pages {
             let mut transaction = harness.file.begin().unwrap();
             damage(&mut transaction, page, &pages, round % 3, &mut random);
-            try_router(&harness, transaction, harness.state.clone(), &mut random);
+            run_router_operations(&harness, transaction, harness.state.clone(), &mut random);
         }
     }
     for i in 0..100 {
         let mut state = harness.state.clone();
         if i % 4 == 0 {
             state.truncate(random.below(state.len() as u64 + 1) as usize);
-        } else if let Some(place) = state.len().checked_sub(1).map(|last| random.below(last as u64 + 1) as usize) {
-            state[place] = random.next_u64() as u8;
+        } else if let Some(offset) = state.len().checked_sub(1).map(|last| random.below(last as u64 + 1) as usize) {
+            state[offset] = random.next_u64() as u8;
         }
-        try_router(&harness, harness.file.begin().unwrap(), state, &mut random);
+        run_router_operations(&harness, harness.file.begin().unwrap(), state, &mut random);
     }
 }
 
-fn try_router<W: Word>(
+fn run_router_operations<W: Word>(
     harness: &RouterHarness<'_, W>,
     mut transaction: Transaction,
     mut state: Vec<u8>,
     random: &mut Random,
 ) {
-    let most = 1000 + 20 * u64::from(transaction.page_count());
-    let places: Vec<usize> = (0..6).map(|_| random.below(harness.keys.len() as u64 - 1) as usize).collect();
-    for &place in &places {
-        let pages = CountedPages::bounded(&transaction, most);
-        let _ = harness.router.find(&pages, &state, harness.keys[place]);
-        let _ = harness.router.explain(&pages, &state, harness.keys[place]);
-        let _ = harness.router.choose_split(&pages, &state, &[gap(&harness.keys, place, place + 1)]);
+    let reads_max = 1000 + 20 * u64::from(transaction.page_count());
+    let indexes: Vec<usize> = (0..6).map(|_| random.below(harness.keys.len() as u64 - 1) as usize).collect();
+    for &index in &indexes {
+        let pages = CountedPages::bounded(&transaction, reads_max);
+        let _ = harness.router.find(&pages, &state, harness.keys[index]);
+        let _ = harness.router.explain(&pages, &state, harness.keys[index]);
+        let _ = harness.router.choose_split(&pages, &state, &[gap(&harness.keys, index, index + 1)]);
     }
-    let pages = CountedPages::bounded(&transaction, most);
+    let pages = CountedPages::bounded(&transaction, reads_max);
     let mut leaves = 0;
     let mut leaf = |_, _| {
         leaves += 1;
-        assert!(leaves < 1_000_000, "a walk without end");
+        assert!(leaves < 1_000_000, "an endless walk");
         Ok(())
     };
     let _ = harness.router.walk(&pages, &state, &mut |_, _| Ok(()), &mut leaf);
-    let _ = harness.router.statistics(&CountedPages::bounded(&transaction, most), &state);
-    for &place in &places {
-        let _ = harness.router.insert(&mut transaction, &mut state, gap(&harness.keys, place, place + 1), 1);
-        let _ = harness.router.replace(&mut transaction, &mut state, harness.keys[place], 2);
-        let _ = harness.router.remove(&mut transaction, &mut state, harness.keys[place]);
+    let _ = harness.router.statistics(&CountedPages::bounded(&transaction, reads_max), &state);
+    for &index in &indexes {
+        let _ = harness.router.insert(&mut transaction, &mut state, gap(&harness.keys, index, index + 1), 1);
+        let _ = harness.router.replace(&mut transaction, &mut state, harness.keys[index], 2);
+        let _ = harness.router.remove(&mut transaction, &mut state, harness.keys[index]);
     }
 }

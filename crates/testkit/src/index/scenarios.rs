@@ -1,4 +1,4 @@
-//! Scenarios for a structure under test: generated operations, nasty key sets in several orders, repeated keys.
+//! Test scenarios of structures: generated operations, nasty key sets in several orders, repeated keys.
 
 use super::structures::StructureHarness;
 use crate::{Random, key_sets};
@@ -7,11 +7,11 @@ use ogive::index::extend::{Amount, IndexLayout, Structure, Word};
 /// Small pages make high trees of few keys.
 pub(super) const PAGE_BYTES: usize = 512;
 
-/// Makes a structure of a layout.
+/// Creates a structure for a layout.
 pub type MakeStructure<W> = dyn Fn(IndexLayout) -> Box<dyn Structure<W>>;
 
-/// Writes the tests of a structure: a module of the name given, for words of the type given.
-/// `duplicates` at the end adds the tests of repeated keys.
+/// Generates the tests of a structure, as a module `$name`, for words of type `$word`. `duplicates` at the end adds
+/// tests of repeated keys.
 #[macro_export]
 macro_rules! structure_tests {
     ($name:ident, $word:ty, $make:expr, duplicates) => {
@@ -25,7 +25,7 @@ macro_rules! structure_tests {
             }
 
             #[test]
-            fn takes_any_number_of_entries_of_one_key() {
+            fn takes_long_runs_of_equal_keys() {
                 $crate::index::takes_duplicates::<$word>(&$make);
             }
         }
@@ -54,7 +54,7 @@ macro_rules! structure_tests {
     };
 }
 
-/// A word of a key of a set: over the whole range, in order.
+/// Maps a key of a key set to a word, in order and over the whole range of words.
 pub fn word<W: Word>(key: u64) -> W {
     let wide = u128::from(key);
     W::from_u128(if W::BYTES > 8 { wide << 64 | wide } else { wide })
@@ -64,13 +64,13 @@ fn words<W: Word>(keys: &[u64]) -> Vec<W> {
     keys.iter().map(|&key| word(key)).collect()
 }
 
-/// Sets whose keys do not repeat.
+/// Key sets without repeated keys.
 fn distinct_sets(size: usize) -> Vec<(&'static str, Vec<u64>)> {
     let sets = key_sets::nasty(size);
     sets.into_iter().filter(|(_, keys)| keys.is_sorted_by(|a, b| a < b)).collect()
 }
 
-/// Generated operations on several layouts.
+/// Runs generated operations on several layouts.
 pub fn agrees_with_a_map<W: Word>(make: &MakeStructure<W>) {
     for (seed, (payload_bytes, fill_percent)) in [(8, 80), (4, 100), (20, 50)].into_iter().enumerate() {
         let layout = IndexLayout { payload_bytes, fill_percent, ..IndexLayout::default() };
@@ -78,7 +78,7 @@ pub fn agrees_with_a_map<W: Word>(make: &MakeStructure<W>) {
     }
 }
 
-/// The same where keys repeat.
+/// Runs generated operations with repeated keys.
 pub fn agrees_with_a_map_of_lists<W: Word>(make: &MakeStructure<W>) {
     for (seed, (payload_bytes, fill_percent)) in [(8, 80), (4, 100)].into_iter().enumerate() {
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates: true };
@@ -86,7 +86,7 @@ pub fn agrees_with_a_map_of_lists<W: Word>(make: &MakeStructure<W>) {
     }
 }
 
-/// Three rounds of growth and decline over keys of all nasty sets, with commits, aborts and readers.
+/// Grows and shrinks a structure several times over keys of all nasty sets, with commits, aborts and snapshots.
 fn mixed_operations<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, seed: u64) {
     let mut random = Random::new(seed);
     let mut pool: Vec<W> = key_sets::nasty(90).iter().flat_map(|(_, keys)| words(keys)).collect();
@@ -125,7 +125,7 @@ fn one_operation<W: Word>(harness: &mut StructureHarness<'_, W>, key: W, growing
         30..65 if !growing => harness.remove(key, amount),
         50..60 => harness.remove(key, amount),
         60..90 => harness.get(key),
-        90..95 => harness.wander(key, 80, random),
+        90..95 => harness.random_walk(key, 80, random),
         95..98 => harness.commit(),
         98 if random.one_in(2) => harness.abort(),
         98 => harness.reopen(),
@@ -133,7 +133,7 @@ fn one_operation<W: Word>(harness: &mut StructureHarness<'_, W>, key: W, growing
     }
 }
 
-/// Every nasty set: loaded at once, or inserted in each of several orders; then removed.
+/// Loads each nasty key set, or inserts it in each of several orders; then removes it.
 pub fn takes_nasty_sets<W: Word>(make: &MakeStructure<W>) {
     let layout = IndexLayout::default();
     let structure = make(layout);
@@ -143,12 +143,12 @@ pub fn takes_nasty_sets<W: Word>(make: &MakeStructure<W>) {
         harness.check();
         absent_neighbours(&harness, &keys);
         for order in ["random", "append", "prepend", "zig-zag", "onto half"] {
-            in_order(structure.as_ref(), layout, &keys, order, name);
+            insert_and_remove_in_order(structure.as_ref(), layout, &keys, order, name);
         }
     }
 }
 
-/// Look-ups just beside the keys, which learned models like to miss.
+/// Looks up keys and their neighbours, where learned models often err.
 fn absent_neighbours<W: Word>(harness: &StructureHarness<'_, W>, keys: &[W]) {
     for key in keys.iter().step_by(1 + keys.len() / 100) {
         harness.get(*key);
@@ -159,15 +159,21 @@ fn absent_neighbours<W: Word>(harness: &StructureHarness<'_, W>, keys: &[W]) {
     harness.get(W::MAX);
 }
 
-fn in_order<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[W], order: &str, name: &str) {
+fn insert_and_remove_in_order<W: Word>(
+    structure: &dyn Structure<W>,
+    layout: IndexLayout,
+    keys: &[W],
+    order: &str,
+    name: &str,
+) {
     let mut random = Random::new(keys.len() as u64);
     let (loaded, inserted) = match order {
         "onto half" => {
             let (loaded, rest): (Vec<_>, Vec<_>) = keys.iter().enumerate().partition(|(i, _)| i % 2 == 0);
             let plain = |side: Vec<(usize, &W)>| side.into_iter().map(|(_, key)| *key).collect::<Vec<_>>();
-            (plain(loaded), arranged(plain(rest), "random", &mut random))
+            (plain(loaded), in_order_of(plain(rest), "random", &mut random))
         }
-        _ => (Vec::new(), arranged(keys.to_vec(), order, &mut random)),
+        _ => (Vec::new(), in_order_of(keys.to_vec(), order, &mut random)),
     };
     let mut harness = StructureHarness::new(structure, layout, PAGE_BYTES, &loaded);
     for key in inserted {
@@ -176,9 +182,9 @@ fn in_order<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[
     harness.commit();
     harness.check();
     absent_neighbours(&harness, keys);
-    let mut doomed = arranged(keys.to_vec(), if order == "onto half" { "random" } else { order }, &mut random);
-    let rest = doomed.split_off(keys.len() * 3 / 4);
-    for key in doomed {
+    let mut removed = in_order_of(keys.to_vec(), if order == "onto half" { "random" } else { order }, &mut random);
+    let rest = removed.split_off(keys.len() * 3 / 4);
+    for key in removed {
         harness.remove(key, Amount::One);
     }
     harness.commit();
@@ -191,7 +197,7 @@ fn in_order<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[
     assert_eq!(harness.count(), 0, "{name} in order {order}");
 }
 
-fn arranged<W: Word>(mut keys: Vec<W>, order: &str, random: &mut Random) -> Vec<W> {
+fn in_order_of<W: Word>(mut keys: Vec<W>, order: &str, random: &mut Random) -> Vec<W> {
     match order {
         "prepend" => keys.reverse(),
         "zig-zag" => {
@@ -208,7 +214,7 @@ fn arranged<W: Word>(mut keys: Vec<W>, order: &str, random: &mut Random) -> Vec<
     keys
 }
 
-/// Runs of equal keys that are far longer than a leaf, among others: loaded, grown, and removed again.
+/// Loads, grows and removes runs of equal keys, many of them far longer than a leaf.
 pub fn takes_duplicates<W: Word>(make: &MakeStructure<W>) {
     let layout = IndexLayout { duplicates: true, ..IndexLayout::default() };
     let structure = make(layout);
@@ -229,7 +235,7 @@ pub fn takes_duplicates<W: Word>(make: &MakeStructure<W>) {
 fn grow_and_shrink<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[W], order: &str) {
     let mut random = Random::new(17);
     let mut harness = StructureHarness::new(structure, layout, PAGE_BYTES, &keys[..keys.len() / 3]);
-    for key in arranged(keys.to_vec(), order, &mut random) {
+    for key in in_order_of(keys.to_vec(), order, &mut random) {
         harness.insert(key);
     }
     harness.commit();
@@ -237,10 +243,10 @@ fn grow_and_shrink<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, k
     absent_neighbours(&harness, keys);
     for key in keys.iter().step_by(3) {
         harness.remove(*key, Amount::One);
-        harness.wander(*key, 3, &mut random);
+        harness.random_walk(*key, 3, &mut random);
     }
     harness.check();
-    for key in arranged(keys.to_vec(), order, &mut random) {
+    for key in in_order_of(keys.to_vec(), order, &mut random) {
         harness.remove(key, if random.one_in(50) { Amount::All } else { Amount::One });
     }
     harness.check();
@@ -251,7 +257,7 @@ fn grow_and_shrink<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, k
     harness.check();
 }
 
-/// Mean blocks of a look-up, over all of some keys, after they were loaded: (mean, most).
+/// Loads `keys` and looks each up; returns the mean and the maximum number of blocks fetched.
 pub fn counts_blocks<W: Word>(
     structure: &dyn Structure<W>,
     layout: IndexLayout,

@@ -1,4 +1,4 @@
-//! The harness of a structure: a file of pages, and a map that every answer is compared with.
+//! The harness of a structure: a page file, and a map as the reference for every answer.
 
 use super::counted_pages::CountedPages;
 use crate::Random;
@@ -9,13 +9,13 @@ use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot, Transactio
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Payloads by key; one each unless duplicates are allowed.
+/// Payloads by key; one per key unless duplicates are allowed.
 pub type Model<W> = BTreeMap<W, Vec<Vec<u8>>>;
 
 /// The name of the file.
 const NAME: &str = "index";
 
-/// Small enough for the log to be cut now and then.
+/// Small enough for several checkpoints per test.
 const CHECKPOINT_BYTES: u64 = 256 << 10;
 
 fn options(page_bytes: usize) -> PageOptions {
@@ -28,13 +28,13 @@ fn file_in(storage: &Arc<dyn Storage>, page_bytes: usize) -> PageFile {
     PageFile::create(storage, NAME, &options(page_bytes), b"harness").unwrap()
 }
 
-/// An empty file of pages in memory.
+/// An empty page file in memory.
 pub fn page_file(page_bytes: usize) -> PageFile {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     file_in(&storage, page_bytes)
 }
 
-/// Entries of a vector.
+/// A stream of the entries of a vector.
 pub struct SortedEntries<W> {
     entries: std::vec::IntoIter<(W, Vec<u8>)>,
 }
@@ -55,28 +55,28 @@ impl<W: Word> Entries<W> for SortedEntries<W> {
     }
 }
 
-/// A structure under test. What it does is done to the map, too, and every answer is compared.
+/// A structure under test: every change is applied to a map too, and every answer compared with it.
 pub struct StructureHarness<'a, W: Word> {
     /// The structure under test.
     pub structure: &'a dyn Structure<W>,
-    /// Its layout.
+    /// The layout of its index.
     pub layout: IndexLayout,
-    /// The entries that it must hold.
+    /// The expected entries.
     pub model: Model<W>,
-    /// Its state.
+    /// The state of its index.
     pub state: Vec<u8>,
     pub(super) file: PageFile,
     storage: Arc<dyn Storage>,
     page_bytes: usize,
     transaction: Option<Transaction>,
     committed: Model<W>,
-    /// A reader that came long ago, and what it saw.
+    /// An old snapshot, and its expected entries.
     reader: Option<(Snapshot, Model<W>)>,
     serial: u64,
 }
 
 impl<'a, W: Word> StructureHarness<'a, W> {
-    /// An index of `keys`, which ascend.
+    /// Bulk-loads an index of `keys`, which ascend.
     pub fn new(structure: &'a dyn Structure<W>, layout: IndexLayout, page_bytes: usize, keys: &[W]) -> Self {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let mut harness = Self {
@@ -103,7 +103,7 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         harness
     }
 
-    /// A payload that tells entries apart.
+    /// A unique payload.
     fn fresh_payload(&mut self) -> Vec<u8> {
         self.serial += 1;
         let mut random = Random::new(self.serial);
@@ -115,7 +115,7 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         self.transaction.get_or_insert_with(|| file.begin().unwrap())
     }
 
-    /// Calls with the pages as they are now: those of the transaction under way, or of the last commit.
+    /// Calls `call` with the current pages: those of the open transaction, or of the last commit.
     pub fn with_pages<T>(&self, call: impl FnOnce(&dyn Pages) -> T) -> T {
         match &self.transaction {
             Some(transaction) => call(transaction),
@@ -128,7 +128,7 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         self.model.values().map(Vec::len).sum()
     }
 
-    /// Makes the changes last, and goes on from the state as it was stored.
+    /// Commits the changes, and continues with the state as stored.
     pub fn commit(&mut self) {
         assert!(self.state.len() <= 200, "a state of {} bytes", self.state.len());
         let state = self.state.clone();
@@ -142,25 +142,25 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         assert_eq!(self.state, state, "the state as committed");
     }
 
-    /// Commits, lets go of the file, and opens it again.
+    /// Commits, closes the file, and opens it again.
     pub fn reopen(&mut self) {
         self.commit();
         self.change_readers();
         self.reader = None;
-        // Something must stand there while the file is closed.
+        // A placeholder while the file is closed.
         drop(std::mem::replace(&mut self.file, page_file(self.page_bytes)));
         self.file = PageFile::open(&self.storage, NAME, &options(self.page_bytes)).unwrap();
         assert_eq!(self.file.snapshot().unwrap().state(), self.state, "the state after opening again");
     }
 
-    /// Takes back all since the last commit.
+    /// Discards all changes since the last commit.
     pub fn abort(&mut self) {
         self.transaction = None;
         self.model.clone_from(&self.committed);
         self.state = self.file.snapshot().unwrap().state().to_vec();
     }
 
-    /// The reader of the last commit stays; the one before it must still see what it saw.
+    /// Takes a snapshot of the last commit, after checking that the previous one still has its entries.
     pub fn change_readers(&mut self) {
         let snapshot = self.file.snapshot().unwrap();
         if let Some((old, model)) = self.reader.replace((snapshot, self.committed.clone())) {
@@ -204,22 +204,25 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         }
     }
 
-    /// All payloads of a key, by a cursor.
+    /// All payloads of a key, read by a cursor.
     fn payloads_of(&self, key: W) -> Vec<Vec<u8>> {
         self.with_pages(|pages| {
             let mut cursor = self.structure.cursor(&self.state).unwrap();
             cursor.seek(pages, key).unwrap();
             let mut payload = vec![0; self.layout.payload_bytes];
-            let (mut found, mut places) = (Vec::new(), BTreeSet::new());
+            let (mut found, mut ids) = (Vec::new(), BTreeSet::new());
             while cursor.next(pages, &mut payload).unwrap() == Some(key) {
-                assert!(places.insert(cursor.place()) || !self.layout.duplicates, "two entries of {key} in one place");
+                assert!(
+                    ids.insert(cursor.entry_id()) || !self.layout.duplicates,
+                    "two entries of {key} have the same id"
+                );
                 found.push(payload.clone());
             }
             found
         })
     }
 
-    /// Looks `key` up.
+    /// Looks up `key`.
     pub fn get(&self, key: W) {
         let mut payload = vec![0; self.layout.payload_bytes];
         let found = self.with_pages(|pages| self.structure.get(pages, &self.state, key, &mut payload).unwrap());
@@ -233,7 +236,7 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         }
     }
 
-    /// Distinct pages that a look-up of `key` reads.
+    /// Number of distinct pages that a lookup of `key` reads.
     pub fn blocks_of_get(&self, key: W) -> usize {
         let mut payload = vec![0; self.layout.payload_bytes];
         self.with_pages(|pages| {
@@ -243,11 +246,11 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         })
     }
 
-    /// Walks to and fro from `key`: each step must pass the entry that the map has there.
-    pub fn wander(&self, key: W, steps: usize, random: &mut Random) {
+    /// Moves a cursor back and forth from `key` at random: each step must return the entry that the map has there.
+    pub fn random_walk(&self, key: W, steps: usize, random: &mut Random) {
         let keys: Vec<W> = self.model.iter().flat_map(|(&key, entries)| entries.iter().map(move |_| key)).collect();
         let back = random.one_in(2);
-        let mut place = keys.partition_point(|&other| if back { other <= key } else { other < key });
+        let mut position = keys.partition_point(|&other| if back { other <= key } else { other < key });
         self.with_pages(|pages| {
             let mut cursor = self.structure.cursor(&self.state).unwrap();
             if back { cursor.seek_back(pages, key) } else { cursor.seek(pages, key) }.unwrap();
@@ -256,44 +259,44 @@ impl<'a, W: Word> StructureHarness<'a, W> {
             for _ in 0..steps {
                 forward ^= random.one_in(6);
                 let (found, expected) = if forward {
-                    (cursor.next(pages, &mut payload).unwrap(), keys.get(place))
+                    (cursor.next(pages, &mut payload).unwrap(), keys.get(position))
                 } else {
-                    (cursor.previous(pages, &mut payload).unwrap(), place.checked_sub(1).and_then(|i| keys.get(i)))
+                    (cursor.previous(pages, &mut payload).unwrap(), position.checked_sub(1).and_then(|i| keys.get(i)))
                 };
-                assert_eq!(found, expected.copied(), "entry {place} of {}, forward: {forward}", keys.len());
+                assert_eq!(found, expected.copied(), "entry {position} of {}, forward: {forward}", keys.len());
                 if let Some(key) = found {
-                    place = if forward { place + 1 } else { place - 1 };
+                    position = if forward { position + 1 } else { position - 1 };
                     assert!(self.model[&key].contains(&payload), "payload of {key} in a scan");
                 }
             }
         });
     }
 
-    /// Everything at once: verify, statistics, a scan in each direction; after a commit also that each page of the file
-    /// is free or belongs to the structure.
+    /// Checks everything: verification, statistics, a scan in each direction; after a commit, also that each page of
+    /// the file is either free or part of the structure.
     pub fn check(&self) {
-        let mut witness = Witness::default();
+        let mut recorded = RecordingVisitor::default();
         self.with_pages(|pages| {
-            witness.page_count = pages.page_count();
+            recorded.page_count = pages.page_count();
             let bounded = CountedPages::bounded(pages, 64 + 8 * u64::from(pages.page_count()));
-            self.structure.verify(&bounded, &self.state, &mut witness).unwrap();
+            self.structure.verify(&bounded, &self.state, &mut recorded).unwrap();
             let statistics = self.structure.statistics(pages, &self.state).unwrap();
             assert_eq!(statistics.entries, self.count() as u64, "entries by statistics");
             let counted = statistics.leaf_pages + statistics.inner_pages;
-            assert_eq!(counted, witness.claimed.len() as u64, "pages by statistics and by verify");
+            assert_eq!(counted, recorded.claimed.len() as u64, "pages by statistics and by verify");
             let found = scan(self.structure, pages, &self.state, self.layout.payload_bytes);
             assert_same(&found, &self.model);
         });
         let keys = self.model.iter().flat_map(|(&key, entries)| entries.iter().map(move |_| key));
-        assert!(witness.entries.iter().copied().eq(keys), "entries by verify");
-        self.check_path(&witness.claimed);
+        assert!(recorded.entries.iter().copied().eq(keys), "entries by verify");
+        self.check_path(&recorded.claimed);
         if self.transaction.is_none() {
-            let claimed: Vec<_> = witness.claimed.iter().map(|&page| (page, 1)).collect();
+            let claimed: Vec<_> = recorded.claimed.iter().map(|&page| (page, 1)).collect();
             self.file.verify(&claimed).unwrap();
         }
     }
 
-    /// The path of some look-ups leads through pages of the structure.
+    /// Checks that the paths of some lookups consist of pages of the structure.
     fn check_path(&self, claimed: &BTreeSet<PageNumber>) {
         let few = self.model.keys().step_by(1 + self.model.len() / 8).copied().chain([W::MIN, W::MAX]);
         for key in few {
@@ -302,7 +305,7 @@ impl<'a, W: Word> StructureHarness<'a, W> {
         }
     }
 
-    /// Gives all pages back: what is left is an empty file.
+    /// Frees all pages, and checks that the file is empty.
     pub fn free(mut self) {
         let (structure, state) = (self.structure, std::mem::take(&mut self.state));
         structure.free(self.transaction(), &state).unwrap();
@@ -311,7 +314,7 @@ impl<'a, W: Word> StructureHarness<'a, W> {
     }
 }
 
-/// All entries, forwards; backwards must be the same in reverse.
+/// All entries; a backward scan must return the same in reverse.
 fn scan<W: Word>(
     structure: &dyn Structure<W>,
     pages: &dyn Pages,
@@ -335,7 +338,7 @@ fn scan<W: Word>(
     forward
 }
 
-/// The same keys, and the same payloads of each in any order.
+/// Checks for the same keys, with the same payloads in any order.
 fn assert_same<W: Word>(found: &[(W, Vec<u8>)], model: &Model<W>) {
     let mut map = Model::<W>::new();
     assert!(found.is_sorted_by_key(|(key, _)| *key), "keys of a scan are out of order");
@@ -349,20 +352,20 @@ fn assert_same<W: Word>(found: &[(W, Vec<u8>)], model: &Model<W>) {
     assert!(sorted(map) == sorted(model.clone()), "a scan differs from the map");
 }
 
-/// What verify told.
-struct Witness<W> {
+/// A recorder of the pages and entries that verification visits.
+struct RecordingVisitor<W> {
     claimed: BTreeSet<PageNumber>,
     entries: Vec<W>,
     page_count: u32,
 }
 
-impl<W> Default for Witness<W> {
+impl<W> Default for RecordingVisitor<W> {
     fn default() -> Self {
         Self { claimed: BTreeSet::new(), entries: Vec::new(), page_count: 0 }
     }
 }
 
-impl<W: Word> Visitor<W> for Witness<W> {
+impl<W: Word> Visitor<W> for RecordingVisitor<W> {
     fn pages(&mut self, first: PageNumber, pages: u32) -> Result<()> {
         for page in first..first + pages {
             assert!(page < self.page_count, "page {page} is beyond the file");

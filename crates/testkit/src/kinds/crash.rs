@@ -1,11 +1,10 @@
-//! Power loss: whatever an index is made of, a crash at any moment loses nothing acknowledged, mixes nothing, and
-//! leaves a file that opens.
+//! Power loss: after a crash at any moment, an index of any kind opens with all acknowledged commits, each whole.
 //!
 //! Every mutating call of a short history fails once: in commits, splits, merges, adjustments, bulk loads, checkpoints,
-//! and in recovery itself. Every disk that may be found afterwards is opened, read to its end and verified. Images that
-//! were seen before are skipped.
+//! and in recovery itself. Every possible disk image afterwards is opened, read completely and verified. Repeated
+//! images are skipped.
 
-use super::support::{Change, Map, NAME, Numbers, entries, options};
+use super::support::{IndexChange, Map, NAME, Numbers, entries, options};
 use crate::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
 use ogive::Result;
 use ogive::index::{Kind, OpenOptions};
@@ -14,19 +13,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// The distinct images that each kind must have met in the normal run: more than 20,000 of all eleven.
-const IMAGES_OF_A_KIND_MIN: usize = 1900;
+/// Distinct images per kind in the normal run: more than 20,000 for all eleven.
+const IMAGES_PER_KIND_MIN: usize = 1900;
 
 /// One step of a history.
 #[derive(Clone, Debug)]
 enum Step {
-    Commit(Vec<Change>),
+    Commit(Vec<IndexChange>),
     BulkLoad(Map),
     Checkpoint,
     Reopen,
 }
 
-/// What is done to an index, and what it holds after each acknowledged step.
+/// Steps of an index, and its entries after each.
 struct History {
     steps: Vec<Step>,
     states: Vec<Map>,
@@ -52,14 +51,14 @@ impl History {
         self.states.push(map);
     }
 
-    /// Random transactions that grow the index, then shrink it, with checkpoints between.
+    /// Random transactions that first grow, then shrink the index, with checkpoints in between.
     fn random(seed: u64, start: Map, transactions: u64) -> Self {
         let mut random = Random::new(seed);
         let mut history = Self::new(start);
         let keys: Vec<u64> = (0..400).map(|i| (i % 7) * (1 << 40) + i * 3).collect();
         for transaction in 0..transactions {
             let growing = transaction < transactions / 2;
-            let changes = (0..1 + random.below(30)).map(|_| Change::random(&mut random, &keys, growing)).collect();
+            let changes = (0..1 + random.below(30)).map(|_| IndexChange::random(&mut random, &keys, growing)).collect();
             history.push(Step::Commit(changes));
             match random.below(8) {
                 0 => history.push(Step::Checkpoint),
@@ -70,9 +69,9 @@ impl History {
         history
     }
 
-    /// Does the steps; how many were acknowledged.
+    /// Runs the steps; returns the number of acknowledged ones.
     fn run(&self, disk: &SimulatedDisk) -> usize {
-        // Every run up to a crash writes the same bytes, so that images are told apart by what matters.
+        // Every run up to a crash writes the same bytes, so that equal images have equal fingerprints.
         seed_random(Some(disk.files().len() as u64));
         let mut done = 0;
         let mut work = || -> Result<()> {
@@ -95,7 +94,7 @@ impl History {
             }
             Ok(())
         };
-        // A disk that stopped shows itself by errors; what was acknowledged until then is what counts.
+        // The crash is an error here; only the acknowledged steps count.
         let _ = work();
         done
     }
@@ -105,8 +104,7 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Storage> {
     Arc::new(disk.clone())
 }
 
-/// Opens an index whose log is brought into the file after some transactions, without being asked to, and whose larger
-/// transactions do not fit in memory.
+/// Opens an index with automatic checkpoints after few transactions, whose larger transactions exceed memory.
 fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     let mut options = OpenOptions::default();
     options.pages.checkpoint_bytes = 8192;
@@ -114,20 +112,20 @@ fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     Numbers::open(storage, NAME, &options)
 }
 
-/// What a disk holds, as a number.
+/// A hash of the content of a disk.
 fn fingerprint(disk: &SimulatedDisk) -> u64 {
     let mut hasher = DefaultHasher::new();
     disk.files().hash(&mut hasher);
     hasher.finish()
 }
 
-/// Opens what was found and holds it against the states that it may have.
+/// Opens a disk image, and checks that its entries are among the allowed ones.
 fn recover(disk: &SimulatedDisk, allowed: &[Map]) -> std::result::Result<(), String> {
     let index = open(&shared(disk)).map_err(|error| format!("it cannot be opened: {error}"))?;
     let reader = index.reader().map_err(|error| error.to_string())?;
     let found = entries(&reader).map_err(|error| format!("it cannot be read: {error}"))?;
     if !allowed.contains(&found) {
-        return Err(format!("{} entries were found that were never there together", found.len()));
+        return Err(format!("{} entries were found, which no commit had together", found.len()));
     }
     let report = reader.verify().map_err(|error| format!("it is not sound: {error}"))?;
     if report.entries != found.len() as u64 {
@@ -136,8 +134,8 @@ fn recover(disk: &SimulatedDisk, allowed: &[Map]) -> std::result::Result<(), Str
     Ok(())
 }
 
-/// The next writer goes on where recovery left off.
-fn goes_on(disk: &SimulatedDisk) -> std::result::Result<(), String> {
+/// Checks that a recovered index accepts writes.
+fn accepts_writes(disk: &SimulatedDisk) -> std::result::Result<(), String> {
     let again = disk.fork();
     let write = || -> Result<(Map, Map)> {
         let index = open(&shared(&again))?;
@@ -151,12 +149,12 @@ fn goes_on(disk: &SimulatedDisk) -> std::result::Result<(), String> {
     };
     match write() {
         Ok((expected, found)) if expected == found => Ok(()),
-        Ok(_) => Err("what was written after recovery is not there".into()),
+        Ok(_) => Err("a write after recovery is missing".into()),
         Err(error) => Err(format!("the next writer failed: {error}")),
     }
 }
 
-/// Crashes a history everywhere; the distinct images that were found.
+/// Crashes a history at every call, and adds the distinct images to `seen`.
 fn crash_everywhere(start: &SimulatedDisk, history: &History, crashes: CrashOptions, seen: &mut BTreeSet<u64>) {
     let before = seen.len();
     let checked = enumerate_crashes(
@@ -171,7 +169,7 @@ fn crash_everywhere(start: &SimulatedDisk, history: &History, crashes: CrashOpti
             }
             let allowed = &history.states[acknowledged..(acknowledged + 2).min(history.states.len())];
             if seen.len().is_multiple_of(16) {
-                // Power fails again while recovery is at work.
+                // Power fails again during recovery.
                 let again = CrashOptions { random_images: 1, seed: point.call, ..CrashOptions::default() };
                 let nested = enumerate_crashes(
                     again,
@@ -183,7 +181,7 @@ fn crash_everywhere(start: &SimulatedDisk, history: &History, crashes: CrashOpti
                     },
                 );
                 nested.map_err(|failure| format!("in recovery, {failure}"))?;
-                goes_on(disk)?;
+                accepts_writes(disk)?;
             }
             recover(disk, allowed)
         },
@@ -192,25 +190,25 @@ fn crash_everywhere(start: &SimulatedDisk, history: &History, crashes: CrashOpti
     assert!(seen.len() > before, "no image was found");
 }
 
-/// A disk with an empty index, wholly written.
+/// A disk with an empty index, fully synced.
 fn with_index(kind: Kind) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
     drop(Numbers::create(&shared(&disk), NAME, &options(kind)).unwrap());
     disk
 }
 
-/// Some hundreds of keys in clusters, so that every structure has several nodes.
+/// Clustered keys, so that every structure has several nodes.
 fn clustered(count: u64) -> Map {
     (0..count).map(|i| ((i % 5) * (1 << 50) + i * 11, i)).collect()
 }
 
-/// The histories of the normal run: from a bulk load on, and of the bulk load itself.
+/// Crashes a bulk load, and generated transactions after one.
 fn crash(kind: Kind, seed: u64, transactions: u64, crashes: CrashOptions, seen: &mut BTreeSet<u64>) {
     let start = with_index(kind);
     let map = clustered(150);
     let mut loading = History::new(Map::new());
     loading.push(Step::BulkLoad(map.clone()));
-    loading.push(Step::Commit(vec![Change::Insert(3, 3), Change::Remove(11)]));
+    loading.push(Step::Commit(vec![IndexChange::Insert(3, 3), IndexChange::Remove(11)]));
     loading.push(Step::Checkpoint);
     crash_everywhere(&start, &loading, crashes, seen);
     let loaded = start.fork();
@@ -218,20 +216,20 @@ fn crash(kind: Kind, seed: u64, transactions: u64, crashes: CrashOptions, seen: 
     crash_everywhere(&loaded, &History::random(seed, map, transactions), crashes, seen);
 }
 
-/// Crashes generated histories everywhere, until enough distinct images were found.
-pub fn crash_in_the_normal_run(kind: Kind) {
+/// Crashes generated histories at every call, until enough distinct images were found.
+pub fn crashes_lose_no_acknowledged_commit(kind: Kind) {
     let mut seen = BTreeSet::new();
     for seed in 1.. {
         let crashes = CrashOptions { random_images: 32, seed, ..CrashOptions::default() };
         crash(kind, seed, 24, crashes, &mut seen);
-        if seen.len() >= IMAGES_OF_A_KIND_MIN {
+        if seen.len() >= IMAGES_PER_KIND_MIN {
             break;
         }
     }
 }
 
 /// Crashes while an index is created.
-pub fn a_new_index_is_there_wholly_or_not_at_all(kind: Kind) {
+pub fn creation_is_atomic(kind: Kind) {
     enumerate_crashes(
         CrashOptions::default(),
         &SimulatedDisk::new(),
@@ -239,7 +237,7 @@ pub fn a_new_index_is_there_wholly_or_not_at_all(kind: Kind) {
         |&made, disk, _| {
             let storage = shared(disk);
             if !made && !storage.exists(NAME).unwrap() {
-                // The name is free for the next one.
+                // The name can be used again.
                 return Numbers::create(&storage, NAME, &options(kind)).map(|_| ()).map_err(|e| e.to_string());
             }
             let index = Numbers::open(&storage, NAME, &OpenOptions::default()).map_err(|error| error.to_string())?;
@@ -249,8 +247,8 @@ pub fn a_new_index_is_there_wholly_or_not_at_all(kind: Kind) {
     .unwrap_or_else(|failure| panic!("{kind}: {failure}"));
 }
 
-/// Crashes long histories of several kinds, until `images_min` distinct images were found and all were whole.
-pub fn many_images_of_lost_power_are_all_whole(kinds: &[Kind], images_min: usize) {
+/// Crashes long histories of several kinds, until at least `images_min` distinct images were recovered.
+pub fn many_crash_images_recover(kinds: &[Kind], images_min: usize) {
     let mut seen: BTreeMap<Kind, BTreeSet<u64>> = BTreeMap::new();
     for seed in 1.. {
         for &kind in kinds {

@@ -1,8 +1,7 @@
-//! Damaged files: no damage to the file of an index leads to a wrong answer or a panic, whatever the index is made of.
+//! Damaged files: damage to the file of an index of any kind never causes a wrong answer or a panic.
 //!
-//! In small indexes, bits are flipped everywhere, pages are swapped, taken from an older state of the file and from
-//! another file, and the file is cut short and zeroed in parts. Each damaged file is opened, read in every way,
-//! verified, and changed.
+//! In small indexes, bits are flipped everywhere, pages are moved within the file and from another file, and the file
+//! is truncated and zeroed in parts. Each damaged file is opened, read in every way, verified, and changed.
 
 use super::support::{Map, NAME, Numbers, entries, open, options};
 use crate::{Random, SimulatedDisk};
@@ -15,8 +14,8 @@ use std::sync::Arc;
 const PAGE_BYTES: usize = 512;
 /// Bytes of the two headers of a page file.
 const HEADER_BYTES: usize = 8192;
-/// One bit is flipped in so many bytes: a number that is prime, so that every place of a page has its turn.
-const FLIP_EVERY_BYTES: usize = 29;
+/// Distance between flipped bits, in bytes: a prime, so that flips cover all offsets within a page.
+const FLIP_STRIDE_BYTES: usize = 29;
 
 /// The files of a disk.
 type Files = BTreeMap<String, Vec<u8>>;
@@ -25,7 +24,7 @@ fn storage(files: &Files) -> Arc<dyn Storage> {
     Arc::new(SimulatedDisk::with_files(files.clone()))
 }
 
-/// An index after a bulk load and some changes, checkpointed, and the same after more changes.
+/// The checkpointed files of an index after some changes, the files after more changes, and their entries.
 fn samples(kind: Kind) -> (Files, Files, Map) {
     let disk = SimulatedDisk::new();
     let shared: Arc<dyn Storage> = Arc::new(disk.clone());
@@ -51,8 +50,8 @@ fn samples(kind: Kind) -> (Files, Files, Map) {
     (older, disk.files(), map)
 }
 
-/// Does everything with a damaged file: the answers must be right, or errors. Whether anything noticed the damage.
-fn noticed(files: &Files, map: &Map, what: &str) -> bool {
+/// Runs all operations on a damaged file: answers must be right, or errors. Whether the damage was detected.
+fn detects_damage(files: &Files, map: &Map, what: &str) -> bool {
     let read = || -> Result<()> {
         let index = open(&storage(files))?;
         for (&key, &value) in map {
@@ -67,7 +66,7 @@ fn noticed(files: &Files, map: &Map, what: &str) -> bool {
         reader.verify()?;
         Ok(())
     };
-    let noticed = match read() {
+    let detected = match read() {
         Ok(()) => false,
         Err(
             Error::Damaged { .. }
@@ -79,7 +78,7 @@ fn noticed(files: &Files, map: &Map, what: &str) -> bool {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::UnexpectedEof => true,
         Err(error) => panic!("{what}: {error:?}"),
     };
-    // What a writer makes of it must not panic either.
+    // A writer must not panic either.
     let write = || -> Result<()> {
         let index = open(&storage(files))?;
         let mut transaction = index.write()?;
@@ -90,7 +89,7 @@ fn noticed(files: &Files, map: &Map, what: &str) -> bool {
         transaction.commit()
     };
     let _ = write();
-    noticed
+    detected
 }
 
 fn damaged(files: &Files, name: &str, damage: impl FnOnce(&mut Vec<u8>)) -> Files {
@@ -99,30 +98,30 @@ fn damaged(files: &Files, name: &str, damage: impl FnOnce(&mut Vec<u8>)) -> File
     files
 }
 
-/// Flips bits everywhere: each flip is noticed, or lies where nothing is read.
+/// Flips bits everywhere: each flip is detected, or lies in an unused page.
 pub fn flip_bits(kind: Kind) {
     let (_, files, map) = samples(kind);
-    assert!(!noticed(&files, &map, kind.name()), "{kind}: the sound file");
+    assert!(!detects_damage(&files, &map, kind.name()), "{kind}: the sound file");
     let free_pages = open(&storage(&files)).unwrap().page_statistics().free_pages;
     let mut random = Random::new(4);
     for (name, content) in &files {
-        let mut unnoticed = BTreeSet::new();
-        for at in (0..content.len()).step_by(FLIP_EVERY_BYTES) {
+        let mut undetected = BTreeSet::new();
+        for at in (0..content.len()).step_by(FLIP_STRIDE_BYTES) {
             let flipped = damaged(&files, name, |content| content[at] ^= 1 << random.below(8));
-            if !noticed(&flipped, &map, &format!("{kind}: {name}, byte {at}")) {
-                unnoticed.insert(at / PAGE_BYTES);
+            if !detects_damage(&flipped, &map, &format!("{kind}: {name}, byte {at}")) {
+                undetected.insert(at / PAGE_BYTES);
             }
         }
-        // The header stands there twice, so that one of the two may be damaged.
-        let pages = unnoticed.range(HEADER_BYTES / PAGE_BYTES..).count() as u64;
+        // There are two headers, one of which may be damaged.
+        let pages = undetected.range(HEADER_BYTES / PAGE_BYTES..).count() as u64;
         assert!(
             pages <= free_pages,
-            "{kind}: {name}: flips in pages {unnoticed:?} were not noticed; {free_pages} are free"
+            "{kind}: {name}: flips in pages {undetected:?} were not detected; {free_pages} are free"
         );
     }
 }
 
-/// Misplaces pages, and puts in those of another index: no wrong answer.
+/// Moves pages, and replaces them by those of another index: no wrong answer.
 pub fn move_pages(kind: Kind) {
     let (_, files, map) = samples(kind);
     let (_, other, _) = samples(if kind == Kind::BTREE { Kind::OGIVE } else { Kind::BTREE });
@@ -130,32 +129,32 @@ pub fn move_pages(kind: Kind) {
     let mut random = Random::new(5);
     for _ in 0..60 {
         let (from, to) = (random.below(pages as u64) as usize, random.below(pages as u64) as usize);
-        let what = format!("{kind}: page {from} in the place of {to}");
+        let what = format!("{kind}: page {from} moved to {to}");
         let moved = damaged(&files, NAME, |content| {
             content.copy_within(from * PAGE_BYTES..(from + 1) * PAGE_BYTES, to * PAGE_BYTES);
         });
-        noticed(&moved, &map, &what);
+        detects_damage(&moved, &map, &what);
         let foreign = damaged(&files, NAME, |content| {
             if let Some(page) = other[NAME].get(from * PAGE_BYTES..(from + 1) * PAGE_BYTES) {
                 content[to * PAGE_BYTES..(to + 1) * PAGE_BYTES].copy_from_slice(page);
             }
         });
-        noticed(&foreign, &map, &what);
+        detects_damage(&foreign, &map, &what);
     }
 }
 
-/// Cuts the files short, and zeroes parts of them: no wrong answer.
+/// Truncates the files, and zeroes parts of them: no wrong answer.
 pub fn cut_and_zero(kind: Kind) {
     let (_, files, map) = samples(kind);
     for (name, content) in &files {
         for length in (0..content.len()).step_by(1499) {
             let cut = damaged(&files, name, |content| content.truncate(length));
-            noticed(&cut, &map, &format!("{kind}: {name} cut to {length}"));
+            detects_damage(&cut, &map, &format!("{kind}: {name} cut to {length}"));
         }
         for start in (0..content.len()).step_by(PAGE_BYTES) {
             let end = (start + PAGE_BYTES).min(content.len());
             let zeroed = damaged(&files, name, |content| content[start..end].fill(0));
-            noticed(&zeroed, &map, &format!("{kind}: {name} zeroed from {start}"));
+            detects_damage(&zeroed, &map, &format!("{kind}: {name} zeroed from {start}"));
         }
     }
 }

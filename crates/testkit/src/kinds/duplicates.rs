@@ -1,6 +1,6 @@
-//! Repeated keys: all entries of a key are kept, however many, and can be removed one by one or at once.
+//! Repeated keys: an index keeps all entries of a key, and removes them one by one or at once.
 //!
-//! Generated changes are made in an index and in a map of lists; keys repeat beyond a page, and beyond many.
+//! Generated changes are applied to an index and to a map of lists; keys repeat over one page and over many.
 
 use super::support::{NAME, Numbers, memory, open, options};
 use crate::Random;
@@ -40,8 +40,8 @@ fn assert_same(index: &Numbers, lists: &Lists, what: &str) {
     }
 }
 
-/// Inserts and removes repeated keys, beside a map of lists.
-pub fn all_entries_of_a_key_are_kept_and_found(kind: Kind) {
+/// Inserts and removes repeated keys in an index and in a map of lists.
+pub fn repeated_keys_match_a_map_of_lists(kind: Kind) {
     let storage = memory();
     let mut index = Numbers::create(&storage, NAME, &with_duplicates(kind)).unwrap();
     let mut random = Random::new(1);
@@ -93,7 +93,7 @@ pub fn all_entries_of_a_key_are_kept_and_found(kind: Kind) {
     assert_same(&index, &lists, kind.name());
 }
 
-/// Reads a range of one key from both ends.
+/// Reads the entries of one key from both ends.
 pub fn both_ends_of_a_range_meet_within_one_key(kind: Kind) {
     let index = Numbers::create(&memory(), NAME, &with_duplicates(kind)).unwrap();
     index.bulk_load((0..1000).map(|value| (7, value))).unwrap();

@@ -1,4 +1,4 @@
-//! Fast paths: an index answers alike whichever of them are off.
+//! Fast paths: the answers of an index do not depend on which are enabled.
 
 use super::support::Numbers;
 use crate::{Random, seeds};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads an index with all fast paths, without the cache, without batches, and without any.
-pub fn answers_are_alike_whichever_paths_are_off(kind: Kind) {
+pub fn answers_do_not_depend_on_fast_paths(kind: Kind) {
     let settings = [
         FastPaths::ALL,
         FastPaths { cache: false, ..FastPaths::ALL },
@@ -19,12 +19,12 @@ pub fn answers_are_alike_whichever_paths_are_off(kind: Kind) {
         let mut random = Random::new(seed);
         let rows: BTreeMap<u64, u64> = (0..700).map(|at| (random.next_u64() >> (at % 3 * 20), at)).collect();
         for fast_paths in settings {
-            answers_are_those_of(kind, &rows, fast_paths, &format!("{kind}, seed {seed}, {fast_paths:?}"));
+            assert_answers(kind, &rows, fast_paths, &format!("{kind}, seed {seed}, {fast_paths:?}"));
         }
     }
 }
 
-fn answers_are_those_of(kind: Kind, rows: &BTreeMap<u64, u64>, fast_paths: FastPaths, what: &str) {
+fn assert_answers(kind: Kind, rows: &BTreeMap<u64, u64>, fast_paths: FastPaths, what: &str) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut options = IndexOptions { kind, ..IndexOptions::default() };
     (options.pages.fast_paths, options.pages.resident_bytes) = (fast_paths, 1 << 14);

@@ -1,10 +1,10 @@
-//! Failing calls: a failing device and a full disk are typed errors, acknowledged changes survive, and a handle refuses
+//! Failing calls: device errors and full disks are typed errors, acknowledged changes survive, and a handle rejects
 //! writes after a failed write or sync.
 //!
-//! Every call of every kind fails once, in each way, while a short history is written to an index and while it is read;
-//! afterwards the storage without the fault is read.
+//! Every storage call fails once, in each way, while a short history is written to an index and while it is read; then
+//! the storage is read without faults.
 
-use super::support::{Change, Map, NAME, Numbers, entries, memory, open, options};
+use super::support::{IndexChange, Map, NAME, Numbers, entries, memory, open, options};
 use crate::{Fault, Operation, Random, enumerate_faults};
 use ogive::index::Kind;
 use ogive::io::Storage;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 const FAULTS: [Fault; 4] = [Fault::DeviceError, Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles];
 
-/// The transactions of the history, and what the index holds after each.
-fn history() -> (Vec<Vec<Change>>, Vec<Map>) {
+/// The transactions of the history, and the entries of the index before and after each.
+fn history() -> (Vec<Vec<IndexChange>>, Vec<Map>) {
     let mut random = Random::new(9);
     let keys: Vec<u64> = (0..200).map(|i| (i % 3) * (1 << 44) + i * 5).collect();
     let mut states: Vec<Map> = vec![(0..60).map(|i| (i * 9, i)).collect()];
     let mut transactions = Vec::new();
     for round in 0..8 {
-        let changes: Vec<Change> = (0..15).map(|_| Change::random(&mut random, &keys, round < 5)).collect();
+        let changes: Vec<IndexChange> = (0..15).map(|_| IndexChange::random(&mut random, &keys, round < 5)).collect();
         let mut map = states.last().unwrap().clone();
         changes.iter().for_each(|change| _ = change.in_map(&mut map));
         transactions.push(changes);
@@ -36,13 +36,13 @@ fn loaded(kind: Kind, map: &Map) -> Arc<dyn Storage> {
     storage
 }
 
-/// What a history under a fault came to.
+/// The outcome of a history with a fault.
 struct Outcome {
     acknowledged: usize,
     error: Option<Error>,
 }
 
-fn change(storage: &Arc<dyn Storage>, transactions: &[Vec<Change>]) -> Outcome {
+fn change(storage: &Arc<dyn Storage>, transactions: &[Vec<IndexChange>]) -> Outcome {
     let mut acknowledged = 0;
     let mut work = || -> Result<()> {
         let index = open(storage)?;
@@ -67,7 +67,7 @@ fn change(storage: &Arc<dyn Storage>, transactions: &[Vec<Change>]) -> Outcome {
     Outcome { acknowledged, error }
 }
 
-/// After a failed commit nothing more is written: what reached the disk is not known.
+/// Checks that no writes follow a failed commit, after which the content of the disk is unknown.
 fn refuses_further_writes(index: &Numbers, because: &Error) {
     if !matches!(because, Error::Io { action, .. } if ["write", "sync"].contains(action)) {
         return;
@@ -76,7 +76,7 @@ fn refuses_further_writes(index: &Numbers, because: &Error) {
         transaction.insert(1, 1)?;
         transaction.commit()
     });
-    assert!(again.is_err(), "after {because} the next commit was taken");
+    assert!(again.is_err(), "after {because} the next commit succeeded");
 }
 
 /// Fails every call once: acknowledged entries survive.
@@ -109,7 +109,7 @@ pub fn fail_every_call(kind: Kind) {
 }
 
 /// Fails every read once: an error, never a wrong answer.
-pub fn a_read_that_fails_is_an_error_and_never_a_wrong_answer(kind: Kind) {
+pub fn failed_reads_return_errors(kind: Kind) {
     let (_, states) = history();
     let map = &states[0];
     let storage = loaded(kind, map);
@@ -131,7 +131,7 @@ pub fn a_read_that_fails_is_an_error_and_never_a_wrong_answer(kind: Kind) {
 }
 
 /// Fails reads of a range: it ends with the error.
-pub fn an_iterator_that_failed_stays_failed(kind: Kind) {
+pub fn iterators_end_after_an_error(kind: Kind) {
     let map: Map = (0..2000).map(|i| (i, i)).collect();
     let storage = loaded(kind, &map);
     let injector = crate::FaultInjector::new(storage);
@@ -147,6 +147,6 @@ pub fn an_iterator_that_failed_stays_failed(kind: Kind) {
         let failed = std::iter::from_fn(&mut step).find(Result::is_err);
         assert!(failed.is_some(), "{kind}: no read failed");
         injector.clear();
-        assert!(step().is_none(), "{kind}: it went on");
+        assert!(step().is_none(), "{kind}: it continued");
     }
 }

@@ -6,7 +6,7 @@ use ogive::index::{Index, OpenOptions};
 use ogive::io::{MemoryStorage, Storage};
 use std::sync::Arc;
 
-/// A storage with these files.
+/// A memory storage with the given files.
 pub fn storage(files: &[(&str, &[u8])]) -> (MemoryStorage, Arc<dyn Storage>) {
     let memory = MemoryStorage::new();
     files.iter().for_each(|(name, content)| memory.put(name, content.to_vec()).unwrap());
@@ -20,7 +20,7 @@ pub fn entries(index: &Index<u64, u64>) -> Map {
     reader.iter().collect::<Result<Map>>().unwrap()
 }
 
-/// Reads an index, changes it, and reads it again, with and without a clean end.
+/// Reads an index, changes it, and reads it again, with and without a clean close.
 pub fn check(files: &[(&str, &[u8])], mut map: Map) {
     let (memory, storage) = storage(files);
     let options = OpenOptions::default();
@@ -33,7 +33,7 @@ pub fn check(files: &[(&str, &[u8])], mut map: Map) {
         map.insert(key, key);
     }
     transaction.commit().unwrap();
-    // As a kill leaves it: a segment of the new version behind one of the old.
+    // As after a kill: a log segment of the new version follows one of the old.
     let killed = MemoryStorage::new();
     for name in memory.list().unwrap() {
         killed.put(&name, memory.content(&name).unwrap()).unwrap();
@@ -44,7 +44,7 @@ pub fn check(files: &[(&str, &[u8])], mut map: Map) {
     assert_eq!(entries(&Index::open(&storage, "f", &options).unwrap()), map);
 }
 
-/// Key of the entry with a number.
+/// The key of the entry with a number.
 fn key(number: u64) -> u64 {
     number * number * 3 + number % 7
 }
@@ -61,7 +61,7 @@ pub fn closed() -> Map {
     map
 }
 
-/// The entries of a killed index of version 2: one transaction of 40 entries is in the log alone.
+/// The entries of a killed index of version 2: one transaction of 40 entries is only in the log.
 pub fn live() -> Map {
     closed().into_iter().chain((600..640).map(|number| (key(number), number))).collect()
 }

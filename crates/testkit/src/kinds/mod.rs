@@ -1,8 +1,8 @@
-//! The tests that every kind of index passes, through [`Index`](ogive::index::Index): a reference model, crashes,
-//! damaged files, failing calls, snapshots, repeated keys.
+//! Conformance tests of kinds of index, through [`Index`](ogive::index::Index): a reference model, crashes, damaged
+//! files, failing calls, snapshots, repeated keys.
 //!
-//! [`kind_tests!`](crate::kind_tests) writes all of them for one [`Kind`](ogive::index::Kind), which the expression
-//! must have registered:
+//! [`kind_tests!`](crate::kind_tests) generates all of them for one [`Kind`](ogive::index::Kind), which the expression
+//! must register:
 //!
 //! ```
 //! # mod tests {

@@ -1,16 +1,16 @@
-//! Snapshots: a reader sees one commit, whatever is written meanwhile, and never waits for the writer.
+//! Snapshots: a reader sees one commit despite later writes, and never waits for the writer.
 //!
-//! Readers are kept over many commits; one writer and eight readers run at once, over a value that every commit changes
-//! everywhere.
+//! Readers are kept over many commits; eight readers run concurrently with a writer whose every commit changes all
+//! entries.
 
-use super::support::{Change, Map, empty, entries, nasty};
+use super::support::{IndexChange, Map, empty, entries, nasty};
 use crate::Random;
 use ogive::Result;
 use ogive::index::Kind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps readers over many commits.
-pub fn a_reader_keeps_seeing_its_commit(kind: Kind) {
+pub fn readers_keep_their_snapshot(kind: Kind) {
     let (_, index) = empty(kind);
     let keys = nasty(300).into_iter().find(|(name, _)| *name == "thousand_clusters").unwrap().1;
     let mut random = Random::new(3);
@@ -21,7 +21,7 @@ pub fn a_reader_keeps_seeing_its_commit(kind: Kind) {
         readers.push((index.reader().unwrap(), map.clone()));
         let mut transaction = index.write().unwrap();
         for _ in 0..60 {
-            let change = Change::random(&mut random, &keys, true);
+            let change = IndexChange::random(&mut random, &keys, true);
             change.in_index(&mut transaction).unwrap();
             change.in_map(&mut map);
         }
@@ -36,7 +36,7 @@ pub fn a_reader_keeps_seeing_its_commit(kind: Kind) {
 }
 
 /// Aborts and drops transactions.
-pub fn an_aborted_transaction_leaves_no_trace(kind: Kind) {
+pub fn aborted_transactions_change_nothing(kind: Kind) {
     let (_, index) = empty(kind);
     index.bulk_load((0..500).map(|i| (i, i))).unwrap();
     for dropped in [false, true] {
@@ -55,8 +55,8 @@ pub fn an_aborted_transaction_leaves_no_trace(kind: Kind) {
     }
 }
 
-/// Runs eight readers beside a writer.
-pub fn eight_readers_beside_a_writer_see_only_what_was_committed(kind: Kind) {
+/// Runs eight readers concurrently with a writer.
+pub fn concurrent_readers_see_whole_commits(kind: Kind) {
     let (_, index) = empty(kind);
     index.bulk_load((0..400).map(|i| (i * 10, 0))).unwrap();
     let done = AtomicBool::new(false);
@@ -66,13 +66,13 @@ pub fn eight_readers_beside_a_writer_see_only_what_was_committed(kind: Kind) {
             scope.spawn(move || {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
-                    // Every commit gives all entries its own number, and adds one entry.
+                    // Every commit sets all payloads to its number, and adds one entry.
                     let snapshot = index.reader().unwrap();
                     let values: Vec<u64> = snapshot.iter().map(|entry| entry.unwrap().1).collect();
                     let round = values[0];
                     assert!(values.iter().all(|&value| value == round), "{kind}, reader {reader}: mixed commits");
                     assert_eq!(values.len() as u64, 400 + round, "{kind}, reader {reader}");
-                    assert!(round >= last, "{kind}, reader {reader}: back in time");
+                    assert!(round >= last, "{kind}, reader {reader}: an older commit than before");
                     assert_eq!(snapshot.get(3990).unwrap(), Some(round), "{kind}");
                     last = round;
                 }

@@ -1,22 +1,24 @@
-//! Reference model: an index answers as a `BTreeMap` does, whatever the keys, in transactions that are committed and
-//! aborted, and after it was opened again.
+//! Reference model: an index gives the answers of a `BTreeMap`, for all key sets, in committed and aborted
+//! transactions, and after reopening.
 //!
-//! The same generated changes are made in an index and in a map, on key sets that have broken learned indexes.
+//! The same generated changes are applied to an index and to a map, on key sets that have broken learned indexes.
 
-use super::support::{Change, Map, NAME, assert_same, assert_same_at, empty, memory, nasty, open, open_in, options};
+use super::support::{
+    IndexChange, Map, NAME, assert_same, assert_same_at, empty, memory, nasty, open, open_in, options,
+};
 use crate::Random;
 use ogive::Error;
 use ogive::index::{Index, Key, Kind, OpenOptions, Payload};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// Some keys of a set, its ends among them.
+/// Some keys of a set, including the first and the last.
 fn probes(random: &mut Random, keys: &[u64]) -> Vec<u64> {
     let some = (0..10).filter_map(|_| keys.get(random.below(keys.len() as u64) as usize).copied());
     [0, u64::MAX].into_iter().chain(keys.first().copied()).chain(keys.last().copied()).chain(some).collect()
 }
 
-/// Bulk-loads every other key, then changes the index in many transactions, of which some are aborted.
+/// Bulk-loads every other key, then changes the index in many transactions, some of which abort.
 fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool) {
     let (storage, mut index) = empty(kind);
     let what = format!("{kind} on {name}");
@@ -29,7 +31,7 @@ fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool)
         let mut transaction = index.write().unwrap();
         let mut changed = map.clone();
         for _ in 0..1 + random.below(40) {
-            let change = Change::random(&mut random, keys, growing);
+            let change = IndexChange::random(&mut random, keys, growing);
             let (found, expected) = (change.in_index(&mut transaction).unwrap(), change.in_map(&mut changed));
             assert_eq!(found, expected, "{what}: {change:?}");
         }
@@ -44,7 +46,7 @@ fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool)
         }
         if reopen && random.one_in(8) {
             drop(index);
-            // With no memory for pages at all, with little, with plenty.
+            // With no memory for pages, with little, with plenty.
             index = open_in(&storage, [0, 5000, 64 << 20, 4 << 30][random.below(4) as usize]).unwrap();
         }
         if random.one_in(5) {
@@ -55,14 +57,14 @@ fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool)
     assert_same(&index, &map, &what);
 }
 
-/// Follows a map over key sets that have broken learned indexes.
+/// Compares an index with a map on key sets that have broken learned indexes.
 pub fn follow_nasty_keys(kind: Kind) {
     for (name, keys) in nasty(400) {
         follow(kind, name, &keys, 12, true);
     }
 }
 
-/// Follows a map over large key sets: takes minutes.
+/// Compares an index with a map on large key sets: takes minutes.
 pub fn follow_many_nasty_keys(kind: Kind) {
     for (name, keys) in nasty(20_000) {
         follow(kind, name, &keys, 400, true);
@@ -70,7 +72,7 @@ pub fn follow_many_nasty_keys(kind: Kind) {
 }
 
 /// Fills and empties an index several times.
-pub fn removing_everything_leaves_an_empty_index_that_can_be_filled_again(kind: Kind) {
+pub fn an_emptied_index_can_be_refilled(kind: Kind) {
     let (_, index) = empty(kind);
     let map: Map = (0..2000).map(|i| (i * 7, i)).collect();
     for round in 0..3 {
@@ -87,8 +89,8 @@ pub fn removing_everything_leaves_an_empty_index_that_can_be_filled_again(kind: 
     }
 }
 
-/// Refuses bulk loads that are out of order, that repeat keys, and whose source fails.
-pub fn what_is_out_of_order_or_repeated_is_refused_and_leaves_nothing(kind: Kind) {
+/// Fails bulk loads: keys out of order, repeated keys, a failing source, an interrupting observer.
+pub fn failed_bulk_loads_change_nothing(kind: Kind) {
     let (_, index) = empty(kind);
     let mut entries: Vec<(u64, u64)> = (0..1000).map(|i| (i, i)).collect();
     entries[700] = (3, 3);
@@ -104,20 +106,20 @@ pub fn what_is_out_of_order_or_repeated_is_refused_and_leaves_nothing(kind: Kind
     assert_same(&index, &Map::new(), kind.name());
     let source = (0..1000).map(|i| if i < 500 { Ok((i, i)) } else { Err(Error::Interrupted) });
     assert!(matches!(index.try_bulk_load(source, &mut |_| Ok(())), Err(Error::Interrupted)), "{kind}");
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut observer = |count| {
-        told.push(count);
+        reported.push(count);
         if count > 5000 { Err(Error::Interrupted) } else { Ok(()) }
     };
     let source = (0..100_000).map(|i| Ok((i, i)));
     assert!(matches!(index.try_bulk_load(source, &mut observer), Err(Error::Interrupted)), "{kind}");
-    assert!(told.len() > 2 && told.is_sorted(), "{kind}: {told:?}");
+    assert!(reported.len() > 2 && reported.is_sorted(), "{kind}: {reported:?}");
     assert_same(&index, &Map::new(), kind.name());
     assert_eq!(index.bulk_load((0..1000).map(|i| (i, i))).unwrap(), 1000, "{kind}");
 }
 
-/// Inserts and finds keys of another type.
-fn keeps_keys_of<K: Key, V: Payload + PartialEq + Copy>(kind: Kind, keys: &[K], value: impl Fn(usize) -> V) {
+/// Inserts and finds keys of one type.
+fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: Kind, keys: &[K], value: impl Fn(usize) -> V) {
     let storage = memory();
     let index: Index<K, V> = Index::create(&storage, NAME, &options(kind)).unwrap();
     let mut map = BTreeMap::new();
@@ -140,26 +142,28 @@ fn keeps_keys_of<K: Key, V: Payload + PartialEq + Copy>(kind: Kind, keys: &[K], 
 }
 
 /// Inserts and finds keys and payloads of every type.
-pub fn keys_and_payloads_may_have_any_width(kind: Kind) {
+pub fn all_key_and_payload_types_round_trip(kind: Kind) {
     let mut random = Random::new(5);
     let wide: Vec<u128> = (0..600)
         .map(|i| (u128::from(random.next_u64()) << (64 - i % 40)) | u128::from(random.next_u64() >> (i % 60)))
         .collect();
-    keeps_keys_of::<u128, u64>(kind, &wide, |i| i as u64);
-    keeps_keys_of::<i128, u128>(kind, &wide.iter().map(|&key| key as i128).collect::<Vec<_>>(), |i| i as u128);
-    keeps_keys_of::<u64, ()>(kind, &wide.iter().map(|&key| key as u64).collect::<Vec<_>>(), |_| ());
-    keeps_keys_of::<i64, [u8; 3]>(kind, &wide.iter().map(|&key| key as i64).collect::<Vec<_>>(), |i| [i as u8; 3]);
-    keeps_keys_of::<u32, u32>(kind, &wide.iter().map(|&key| key as u32).collect::<Vec<_>>(), |i| i as u32);
-    keeps_keys_of::<[u8; 8], [u8; 32]>(
+    assert_round_trip::<u128, u64>(kind, &wide, |i| i as u64);
+    assert_round_trip::<i128, u128>(kind, &wide.iter().map(|&key| key as i128).collect::<Vec<_>>(), |i| i as u128);
+    assert_round_trip::<u64, ()>(kind, &wide.iter().map(|&key| key as u64).collect::<Vec<_>>(), |_| ());
+    assert_round_trip::<i64, [u8; 3]>(kind, &wide.iter().map(|&key| key as i64).collect::<Vec<_>>(), |i| [i as u8; 3]);
+    assert_round_trip::<u32, u32>(kind, &wide.iter().map(|&key| key as u32).collect::<Vec<_>>(), |i| i as u32);
+    assert_round_trip::<[u8; 8], [u8; 32]>(
         kind,
         &wide.iter().map(|&key| (key as u64).to_be_bytes()).collect::<Vec<_>>(),
         |i| [i as u8; 32],
     );
-    keeps_keys_of::<[u8; 16], u64>(kind, &wide.iter().map(|key| key.to_be_bytes()).collect::<Vec<_>>(), |i| i as u64);
+    assert_round_trip::<[u8; 16], u64>(kind, &wide.iter().map(|key| key.to_be_bytes()).collect::<Vec<_>>(), |i| {
+        i as u64
+    });
 }
 
 /// Reads ranges from both ends, in any order.
-pub fn both_ends_of_a_range_meet_wherever_they_are(kind: Kind) {
+pub fn both_ends_of_a_range_meet(kind: Kind) {
     let (_, index) = empty(kind);
     let map: Map = (0..500).map(|i| (i * 3, i)).collect();
     index.bulk_load(map.clone()).unwrap();
@@ -182,15 +186,15 @@ pub fn both_ends_of_a_range_meet_wherever_they_are(kind: Kind) {
             };
             assert_eq!(found.map(|entry| entry.unwrap().0), wanted, "{kind}: {bounds:?}");
             if wanted.is_none() {
-                assert!(range.next().is_none() && range.next_back().is_none(), "{kind}: it stays at its end");
+                assert!(range.next().is_none() && range.next_back().is_none(), "{kind}: it stays at the end");
                 break;
             }
         }
     }
 }
 
-/// Reads an index without a structure.
-pub fn an_index_that_was_never_written_to_is_empty(kind: Kind) {
+/// Reads an index whose structure does not exist yet.
+pub fn an_unwritten_index_is_empty(kind: Kind) {
     let (storage, index) = empty(kind);
     assert_same(&index, &Map::new(), kind.name());
     assert!(index.explain(5).unwrap().is_empty(), "{kind}");
@@ -203,7 +207,7 @@ pub fn an_index_that_was_never_written_to_is_empty(kind: Kind) {
 }
 
 /// Compares `explain` and `statistics` with the entries.
-pub fn explain_shows_a_path_and_statistics_count_what_is_there(kind: Kind) {
+pub fn explain_and_statistics_match_the_entries(kind: Kind) {
     let (_, index) = empty(kind);
     index.bulk_load((0..3000).map(|i| (i * 5, i))).unwrap();
     let path = index.explain(5000).unwrap();

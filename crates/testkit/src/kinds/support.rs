@@ -1,4 +1,4 @@
-//! Shared parts of the tests of kinds: small indexes, generated changes, and comparison with a map.
+//! Shared helpers of the tests of kinds: small indexes, generated changes, and comparison with a map.
 
 use crate::{Random, key_sets};
 use ogive::Result;
@@ -7,15 +7,15 @@ use ogive::io::{MemoryStorage, Storage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The index that most tests use.
+/// The index of most tests.
 pub type Numbers = Index<u64, u64>;
-/// The map that an index is compared with.
+/// The reference map of an index.
 pub type Map = BTreeMap<u64, u64>;
 
-/// The name under which indexes stand.
+/// The file name of the index.
 pub const NAME: &str = "index";
 
-/// Small pages, so that few entries make several levels.
+/// Options with small pages, so that few entries make several levels.
 pub fn options(kind: Kind) -> IndexOptions {
     let mut options = IndexOptions { kind, ..IndexOptions::default() };
     options.pages.page_bytes = 512;
@@ -34,36 +34,36 @@ pub fn empty(kind: Kind) -> (Arc<dyn Storage>, Numbers) {
     (storage, index)
 }
 
-/// Opens the index under [`NAME`].
+/// Opens the index [`NAME`].
 pub fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     Numbers::open(storage, NAME, &OpenOptions::default())
 }
 
-/// Opens the index under [`NAME`] with a memory budget.
+/// Opens the index [`NAME`] with a memory budget.
 pub fn open_in(storage: &Arc<dyn Storage>, memory_bytes: u64) -> Result<Numbers> {
     let mut options = OpenOptions::default();
     options.pages.budget_bytes = memory_bytes;
     Numbers::open(storage, NAME, &options)
 }
 
-/// The nasty key sets without their repetitions.
+/// The nasty key sets without repeated keys.
 pub fn nasty(size: usize) -> Vec<(&'static str, Vec<u64>)> {
     let mut sets = key_sets::nasty(size);
     sets.iter_mut().for_each(|(_, keys)| keys.dedup());
     sets
 }
 
-/// One change of an index.
+/// A change of an index.
 #[derive(Clone, Copy, Debug)]
-pub enum Change {
+pub enum IndexChange {
     /// Inserts a key with a payload.
     Insert(u64, u64),
     /// Removes a key.
     Remove(u64),
 }
 
-impl Change {
-    /// A change of one of `keys` or of a neighbour of it; more often an insert than a removal where `growing`.
+impl IndexChange {
+    /// A random change of one of `keys` or of a neighbour; mostly inserts if `growing`.
     pub fn random(random: &mut Random, keys: &[u64], growing: bool) -> Self {
         let key = match keys.get(random.below(keys.len() as u64) as usize) {
             Some(&key) if random.one_in(4) => key.wrapping_add(random.below(5)).wrapping_sub(2),
@@ -74,7 +74,7 @@ impl Change {
         if random.one_in(removals) { Self::Remove(key) } else { Self::Insert(key, random.next_u64()) }
     }
 
-    /// Makes the change in a map.
+    /// Applies the change to a map; whether the number of entries changed.
     pub fn in_map(self, map: &mut Map) -> bool {
         match self {
             Self::Insert(key, value) => map.insert(key, value).is_none(),
@@ -82,7 +82,7 @@ impl Change {
         }
     }
 
-    /// Makes the change in an index; whether the number of entries changed.
+    /// Applies the change to an index; whether the number of entries changed.
     pub fn in_index(self, transaction: &mut WriteTransaction<u64, u64>) -> Result<bool> {
         match self {
             Self::Insert(key, value) => transaction.insert(key, value),
@@ -99,7 +99,7 @@ pub fn entries(reader: &Reader<u64, u64>) -> Result<Map> {
     Ok(entries.into_iter().collect())
 }
 
-/// Holds everything that an index answers against a map.
+/// Compares all answers of an index with a map.
 #[track_caller]
 pub fn assert_same(index: &Numbers, map: &Map, what: &str) {
     let reader = index.reader().unwrap();
@@ -117,7 +117,7 @@ pub fn assert_same(index: &Numbers, map: &Map, what: &str) {
     assert_eq!(verified.entries, map.len() as u64, "{what}: verify");
 }
 
-/// Holds look-ups and ranges at some keys against a map.
+/// Compares lookups and ranges at some keys with a map.
 #[track_caller]
 pub fn assert_same_at(index: &Numbers, map: &Map, keys: &[u64], what: &str) {
     for &key in keys {
@@ -136,7 +136,7 @@ pub fn assert_same_at(index: &Numbers, map: &Map, keys: &[u64], what: &str) {
     assert_eq!(index.multi_get(keys).unwrap(), expected, "{what}: multi_get");
 }
 
-/// No memory for pages, so that each read reaches the storage.
+/// Sets the memory for pages to 0, so that each read reaches the storage.
 pub fn without_memory(pages: &mut ogive::page::PageOptions) {
     pages.budget_bytes = 0;
 }

@@ -61,7 +61,7 @@ impl Store {
             for &key in batch {
                 ensure!(transaction.insert(key, payload(key))?, "the new key {key} did not add an entry");
             }
-            done(&transaction.tally());
+            done(&transaction.write_statistics());
             transaction.commit()?;
         }
         Ok(())

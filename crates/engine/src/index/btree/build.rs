@@ -1,14 +1,14 @@
-//! Bulk load: nodes of each level are written as soon as they have their fill.
+//! Bulk load of inner nodes: each level writes a node as soon as it has its fill.
 
-use super::node::{Root, Shape, write_node};
+use super::node::{NodeShape, Root, write_node};
 use crate::error::Result;
 use crate::index::router::{Gap, RouterBuilder};
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Transaction};
 
-/// What is not yet in a node, by level. A node is written when more than a full one has gathered, so that the last two
-/// of a level can share what is left, and what fits one node becomes the root.
+/// The entries not yet in a node, by level. A node is written once more than a full node waits, so that the last two of
+/// a level can share the rest, and a level that fits into one node becomes the root.
 #[derive(Debug)]
 pub(super) struct BtreeBuilder<W> {
     levels: Vec<Vec<(W, PageNumber)>>,
@@ -18,7 +18,7 @@ pub(super) struct BtreeBuilder<W> {
 
 impl<W: Word> BtreeBuilder<W> {
     pub(super) fn new(payload_bytes: usize, fill_percent: u8) -> Self {
-        let capacity = Shape::<W>::new(payload_bytes).capacity;
+        let capacity = NodeShape::<W>::new(payload_bytes).capacity;
         let fill = (capacity * usize::from(fill_percent) / 100).clamp(2, capacity);
         Self { levels: Vec::new(), capacity, fill }
     }
@@ -36,11 +36,11 @@ impl<W: Word> BtreeBuilder<W> {
         self.write(tx, level, &node)
     }
 
-    /// Writes a node and tells the level above.
+    /// Writes a node, and adds it to the level above.
     fn write(&mut self, tx: &mut Transaction, level: usize, node: &[(W, PageNumber)]) -> Result<()> {
         let page = tx.allocate_extent(1)?;
-        let image = Shape::new(tx.payload_bytes()).image(level as u8, node);
-        // The height is not known yet, so the purpose counts from the leaves: what is written is not kept by depth.
+        let image = NodeShape::new(tx.payload_bytes()).image(level as u8, node);
+        // The height is not known yet, so the purpose has no depth; written pages are not cached by depth.
         tx.write_fresh(page, Purpose::Inner(0), &image)?;
         let greatest = node.last().map_or(W::MAX, |&(separator, _)| separator);
         self.add(tx, level + 1, (greatest, page))

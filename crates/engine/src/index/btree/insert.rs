@@ -1,4 +1,4 @@
-//! A new separator, and the splits that it causes.
+//! Inserts of separators, and splits of full nodes.
 
 use super::node::{Node, NodeEdit, Root, write_node};
 use super::search::{Path, descend};
@@ -6,23 +6,23 @@ use crate::error::Result;
 use crate::index::word::Word;
 use crate::page::{PageNumber, Phase, Transaction};
 
-/// A separator to be put into a node, with the child left of it.
+/// A separator to insert into a node, with the child on its left.
 #[derive(Clone, Copy, Debug)]
-struct Entry<W> {
+struct NewSeparator<W> {
     separator: W,
     left: PageNumber,
-    /// What becomes of the child right of it, which stood there before.
+    /// The new child on its right, if it replaces the old one.
     right: Option<PageNumber>,
 }
 
-/// Puts a leaf in under a separator that is not there yet.
+/// Inserts a leaf under a new separator.
 pub(super) fn insert<W: Word>(tx: &mut Transaction, root: &mut Root, separator: W, leaf: PageNumber) -> Result<()> {
     if root.height == 0 {
         *root = Root { page: write_node(tx, 0, 0, &[(separator, leaf)])?, height: 1 };
         return Ok(());
     }
     let (_, _, path) = descend(tx, *root, separator)?;
-    let mut entry = Entry { separator, left: leaf, right: None };
+    let mut entry = NewSeparator { separator, left: leaf, right: None };
     for depth in (0..usize::from(root.height)).rev() {
         match insert_in_node(tx, *root, &path, depth, entry)? {
             Some(above) => entry = above,
@@ -35,14 +35,14 @@ pub(super) fn insert<W: Word>(tx: &mut Transaction, root: &mut Root, separator: 
     Ok(())
 }
 
-/// Puts an entry into the node of a path; what is to be put into the node above, if this one had to be split.
+/// Inserts an entry into the node at a depth of `path`; returns the entry for the parent if the node was split.
 fn insert_in_node<W: Word>(
     tx: &mut Transaction,
     root: Root,
     path: &Path,
     depth: usize,
-    entry: Entry<W>,
-) -> Result<Option<Entry<W>>> {
+    entry: NewSeparator<W>,
+) -> Result<Option<NewSeparator<W>>> {
     let (page, index) = path.step(depth);
     let node = Node::read(tx, page, root, depth)?;
     if node.count == node.shape.capacity {
@@ -58,17 +58,17 @@ fn insert_in_node<W: Word>(
     Ok(None)
 }
 
-/// Splits a full node. The larger half stays where it is, so that the separator above stays true, and the rest goes to
-/// a new page on its left. At the right edge, where entries are appended, the node stays full and a new one begins on
-/// its right.
+/// Splits a full node. The larger half stays in its page, so that the separator above stays valid, and the rest moves
+/// to a new page on its left. At the right edge, where entries are appended, the node stays full and a new one starts
+/// on its right.
 fn split<W: Word>(
     tx: &mut Transaction,
     root: Root,
     node: &Node<W>,
     (page, index): (PageNumber, usize),
     depth: usize,
-    entry: Entry<W>,
-) -> Result<Entry<W>> {
+    entry: NewSeparator<W>,
+) -> Result<NewSeparator<W>> {
     tx.enter(Phase::Structure);
     tx.count("inner split");
     let level = root.level(depth);
@@ -77,7 +77,7 @@ fn split<W: Word>(
         old.1 = right;
     }
     entries.insert(index, (entry.separator, entry.left));
-    // Above level 0 the entry of the greatest key goes along.
+    // Above level 0, the entry of the greatest key moves too.
     let appended = 1 + usize::from(level > 0);
     if index + appended > node.count && (level == 0 || node.is_open()) {
         let (left, right) = entries.split_at(entries.len() - appended);
@@ -85,13 +85,13 @@ fn split<W: Word>(
         if left.len() < node.count {
             NodeEdit::<W>::new(tx, page, depth)?.set_count(left.len());
         }
-        return Ok(Entry { separator: greatest(left), left: page, right: Some(new) });
+        return Ok(NewSeparator { separator: greatest(left), left: page, right: Some(new) });
     }
     let (left, right) = entries.split_at(entries.len() / 2);
     let new = write_node(tx, level, depth, left)?;
     let image = node.shape.image(level, right);
     NodeEdit::<W>::new(tx, page, depth)?.rewrite(&image);
-    Ok(Entry { separator: greatest(left), left: new, right: None })
+    Ok(NewSeparator { separator: greatest(left), left: new, right: None })
 }
 
 fn greatest<W: Word>(entries: &[(W, PageNumber)]) -> W {

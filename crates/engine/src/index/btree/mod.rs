@@ -1,7 +1,7 @@
-//! The B+-tree's inner nodes: the baseline, laid out as a good engineer would.
+//! Inner nodes of a B+-tree, the baseline of the other structures.
 //!
-//! A node is one page of separators, which lie side by side for the binary search, and of children: 12 bytes a child
-//! where keys have 8.
+//! A node is one page: an array of separators for binary search, then an array of children. With keys of 8 bytes, a
+//! child takes 12 bytes.
 
 mod build;
 mod insert;

@@ -1,4 +1,4 @@
-//! The layout of a node, and the state: root and height.
+//! The layout of inner nodes, and the state of the tree: root and height.
 //!
 //! ```text
 //! offset  0     1      2        4                                4 + capacity * width
@@ -6,9 +6,9 @@
 //!           1     1      2        width                            4
 //! ```
 //!
-//! Level 0 stands over the leaves. Separator `i` is the greatest one below child `i`; at level 0 it is the leaf's own.
-//! On the right edge of the tree, above level 0, the last separator is the greatest key, which no leaf's separator can
-//! be: so a child is found for any key there, and separators that are appended change no node above.
+//! Level 0 is the one above the leaves. Separator `i` is the greatest one below child `i`; at level 0 it is the leaf's
+//! own. On the right edge of the tree, above level 0, the last separator is the greatest key, which no leaf can have as
+//! separator. Therefore every key finds a child there, and appended separators change no node above.
 
 use crate::error::Result;
 use crate::index::packed::{lower_bound, word_at};
@@ -17,21 +17,21 @@ use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages, Transaction};
 use std::marker::PhantomData;
 
-/// First byte of each node.
+/// The page type: the first byte of each node.
 const TAG: u8 = 0xb1;
 const COUNT_OFFSET: usize = 2;
 const HEADER_BYTES: usize = 4;
 const CHILD_BYTES: usize = 4;
 
-/// No tree of 2^32 pages is higher, even of nodes of 512 bytes with keys of 16, a quarter full.
-pub(super) const MOST_HEIGHT: usize = 16;
+/// Greatest height: enough for 2^32 pages, even if nodes of 512 bytes with keys of 16 are 1/4 full.
+pub(super) const HEIGHT_MAX: usize = 16;
 
-/// Where the nodes begin: stored as root (4 bytes) and height (1).
+/// The root page and the height, stored in 4 and 1 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Root {
-    /// Meaningless in an empty tree.
+    /// Undefined in an empty tree.
     pub(super) page: PageNumber,
-    /// Levels; 0 in an empty tree.
+    /// Number of levels; 0 in an empty tree.
     pub(super) height: u8,
 }
 
@@ -40,10 +40,10 @@ impl Root {
 
     pub(super) fn parse(pages: &dyn Pages, state: &[u8]) -> Result<Self> {
         match *state {
-            [a, b, c, d, height] if usize::from(height) <= MOST_HEIGHT => {
+            [a, b, c, d, height] if usize::from(height) <= HEIGHT_MAX => {
                 Ok(Self { page: u32::from_le_bytes([a, b, c, d]), height })
             }
-            _ => Err(pages.damaged(0, "the state of the inner nodes makes no sense")),
+            _ => Err(pages.damaged(0, "the state of the inner nodes is invalid")),
         }
     }
 
@@ -59,22 +59,22 @@ impl Root {
     }
 }
 
-/// How many children a node of a file has, and where they lie.
+/// The capacity of a node, and the offsets of separators and children.
 #[derive(Debug)]
-pub(super) struct Shape<W> {
+pub(super) struct NodeShape<W> {
     pub(super) capacity: usize,
     word: PhantomData<W>,
 }
 
-impl<W> Clone for Shape<W> {
+impl<W> Clone for NodeShape<W> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<W> Copy for Shape<W> {}
+impl<W> Copy for NodeShape<W> {}
 
-impl<W: Word> Shape<W> {
+impl<W: Word> NodeShape<W> {
     pub(super) fn new(payload_bytes: usize) -> Self {
         Self { capacity: (payload_bytes - HEADER_BYTES) / (W::BYTES + CHILD_BYTES), word: PhantomData }
     }
@@ -87,7 +87,7 @@ impl<W: Word> Shape<W> {
         self.separator(self.capacity) + index * CHILD_BYTES
     }
 
-    /// A whole node.
+    /// The bytes of a node.
     pub(super) fn image(self, level: u8, entries: &[(W, PageNumber)]) -> Vec<u8> {
         let mut bytes = vec![0; self.child(entries.len())];
         bytes[0] = TAG;
@@ -101,11 +101,11 @@ impl<W: Word> Shape<W> {
     }
 }
 
-/// A node that was read: its header makes sense.
+/// A node with a valid header.
 #[derive(Debug)]
 pub(super) struct Node<W> {
     page: Page,
-    pub(super) shape: Shape<W>,
+    pub(super) shape: NodeShape<W>,
     pub(super) count: usize,
 }
 
@@ -114,17 +114,17 @@ impl<W: Word> Node<W> {
         Self::parse(pages, number, pages.read(number, Purpose::Inner(depth as u8))?, root, depth)
     }
 
-    /// A node of a known level. The level falls by one from a node to its child, so that no damage makes a path
-    /// endless.
+    /// Parses a node of a known level. Levels decrease by one from node to child, so that paths end even in damaged
+    /// trees.
     pub(super) fn parse(pages: &dyn Pages, number: PageNumber, page: Page, root: Root, depth: usize) -> Result<Self> {
-        let shape = Shape::new(page.len());
+        let shape = NodeShape::new(page.len());
         match *page {
             [TAG, level, low, high, ..] => {
                 let count = usize::from(u16::from_le_bytes([low, high]));
                 if level == root.level(depth) && (1..=shape.capacity).contains(&count) {
                     return Ok(Self { page, shape, count });
                 }
-                Err(pages.damaged(number, "the header of an inner node makes no sense"))
+                Err(pages.damaged(number, "the header of an inner node is invalid"))
             }
             _ => Err(pages.damaged(number, "an inner node was expected here")),
         }
@@ -139,7 +139,7 @@ impl<W: Word> Node<W> {
         bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
     }
 
-    /// Place of the first separator that is not below `key`.
+    /// The index of the first separator not below `key`.
     pub(super) fn lower_bound(&self, key: W) -> usize {
         lower_bound(self.page.get(HEADER_BYTES..).unwrap_or(&[]), W::BYTES, self.count, key)
     }
@@ -154,15 +154,15 @@ impl<W: Word> Node<W> {
     }
 }
 
-/// Changes to a node in place, each logged as a few bytes.
+/// In-place edits of a node, each logged as a few bytes.
 pub(super) struct NodeEdit<'a, W> {
     edit: crate::page::PageEdit<'a>,
-    shape: Shape<W>,
+    shape: NodeShape<W>,
 }
 
 impl<'a, W: Word> NodeEdit<'a, W> {
     pub(super) fn new(tx: &'a mut Transaction, number: PageNumber, depth: usize) -> Result<Self> {
-        let shape = Shape::new(tx.payload_bytes());
+        let shape = NodeShape::new(tx.payload_bytes());
         Ok(Self { edit: tx.edit(number, Purpose::Inner(depth as u8))?, shape })
     }
 
@@ -181,7 +181,7 @@ impl<'a, W: Word> NodeEdit<'a, W> {
         self.edit.write(self.shape.child(index), &child.to_le_bytes());
     }
 
-    /// Moves the entries from `from` on, of `count`, to `to`, and states the new count.
+    /// Moves the entries `from..count` to `to`, and writes the new count.
     pub(super) fn move_entries(&mut self, from: usize, to: usize, count: usize) {
         let shape = self.shape;
         self.edit.shift(shape.separator(from)..shape.separator(count), shape.separator(to));
@@ -189,7 +189,7 @@ impl<'a, W: Word> NodeEdit<'a, W> {
         self.set_count(count + to - from);
     }
 
-    /// Puts entries into a gap made before, side by side.
+    /// Writes consecutive entries.
     pub(super) fn fill(&mut self, first: usize, entries: &[(W, PageNumber)]) {
         let mut bytes = vec![0; entries.len() * W::BYTES];
         for ((separator, _), target) in entries.iter().zip(bytes.chunks_exact_mut(W::BYTES)) {
@@ -213,7 +213,7 @@ pub(super) fn write_node<W: Word>(
     entries: &[(W, PageNumber)],
 ) -> Result<PageNumber> {
     let number = tx.allocate()?;
-    let image = Shape::new(tx.payload_bytes()).image(level, entries);
+    let image = NodeShape::new(tx.payload_bytes()).image(level, entries);
     tx.edit(number, Purpose::Inner(depth as u8))?.write(0, &image);
     Ok(number)
 }
@@ -224,8 +224,8 @@ mod tests {
     use crate::index::test_documents::example_of_leaves;
 
     #[test]
-    fn the_documented_node_is_the_one_that_is_written() {
-        let shape = Shape::<u64>::new(512 - 8);
+    fn the_documented_node_matches_the_written_one() {
+        let shape = NodeShape::<u64>::new(512 - 8);
         let image = shape.image(1, &[(1000, 7), (2000, 8), (u64::MAX, 300)]);
         let (front, children) = (example_of_leaves("inner"), example_of_leaves("children"));
         assert_eq!((&image[..front.len()], &image[332..]), (&front[..], &children[..]));

@@ -1,4 +1,4 @@
-//! A separator less, and the merges that it causes.
+//! Removals of separators, and merges of sparse nodes.
 
 use super::node::{Node, NodeEdit, Root};
 use super::search::{Path, descend};
@@ -6,14 +6,14 @@ use crate::error::Result;
 use crate::index::word::Word;
 use crate::page::{PageNumber, Pages, Phase, Transaction};
 
-/// Below this part of its capacity a node looks for a neighbour to merge with ...
-const SPARSE_PART: usize = 4;
-/// ... at each fourth removal, so that a neighbour too full is not read each time ...
+/// A node with less than 1/4 of its capacity tries to merge with a neighbour ...
+const SPARSE_DIVISOR: usize = 4;
+/// ... at each fourth removal, so that not every removal reads a neighbour that is too full ...
 const MERGE_STRIDE: usize = 4;
-/// ... and leaves an eighth of the page free, so that the next insert does not split what was merged.
-const MERGED_MARGIN_PART: usize = 8;
+/// ... and leaves at least 1/8 free, so that the next insert does not split the merged node.
+const MERGED_MARGIN_DIVISOR: usize = 8;
 
-/// Removes the first separator that is not below `key`; its leaf.
+/// Removes the first separator not below `key`, and returns its leaf.
 pub(super) fn remove<W: Word>(tx: &mut Transaction, root: &mut Root, key: W) -> Result<Option<PageNumber>> {
     if root.height == 0 {
         return Ok(None);
@@ -24,16 +24,16 @@ pub(super) fn remove<W: Word>(tx: &mut Transaction, root: &mut Root, key: W) -> 
     }
     let leaf = node.child(index);
     drop(node);
-    let mut doomed = Some(index);
+    let mut removed = Some(index);
     for depth in (0..usize::from(root.height)).rev() {
-        let Some(index) = doomed else { break };
-        doomed = remove_from_node::<W>(tx, root, &path, depth, index)?;
+        let Some(index) = removed else { break };
+        removed = remove_from_node::<W>(tx, root, &path, depth, index)?;
     }
     collapse::<W>(tx, root)?;
     Ok(Some(leaf))
 }
 
-/// Gives the first separator that is not below `key` another leaf.
+/// Replaces the leaf of the first separator not below `key`.
 pub(super) fn replace<W: Word>(tx: &mut Transaction, root: Root, key: W, leaf: PageNumber) -> Result<bool> {
     if root.height == 0 {
         return Ok(false);
@@ -47,7 +47,8 @@ pub(super) fn replace<W: Word>(tx: &mut Transaction, root: Root, key: W, leaf: P
     Ok(true)
 }
 
-/// Removes one entry of the node of a path; the place of the entry to be removed above, if any.
+/// Removes an entry from the node at a depth of `path`; returns the index of the entry to remove from the parent, if
+/// any.
 fn remove_from_node<W: Word>(
     tx: &mut Transaction,
     root: &mut Root,
@@ -79,13 +80,13 @@ fn remove_from_node<W: Word>(
         }
     }
     let Some(above) = above else { return Ok(None) };
-    if count < node.shape.capacity / SPARSE_PART && count.is_multiple_of(MERGE_STRIDE) {
+    if count < node.shape.capacity / SPARSE_DIVISOR && count.is_multiple_of(MERGE_STRIDE) {
         return merge::<W>(tx, *root, path, depth, above);
     }
     Ok(None)
 }
 
-/// The last entry of a node is gone: says so in the nodes above, up to the first in which it is not the last, too.
+/// Lowers the separators above a node whose last entry was removed, up to the first ancestor where it is not the last.
 fn lower_separators_above<W: Word>(
     tx: &mut Transaction,
     root: Root,
@@ -110,7 +111,7 @@ fn lower_separators_above<W: Word>(
     Ok(())
 }
 
-/// A node at the right edge has lost its last child: its new last one, and all below that on the edge, are open now.
+/// After a node at the right edge lost its last child, marks its new last child and all below it as the right edge.
 fn open_right_edge<W: Word>(tx: &mut Transaction, root: Root, mut page: PageNumber, depth: usize) -> Result<()> {
     for depth in depth..usize::from(root.height) - 1 {
         let node = Node::<W>::read(tx, page, root, depth)?;
@@ -120,8 +121,8 @@ fn open_right_edge<W: Word>(tx: &mut Transaction, root: Root, mut page: PageNumb
     Ok(())
 }
 
-/// Merges a sparse node with a neighbour under the same parent, if the two fit a page; the place in the parent of the
-/// page freed.
+/// Merges a sparse node with a neighbour under the same parent, if both fit into one page; returns the index in the
+/// parent of the freed page.
 fn merge<W: Word>(tx: &mut Transaction, root: Root, path: &Path, depth: usize, above: usize) -> Result<Option<usize>> {
     let (parent_page, _) = path.step(depth - 1);
     let parent = Node::<W>::read(tx, parent_page, root, depth - 1)?;
@@ -132,8 +133,8 @@ fn merge<W: Word>(tx: &mut Transaction, root: Root, path: &Path, depth: usize, a
     let (left_page, right_page) = (parent.child(left_index), parent.child(left_index + 1));
     let left = Node::<W>::read(tx, left_page, root, depth)?;
     let right = Node::<W>::read(tx, right_page, root, depth)?;
-    let most = left.shape.capacity - left.shape.capacity / MERGED_MARGIN_PART;
-    if left.count + right.count > most || left_page == right_page {
+    let merged_max = left.shape.capacity - left.shape.capacity / MERGED_MARGIN_DIVISOR;
+    if left.count + right.count > merged_max || left_page == right_page {
         return Ok(None);
     }
     tx.enter(Phase::Structure);
@@ -147,7 +148,7 @@ fn merge<W: Word>(tx: &mut Transaction, root: Root, path: &Path, depth: usize, a
     Ok(Some(left_index))
 }
 
-/// A root of one child gives way to it.
+/// Replaces a root of one child by that child.
 fn collapse<W: Word>(tx: &mut Transaction, root: &mut Root) -> Result<()> {
     while root.height > 1 {
         let node = Node::<W>::read(tx, root.page, *root, 0)?;

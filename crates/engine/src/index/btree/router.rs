@@ -1,4 +1,4 @@
-//! The B+-tree's inner nodes as a [`Router`].
+//! `BtreeRouter`: the inner nodes of a B+-tree as a [`Router`].
 
 use super::build::BtreeBuilder;
 use super::node::Root;
@@ -11,11 +11,12 @@ use crate::page::{PageNumber, Pages, Transaction};
 
 /// Inner nodes of a B+-tree. Its state takes 5 bytes: the root's page and the height.
 ///
-/// Separators are the greatest keys of the leaves. A node that is full splits in two halves, or, at the right edge,
-/// stays full while a new one begins; one that is less than a quarter full merges with a neighbour where the two fit.
+/// Separators are the greatest keys of the leaves. A full node splits into halves or, at the right edge, stays full
+/// next to a new one; a node less than 1/4 full merges with a neighbour if both fit into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtreeRouter {
-    /// How full a bulk load makes inner nodes, in percent. (The root may be fuller: what fits one node is not divided.)
+    /// Fill of inner nodes after a bulk load, in percent. (The root may be fuller: it is not split while it fits a
+    /// page.)
     pub fill_percent: u8,
 }
 

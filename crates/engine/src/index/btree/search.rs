@@ -1,16 +1,16 @@
-//! From the root to a leaf.
+//! Searches from the root to a leaf.
 
-use super::node::{MOST_HEIGHT, Node, Root};
+use super::node::{HEIGHT_MAX, Node, Root};
 use crate::error::Result;
 use crate::index::structure::Visit;
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
 
-/// The node of each depth, and the place chosen in it.
+/// A path: the node of each depth, and the index taken in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Path {
-    steps: [(PageNumber, u16); MOST_HEIGHT],
+    steps: [(PageNumber, u16); HEIGHT_MAX],
     length: usize,
 }
 
@@ -27,8 +27,8 @@ impl Path {
     }
 }
 
-/// The node at level 0, the place in it of the first separator that is not below `key`, and how it was reached.
-/// The place is one behind the last where all separators of the tree are below `key`. The tree is not empty.
+/// Descends to level 0: returns the node, the index of the first separator not below `key`, and the path. The index is
+/// that after the last if all separators of the tree are below `key`. The tree must not be empty.
 pub(super) fn descend<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<(Node<W>, usize, Path)> {
     let mut path = Path::default();
     let (mut page, mut above) = (root.page, W::MAX);
@@ -47,7 +47,7 @@ pub(super) fn descend<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<
     Err(pages.damaged(page, "a path without end"))
 }
 
-/// The leaf of the first separator that is not below `key`.
+/// The leaf of the first separator not below `key`.
 pub(super) fn find<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<Option<PageNumber>> {
     if root.height == 0 {
         return Ok(None);
@@ -56,33 +56,33 @@ pub(super) fn find<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<Opt
     Ok((index < node.count).then(|| node.child(index)))
 }
 
-/// The leaves of ascending keys, level by level, each level with as many reads at a time as the storage likes.
+/// The leaves of ascending keys: level by level, with concurrent reads of each level.
 pub(super) fn find_many<W: Word>(pages: &dyn Pages, root: Root, keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
-    let mut places: Vec<Option<PageNumber>> = vec![(root.height > 0).then_some(root.page); keys.len()];
+    let mut positions: Vec<Option<PageNumber>> = vec![(root.height > 0).then_some(root.page); keys.len()];
     for depth in 0..usize::from(root.height) {
-        let mut wanted: Vec<PageNumber> = places.iter().copied().flatten().collect();
+        let mut wanted: Vec<PageNumber> = positions.iter().copied().flatten().collect();
         wanted.dedup();
-        // Brings them in together; each is then taken from what was read.
+        // One batch reads all nodes of the level.
         let read = pages.read_many(&wanted, Purpose::Inner(depth as u8))?;
         let mut nodes = wanted.iter().zip(read);
         let mut current: Option<(PageNumber, Node<W>)> = None;
-        for (place, &key) in places.iter_mut().zip(keys) {
-            let Some(number) = *place else { continue };
-            if current.as_ref().is_none_or(|(held, _)| *held != number) {
+        for (position, &key) in positions.iter_mut().zip(keys) {
+            let Some(number) = *position else { continue };
+            if current.as_ref().is_none_or(|(read, _)| *read != number) {
                 let next = nodes.find(|(wanted, _)| **wanted == number);
-                let page = next.ok_or_else(|| pages.damaged(number, "keys lead back and forth"))?.1;
+                let page = next.ok_or_else(|| pages.damaged(number, "children of ascending keys are out of order"))?.1;
                 current = Some((number, Node::parse(pages, number, page, root, depth)?));
             }
             if let Some((_, node)) = &current {
                 let index = node.lower_bound(key);
-                *place = (index < node.count).then(|| node.child(index));
+                *position = (index < node.count).then(|| node.child(index));
             }
         }
     }
-    Ok(places)
+    Ok(positions)
 }
 
-/// The nodes on the way, for people.
+/// The nodes on the path, with explanations.
 pub(super) fn explain<W: Word>(pages: &dyn Pages, root: Root, key: W) -> Result<Vec<Visit>> {
     let mut visits = Vec::new();
     if root.height == 0 {

@@ -1,4 +1,4 @@
-//! Walking over all nodes, trusting nothing, and counting them.
+//! Walks over all nodes: validation and statistics.
 
 use super::node::{Node, Root};
 use crate::error::Result;
@@ -8,20 +8,20 @@ use crate::index::word::Word;
 use crate::page::{PageNumber, Pages};
 
 /// The state of a walk.
-struct Walk<'a, W> {
+struct NodeWalker<'a, W> {
     pages: &'a dyn Pages,
     root: Root,
-    /// The greatest separator passed.
+    /// The greatest separator so far.
     last: Option<W>,
-    /// Nodes that may still be read: more than the file has pages would be a circle.
+    /// Number of nodes that may still be read: more than the file has pages means a cycle.
     left: u32,
     levels: Vec<LevelStatistics>,
     claim: PageVisit<'a>,
     leaf: LeafVisit<'a, W>,
 }
 
-impl<W: Word> Walk<'_, W> {
-    /// A node whose separators must end at `above`; `None` at the right edge.
+impl<W: Word> NodeWalker<'_, W> {
+    /// Checks a node whose separators must end at `above`; `None` at the right edge.
     fn node(&mut self, page: PageNumber, depth: usize, above: Option<W>) -> Result<()> {
         let damaged = |detail: &str| Err(self.pages.damaged(page, detail));
         let Some(left) = self.left.checked_sub(1) else { return damaged("inner nodes form a circle") };
@@ -67,7 +67,7 @@ impl<W: Word> Walk<'_, W> {
     }
 }
 
-/// Walks over all nodes; counts by depth.
+/// Walks over all nodes; returns statistics by depth.
 pub(super) fn walk<W: Word>(
     pages: &dyn Pages,
     root: Root,
@@ -75,14 +75,14 @@ pub(super) fn walk<W: Word>(
     leaf: LeafVisit<'_, W>,
 ) -> Result<Vec<LevelStatistics>> {
     let levels = vec![LevelStatistics::default(); usize::from(root.height)];
-    let mut walk = Walk { pages, root, last: None, left: pages.page_count(), levels, claim, leaf };
+    let mut walk = NodeWalker { pages, root, last: None, left: pages.page_count(), levels, claim, leaf };
     if root.height > 0 {
         walk.node(root.page, 0, None)?;
     }
     Ok(walk.levels)
 }
 
-/// Counts of the nodes.
+/// Statistics of the nodes.
 pub(super) fn statistics<W: Word>(pages: &dyn Pages, root: Root) -> Result<Statistics> {
     let levels = walk::<W>(pages, root, &mut |_, _| Ok(()), &mut |_, _| Ok(()))?;
     Ok(Statistics {

@@ -1,4 +1,4 @@
-//! The layout of a leaf.
+//! The leaf layout: a header, then entries in key order.
 //!
 //! ```text
 //! offset  0             1        3           7        11                            11 + stride
@@ -15,46 +15,46 @@ use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{Page, PageEdit, PageNumber, Pages, Transaction};
 
-/// The upper bits of the first byte of each leaf.
+/// The page type: the upper bits of the first byte of each leaf.
 const TAG: u8 = 0xa4;
-/// The leaf holds a run, which goes on in the next leaf.
+/// Flag: the run of the leaf continues in the next one.
 const CONTINUES: u8 = 1;
-/// The leaf goes on with the run of the leaf before it.
+/// Flag: the leaf continues the run of the previous one.
 const CONTINUATION: u8 = 2;
 const COUNT_OFFSET: usize = 1;
 const PREVIOUS_OFFSET: usize = 3;
 const NEXT_OFFSET: usize = 7;
 const HEADER_BYTES: usize = 11;
-/// Entries up to this size are put in by one write, and so logged as one range.
-const SMALL_ENTRY_BYTES: usize = 64;
+/// Entries up to this size are inserted by one write, and so logged as one range.
+const COMBINED_ENTRY_BYTES_MAX: usize = 64;
 
-/// What ends the chain of leaves.
+/// The end of the chain of leaves.
 pub(super) const NO_PAGE: PageNumber = 0;
 
-/// Which part of a run of equal keys a leaf is.
+/// The role of a leaf in a run of equal keys: head, middle, end, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Part {
-    /// The run goes on in the next leaf.
+pub(super) struct RunFlags {
+    /// The run continues in the next leaf.
     pub(super) continues: bool,
-    /// The run began in a leaf before.
+    /// The run began in an earlier leaf.
     pub(super) continuation: bool,
 }
 
-impl Part {
+impl RunFlags {
     #[inline]
     fn byte(self) -> u8 {
         TAG | if self.continues { CONTINUES } else { 0 } | if self.continuation { CONTINUATION } else { 0 }
     }
 }
 
-/// Size of an entry, and how many a leaf holds.
+/// The size of an entry, and the number of entries of a full leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct LeafShape {
     pub(super) stride: usize,
     pub(super) capacity: usize,
 }
 
-impl Shape {
+impl LeafShape {
     pub(super) fn new<W: Word>(page_payload_bytes: usize, payload_bytes: usize) -> Self {
         let stride = W::BYTES + payload_bytes;
         Self { stride, capacity: page_payload_bytes.saturating_sub(HEADER_BYTES) / stride }
@@ -66,20 +66,20 @@ impl Shape {
     }
 }
 
-/// Everything in front of the entries.
+/// The header of a leaf.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Header {
-    pub(super) part: Part,
+pub(super) struct LeafHeader {
+    pub(super) run_flags: RunFlags,
     pub(super) count: usize,
     pub(super) previous: PageNumber,
     pub(super) next: PageNumber,
 }
 
-impl Header {
-    /// A leaf's bytes: the header, and `entries` side by side.
+impl LeafHeader {
+    /// The bytes of a leaf: header and entries.
     pub(super) fn image(&self, entries: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + entries.len());
-        bytes.push(self.part.byte());
+        bytes.push(self.run_flags.byte());
         bytes.extend_from_slice(&(self.count as u16).to_le_bytes());
         bytes.extend_from_slice(&self.previous.to_le_bytes());
         bytes.extend_from_slice(&self.next.to_le_bytes());
@@ -88,23 +88,23 @@ impl Header {
     }
 }
 
-/// A leaf that was read: its header makes sense.
+/// A leaf with a valid header.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
     page: Page,
     pub(super) number: PageNumber,
-    pub(super) shape: Shape,
-    pub(super) header: Header,
+    pub(super) shape: LeafShape,
+    pub(super) header: LeafHeader,
 }
 
 impl Leaf {
     #[inline]
-    pub(super) fn read(pages: &dyn Pages, number: PageNumber, shape: Shape) -> Result<Self> {
+    pub(super) fn read(pages: &dyn Pages, number: PageNumber, shape: LeafShape) -> Result<Self> {
         Self::parse(pages, number, pages.read(number, Purpose::Leaf)?, shape)
     }
 
     #[inline]
-    pub(super) fn parse(pages: &dyn Pages, number: PageNumber, page: Page, shape: Shape) -> Result<Self> {
+    pub(super) fn parse(pages: &dyn Pages, number: PageNumber, page: Page, shape: LeafShape) -> Result<Self> {
         let Some(&[flags, low, high, a, b, c, d, e, f, g, h]) = page.first_chunk::<HEADER_BYTES>() else {
             return Err(pages.damaged(number, "too short for a leaf"));
         };
@@ -112,12 +112,16 @@ impl Leaf {
         if flags & !(CONTINUES | CONTINUATION) != TAG || count > shape.capacity {
             return Err(pages.damaged(number, "a leaf was expected here"));
         }
-        let part = Part { continues: flags & CONTINUES > 0, continuation: flags & CONTINUATION > 0 };
-        if count == 0 && part != Part::default() {
+        let run_flags = RunFlags { continues: flags & CONTINUES > 0, continuation: flags & CONTINUATION > 0 };
+        if count == 0 && run_flags != RunFlags::default() {
             return Err(pages.damaged(number, "a leaf of a run of equal keys is empty"));
         }
-        let header =
-            Header { part, count, previous: u32::from_le_bytes([a, b, c, d]), next: u32::from_le_bytes([e, f, g, h]) };
+        let header = LeafHeader {
+            run_flags,
+            count,
+            previous: u32::from_le_bytes([a, b, c, d]),
+            next: u32::from_le_bytes([e, f, g, h]),
+        };
         Ok(Self { page, number, shape, header })
     }
 
@@ -126,7 +130,7 @@ impl Leaf {
         self.header.count
     }
 
-    /// The entries, side by side.
+    /// The entries, packed.
     #[inline]
     pub(super) fn entries(&self) -> &[u8] {
         self.page.get(HEADER_BYTES..self.shape.offset(self.header.count)).unwrap_or(&[])
@@ -152,37 +156,37 @@ impl Leaf {
         }
     }
 
-    /// Place of the first key that is not below `key`.
+    /// The index of the first key not below `key`.
     pub(super) fn lower_bound<W: Word>(&self, key: W) -> usize {
         lower_bound(self.entries(), self.shape.stride, self.header.count, key)
     }
 
-    /// Place of the first key above `key`.
+    /// The index of the first key above `key`.
     pub(super) fn upper_bound<W: Word>(&self, key: W) -> usize {
         upper_bound(self.entries(), self.shape.stride, self.header.count, key)
     }
 
-    /// Place of the first entry of `key`.
+    /// The index of the first entry of `key`.
     pub(super) fn position<W: Word>(&self, key: W) -> Option<usize> {
         let index = self.lower_bound(key);
         (index < self.header.count && self.key::<W>(index) == key).then_some(index)
     }
 }
 
-/// Changes to a leaf in place, each logged as a few bytes.
+/// In-place edits of a leaf, each logged as a few bytes.
 pub(super) struct LeafEdit<'a> {
     edit: PageEdit<'a>,
-    shape: Shape,
+    shape: LeafShape,
 }
 
 impl<'a> LeafEdit<'a> {
-    pub(super) fn new(tx: &'a mut Transaction, number: PageNumber, shape: Shape) -> Result<Self> {
+    pub(super) fn new(tx: &'a mut Transaction, number: PageNumber, shape: LeafShape) -> Result<Self> {
         Ok(Self { edit: tx.edit(number, Purpose::Leaf)?, shape })
     }
 
     #[inline]
-    pub(super) fn set_part(&mut self, part: Part) {
-        self.edit.write(0, &[part.byte()]);
+    pub(super) fn set_run_flags(&mut self, run_flags: RunFlags) {
+        self.edit.write(0, &[run_flags.byte()]);
     }
 
     #[inline]
@@ -204,11 +208,11 @@ impl<'a> LeafEdit<'a> {
         self.edit.write(self.shape.offset(index) + W::BYTES, payload);
     }
 
-    /// Puts an entry at `index`, of `count`, all of which stay.
+    /// Inserts an entry at `index` among `count` entries.
     pub(super) fn insert<W: Word>(&mut self, index: usize, count: usize, key: W, payload: &[u8]) {
         self.move_entries(index, index + 1, count);
         let offset = self.shape.offset(index);
-        let mut entry = [0; SMALL_ENTRY_BYTES];
+        let mut entry = [0; COMBINED_ENTRY_BYTES_MAX];
         key.store(&mut entry);
         match entry.get_mut(W::BYTES..self.shape.stride) {
             Some(target) => {
@@ -222,7 +226,7 @@ impl<'a> LeafEdit<'a> {
         }
     }
 
-    /// Moves the entries from `from` on, of `count`, to `to`, and states the new count.
+    /// Moves the entries `from..count` to `to`, and writes the new count.
     pub(super) fn move_entries(&mut self, from: usize, to: usize, count: usize) {
         if from < count && from != to {
             self.edit.shift(self.shape.offset(from)..self.shape.offset(count), self.shape.offset(to));
@@ -240,8 +244,13 @@ impl<'a> LeafEdit<'a> {
     }
 }
 
-/// Writes a new leaf, and leads its neighbours' links to it.
-pub(super) fn link_new_leaf(tx: &mut Transaction, shape: Shape, header: Header, entries: &[u8]) -> Result<PageNumber> {
+/// Writes a new leaf, and links its neighbours to it.
+pub(super) fn link_new_leaf(
+    tx: &mut Transaction,
+    shape: LeafShape,
+    header: LeafHeader,
+    entries: &[u8],
+) -> Result<PageNumber> {
     let number = tx.allocate()?;
     LeafEdit::new(tx, number, shape)?.rewrite(&header.image(entries));
     if header.previous != NO_PAGE {
@@ -253,8 +262,8 @@ pub(super) fn link_new_leaf(tx: &mut Transaction, shape: Shape, header: Header, 
     Ok(number)
 }
 
-/// Leads the links of two leaves to one another, past what was between them.
-pub(super) fn link(tx: &mut Transaction, shape: Shape, previous: PageNumber, next: PageNumber) -> Result<()> {
+/// Links two leaves to each other.
+pub(super) fn link(tx: &mut Transaction, shape: LeafShape, previous: PageNumber, next: PageNumber) -> Result<()> {
     if previous != NO_PAGE {
         LeafEdit::new(tx, previous, shape)?.set_next(next);
     }
@@ -278,11 +287,11 @@ mod tests {
     use crate::index::test_documents::example_of_leaves;
 
     #[test]
-    fn the_documented_leaf_is_the_one_that_is_written() {
+    fn the_documented_leaf_matches_the_written_one() {
         let entries: Vec<u8> = (1..5_u16).flat_map(|i| entry_bytes(u64::from(i) * 10, &i.to_le_bytes())).collect();
-        let header = Header { part: Part::default(), count: 4, previous: 6, next: 9 };
+        let header = LeafHeader { run_flags: RunFlags::default(), count: 4, previous: 6, next: 9 };
         assert_eq!(header.image(&entries), example_of_leaves("leaf"));
-        let run = Header { part: Part { continues: true, continuation: true }, ..header };
+        let run = LeafHeader { run_flags: RunFlags { continues: true, continuation: true }, ..header };
         assert_eq!(run.image(&[])[0], 0xa4 + 1 + 2);
     }
 }

@@ -1,4 +1,4 @@
-//! B+-tree leaves, and everything that happens in them, under any [`Router`](super::extend::Router).
+//! B+-tree leaves under any [`Router`](super::extend::Router), and all operations on them.
 //!
 //! ```text
 //!   state: first, last, tail, low, the router's state
@@ -6,17 +6,16 @@
 //!              router: separators --> leaves, all but the last
 //!             /   |                                    \
 //!   [1 2 5] <-> [6 8 8] <-> [9 9 9] <-> [9 9] <-> [11 12]     doubly linked pages of sorted entries
-//!     head        head        head   continuation   last: known to the state
+//!     head        head        head   continuation   last: in the state
 //! ```
 //!
-//! A boundary between two leaves never parts entries of one key, unless all of the leaf have that key and there are
-//! more. Then they are a *run*: a head, and continuation leaves behind it, none of which holds another key. The router
-//! knows only the head (AULID, Section 4.3.2, the second way), under exactly the key of the run, so that keys above it
-//! lead past all of the run.
+//! Entries of one key never span leaves that hold other keys. If they exceed a leaf, they form a *run*: a head and
+//! continuation leaves after it, which hold only that key. The router maps only the head (AULID, Section 4.3.2, second
+//! method), under exactly the key of the run, so that greater keys lead past the whole run.
 
 mod build;
+mod chain;
 mod cursor;
-mod frame;
 mod insert;
 mod leaf;
 mod pending;

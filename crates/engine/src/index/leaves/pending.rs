@@ -1,33 +1,33 @@
-//! The pending entries of a bulk load: a short look-ahead shows where leaves may end.
+//! The look-ahead of a bulk load: buffered entries, among which the router chooses the ends of leaves.
 
 use crate::error::{Error, Result};
 use crate::index::structure::Entries;
 use crate::index::word::Word;
 
-/// The entries ahead.
-pub(super) struct Pending<'a, W> {
+/// Buffered entries of a bulk load.
+pub(super) struct PendingEntries<'a, W> {
     source: &'a mut dyn Entries<W>,
     exhausted: bool,
     duplicates: bool,
     stride: usize,
     keys: Vec<W>,
-    /// Keys and payloads as leaves hold them.
+    /// Keys and payloads in the layout of leaves.
     bytes: Vec<u8>,
-    /// Entries at the front that were taken.
+    /// Number of entries already taken from the front.
     taken: usize,
 }
 
-impl<'a, W: Word> Pending<'a, W> {
+impl<'a, W: Word> PendingEntries<'a, W> {
     pub(super) fn new(source: &'a mut dyn Entries<W>, stride: usize, duplicates: bool) -> Self {
         Self { source, exhausted: false, duplicates, stride, keys: Vec::new(), bytes: Vec::new(), taken: 0 }
     }
 
-    /// Reads until `wanted` entries are ahead, or all that there are.
+    /// Reads until `wanted` entries, or all the rest, are buffered.
     pub(super) fn look_ahead(&mut self, wanted: usize) -> Result<()> {
         if self.exhausted || self.keys.len() - self.taken >= wanted {
             return Ok(());
         }
-        // Read eightfold, so that moving what is left to the front costs little.
+        // Reading eight times as many amortizes the move of the rest to the front.
         self.keys.drain(..self.taken);
         self.bytes.drain(..self.taken * self.stride);
         self.taken = 0;
@@ -65,7 +65,7 @@ impl<'a, W: Word> Pending<'a, W> {
         self.taken += count;
     }
 
-    /// Whether the entries ahead are all that are left.
+    /// Whether the source is exhausted.
     pub(super) fn is_end(&self) -> bool {
         self.exhausted
     }

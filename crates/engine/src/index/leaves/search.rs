@@ -1,6 +1,6 @@
-//! Look-ups.
+//! Lookups in the tree: single, batched, and explained.
 
-use super::frame::Frame;
+use super::chain::ChainState;
 use super::leaf::Leaf;
 use super::tree::LeafTree;
 use crate::error::Result;
@@ -10,8 +10,8 @@ use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
 
-/// Keys that are looked up together: enough for any storage's queue, and their leaves take half a MiB.
-const BATCH_KEYS: usize = 128;
+/// Most keys looked up together: enough to fill a storage queue, while their leaves take half a MiB.
+const BATCH_KEYS_MAX: usize = 128;
 
 pub(super) fn get<W: Word, R: Router<W>>(
     tree: &LeafTree<R>,
@@ -20,8 +20,8 @@ pub(super) fn get<W: Word, R: Router<W>>(
     key: W,
     payload: &mut [u8],
 ) -> Result<bool> {
-    let (frame, router) = Frame::parse(pages, state)?;
-    let leaf = tree.read::<W>(pages, tree.route(pages, &frame, router, key)?)?;
+    let (chain, router) = ChainState::parse(pages, state)?;
+    let leaf = tree.read::<W>(pages, tree.route(pages, &chain, router, key)?)?;
     let index = leaf.position(key);
     if let Some(index) = index {
         leaf.copy_payload::<W>(index, payload);
@@ -29,8 +29,8 @@ pub(super) fn get<W: Word, R: Router<W>>(
     Ok(index.is_some())
 }
 
-/// Look-ups of ascending keys, a batch at a time: each level of the inner structure, and then the leaves, in reads side
-/// by side.
+/// Looks up ascending keys in batches: the nodes of each level of the router, and then the leaves, are read
+/// concurrently.
 pub(super) fn get_many<W: Word, R: Router<W>>(
     tree: &LeafTree<R>,
     pages: &dyn Pages,
@@ -39,14 +39,14 @@ pub(super) fn get_many<W: Word, R: Router<W>>(
     payloads: &mut [u8],
     found: &mut [bool],
 ) -> Result<()> {
-    let (frame, router) = Frame::parse(pages, state)?;
+    let (chain, router) = ChainState::parse(pages, state)?;
     let width = payloads.len().checked_div(keys.len()).unwrap_or(0);
     let shape = tree.shape::<W>(pages);
-    for (batch, keys) in keys.chunks(BATCH_KEYS).enumerate() {
-        let routed = if frame.is_single() { 0 } else { keys.partition_point(|&key| key <= frame.low) };
+    for (batch, keys) in keys.chunks(BATCH_KEYS_MAX).enumerate() {
+        let routed = if chain.is_single() { 0 } else { keys.partition_point(|&key| key <= chain.low) };
         let mut heads = tree.router.find_many(pages, router, &keys[..routed])?;
         heads.resize(keys.len(), None);
-        let heads: Vec<PageNumber> = heads.into_iter().map(|head| head.unwrap_or(frame.last)).collect();
+        let heads: Vec<PageNumber> = heads.into_iter().map(|head| head.unwrap_or(chain.last)).collect();
         let mut wanted = heads.clone();
         wanted.dedup();
         let mut leaves = wanted.iter().zip(pages.read_many(&wanted, Purpose::Leaf)?);
@@ -59,7 +59,7 @@ pub(super) fn get_many<W: Word, R: Router<W>>(
                     None => tree.read::<W>(pages, head)?,
                 },
             };
-            let rank = batch * BATCH_KEYS + rank;
+            let rank = batch * BATCH_KEYS_MAX + rank;
             let index = leaf.position(key);
             if let (Some(index), Some(payload)) = (index, payloads.get_mut(rank * width..(rank + 1) * width)) {
                 leaf.copy_payload::<W>(index, payload);
@@ -73,25 +73,25 @@ pub(super) fn get_many<W: Word, R: Router<W>>(
     Ok(())
 }
 
-/// The path of a look-up.
+/// The path of a lookup.
 pub(super) fn explain<W: Word, R: Router<W>>(
     tree: &LeafTree<R>,
     pages: &dyn Pages,
     state: &[u8],
     key: W,
 ) -> Result<Vec<Visit>> {
-    let (frame, router) = Frame::parse(pages, state)?;
-    let direct = frame.is_single() || key > frame.low;
+    let (chain, router) = ChainState::parse(pages, state)?;
+    let direct = chain.is_single() || key > chain.low;
     let mut visits = if direct { Vec::new() } else { tree.router.explain(pages, router, key)? };
-    let leaf = tree.read::<W>(pages, tree.route(pages, &frame, router, key)?)?;
-    let place = match leaf.position(key) {
+    let leaf = tree.read::<W>(pages, tree.route(pages, &chain, router, key)?)?;
+    let position = match leaf.position(key) {
         Some(index) => format!("entry {index} of {}", leaf.count()),
         None => format!("absent: it would be entry {} of {}", leaf.lower_bound(key), leaf.count()),
     };
-    let detail = match (direct, frame.is_single()) {
-        (true, true) => format!("the only leaf; {place}"),
-        (true, false) => format!("the last leaf, which holds all keys above {}; {place}", frame.low),
-        (false, _) => place,
+    let detail = match (direct, chain.is_single()) {
+        (true, true) => format!("the only leaf; {position}"),
+        (true, false) => format!("the last leaf, which holds all keys above {}; {position}", chain.low),
+        (false, _) => position,
     };
     let depth = visits.len().min(usize::from(u8::MAX)) as u8;
     visits.push(Visit { node: "leaf", page: leaf.number, depth, entries: leaf.count() as u64, detail });

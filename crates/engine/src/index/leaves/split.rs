@@ -1,21 +1,21 @@
-//! A full leaf and one entry more.
+//! Splits of full leaves.
 
-use super::frame::{Frame, below};
-use super::insert::Incoming;
-use super::leaf::{Header, Leaf, LeafEdit, Part, entry_bytes, link_new_leaf};
+use super::chain::{ChainState, below};
+use super::insert::NewEntry;
+use super::leaf::{Leaf, LeafEdit, LeafHeader, RunFlags, entry_bytes, link_new_leaf};
 use super::tree::LeafTree;
 use crate::error::Result;
 use crate::index::router::{Gap, Router};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Transaction};
 
-/// The router chooses among the boundaries in the middle eighth of a leaf: this part of its entries on either side of
-/// the middle. The smaller half then has at least seven sixteenths.
-const MIDDLE_PART: usize = 16;
+/// The router chooses among the boundaries within 1/16 of a leaf on either side of its middle, so that the smaller half
+/// has at least 7/16.
+const MIDDLE_DIVISOR: usize = 16;
 
-impl<W: Word> Frame<W> {
-    /// A new leaf was put before that of page `next`, both heads; separators between the two go up to `high`.
-    pub(super) fn put_before(&mut self, next: PageNumber, number: PageNumber, high: W) {
+impl<W: Word> ChainState<W> {
+    /// Records a new leaf before leaf `next`, both heads; separators between the two are at most `high`.
+    pub(super) fn insert_before(&mut self, next: PageNumber, number: PageNumber, high: W) {
         if self.first == next {
             self.first = number;
         }
@@ -26,37 +26,37 @@ impl<W: Word> Frame<W> {
     }
 }
 
-/// The keys of a full leaf, and among them that of an entry to be put in.
-struct Crowd<'a, W> {
+/// The keys of a full leaf together with the key of an entry to insert.
+struct OverfullLeaf<'a, W> {
     leaf: &'a Leaf,
     key: W,
-    /// Place of the new key.
+    /// The index of the new key.
     index: usize,
 }
 
-impl<W: Word> Crowd<'_, W> {
+impl<W: Word> OverfullLeaf<'_, W> {
     fn len(&self) -> usize {
         self.leaf.count() + 1
     }
 
-    fn key(&self, place: usize) -> W {
-        match place.cmp(&self.index) {
-            std::cmp::Ordering::Less => self.leaf.key(place),
+    fn key(&self, index: usize) -> W {
+        match index.cmp(&self.index) {
+            std::cmp::Ordering::Less => self.leaf.key(index),
             std::cmp::Ordering::Equal => self.key,
-            std::cmp::Ordering::Greater => self.leaf.key(place - 1),
+            std::cmp::Ordering::Greater => self.leaf.key(index - 1),
         }
     }
 
-    /// Where a separator between the first `boundary` keys and the others may lie, if it may.
+    /// The gap for a separator after the first `boundary` keys; `None` between equal keys.
     fn gap(&self, boundary: usize) -> Option<Gap<W>> {
         let (low, next) = (self.key(boundary - 1), self.key(boundary));
         (low < next).then(|| Gap { low, high: below(next) })
     }
 
-    /// The boundaries to choose from, in order: those about the middle, or else the one next to it.
+    /// The boundaries to choose from, in order: those around the middle, or else the one nearest to it.
     fn boundaries(&self) -> Vec<(usize, Gap<W>)> {
         let middle = self.len() / 2;
-        let slack = self.len() / MIDDLE_PART;
+        let slack = self.len() / MIDDLE_DIVISOR;
         let with_gap = |boundary: usize| self.gap(boundary).map(|gap| (boundary, gap));
         let central: Vec<_> = (middle.saturating_sub(slack).max(1)..=middle + slack).filter_map(with_gap).collect();
         if !central.is_empty() {
@@ -68,43 +68,43 @@ impl<W: Word> Crowd<'_, W> {
 }
 
 impl<R> LeafTree<R> {
-    /// Puts an entry into a full leaf.
-    pub(super) fn make_room<W: Word>(
+    /// Inserts an entry into a full leaf.
+    pub(super) fn insert_into_full<W: Word>(
         &self,
         tx: &mut Transaction,
         state: &mut Vec<u8>,
-        frame: Frame<W>,
+        chain: ChainState<W>,
         leaf: &Leaf,
-        entry: Incoming<'_, W>,
+        entry: NewEntry<'_, W>,
     ) -> Result<()>
     where
         R: Router<W>,
     {
-        if leaf.number == frame.last && entry.key > leaf.greatest() {
-            return self.append_leaf(tx, state, frame, leaf, entry);
+        if leaf.number == chain.last && entry.key > leaf.greatest() {
+            return self.append_leaf(tx, state, chain, leaf, entry);
         }
-        let crowd = Crowd { leaf, key: entry.key, index: leaf.upper_bound(entry.key) };
-        let boundaries = crowd.boundaries();
+        let overfull = OverfullLeaf { leaf, key: entry.key, index: leaf.upper_bound(entry.key) };
+        let boundaries = overfull.boundaries();
         let gaps: Vec<Gap<W>> = boundaries.iter().map(|&(_, gap)| gap).collect();
         if gaps.is_empty() {
-            return self.begin_run(tx, state, frame, leaf, entry);
+            return self.begin_run(tx, state, chain, leaf, entry);
         }
-        let (_, router) = Frame::<W>::parse(tx, state)?;
+        let (_, router) = ChainState::<W>::parse(tx, state)?;
         let chosen = self.router.choose_split(tx, router, &gaps)?.min(gaps.len() - 1);
         let (boundary, gap) = boundaries[chosen];
-        self.split(tx, state, frame, leaf, entry, boundary, gap)
+        self.split(tx, state, chain, leaf, entry, boundary, gap)
     }
 
-    /// The first `boundary` entries, the new one counted, go to a new leaf on the left; the others stay, so that the
-    /// old separator stays true.
+    /// Moves the first `boundary` entries, counting the new one, to a new leaf on the left; the others stay, so that
+    /// the old separator stays valid.
     #[expect(clippy::too_many_arguments, reason = "a split has these parts")]
     fn split<W: Word>(
         &self,
         tx: &mut Transaction,
         state: &mut Vec<u8>,
-        mut frame: Frame<W>,
+        mut chain: ChainState<W>,
         leaf: &Leaf,
-        entry: Incoming<'_, W>,
+        entry: NewEntry<'_, W>,
         boundary: usize,
         gap: Gap<W>,
     ) -> Result<()>
@@ -117,11 +117,15 @@ impl<R> LeafTree<R> {
         let moved = boundary - usize::from(goes_left);
         let mut left = leaf.entries()[..moved * shape.stride].to_vec();
         if goes_left {
-            let place = index * shape.stride;
-            left.splice(place..place, entry_bytes(entry.key, entry.payload));
+            let offset = index * shape.stride;
+            left.splice(offset..offset, entry_bytes(entry.key, entry.payload));
         }
-        let header =
-            Header { part: Part::default(), count: boundary, previous: leaf.header.previous, next: leaf.number };
+        let header = LeafHeader {
+            run_flags: RunFlags::default(),
+            count: boundary,
+            previous: leaf.header.previous,
+            next: leaf.number,
+        };
         let number = link_new_leaf(tx, shape, header, &left)?;
         let mut edit = LeafEdit::new(tx, leaf.number, shape)?;
         edit.move_entries(moved, 0, leaf.count());
@@ -129,7 +133,7 @@ impl<R> LeafTree<R> {
             edit.insert(index - moved, leaf.count() - moved, entry.key, entry.payload);
         }
         drop(edit);
-        frame.put_before(leaf.number, number, gap.high);
-        self.change_router(tx, state, &frame, |router, tx, state| router.insert(tx, state, gap, number))
+        chain.insert_before(leaf.number, number, gap.high);
+        self.change_router(tx, state, &chain, |router, tx, state| router.insert(tx, state, gap, number))
     }
 }

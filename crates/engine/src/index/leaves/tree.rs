@@ -1,7 +1,7 @@
-//! The tree as a [`Structure`].
+//! `LeafTree`: B+-tree leaves and a router as a [`Structure`].
 
-use super::frame::Frame;
-use super::leaf::{Leaf, Shape};
+use super::chain::ChainState;
+use super::leaf::{Leaf, LeafShape};
 use super::{build, cursor, search, walk};
 use crate::error::Result;
 use crate::index::options::IndexLayout;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// B+-tree leaves under an inner structure.
 ///
-/// Its state takes 24 bytes for keys of 8, and those of the router. The last leaf is known to it, with a key above
-/// which all belongs there: so appends read nothing else. It is full before the next one is begun; elsewhere a leaf
-/// splits near its middle, where the router likes it best.
+/// Its state takes 24 bytes for keys of 8, in addition to the router's. It contains the last leaf, and a key above
+/// which all keys belong there, so that appends read no other page. The last leaf fills up before a new one is
+/// appended; other leaves split near the middle, at a boundary that the router chooses.
 #[derive(Debug)]
 pub struct LeafTree<R> {
     pub(super) router: Arc<R>,
@@ -34,29 +34,29 @@ impl<R> LeafTree<R> {
         Self { router: Arc::new(router), layout }
     }
 
-    pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> Shape {
-        Shape::new::<W>(pages.payload_bytes(), self.layout.payload_bytes)
+    pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> LeafShape {
+        LeafShape::new::<W>(pages.payload_bytes(), self.layout.payload_bytes)
     }
 
     pub(super) fn read<W: Word>(&self, pages: &dyn Pages, number: PageNumber) -> Result<Leaf> {
         Leaf::read(pages, number, self.shape::<W>(pages))
     }
 
-    /// The head of the group of leaves in which `key` lies, or would.
+    /// The head of the group of leaves for `key`.
     pub(super) fn route<W: Word>(
         &self,
         pages: &dyn Pages,
-        frame: &Frame<W>,
+        chain: &ChainState<W>,
         router_state: &[u8],
         key: W,
     ) -> Result<PageNumber>
     where
         R: Router<W>,
     {
-        if frame.is_single() || key > frame.low {
-            return Ok(frame.last);
+        if chain.is_single() || key > chain.low {
+            return Ok(chain.last);
         }
-        Ok(self.router.find(pages, router_state, key)?.unwrap_or(frame.last))
+        Ok(self.router.find(pages, router_state, key)?.unwrap_or(chain.last))
     }
 }
 

@@ -1,6 +1,6 @@
-//! Walks over all leaves: verify, statistics, free.
+//! Walks over all leaves: verification, statistics, release.
 
-use super::frame::Frame;
+use super::chain::ChainState;
 use super::leaf::{Leaf, NO_PAGE};
 use super::tree::LeafTree;
 use crate::error::Result;
@@ -10,35 +10,35 @@ use crate::index::word::Word;
 use crate::page::{PageNumber, Pages, Transaction};
 use std::cell::RefCell;
 
-/// The chain of leaves, checked leaf by leaf against the separators that the router tells of.
-struct Chain<'a, W, R> {
+/// A walk along the chain of leaves, which checks each leaf against the separators of the router.
+struct ChainVerifier<'a, W, R> {
     tree: &'a LeafTree<R>,
     pages: &'a dyn Pages,
-    frame: Frame<W>,
+    chain: ChainState<W>,
     router: &'a [u8],
     visitor: &'a mut dyn Visitor<W>,
-    /// The leaf to come, and the one before it.
+    /// The next leaf, and the one before it.
     next: PageNumber,
     previous: PageNumber,
     leaves: u32,
     /// The greatest key so far.
     greatest: Option<W>,
-    /// The separator told last.
+    /// The last separator of the router.
     separator: Option<W>,
 }
 
-impl<W: Word, R: Router<W>> Chain<'_, W, R> {
+impl<W: Word, R: Router<W>> ChainVerifier<'_, W, R> {
     fn damaged<T>(&self, page: PageNumber, detail: &str) -> Result<T> {
         Err(self.pages.damaged(page, detail))
     }
 
-    /// The group under `separator`, or the last one.
+    /// Checks the group under `separator`, or the last one.
     fn group(&mut self, separator: Option<W>, head: PageNumber) -> Result<()> {
         if self.next != head {
             return self.damaged(head, "the inner nodes lead to another leaf than the links of the leaves");
         }
         let mut leaf = self.leaf(false)?;
-        let run = leaf.header.part.continues.then(|| leaf.key::<W>(0));
+        let run = leaf.header.run_flags.continues.then(|| leaf.key::<W>(0));
         let (first, last): (W, W) = (leaf.key(0), leaf.greatest());
         if leaf.count() > 0 && self.separator.is_some_and(|separator| first <= separator) {
             return self.damaged(head, "a key of a leaf is not above the separator before it");
@@ -47,33 +47,33 @@ impl<W: Word, R: Router<W>> Chain<'_, W, R> {
             return self.damaged(head, "the separator of a leaf is not where its keys ask for it");
         }
         for key in [first, last] {
-            if leaf.count() > 0 && self.tree.route(self.pages, &self.frame, self.router, key)? != head {
-                return self.damaged(head, "a look-up of a key does not lead to its leaf");
+            if leaf.count() > 0 && self.tree.route(self.pages, &self.chain, self.router, key)? != head {
+                return self.damaged(head, "a lookup of a key does not lead to its leaf");
             }
         }
-        while leaf.header.part.continues {
+        while leaf.header.run_flags.continues {
             leaf = self.leaf(true)?;
         }
         self.separator = separator;
         Ok(())
     }
 
-    /// The next leaf of the chain.
+    /// Reads and checks the next leaf of the chain.
     fn leaf(&mut self, continuation: bool) -> Result<Leaf> {
         let number = self.next;
         self.leaves += 1;
-        if self.leaves > self.frame.leaves {
+        if self.leaves > self.chain.leaves {
             return self.damaged(number, "there are more leaves than were counted");
         }
         self.visitor.pages(number, 1)?;
         let leaf = self.tree.read::<W>(self.pages, number)?;
-        if leaf.header.previous != self.previous || leaf.header.part.continuation != continuation {
+        if leaf.header.previous != self.previous || leaf.header.run_flags.continuation != continuation {
             return self.damaged(number, "a leaf is not linked to the one before it");
         }
-        if leaf.count() == 0 && !(self.frame.is_single() && self.frame.leaves == 1) {
+        if leaf.count() == 0 && !(self.chain.is_single() && self.chain.leaves == 1) {
             return self.damaged(number, "a leaf is empty");
         }
-        let (may_repeat, is_run) = (self.tree.layout.duplicates, continuation || leaf.header.part.continues);
+        let (may_repeat, is_run) = (self.tree.layout.duplicates, continuation || leaf.header.run_flags.continues);
         if is_run && !may_repeat {
             return self.damaged(number, "keys repeat where they must not");
         }
@@ -92,15 +92,15 @@ impl<W: Word, R: Router<W>> Chain<'_, W, R> {
         Ok(leaf)
     }
 
-    /// The last group, and what the frame says of the whole.
+    /// Checks the last group, and the state of the chain.
     fn end(&mut self) -> Result<()> {
-        let frame = self.frame;
-        if !frame.is_single() && self.separator.is_none_or(|separator| separator > frame.low) {
-            return self.damaged(frame.last, "keys of other leaves would be looked for in the last leaf");
+        let chain = self.chain;
+        if !chain.is_single() && self.separator.is_none_or(|separator| separator > chain.low) {
+            return self.damaged(chain.last, "keys of other leaves would be looked for in the last leaf");
         }
-        self.group(None, frame.last)?;
-        if self.next != NO_PAGE || self.previous != frame.tail || self.leaves != frame.leaves {
-            return self.damaged(frame.tail, "the chain of leaves does not end where it should");
+        self.group(None, chain.last)?;
+        if self.next != NO_PAGE || self.previous != chain.tail || self.leaves != chain.leaves {
+            return self.damaged(chain.tail, "the chain of leaves does not end where it should");
         }
         Ok(())
     }
@@ -112,14 +112,14 @@ pub(super) fn verify<W: Word, R: Router<W>>(
     state: &[u8],
     visitor: &mut dyn Visitor<W>,
 ) -> Result<()> {
-    let (frame, router) = Frame::<W>::parse(pages, state)?;
-    let chain = RefCell::new(Chain {
+    let (chain, router) = ChainState::<W>::parse(pages, state)?;
+    let verifier = RefCell::new(ChainVerifier {
         tree,
         pages,
-        frame,
+        chain,
         router,
         visitor,
-        next: frame.first,
+        next: chain.first,
         previous: NO_PAGE,
         leaves: 0,
         greatest: None,
@@ -128,21 +128,21 @@ pub(super) fn verify<W: Word, R: Router<W>>(
     tree.router.walk(
         pages,
         router,
-        &mut |first, count| chain.borrow_mut().visitor.pages(first, count),
-        &mut |separator, head| chain.borrow_mut().group(Some(separator), head),
+        &mut |first, count| verifier.borrow_mut().visitor.pages(first, count),
+        &mut |separator, head| verifier.borrow_mut().group(Some(separator), head),
     )?;
-    chain.into_inner().end()
+    verifier.into_inner().end()
 }
 
-/// Each leaf in order; no more than were counted.
+/// Calls `call` for each leaf in order; fails if there are more than the state counts.
 fn for_each_leaf<W: Word, R>(
     tree: &LeafTree<R>,
     pages: &dyn Pages,
-    frame: &Frame<W>,
+    chain: &ChainState<W>,
     mut call: impl FnMut(&Leaf),
 ) -> Result<()> {
-    let mut number = frame.first;
-    for _ in 0..frame.leaves.min(pages.page_count()) {
+    let mut number = chain.first;
+    for _ in 0..chain.leaves.min(pages.page_count()) {
         let leaf = tree.read::<W>(pages, number)?;
         call(&leaf);
         number = leaf.header.next;
@@ -158,13 +158,13 @@ pub(super) fn statistics<W: Word, R: Router<W>>(
     pages: &dyn Pages,
     state: &[u8],
 ) -> Result<Statistics> {
-    let (frame, router) = Frame::<W>::parse(pages, state)?;
+    let (chain, router) = ChainState::<W>::parse(pages, state)?;
     let mut statistics = tree.router.statistics(pages, router)?;
     let (mut leaves, mut entries, mut continuations) = (0, 0, 0);
-    for_each_leaf(tree, pages, &frame, |leaf| {
+    for_each_leaf(tree, pages, &chain, |leaf| {
         leaves += 1;
         entries += leaf.count() as u64;
-        continuations += u64::from(leaf.header.part.continuation);
+        continuations += u64::from(leaf.header.run_flags.continuation);
     })?;
     statistics.entries = entries;
     statistics.leaves = leaves;
@@ -178,9 +178,9 @@ pub(super) fn statistics<W: Word, R: Router<W>>(
     Ok(statistics)
 }
 
-/// Gives all pages back, once it is sure that each is there once.
+/// Frees all pages, after checking that none occurs twice.
 pub(super) fn free<W: Word, R: Router<W>>(tree: &LeafTree<R>, tx: &mut Transaction, state: &[u8]) -> Result<()> {
-    let (frame, router) = Frame::<W>::parse(tx, state)?;
+    let (chain, router) = ChainState::<W>::parse(tx, state)?;
     let mut extents: Vec<(PageNumber, u32)> = Vec::new();
     tree.router.walk(
         tx,
@@ -191,7 +191,7 @@ pub(super) fn free<W: Word, R: Router<W>>(tree: &LeafTree<R>, tx: &mut Transacti
         },
         &mut |_, _| Ok(()),
     )?;
-    for_each_leaf(tree, tx, &frame, |leaf| extents.push((leaf.number, 1)))?;
+    for_each_leaf(tree, tx, &chain, |leaf| extents.push((leaf.number, 1)))?;
     extents.sort_unstable();
     for pair in extents.windows(2) {
         if let [(first, count), (next, _)] = *pair

@@ -1,44 +1,50 @@
-//! Keeping nodes full: what overflows shares with its neighbours, what has lost much gives way.
+//! Rebalancing of inner nodes: an overflowing node shares its children with siblings, and a sparse one merges.
 //!
 //! ```text
-//! five siblings, the middle one overflows       all nearly full: six share what five had, each is 5/6 full
+//! five siblings, the middle one overflows       all nearly full: six nodes share the children, each is 5/6 full
 //!   |#########|#######  |##########+|######### |######## |   ->   |####### |####### |####### |...
-//! if there is room in two, three, four or five of them, they share it, and no node comes in
+//! if two, three, four or five of them have room, they share the children, and no node is added
 //! ```
 
 use super::node::key_width;
 use super::search::Step;
-use super::state::Tree;
-use super::{node, state::State};
+use super::state::CodedTree;
+use super::{node, state::CodedState};
 use crate::error::Result;
 use crate::index::word::Word;
 use crate::page::{PageNumber, Phase};
 use ogive_model::inner::{Children, coded_bytes, encode, spread};
 
-/// Most nodes that share children at a time: each more makes nodes fuller, and an overflow dearer.
-const FAMILY: usize = 5;
+/// Most nodes that share children: more siblings mean fuller nodes, but more expensive overflows.
+const SIBLINGS_MAX: usize = 5;
 
-/// Neighbouring children of one node, and what they hold together.
+/// Adjacent siblings under one parent, and their children.
 #[derive(Debug)]
-struct Family {
-    /// Index of the first of them.
+struct SiblingGroup {
+    /// Index of the first of them in the parent.
     first: usize,
     /// Their pages.
     pages: Vec<PageNumber>,
     row: Children,
-    /// Bytes that they take now.
+    /// Their stored bytes.
     bytes: usize,
 }
 
-impl<W: Word> Tree<'_, W> {
-    /// Writes the changed children of the node at a depth of `path`, in as many nodes as that takes. `changed` is the
-    /// index of the child that came in last.
-    pub(super) fn settle(&mut self, path: &[Step], depth: usize, children: Children, changed: usize) -> Result<()> {
+impl<W: Word> CodedTree<'_, W> {
+    /// Writes the changed children of the node at a depth of `path`, and rebalances it with its siblings if it
+    /// overflows or is sparse. `changed` is the index of the last inserted child.
+    pub(super) fn store_children(
+        &mut self,
+        path: &[Step],
+        depth: usize,
+        children: Children,
+        changed: usize,
+    ) -> Result<()> {
         self.tx.enter(Phase::Structure);
         let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
-            return self.settle_top(children);
+            return self.store_top(children);
         };
-        if depth == 1 && self.state.top.pages.is_empty() && self.takes_the_place_of_the_top(&children) {
+        if depth == 1 && self.state.top.pages.is_empty() && self.fits_into_the_top(&children) {
             self.tx.free(step.page, 1);
             return self.lower_top(children);
         }
@@ -50,110 +56,111 @@ impl<W: Word> Tree<'_, W> {
         self.write(step.page, children.level, &bytes)
     }
 
-    /// The topmost node stays in the state while it is small; else it gets a page, below a new one.
-    fn settle_top(&mut self, children: Children) -> Result<()> {
-        if children.pages.len() < State::most_children::<W>() {
+    /// Keeps the topmost node in the state while it is small; else writes it to a page under a new one.
+    fn store_top(&mut self, children: Children) -> Result<()> {
+        if children.pages.len() < CodedState::children_max::<W>() {
             return self.lower_top(children);
         }
         self.tx.count("inner root");
-        let bytes = self.encode(&children).ok_or_else(|| self.nonsense(0))?;
+        let bytes = self.encode(&children).ok_or_else(|| self.invalid_node(0))?;
         let root = self.tx.allocate()?;
-        self.state = State::of_root(root, children.level + 1);
+        self.state = CodedState::of_root(root, children.level + 1);
         self.write(root, children.level, &bytes)
     }
 
-    /// Whether the only page of its level, with these children, is needed no more: it has few, or none.
-    fn takes_the_place_of_the_top(&self, children: &Children) -> bool {
+    /// Whether the only page of its level has so few children that they fit into the state.
+    fn fits_into_the_top(&self, children: &Children) -> bool {
         if children.level == 0 {
             return children.separators.is_empty();
         }
-        // One fewer than may be there, so that a tree that grows and shrinks does not make a page and free it by turns.
-        children.pages.len() + 1 < State::most_children::<W>()
+        // One fewer than the maximum, so that a tree that grows and shrinks does not allocate and free a page each
+        // time.
+        children.pages.len() + 1 < CodedState::children_max::<W>()
     }
 
-    /// Makes a node the topmost one, or its only child's children where that will do.
+    /// Makes a node the topmost one, or the children of its only child if they fit.
     fn lower_top(&mut self, children: Children) -> Result<()> {
         let mut top = children;
         while top.pages.is_empty()
             && let Some(level) = top.level.checked_sub(1)
             && let Some(page) = top.last
         {
-            let content = node::read(self.tx, &State::of_root(page, top.level), page, level)?;
+            let content = node::read(self.tx, &CodedState::of_root(page, top.level), page, level)?;
             let view = node::view::<W>(self.tx, page, &content, level)?;
-            if view.separators() + 1 >= State::most_children::<W>() {
+            if view.separators() + 1 >= CodedState::children_max::<W>() {
                 break;
             }
-            let children = view.children().ok_or_else(|| self.nonsense(page))?;
-            if !self.takes_the_place_of_the_top(&children) {
+            let children = view.children().ok_or_else(|| self.invalid_node(page))?;
+            if !self.fits_into_the_top(&children) {
                 break;
             }
             self.tx.free(page, 1);
             top = children;
         }
         let is_empty = top.level == 0;
-        self.state = if is_empty { State::default() } else { State::of_top(top) };
+        self.state = if is_empty { CodedState::default() } else { CodedState::of_top(top) };
         Ok(())
     }
 
-    /// The stored form of a node; `None` where it does not fit or would be full again after the next change.
+    /// The stored form of a node; `None` if it does not fit, or would overflow at the next change.
     fn encode(&self, children: &Children) -> Option<Vec<u8>> {
         let (width, room) = (key_width::<W>(), self.room());
         let plain = children.separators.len() <= ogive_model::inner::plain_capacity(width, room);
         encode(children, width, if plain { room } else { room - room / 32 })
     }
 
-    /// Whether a node that shrank should look for neighbours with room: at each eighth of a page that it loses below
-    /// three quarters, so that neighbours without room are not read again and again.
+    /// Whether a node that shrank should try to merge: at each 1/8 of a page that it loses below 3/4, so that not every
+    /// removal reads neighbours that are too full.
     pub(super) fn is_worth_a_merge(&self, before: usize, now: usize) -> bool {
         let eighths = |bytes: usize| bytes * 8 / self.room();
         now < before && eighths(now) < 6 && eighths(now) < eighths(before)
     }
 
     fn overflow(&mut self, path: &[Step], depth: usize, children: Children, changed: usize) -> Result<()> {
-        let (parent, mut family) = self.family(path, depth, children)?;
-        let index = family.first;
-        if self.is_at_the_end(path, depth - 1)? && changed + 1 >= family.row.separators.len() {
-            let parts = append(&family.row, key_width::<W>(), self.room());
+        let (parent, mut group) = self.sibling_group(path, depth, children)?;
+        let index = group.first;
+        if self.is_at_the_end(path, depth - 1)? && changed + 1 >= group.row.separators.len() {
+            let parts = append(&group.row, key_width::<W>(), self.room());
             if let Some((nodes, between)) = parts {
                 self.tx.count("inner node appended");
-                return self.resettle((path, depth - 1), parent, family, nodes, between);
+                return self.replace_siblings((path, depth - 1), parent, group, nodes, between);
             }
         }
-        while family.pages.len() < FAMILY && self.join_neighbour(&parent, &mut family, index)? {
-            if family.bytes <= self.room_of(family.pages.len(), 15) {
+        while group.pages.len() < SIBLINGS_MAX && self.add_sibling(&parent, &mut group, index)? {
+            if group.bytes <= self.room_of(group.pages.len(), 15) {
                 break;
             }
         }
-        let shared = family.bytes <= self.room_of(family.pages.len(), 15) && family.pages.len() > 1;
+        let shared = group.bytes <= self.room_of(group.pages.len(), 15) && group.pages.len() > 1;
         self.tx.count(if shared { "inner nodes share" } else { "inner node split" });
-        let least = family.pages.len() + usize::from(!shared);
-        let (nodes, between) = self.spread(&family.row, least)?;
-        self.resettle((path, depth - 1), parent, family, nodes, between)
+        let least = group.pages.len() + usize::from(!shared);
+        let (nodes, between) = self.spread(&group.row, least)?;
+        self.replace_siblings((path, depth - 1), parent, group, nodes, between)
     }
 
-    /// The children of the node above that at a depth of `path`, and the family that this one begins with the children
-    /// that it has now.
-    fn family(&self, path: &[Step], depth: usize, row: Children) -> Result<(Children, Family)> {
-        let Some(above) = depth.checked_sub(1) else { return Err(self.nonsense(0)) };
-        let Some(step) = path.get(above) else { return Err(self.nonsense(0)) };
+    /// The children of the parent of the node at a depth of `path`, and a sibling group of that node alone, with the
+    /// children `row`.
+    fn sibling_group(&self, path: &[Step], depth: usize, row: Children) -> Result<(Children, SiblingGroup)> {
+        let Some(above) = depth.checked_sub(1) else { return Err(self.invalid_node(0)) };
+        let Some(step) = path.get(above) else { return Err(self.invalid_node(0)) };
         let (parent, first) = self.children(path, above)?;
         let bytes = coded_bytes(&row, key_width::<W>());
-        Ok((parent, Family { first, pages: vec![step.page], row, bytes }))
+        Ok((parent, SiblingGroup { first, pages: vec![step.page], row, bytes }))
     }
 
-    /// `sixteenths` of the room of some nodes.
+    /// The given sixteenths of the capacity of some nodes, in bytes.
     fn room_of(&self, nodes: usize, sixteenths: usize) -> usize {
         nodes * self.room() * sixteenths / 16
     }
 
-    /// Spreads a row over `least` nodes, or over more where it does not fit.
+    /// Spreads a row over `least` nodes, or more if it does not fit.
     fn spread(&self, row: &Children, least: usize) -> Result<(Vec<Vec<u8>>, Vec<u128>)> {
         (least..=row.separators.len())
             .find_map(|nodes| spread(row, nodes, key_width::<W>(), self.room()))
-            .ok_or_else(|| self.nonsense(0))
+            .ok_or_else(|| self.invalid_node(0))
     }
 
-    /// Whether a path leads to the last child from the topmost node down to that at a depth.
+    /// Whether a path takes the last child at every depth up to the given one.
     fn is_at_the_end(&self, path: &[Step], depth: usize) -> Result<bool> {
         for depth in 0..=depth {
             let (children, index) = self.children(path, depth)?;
@@ -164,60 +171,61 @@ impl<W: Word> Tree<'_, W> {
         Ok(true)
     }
 
-    /// Takes one more sibling in: the next one, by turns right and left of node `index`; false where there is none.
-    fn join_neighbour(&mut self, parent: &Children, family: &mut Family, index: usize) -> Result<bool> {
-        let (left, right) = (index - family.first, family.first + family.pages.len() - 1 - index);
-        let next = family.first + family.pages.len();
-        let goes_right = next <= parent.pages.len() && (right <= left || family.first == 0);
-        let joined = if goes_right { Some(next) } else { family.first.checked_sub(1) };
-        let Some(joined) = joined else { return Ok(false) };
-        let page = parent.pages.get(joined).copied().or(parent.last).unwrap_or_default();
-        let content = node::read(self.tx, &self.state, page, family.row.level)?;
-        let view = node::view::<W>(self.tx, page, &content, family.row.level)?;
-        let children = view.children().ok_or_else(|| self.nonsense(page))?;
-        family.bytes += view.stored_bytes();
-        let row = std::mem::take(&mut family.row);
+    /// Adds a sibling to the group, alternately on the right and on the left of node `index`; false if there is none.
+    fn add_sibling(&mut self, parent: &Children, group: &mut SiblingGroup, index: usize) -> Result<bool> {
+        let (left, right) = (index - group.first, group.first + group.pages.len() - 1 - index);
+        let next = group.first + group.pages.len();
+        let goes_right = next <= parent.pages.len() && (right <= left || group.first == 0);
+        let added = if goes_right { Some(next) } else { group.first.checked_sub(1) };
+        let Some(added) = added else { return Ok(false) };
+        let page = parent.pages.get(added).copied().or(parent.last).unwrap_or_default();
+        let content = node::read(self.tx, &self.state, page, group.row.level)?;
+        let view = node::view::<W>(self.tx, page, &content, group.row.level)?;
+        let children = view.children().ok_or_else(|| self.invalid_node(page))?;
+        group.bytes += view.stored_bytes();
+        let row = std::mem::take(&mut group.row);
         let (left, right) = if goes_right { (row, children) } else { (children, row) };
-        let between = parent.separators.get(if goes_right { joined - 1 } else { joined });
-        family.row =
-            between.and_then(|&between| concatenate(left, between, right)).ok_or_else(|| self.nonsense(page))?;
+        let between = parent.separators.get(if goes_right { added - 1 } else { added });
+        group.row =
+            between.and_then(|&between| concatenate(left, between, right)).ok_or_else(|| self.invalid_node(page))?;
         if goes_right {
-            family.pages.push(page);
+            group.pages.push(page);
         } else {
-            family.pages.insert(0, page);
-            family.first = joined;
+            group.pages.insert(0, page);
+            group.first = added;
         }
         Ok(true)
     }
 
-    /// Writes the nodes that a family has become, and their parent, which stands at the depth `above` of `path`.
-    fn resettle(
+    /// Writes the new nodes of a sibling group, and its parent at the depth `above` of `path`.
+    fn replace_siblings(
         &mut self,
         (path, above): (&[Step], usize),
         mut parent: Children,
-        family: Family,
+        group: SiblingGroup,
         nodes: Vec<Vec<u8>>,
         between: Vec<u128>,
     ) -> Result<()> {
-        let pages = self.write_nodes(&family.pages, family.row.level, &nodes)?;
-        let before = family.first..family.first + family.pages.len();
-        let changed = family.first + pages.len() - 1;
-        let Some(last) = parent.last else { return Err(self.nonsense(0)) };
+        let pages = self.write_nodes(&group.pages, group.row.level, &nodes)?;
+        let before = group.first..group.first + group.pages.len();
+        let changed = group.first + pages.len() - 1;
+        let Some(last) = parent.last else { return Err(self.invalid_node(0)) };
         parent.pages.push(last);
         if before.end > parent.pages.len() {
-            return Err(self.nonsense(0));
+            return Err(self.invalid_node(0));
         }
         parent.separators.splice(before.start..before.end - 1, between);
         parent.pages.splice(before, pages);
         parent.last = parent.pages.pop();
-        self.settle(path, above, parent, changed.saturating_sub(1))
+        self.store_children(path, above, parent, changed.saturating_sub(1))
     }
 
-    /// Writes nodes into the pages of others, new ones where there are too few; the rest is freed. Returns their pages.
+    /// Writes nodes to the pages `old`, allocates pages for more, and frees unused ones. Returns the pages of the
+    /// nodes.
     fn write_nodes(&mut self, old: &[PageNumber], level: u8, nodes: &[Vec<u8>]) -> Result<Vec<PageNumber>> {
         let mut pages = Vec::with_capacity(nodes.len());
-        for (place, bytes) in nodes.iter().enumerate() {
-            let page = match old.get(place) {
+        for (index, bytes) in nodes.iter().enumerate() {
+            let page = match old.get(index) {
                 Some(&page) => page,
                 None => self.tx.allocate()?,
             };
@@ -230,18 +238,18 @@ impl<W: Word> Tree<'_, W> {
         Ok(pages)
     }
 
-    /// Lays a node out among siblings in fewer nodes, if they have room; false where they have not.
+    /// Merges a node with siblings into fewer nodes, if they have room; false if they have not.
     fn merge(&mut self, path: &[Step], depth: usize, children: &Children) -> Result<bool> {
-        let (parent, mut family) = self.family(path, depth, children.clone())?;
-        let index = family.first;
-        while family.pages.len() < FAMILY && self.join_neighbour(&parent, &mut family, index)? {
-            let fewer = family.pages.len() - 1;
-            if family.bytes > self.room_of(fewer, 14) {
+        let (parent, mut group) = self.sibling_group(path, depth, children.clone())?;
+        let index = group.first;
+        while group.pages.len() < SIBLINGS_MAX && self.add_sibling(&parent, &mut group, index)? {
+            let fewer = group.pages.len() - 1;
+            if group.bytes > self.room_of(fewer, 14) {
                 continue;
             }
-            if let Some((nodes, between)) = spread(&family.row, fewer, key_width::<W>(), self.room()) {
+            if let Some((nodes, between)) = spread(&group.row, fewer, key_width::<W>(), self.room()) {
                 self.tx.count("inner nodes merge");
-                self.resettle((path, depth - 1), parent, family, nodes, between)?;
+                self.replace_siblings((path, depth - 1), parent, group, nodes, between)?;
                 return Ok(true);
             }
         }
@@ -249,7 +257,7 @@ impl<W: Word> Tree<'_, W> {
     }
 }
 
-/// Two neighbours as one; `None` where the left one has no last child.
+/// Two adjacent nodes as one; `None` if the left one has no last child.
 fn concatenate(mut left: Children, between: u128, right: Children) -> Option<Children> {
     left.separators.push(between);
     left.pages.push(left.last?);
@@ -259,7 +267,7 @@ fn concatenate(mut left: Children, between: u128, right: Children) -> Option<Chi
     Some(left)
 }
 
-/// All children but the last few in one node, which stays full: how nodes grow at the end of the tree.
+/// Splits off the last children, so that the left node stays full: for appends at the end of the tree.
 fn append(row: &Children, width: ogive_model::inner::KeyWidth, room: usize) -> Option<(Vec<Vec<u8>>, Vec<u128>)> {
     let end = row.separators.len().checked_sub(2)?;
     let left = Children {

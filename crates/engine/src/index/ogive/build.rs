@@ -1,8 +1,8 @@
-//! Bulk loading: groups are coded and nodes closed while leaves come in.
+//! Bulk load: codes groups and writes nodes while leaves stream in.
 
 use super::choose;
 use super::node::key_width;
-use super::state::State;
+use super::state::CodedState;
 use crate::error::Result;
 use crate::index::router::{Gap, RouterBuilder};
 use crate::index::word::Word;
@@ -11,39 +11,39 @@ use crate::page::{PageNumber, Transaction};
 use ogive_model::inner::{Children, GROUP_CHILDREN_MAX, KeyWidth, NodeWriter, cut_groups, encode, plain_capacity};
 use std::marker::PhantomData;
 
-/// Where fewer children are left for a node, they are not tried in smaller parts.
-const LEAST_PART: usize = 8;
+/// Children are added in parts of at least this many; fewer are not tried in smaller parts.
+const PART_CHILDREN_MIN: usize = 8;
 
-/// Builds the levels of the tree, all at a time.
+/// Builder of all levels of the tree at once.
 #[derive(Debug)]
 pub(super) struct CodedBuilder<W> {
     /// The lowest level first.
-    levels: Vec<Level>,
+    levels: Vec<LevelBuilder>,
     room: usize,
-    /// Entries that leaves so far hold beyond what the fill asks for.
+    /// Number of entries in the leaves so far, minus the number that their fill asks for.
     surplus: i64,
     word: PhantomData<W>,
 }
 
 /// The open node of one level.
 #[derive(Debug)]
-struct Level {
+struct LevelBuilder {
     writer: NodeWriter,
-    /// What is in the node.
+    /// The children in the node.
     taken: Children,
-    /// What is to come in, or into the nodes that follow.
+    /// The children for this node or the next ones.
     waiting: Children,
-    /// Whether the node takes its children plain, because coded it would hold fewer.
+    /// Whether the node is plain, because it would hold fewer children coded.
     plain: bool,
 }
 
-impl Level {
+impl LevelBuilder {
     fn new(level: u8, width: KeyWidth, room: usize) -> Self {
         let none = Children { level, ..Children::default() };
         Self { writer: NodeWriter::new(width, room), taken: none.clone(), waiting: none, plain: false }
     }
 
-    /// Moves waiting children into the node; false where it is full.
+    /// Moves waiting children into the node; false if it is full.
     fn take(&mut self, width: KeyWidth, room: usize) -> bool {
         let most = plain_capacity(width, room);
         let mut part = GROUP_CHILDREN_MAX;
@@ -59,7 +59,7 @@ impl Level {
             if accepted == count {
                 continue;
             }
-            if accepted == 0 && count > LEAST_PART {
+            if accepted == 0 && count > PART_CHILDREN_MIN {
                 part = count / 2;
             } else if accepted == 0 && self.taken.separators.len() < most {
                 self.plain = true;
@@ -70,8 +70,7 @@ impl Level {
         true
     }
 
-    /// Codes the first `count` waiting children, and puts those groups in for which there is room; returns how many
-    /// children they have.
+    /// Codes the first `count` waiting children, adds the groups that fit, and returns the number of their children.
     fn take_groups(&mut self, count: usize, width: KeyWidth) -> usize {
         let separators = self.waiting.separators.get(..count).unwrap_or(&[]);
         let pages = self.waiting.pages.get(..count).unwrap_or(&[]);
@@ -91,7 +90,7 @@ impl Level {
         self.taken.pages.extend(self.waiting.pages.drain(..count));
     }
 
-    /// The stored form of the node with its last child; the node that follows is begun.
+    /// The stored form of the node with its last child; starts the next node.
     fn close(&mut self, last: Option<u32>, width: KeyWidth, room: usize) -> Vec<u8> {
         let next = Self::new(self.taken.level, width, room);
         let waiting = std::mem::take(&mut self.waiting);
@@ -106,15 +105,15 @@ impl Level {
 }
 
 impl<W: Word> CodedBuilder<W> {
-    /// For pages of so many bytes.
+    /// Builds nodes for pages of `payload_bytes` bytes.
     pub(super) fn new(payload_bytes: usize) -> Self {
-        // The first change of a node should not have to make room.
+        // Leaves room for the first change of a node.
         Self { levels: Vec::new(), room: payload_bytes - payload_bytes / 32, surplus: 0, word: PhantomData }
     }
 
     fn push_at(&mut self, tx: &mut Transaction, level: usize, separator: u128, page: PageNumber) -> Result<()> {
         if level == self.levels.len() {
-            self.levels.push(Level::new(level as u8, key_width::<W>(), self.room));
+            self.levels.push(LevelBuilder::new(level as u8, key_width::<W>(), self.room));
         }
         let Some(open) = self.levels.get_mut(level) else { return Ok(()) };
         open.waiting.separators.push(separator);
@@ -122,13 +121,13 @@ impl<W: Word> CodedBuilder<W> {
         if open.waiting.separators.len() > GROUP_CHILDREN_MAX { self.fill(tx, level) } else { Ok(()) }
     }
 
-    /// Puts the waiting children of a level into nodes.
+    /// Moves the waiting children of a level into nodes.
     fn fill(&mut self, tx: &mut Transaction, level: usize) -> Result<()> {
         let (width, room) = (key_width::<W>(), self.room);
         while let Some(open) = self.levels.get_mut(level)
             && !open.take(width, room)
         {
-            // The next child is the last one of the node: its separator goes up.
+            // The next child is the last one of the node: its separator moves to the level above.
             let (separator, last) = (open.waiting.separators.remove(0), open.waiting.pages.remove(0));
             let bytes = open.close(Some(last), width, room);
             let page = write(tx, level, &bytes)?;
@@ -138,7 +137,7 @@ impl<W: Word> CodedBuilder<W> {
     }
 }
 
-/// Writes a node into a page of its own. Its depth is known when the tree is: what counts is that it is an inner node.
+/// Writes a node to a new page. Its depth is not known yet; the purpose only says that it is an inner node.
 fn write(tx: &mut Transaction, level: usize, bytes: &[u8]) -> Result<PageNumber> {
     let page = tx.allocate_extent(1)?;
     tx.write_fresh(page, Purpose::Inner(level as u8), bytes)?;
@@ -147,8 +146,8 @@ fn write(tx: &mut Transaction, level: usize, bytes: &[u8]) -> Result<PageNumber>
 
 impl<W: Word> RouterBuilder<W> for CodedBuilder<W> {
     fn choose_end(&mut self, keys: &[W], least: usize, near: usize, most: usize) -> usize {
-        let aim = (near as i64 - self.surplus).clamp(least as i64, most as i64) as usize;
-        let end = choose::end(keys, least, aim, most);
+        let target = (near as i64 - self.surplus).clamp(least as i64, most as i64) as usize;
+        let end = choose::end(keys, least, target, most);
         self.surplus += end as i64 - near as i64;
         end
     }
@@ -164,14 +163,14 @@ impl<W: Word> RouterBuilder<W> for CodedBuilder<W> {
             self.fill(tx, level)?;
             let top = level + 1 == self.levels.len();
             let Some(open) = self.levels.get_mut(level) else { break };
-            if top && level > 0 && open.taken.separators.len() < State::most_children::<W>() {
-                return Ok(State::of_top(Children { last, ..open.taken.clone() }).store::<W>());
+            if top && level > 0 && open.taken.separators.len() < CodedState::children_max::<W>() {
+                return Ok(CodedState::of_top(Children { last, ..open.taken.clone() }).store::<W>());
             }
             let bytes = open.close(last, key_width::<W>(), self.room);
             last = Some(write(tx, level, &bytes)?);
             level += 1;
         }
-        let state = last.map(|root| State::of_root(root, level as u8));
+        let state = last.map(|root| CodedState::of_root(root, level as u8));
         Ok(state.unwrap_or_default().store::<W>())
     }
 }

@@ -1,8 +1,8 @@
-//! Putting leaves in, and changing where they lie.
+//! Inserts and replacements of leaves.
 
 use super::node;
 use super::search::{self, Step};
-use super::state::{State, Tree};
+use super::state::{CodedState, CodedTree};
 use super::{choose, node::key_width};
 use crate::error::{Error, Result};
 use crate::index::router::Gap;
@@ -11,29 +11,29 @@ use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Phase};
 use ogive_model::inner::{ChildPosition, Children, NodeChange, NodeForm, NodeView, encode, replace_group};
 
-impl<W: Word> Tree<'_, W> {
+impl<W: Word> CodedTree<'_, W> {
     /// See [`crate::index::Router::insert`].
     pub(super) fn insert(&mut self, gap: Gap<W>, leaf: PageNumber) -> Result<()> {
         let separator = choose::separator(gap);
         if self.state.height == 0 {
-            return self.plant(separator, leaf);
+            return self.create_root(separator, leaf);
         }
         let path = search::path(self.tx, &self.state, W::from_u128(separator))?;
         let Some(step) = path.last() else { return Ok(()) };
         let node = self.view(step, 0)?;
-        if let Some(change) = put_in_group(&node, step.found.position, separator, leaf, self.room()) {
+        if let Some(change) = insert_into_group(&node, step.found.position, separator, leaf, self.room()) {
             return self.apply(step.page, 0, &change);
         }
         let (mut children, index) = self.children(&path, path.len())?;
         children.separators.insert(index, separator);
         children.pages.insert(index, leaf);
-        self.settle(&path, path.len(), children, index)
+        self.store_children(&path, path.len(), children, index)
     }
 
-    /// A tree of one node.
-    fn plant(&mut self, separator: u128, leaf: PageNumber) -> Result<()> {
+    /// Creates a tree of one node.
+    fn create_root(&mut self, separator: u128, leaf: PageNumber) -> Result<()> {
         let root = self.tx.allocate()?;
-        self.state = State::of_root(root, 1);
+        self.state = CodedState::of_root(root, 1);
         let children = Children { level: 0, separators: vec![separator], pages: vec![leaf], last: None };
         let bytes = encode(&children, key_width::<W>(), self.room());
         self.write(root, 0, &bytes.unwrap_or_default())
@@ -44,10 +44,10 @@ impl<W: Word> Tree<'_, W> {
         let path = search::path(self.tx, &self.state, key)?;
         let Some(step) = path.last().filter(|step| step.found.page.is_some()) else { return Ok(false) };
         let node = self.view(step, 0)?;
-        let ChildPosition { group, place } = step.found.position;
+        let ChildPosition { group, place: index } = step.found.position;
         if group < node.groups() {
             let change = replace_group(&node, group, self.room(), |_, pages| {
-                if let Some(page) = pages.get_mut(place) {
+                if let Some(page) = pages.get_mut(index) {
                     *page = leaf;
                 }
             });
@@ -61,11 +61,11 @@ impl<W: Word> Tree<'_, W> {
             Some(page) => *page = leaf,
             None => children.last = Some(leaf),
         }
-        self.settle(&path, path.len(), children, index)?;
+        self.store_children(&path, path.len(), children, index)?;
         Ok(true)
     }
 
-    /// Bytes that a node may take.
+    /// Most bytes of a node.
     pub(super) fn room(&self) -> usize {
         self.tx.payload_bytes()
     }
@@ -74,8 +74,8 @@ impl<W: Word> Tree<'_, W> {
         node::view::<W>(self.tx, step.page, &step.content, level)
     }
 
-    /// The children of the node at a depth of `path`, proved, and which of them the path leads to. Depth 0 is the
-    /// topmost node, in the state; at depth `d` stands the page `d - 1` of the path.
+    /// The validated children of the node at a depth of `path`, and the index of the one on the path. Depth 0 is the
+    /// topmost node, in the state; depth `d` is the page `d - 1` of the path.
     pub(super) fn children(&self, path: &[Step], depth: usize) -> Result<(Children, usize)> {
         let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
             let top = &self.state.top;
@@ -84,7 +84,7 @@ impl<W: Word> Tree<'_, W> {
             return Ok((top.clone(), index));
         };
         let view = self.view(step, self.level(depth))?;
-        view.children().zip(view.index_of(step.found.position)).ok_or_else(|| self.nonsense(step.page))
+        view.children().zip(view.index_of(step.found.position)).ok_or_else(|| self.invalid_node(step.page))
     }
 
     /// The level of the nodes at a depth of a path.
@@ -92,11 +92,11 @@ impl<W: Word> Tree<'_, W> {
         self.state.height.saturating_sub(depth as u8)
     }
 
-    pub(super) fn nonsense(&self, page: PageNumber) -> Error {
-        self.tx.damaged(page, "a coded inner node that makes no sense")
+    pub(super) fn invalid_node(&self, page: PageNumber) -> Error {
+        self.tx.damaged(page, "an invalid coded inner node")
     }
 
-    /// Makes a change to a node in place.
+    /// Applies a change to a node in place.
     pub(super) fn apply(&mut self, page: PageNumber, level: u8, change: &NodeChange) -> Result<()> {
         self.tx.enter(Phase::Structure);
         let mut edit = self.tx.edit(page, Purpose::Inner(self.state.depth(level)))?;
@@ -119,9 +119,9 @@ impl<W: Word> Tree<'_, W> {
     }
 }
 
-/// Puts a separator and its child in before the child at `position`, in its group or, as the last one, in the group
-/// before.
-fn put_in_group(
+/// Inserts a separator and its child before the child at `position`, into its group or, as the last one, into the
+/// previous group.
+fn insert_into_group(
     node: &NodeView<'_>,
     position: ChildPosition,
     separator: u128,
@@ -134,8 +134,8 @@ fn put_in_group(
     let at_end = position.place == 0 && position.group > 0;
     let group = if at_end { position.group - 1 } else { position.group };
     replace_group(node, group, room, |separators, pages| {
-        let place = if at_end { separators.len() } else { position.place.min(separators.len()) };
-        separators.insert(place, separator);
-        pages.insert(place, leaf);
+        let index = if at_end { separators.len() } else { position.place.min(separators.len()) };
+        separators.insert(index, separator);
+        pages.insert(index, leaf);
     })
 }

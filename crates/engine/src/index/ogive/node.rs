@@ -1,23 +1,23 @@
-//! Reading nodes. Their layout is that of [`ogive_model::inner::NodeView`], from the first byte of the page on.
+//! Reads of coded nodes. A page holds the layout of [`ogive_model::inner::NodeView`] from its first byte on.
 
-use super::state::State;
+use super::state::CodedState;
 use crate::error::Result;
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages};
 use ogive_model::inner::{KeyWidth, NodeView};
 
-/// How keys of a word are stored.
+/// The stored width of keys of type `W`.
 pub(super) fn key_width<W: Word>() -> KeyWidth {
     if W::BYTES == 8 { KeyWidth::Eight } else { KeyWidth::Sixteen }
 }
 
-/// Reads the node of some level.
-pub(super) fn read(pages: &dyn Pages, state: &State, page: PageNumber, level: u8) -> Result<Page> {
+/// Reads the page of a node of the given level.
+pub(super) fn read(pages: &dyn Pages, state: &CodedState, page: PageNumber, level: u8) -> Result<Page> {
     pages.read(page, Purpose::Inner(state.depth(level)))
 }
 
-/// The node in a page, which must be of that level.
+/// Parses the node in a page, which must be of the given level.
 pub(super) fn view<'a, W: Word>(
     pages: &dyn Pages,
     page: PageNumber,

@@ -1,13 +1,13 @@
-//! Taking leaves out.
+//! Removals of leaves.
 
 use super::search::{self, Step};
-use super::state::Tree;
+use super::state::CodedTree;
 use crate::error::Result;
 use crate::index::word::Word;
 use crate::page::{PageNumber, Phase};
 use ogive_model::inner::replace_group;
 
-impl<W: Word> Tree<'_, W> {
+impl<W: Word> CodedTree<'_, W> {
     /// See [`crate::index::Router::remove`].
     pub(super) fn remove(&mut self, key: W) -> Result<Option<PageNumber>> {
         let path = search::path(self.tx, &self.state, key)?;
@@ -19,8 +19,8 @@ impl<W: Word> Tree<'_, W> {
         Ok(Some(leaf))
     }
 
-    /// Takes a child out of its group, unless that makes the group empty, the node one to be merged, or is of no use:
-    /// false then.
+    /// Removes a child from its group in place; false if that would empty the group, if the node should merge, or if
+    /// the group cannot be recoded.
     fn remove_in_place(&mut self, step: &Step) -> Result<bool> {
         let node = self.view(step, 0)?;
         let position = step.found.position;
@@ -41,19 +41,19 @@ impl<W: Word> Tree<'_, W> {
         Ok(true)
     }
 
-    /// Takes out the child that the node at a depth of `path` leads to: its range falls to the next one.
+    /// Removes the child on the path from the node at a depth of `path`; the next child takes over its range.
     fn remove_child(&mut self, path: &[Step], depth: usize) -> Result<()> {
         let (mut children, index) = self.children(path, depth)?;
         if index < children.separators.len() {
             children.separators.remove(index);
             children.pages.remove(index);
-            return self.settle(path, depth, children, 0);
+            return self.store_children(path, depth, children, 0);
         }
         let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
-            return Err(self.nonsense(0));
+            return Err(self.invalid_node(0));
         };
-        // The separator of a last child lies above. It is lowered to that of the child before, which becomes the last
-        // one.
+        // The separator of a last child is in a node above. It is lowered to that of the previous child, which becomes
+        // the last one.
         self.tx.enter(Phase::Structure);
         let level = self.level(depth);
         let Some(&separator) = children.separators.last() else {
@@ -61,28 +61,28 @@ impl<W: Word> Tree<'_, W> {
             return self.remove_child(path, depth - 1);
         };
         self.lower_separator(path, depth - 1, separator)?;
-        // That may have moved nodes; the separator still leads here.
+        // That may have moved nodes, but the separator still leads to this node.
         let path = search::path(self.tx, &self.state, W::from_u128(separator))?;
         let depth = usize::from(self.state.height.saturating_sub(level));
         let (mut children, _) = self.children(&path, depth)?;
         if children.level != level || children.separators.pop() != Some(separator) {
-            return Err(self.nonsense(0));
+            return Err(self.invalid_node(0));
         }
         children.last = children.pages.pop();
-        self.settle(&path, depth, children, 0)
+        self.store_children(&path, depth, children, 0)
     }
 
-    /// Gives the separator above the last child of the node below a depth of `path` another value: it lies in the
-    /// lowest node from there up of which the path does not take the last child.
+    /// Changes the separator above the last child of the node below a depth of `path`: it is in the lowest ancestor
+    /// whose last child is not on the path.
     fn lower_separator(&mut self, path: &[Step], depth: usize, separator: u128) -> Result<()> {
         let (mut children, index) = self.children(path, depth)?;
-        if let Some(place) = children.separators.get_mut(index) {
-            *place = separator;
-            return self.settle(path, depth, children, index);
+        if let Some(old) = children.separators.get_mut(index) {
+            *old = separator;
+            return self.store_children(path, depth, children, index);
         }
         match depth.checked_sub(1) {
             Some(above) => self.lower_separator(path, above, separator),
-            None => Err(self.nonsense(0)),
+            None => Err(self.invalid_node(0)),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The router of coded nodes.
+//! `CodedRouter`: coded inner nodes as a [`Router`].
 
 use super::build::CodedBuilder;
-use super::state::State;
+use super::state::CodedState;
 use super::{choose, search, verify};
 use crate::error::Result;
 use crate::index::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
@@ -11,15 +11,15 @@ use crate::page::{PageNumber, Pages, Transaction};
 
 /// A map from separators to leaves in coded inner nodes.
 ///
-/// [`ogive_model::inner`] describes the stored form, its cost and why it is exact. A look-up reads as many pages
-/// as the map has levels; with pages of 4 KiB a node has 1,000 to 2,500 children on most keys, and never fewer than the
-/// B+-tree's, so that two levels serve more than a hundred million entries. An insert changes one group of one node in
-/// place, some hundred bytes of log; a node that overflows is rewritten with up to four neighbours and its parent.
+/// [`ogive_model::inner`] describes the stored form, its cost, and why it is exact. A lookup reads one page per level.
+/// With pages of 4 KiB, a node has 1,000 to 2,500 children on most keys, and never fewer than a B+-tree node, so that
+/// two levels serve more than a hundred million entries. An insert changes one group of one node in place, which logs a
+/// few hundred bytes; an overflow rewrites a node, up to four siblings, and their parent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CodedRouter;
 
 impl CodedRouter {
-    /// A router; all that changes lies in pages and state.
+    /// Creates a router, which has no state of its own.
     pub fn new() -> Self {
         Self
     }
@@ -31,11 +31,11 @@ impl<W: Word> Router<W> for CodedRouter {
     }
 
     fn find(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Option<PageNumber>> {
-        search::find(pages, &State::load::<W>(pages, state)?, key)
+        search::find(pages, &CodedState::load::<W>(pages, state)?, key)
     }
 
     fn find_many(&self, pages: &dyn Pages, state: &[u8], keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
-        search::find_many(pages, &State::load::<W>(pages, state)?, keys)
+        search::find_many(pages, &CodedState::load::<W>(pages, state)?, keys)
     }
 
     fn choose_split(&self, _pages: &dyn Pages, _state: &[u8], gaps: &[Gap<W>]) -> Result<usize> {
@@ -43,26 +43,26 @@ impl<W: Word> Router<W> for CodedRouter {
     }
 
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, gap: Gap<W>, leaf: PageNumber) -> Result<()> {
-        State::change::<W, _>(tx, state, |tree| tree.insert(gap, leaf))
+        CodedState::change::<W, _>(tx, state, |tree| tree.insert(gap, leaf))
     }
 
     fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W) -> Result<Option<PageNumber>> {
-        State::change::<W, _>(tx, state, |tree| tree.remove(key))
+        CodedState::change::<W, _>(tx, state, |tree| tree.remove(key))
     }
 
     fn replace(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, leaf: PageNumber) -> Result<bool> {
-        State::change::<W, _>(tx, state, |tree| tree.replace(key, leaf))
+        CodedState::change::<W, _>(tx, state, |tree| tree.replace(key, leaf))
     }
 
     fn walk(&self, pages: &dyn Pages, state: &[u8], claim: PageVisit<'_>, leaf: LeafVisit<'_, W>) -> Result<()> {
-        verify::walk(pages, &State::load::<W>(pages, state)?, claim, leaf)
+        verify::walk(pages, &CodedState::load::<W>(pages, state)?, claim, leaf)
     }
 
     fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        verify::statistics::<W>(pages, &State::load::<W>(pages, state)?)
+        verify::statistics::<W>(pages, &CodedState::load::<W>(pages, state)?)
     }
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        search::explain(pages, &State::load::<W>(pages, state)?, key)
+        search::explain(pages, &CodedState::load::<W>(pages, state)?, key)
     }
 }

@@ -1,7 +1,7 @@
-//! From a key to its leaf.
+//! Searches from a key to its leaf: single, batched, and explained.
 
 use super::node;
-use super::state::State;
+use super::state::CodedState;
 use crate::error::Result;
 use crate::index::structure::Visit;
 use crate::index::word::Word;
@@ -9,7 +9,7 @@ use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages};
 use ogive_model::inner::{ChildPosition, FoundChild, NodeForm, NodeView};
 
-/// One node on the way from the root to a leaf.
+/// One node on the path from the root to a leaf.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) page: PageNumber,
@@ -17,7 +17,7 @@ pub(super) struct Step {
     pub(super) found: FoundChild,
 }
 
-pub(super) fn find<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Option<PageNumber>> {
+pub(super) fn find<W: Word>(pages: &dyn Pages, state: &CodedState, key: W) -> Result<Option<PageNumber>> {
     let mut page = state.root_of(key);
     for level in (0..state.height).rev() {
         let Some(here) = page else { return Ok(None) };
@@ -27,8 +27,8 @@ pub(super) fn find<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<
     Ok(page)
 }
 
-/// The pages on the way to the leaf of `key`, the topmost first.
-pub(super) fn path<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Step>> {
+/// The path to the leaf of `key`, the topmost page first.
+pub(super) fn path<W: Word>(pages: &dyn Pages, state: &CodedState, key: W) -> Result<Vec<Step>> {
     let mut steps = Vec::with_capacity(usize::from(state.height));
     let mut page = state.root_of(key);
     for level in (0..state.height).rev() {
@@ -41,44 +41,44 @@ pub(super) fn path<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<
     Ok(steps)
 }
 
-/// Searches one node; only in the lowest level may a child be missing.
+/// Searches one node; only the lowest level may lack a last child.
 fn step<W: Word>(pages: &dyn Pages, page: PageNumber, content: &Page, level: u8, key: W) -> Result<FoundChild> {
     let found = node::view::<W>(pages, page, content, level)?
         .search(key.to_u128())
-        .ok_or_else(|| pages.damaged(page, "a coded inner node that makes no sense"))?;
+        .ok_or_else(|| pages.damaged(page, "an invalid coded inner node"))?;
     if found.page.is_none() && level > 0 {
         return Err(pages.damaged(page, "a coded inner node without its last child"));
     }
     Ok(found)
 }
 
-/// One level at a time, each of its nodes read once.
-pub(super) fn find_many<W: Word>(pages: &dyn Pages, state: &State, keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
-    let mut at: Vec<Option<PageNumber>> = keys.iter().map(|&key| state.root_of(key)).collect();
+/// The leaves of ascending keys: level by level, each node read once.
+pub(super) fn find_many<W: Word>(pages: &dyn Pages, state: &CodedState, keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
+    let mut positions: Vec<Option<PageNumber>> = keys.iter().map(|&key| state.root_of(key)).collect();
     for level in (0..state.height).rev() {
-        let mut wanted: Vec<PageNumber> = at.iter().copied().flatten().collect();
+        let mut wanted: Vec<PageNumber> = positions.iter().copied().flatten().collect();
         wanted.dedup();
         let contents = pages.read_many(&wanted, Purpose::Inner(state.depth(level)))?;
         let mut nodes = wanted.iter().zip(&contents).peekable();
-        for (at, &key) in at.iter_mut().zip(keys) {
-            let Some(page) = *at else { continue };
+        for (position, &key) in positions.iter_mut().zip(keys) {
+            let Some(page) = *position else { continue };
             while nodes.next_if(|&(&node, _)| node != page).is_some() {}
             if let Some(&(_, content)) = nodes.peek() {
-                *at = step::<W>(pages, page, content, level, key)?.page;
+                *position = step::<W>(pages, page, content, level, key)?.page;
             }
         }
     }
-    Ok(at)
+    Ok(positions)
 }
 
-pub(super) fn explain<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Visit>> {
+pub(super) fn explain<W: Word>(pages: &dyn Pages, state: &CodedState, key: W) -> Result<Vec<Visit>> {
     let mut visits = Vec::new();
     for (depth, step) in (0..).zip(path(pages, state, key)?) {
         let level = state.height - 1 - depth;
         let node = node::view::<W>(pages, step.page, &step.content, level)?;
         let entries = node.separators() as u64 + u64::from(node.last().is_some());
         let detail = describe(&node, step.found.position)
-            .ok_or_else(|| pages.damaged(step.page, "a coded inner node that makes no sense"))?;
+            .ok_or_else(|| pages.damaged(step.page, "an invalid coded inner node"))?;
         visits.push(Visit { node: "coded inner node", page: step.page, depth, entries, detail });
     }
     Ok(visits)

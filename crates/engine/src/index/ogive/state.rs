@@ -1,4 +1,4 @@
-//! The state of a coded tree outside its pages: the root, while it is small.
+//! The state of a coded tree outside its pages: its height, and a small root node.
 
 use super::node::key_width;
 use crate::error::Result;
@@ -7,48 +7,47 @@ use crate::page::{PageNumber, Pages, Transaction};
 use ogive_model::inner::Children;
 use std::marker::PhantomData;
 
-/// Most bytes of the topmost node: 4 children with keys of 8 bytes, 2 with keys of 16. With what leaves and index add,
-/// 74 bytes.
-const MOST_TOP_BYTES: usize = 40;
-/// Height and number of children.
+/// Most bytes of the topmost node: 4 children with keys of 8 bytes, 2 with keys of 16. With the states of leaves and
+/// index, 74 bytes.
+const TOP_BYTES_MAX: usize = 40;
+/// Bytes of height and number of children.
 const HEADER_BYTES: usize = 2;
 const PAGE_BYTES: usize = 4;
 
-/// More levels than any tree can have whose nodes have two children, with fewer than 2^32 pages.
-const MOST_LEVELS: u8 = 64;
+/// Greatest height accepted: more than that of any tree of fewer than 2^32 pages.
+const LEVELS_MAX: u8 = 64;
 
-/// Where the tree begins: a node of few children that stands above all pages, so that a small map needs no page for a
-/// root, nor a read.
+/// The topmost node of the tree, kept in the state: a small map needs neither a root page nor its read.
 ///
 /// ```text
-/// height u8, children u8, separators (one fewer than children), pages u32 a map without leaves: height 0, no children
+/// height u8, children u8, separators (one fewer than children), pages u32; an empty map: height 0, no children
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
-    /// Levels of pages; 0 for an empty map.
+pub(super) struct CodedState {
+    /// Number of levels of pages; 0 for an empty map.
     pub(super) height: u8,
-    /// The topmost node, whose level is `height`. Of an empty map it has no last child.
+    /// The topmost node, whose level is `height`. In an empty map it has no last child.
     pub(super) top: Children,
 }
 
-impl State {
+impl CodedState {
     /// A tree of one root page.
     pub(super) fn of_root(root: PageNumber, height: u8) -> Self {
         Self { height, top: Children { level: height, last: Some(root), ..Children::default() } }
     }
 
-    /// A tree below a node that is small enough.
+    /// A tree under a small topmost node.
     pub(super) fn of_top(top: Children) -> Self {
         Self { height: top.level, top }
     }
 
-    /// How many children the topmost node may have.
-    pub(super) fn most_children<W: Word>() -> usize {
-        1 + (MOST_TOP_BYTES - PAGE_BYTES) / (W::BYTES + PAGE_BYTES)
+    /// Most children of the topmost node.
+    pub(super) fn children_max<W: Word>() -> usize {
+        1 + (TOP_BYTES_MAX - PAGE_BYTES) / (W::BYTES + PAGE_BYTES)
     }
 
     pub(super) fn load<W: Word>(pages: &dyn Pages, bytes: &[u8]) -> Result<Self> {
-        Self::parse::<W>(bytes).ok_or_else(|| pages.damaged(0, "the state of coded inner nodes makes no sense"))
+        Self::parse::<W>(bytes).ok_or_else(|| pages.damaged(0, "the state of the coded inner nodes is invalid"))
     }
 
     fn parse<W: Word>(bytes: &[u8]) -> Option<Self> {
@@ -56,10 +55,10 @@ impl State {
         let separators = usize::from(count).saturating_sub(1);
         let (keys, rest) = rest.split_at_checked(separators * W::BYTES)?;
         let (pages, rest) = rest.as_chunks::<PAGE_BYTES>();
-        let sound = pages.len() == usize::from(count)
+        let valid = pages.len() == usize::from(count)
             && rest.is_empty()
-            && height <= MOST_LEVELS
-            && pages.len() <= Self::most_children::<W>()
+            && height <= LEVELS_MAX
+            && pages.len() <= Self::children_max::<W>()
             && (height > 0) == (count > 0);
         let mut top = Children {
             level: height,
@@ -69,7 +68,7 @@ impl State {
         };
         top.last = top.pages.pop();
         let ascending = top.separators.windows(2).all(|pair| pair[0] < pair[1]);
-        (sound && ascending).then_some(Self { height, top })
+        (valid && ascending).then_some(Self { height, top })
     }
 
     pub(super) fn store<W: Word>(&self) -> Vec<u8> {
@@ -82,35 +81,35 @@ impl State {
         bytes
     }
 
-    /// The topmost page on the way to `key`; `None` in an empty map.
+    /// The topmost page on the path to `key`; `None` in an empty map.
     pub(super) fn root_of<W: Word>(&self, key: W) -> Option<PageNumber> {
         let index = self.top.separators.partition_point(|&separator| separator < key.to_u128());
         self.top.pages.get(index).copied().or(self.top.last)
     }
 
-    /// Changes the tree that begins at `bytes`, and `bytes` with it; they stay as they were after an error.
+    /// Changes the tree with the state `bytes`, and updates them; after an error they are unchanged.
     pub(super) fn change<W: Word, T>(
         tx: &mut Transaction,
         bytes: &mut Vec<u8>,
-        call: impl FnOnce(&mut Tree<'_, W>) -> Result<T>,
+        call: impl FnOnce(&mut CodedTree<'_, W>) -> Result<T>,
     ) -> Result<T> {
         let state = Self::load::<W>(tx, bytes)?;
-        let mut tree = Tree { tx, state, word: PhantomData };
+        let mut tree = CodedTree { tx, state, word: PhantomData };
         let result = call(&mut tree)?;
         *bytes = tree.state.store::<W>();
         Ok(result)
     }
 
-    /// The depth of the nodes of a level, as page reads state it.
+    /// The depth of the nodes of a level, for the purpose of reads.
     pub(super) fn depth(&self, level: u8) -> u8 {
         self.height.saturating_sub(level + 1)
     }
 }
 
-/// A tree under change.
+/// A tree within a transaction.
 #[derive(Debug)]
-pub(super) struct Tree<'a, W> {
+pub(super) struct CodedTree<'a, W> {
     pub(super) tx: &'a mut Transaction,
-    pub(super) state: State,
+    pub(super) state: CodedState,
     pub(super) word: PhantomData<W>,
 }

@@ -1,7 +1,7 @@
-//! Walks that trust nothing.
+//! Walks over all coded nodes: validation and statistics.
 
 use super::node;
-use super::state::State;
+use super::state::CodedState;
 use crate::error::Result;
 use crate::index::router::{LeafVisit, PageVisit};
 use crate::index::structure::{LevelStatistics, Statistics};
@@ -10,13 +10,13 @@ use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
 use ogive_model::inner::{Children, NodeForm, NodeView};
 
-/// Tells of each node: its page, itself, its children, and the separator of its last child where it has one.
-type Tell<'t> = dyn FnMut(PageNumber, &NodeView<'_>, &Children, Option<u128>) -> Result<()> + 't;
+/// Callback for each node: its page, view and children, and the separator of its last child, if any.
+type NodeVisitor<'t> = dyn FnMut(PageNumber, &NodeView<'_>, &Children, Option<u128>) -> Result<()> + 't;
 
 /// See [`crate::index::Router::walk`].
 pub(super) fn walk<W: Word>(
     pages: &dyn Pages,
-    state: &State,
+    state: &CodedState,
     claim: PageVisit<'_>,
     leaf: LeafVisit<'_, W>,
 ) -> Result<()> {
@@ -36,7 +36,7 @@ pub(super) fn walk<W: Word>(
     })
 }
 
-/// Searches the node for each separator, as look-ups do, and for the key above it.
+/// Searches the node for each separator, as lookups do, and for the key above it.
 fn prove_search(node: &NodeView<'_>, children: &Children) -> Option<()> {
     for (index, &separator) in children.separators.iter().enumerate() {
         let here = node.search(separator)?.page;
@@ -52,7 +52,7 @@ fn prove_search(node: &NodeView<'_>, children: &Children) -> Option<()> {
 }
 
 /// See [`crate::index::Router::statistics`].
-pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &State) -> Result<Statistics> {
+pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &CodedState) -> Result<Statistics> {
     let mut levels = vec![LevelStatistics::default(); usize::from(state.height)];
     let (mut groups, mut plain, mut bytes) = (0, 0, 0);
     let mut entries = 0;
@@ -82,29 +82,29 @@ pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &State) -> Result<St
     })
 }
 
-/// A node still to be walked over, and the separators around it.
+/// A node to visit, and the separators around it.
 #[derive(Clone, Copy, Debug)]
-struct Pending {
+struct PendingNode {
     page: PageNumber,
     level: u8,
     low: Option<u128>,
     high: Option<u128>,
 }
 
-/// Walks over all nodes, in the order of their keys, each before its children: levels, order, ranges, and that only the
-/// node at the end of the lowest level lacks its last child.
-fn nodes<W: Word>(pages: &dyn Pages, state: &State, tell: &mut Tell<'_>) -> Result<()> {
+/// Visits all nodes in key order, each before its children. Checks levels, order and ranges, and that only the last
+/// node of the lowest level lacks a last child.
+fn nodes<W: Word>(pages: &dyn Pages, state: &CodedState, visit: &mut NodeVisitor<'_>) -> Result<()> {
     let Some(level) = state.height.checked_sub(1) else { return Ok(()) };
     let mut pending = Vec::new();
     push_below(&mut pending, (None, None), level, &state.top);
     let mut left = pages.page_count();
     while let Some(here) = pending.pop() {
         let damaged = |detail: &str| pages.damaged(here.page, detail);
-        // A page that several nodes lead to would be walked over again and again.
+        // Bounds the walk if several nodes lead to the same page.
         left = left.checked_sub(1).ok_or_else(|| damaged("more inner nodes than pages"))?;
         let content = pages.read(here.page, Purpose::Inner(state.depth(here.level)))?;
         let node = node::view::<W>(pages, here.page, &content, here.level)?;
-        let children = node.children().ok_or_else(|| damaged("a coded inner node that makes no sense"))?;
+        let children = node.children().ok_or_else(|| damaged("an invalid coded inner node"))?;
         let above_low = children.separators.first().zip(here.low).is_none_or(|(&first, low)| first > low);
         let below_high = children.separators.last().zip(here.high).is_none_or(|(&last, high)| last < high);
         if !above_low || !below_high {
@@ -113,7 +113,7 @@ fn nodes<W: Word>(pages: &dyn Pages, state: &State, tell: &mut Tell<'_>) -> Resu
         if children.last.is_some() != (here.level > 0 || here.high.is_some()) {
             return Err(damaged("a last child too many or too few"));
         }
-        tell(here.page, &node, &children, here.high)?;
+        visit(here.page, &node, &children, here.high)?;
         if let Some(level) = here.level.checked_sub(1) {
             push_below(&mut pending, (here.low, here.high), level, &children);
         }
@@ -121,13 +121,13 @@ fn nodes<W: Word>(pages: &dyn Pages, state: &State, tell: &mut Tell<'_>) -> Resu
     Ok(())
 }
 
-/// Puts the children of a node between two separators on the pile, the last one first: the first is walked over next.
-fn push_below(pending: &mut Vec<Pending>, around: (Option<u128>, Option<u128>), level: u8, children: &Children) {
+/// Pushes the children of a node between two separators, the last one first, so that the first is visited next.
+fn push_below(pending: &mut Vec<PendingNode>, around: (Option<u128>, Option<u128>), level: u8, children: &Children) {
     let separator = |index: usize| children.separators.get(index).copied();
     let low = |index: usize| index.checked_sub(1).and_then(separator).or(around.0);
     let count = children.pages.len();
-    pending.extend(children.last.map(|page| Pending { page, level, low: low(count), high: around.1 }));
+    pending.extend(children.last.map(|page| PendingNode { page, level, low: low(count), high: around.1 }));
     for (index, &page) in children.pages.iter().enumerate().rev() {
-        pending.push(Pending { page, level, low: low(index), high: separator(index) });
+        pending.push(PendingNode { page, level, low: low(index), high: separator(index) });
     }
 }
