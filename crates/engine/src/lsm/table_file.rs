@@ -327,6 +327,7 @@ impl TableFile {
     }
 
     /// The block of a key by the exact separators of the table, if they are resident. They are by default.
+    #[inline]
     #[must_use]
     pub fn find_block(&self, key: &[u8]) -> Option<LookupStart> {
         self.table.find_block(key)

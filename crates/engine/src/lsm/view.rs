@@ -59,9 +59,8 @@ pub(crate) struct OpenLevels {
 impl OpenLevels {
     /// Whether the levels from 1 on are those of `other`.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let is_same =
-            |(one, other): (&(usize, Arc<LevelTables>), &(usize, Arc<LevelTables>))| Arc::ptr_eq(&one.1, &other.1);
-        self.deeper.len() == other.deeper.len() && self.deeper.iter().zip(&other.deeper).all(is_same)
+        let mut levels = self.numbered().zip(other.numbered());
+        self.deeper.len() == other.deeper.len() && levels.all(|((_, one), (_, other))| Arc::ptr_eq(one, other))
     }
 
     /// The non-empty levels from 1 on, with their numbers.

@@ -158,6 +158,7 @@ impl Table {
     }
 
     /// The block of a key by the exact separators, if they are resident.
+    #[inline]
     pub(crate) fn find_block(&self, key: &[u8]) -> Option<LookupStart> {
         self.inner.separators_start(key)
     }

@@ -130,7 +130,7 @@ impl Learner for WrongModels {
 #[test]
 fn lying_models_change_no_answer() {
     for reads in [ModelReads::Block, ModelReads::Window] {
-        for seed in 0..8 {
+        for seed in 0..4 {
             let learning = Learning::new(WrongModels { reads, random: Mutex::new(Random::new(seed)) });
             let (db, model) = filled(&options(learning));
             db.flush().unwrap();

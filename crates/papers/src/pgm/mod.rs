@@ -9,7 +9,7 @@
 //! pass that holds a page of each run in memory. A removed key leaves a tombstone, which is dropped when no older run
 //! is left below it. Lookups search the buffer and then the runs, newest first; cursors merge all of them.
 //!
-//! Differences to the papers: the uppermost level of a run is one or two segments in the run's description, if their
+//! Differences from the papers: the uppermost level of a run is one or two segments in the run's description, if their
 //! misses cost less than another page; else the recursion ends at one page. The oldest and largest run is described in
 //! the state, the others at the front of the buffer's page, so that after a bulk load only the run itself is read.
 //! Predictions are approximate: a wrong one costs reads, but never an answer.

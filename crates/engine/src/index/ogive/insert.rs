@@ -12,7 +12,7 @@ use crate::page::{PageNumber, Pages, Phase};
 use ogive_model::inner::{ChildPosition, Children, NodeChange, NodeForm, NodeView, encode, replace_group};
 
 impl<W: Word> CodedTree<'_, W> {
-    /// See [`crate::index::Router::insert`].
+    /// See [`crate::index::extend::Router::insert`].
     pub(super) fn insert(&mut self, gap: Gap<W>, leaf: PageNumber) -> Result<()> {
         let separator = choose::separator(gap);
         if self.state.height == 0 {
@@ -39,7 +39,7 @@ impl<W: Word> CodedTree<'_, W> {
         self.write(root, 0, &bytes.unwrap_or_default())
     }
 
-    /// See [`crate::index::Router::replace`].
+    /// See [`crate::index::extend::Router::replace`].
     pub(super) fn replace(&mut self, key: W, leaf: PageNumber) -> Result<bool> {
         let path = search::path(self.tx, &self.state, key)?;
         let Some(step) = path.last().filter(|step| step.found.page.is_some()) else { return Ok(false) };

@@ -8,7 +8,7 @@ use crate::page::{PageNumber, Phase};
 use ogive_model::inner::replace_group;
 
 impl<W: Word> CodedTree<'_, W> {
-    /// See [`crate::index::Router::remove`].
+    /// See [`crate::index::extend::Router::remove`].
     pub(super) fn remove(&mut self, key: W) -> Result<Option<PageNumber>> {
         let path = search::path(self.tx, &self.state, key)?;
         let Some(step) = path.last() else { return Ok(None) };

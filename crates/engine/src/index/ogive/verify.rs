@@ -13,7 +13,7 @@ use ogive_model::inner::{Children, NodeForm, NodeView};
 /// Callback for each node: its page, view and children, and the separator of its last child, if any.
 type NodeVisitor<'t> = dyn FnMut(PageNumber, &NodeView<'_>, &Children, Option<u128>) -> Result<()> + 't;
 
-/// See [`crate::index::Router::walk`].
+/// See [`crate::index::extend::Router::walk`].
 pub(super) fn walk<W: Word>(
     pages: &dyn Pages,
     state: &CodedState,
@@ -51,7 +51,7 @@ fn prove_search(node: &NodeView<'_>, children: &Children) -> Option<()> {
     Some(())
 }
 
-/// See [`crate::index::Router::statistics`].
+/// See [`crate::index::extend::Router::statistics`].
 pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &CodedState) -> Result<Statistics> {
     let mut levels = vec![LevelStatistics::default(); usize::from(state.height)];
     let (mut groups, mut plain, mut bytes) = (0, 0, 0);

@@ -18,8 +18,8 @@
 //! ([`remove_leftovers`]). A damaged run is an error, never a shorter result.
 //!
 //! Joins sort rows of one width in place, without an index of records, and may read their runs repeatedly
-//! (`join/sorted`). Both sorts share temporary files of checksummed chunks ([`chunks`]), byte streams in them
-//! ([`stream`]), and the [`loser_tree`].
+//! (`join/sorted`). Both sorts share temporary files of checksummed chunks (`chunks.rs`), byte streams in them
+//! (`stream.rs`), and the loser tree.
 //!
 //! Source: Knuth, The Art of Computer Programming, volume 3, section 5.4 (balanced merging, trees of losers).
 
