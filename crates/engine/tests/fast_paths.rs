@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod fast_paths_support;
+#[path = "join/support/mod.rs"]
 mod join_support;
 
 use fast_paths_support::{Told, Watched, seed};

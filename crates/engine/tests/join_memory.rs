@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "relations larger than memory need a real folder")]
 
+#[path = "join/memory/mod.rs"]
 mod join_memory_tests;
 
 use join_memory_tests::{Folder, Keys, check, check_forms, one_at_a_time, reference, within};

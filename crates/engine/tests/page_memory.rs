@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "page/support/mod.rs"]
 mod page_support;
 
 use ogive::io::{LocalStorage, Purpose, Storage};

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "relations larger than memory need a real folder")]
 
-#[path = "../../engine/tests/join_memory_tests/mod.rs"]
+#[path = "../../engine/tests/join/memory/mod.rs"]
 mod join_memory_tests;
 
 use ogive::join::Method;

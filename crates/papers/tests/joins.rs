@@ -7,17 +7,17 @@
 #![allow(clippy::disallowed_macros, clippy::print_stdout, reason = "the rates are printed")]
 #![allow(dead_code, unreachable_pub, reason = "the engine's tests of joins use the other helpers")]
 
-#[path = "../../engine/tests/join_support/mod.rs"]
-mod join_support;
-#[path = "../../engine/tests/join_tests/mod.rs"]
-mod join_tests;
+#[path = "../../engine/tests/join/suite/mod.rs"]
+mod suite;
+#[path = "../../engine/tests/join/support/mod.rs"]
+mod support;
 
-use join_support::{DENSE, check, collect, index, numbered, options, pairs, reference, table};
 use ogive::index::extend::Tunable;
 use ogive::io::FastPaths;
 use ogive::join::{JoinKind, JoinOptions, Method};
 use ogive_papers::joins::{self, BTREE, METHODS, PGM, ProbeOptions};
 use ogive_papers::{ALEX, AULID, KINDS, register};
+use support::{DENSE, check, collect, index, numbered, options, pairs, reference, table};
 
 const MEMORY_BYTES: u64 = 16 << 20;
 const SIZE: u64 = 300;

@@ -113,7 +113,7 @@ impl PendingTree {
         };
         let mut pages = PageOptions::default();
         pages.budget_bytes = budget_bytes;
-        pages.durability = Durability::AtCheckpoint;
+        pages.durability = Durability::Buffered;
         pages.checkpoint_bytes = 2 * memory_bytes;
         pages.log_limit_bytes = u64::MAX;
         Ok((pages, memory))

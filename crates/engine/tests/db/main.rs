@@ -1,0 +1,21 @@
+//! The store: reference model, crashes, damage, faults, folders, ingestion, opening and repair.
+
+mod collection;
+mod crash;
+mod damage;
+mod debts;
+mod faults;
+mod folders;
+mod healing;
+mod identity;
+mod ingest;
+mod linear;
+mod model;
+mod opening;
+mod outcomes;
+mod reads;
+mod reference;
+mod repair_foreign;
+mod skips;
+mod support;
+mod verify;

@@ -1,0 +1,83 @@
+//! Tests that tables of every released format version stay readable. Goal: a change of the reader that breaks an old
+//! file is noticed. Method: files written by each version lie in `fixtures/`; each is opened, scanned, searched for
+//! every record and verified. The expected content is computed here, not stored.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ogive::io::MemoryStorage;
+use ogive::table::{OpenOptions, Table};
+use std::sync::Arc;
+
+type Records = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// 220 integers with values of 100 bytes, in dense blocks of 512 bytes compressed with LZ4, under a layer of steps and
+/// a root of lines.
+fn numbers() -> Records {
+    let value = |i: u64| [&i.to_le_bytes()[..], &[0; 92]].concat();
+    (0..220).map(|i: u64| ((i * i * 7919).to_be_bytes().to_vec(), value(i))).collect()
+}
+
+/// 140 words in slotted blocks of 512 bytes under coded separators; every tenth word has a second record.
+fn words() -> Records {
+    let mut records = Vec::new();
+    for i in 0..140_u64 {
+        let key = format!("{:05}/{}", i * 487, "w".repeat((i % 9) as usize)).into_bytes();
+        records.push((key.clone(), format!("value {i}").into_bytes()));
+        if i % 10 == 0 {
+            records.push((key, b"again".to_vec()));
+        }
+    }
+    records
+}
+
+/// 220 byte strings in blocks compressed with LZ4, with a filter, evenly spread under one prefix; the last value is
+/// long.
+fn packed() -> Records {
+    let key = |i: u64| [&b"key "[..], &(i << 20).to_be_bytes()].concat();
+    let mut records: Records = (0..220).map(|i| (key(i), vec![b'v'; 100])).collect();
+    records[219].1 = (0..300_u32).map(|i| (i * 31) as u8).collect();
+    records
+}
+
+fn check(file: &[u8], records: &Records) -> Table {
+    let storage = Arc::new(MemoryStorage::new());
+    storage.put("fixture", file.to_vec()).unwrap();
+    let table = Table::open(storage, "fixture", &OpenOptions::default()).unwrap();
+    assert_eq!(&table.iter().collect::<Result<Records, _>>().unwrap(), records);
+    for (rank, (key, value)) in records.iter().enumerate() {
+        assert!(table.get_all(key).unwrap().contains(value), "{key:?}");
+        assert_eq!(table.nth(rank as u64).unwrap().as_ref(), Some(&records[rank]));
+        let first = records.partition_point(|(other, _)| other < key);
+        assert_eq!(table.rank(key).unwrap(), first as u64);
+    }
+    let verified = table.verify(&mut |_, _| {}).unwrap();
+    assert!(verified.is_sound(), "{:?}", verified.findings);
+    table
+}
+
+#[cfg(feature = "lz4")]
+#[test]
+fn version_1_packed_integers_under_steps_and_lines_are_read() {
+    let table = check(include_bytes!("../fixtures/v1-numbers.ogive"), &numbers());
+    assert_eq!(table.get(&5_u64.to_be_bytes()).unwrap(), None);
+    let kinds: Vec<_> = table.explain().layers.iter().map(|layer| layer.kind.clone()).collect();
+    assert!(kinds[0].starts_with("gstep") && kinds[1].starts_with("gband"), "{kinds:?}");
+}
+
+#[test]
+fn version_1_words_with_duplicates_are_read() {
+    let table = check(include_bytes!("../fixtures/v1-words.ogive"), &words());
+    assert_eq!(table.get(b"00000").unwrap(), None);
+    assert_eq!(table.property("origin"), Some(&b"fixture"[..]));
+    assert!(table.explain().count_bytes > 0);
+}
+
+#[cfg(feature = "lz4")]
+#[test]
+fn version_1_packed_blocks_and_a_long_value_behind_a_filter_are_read() {
+    let table = check(include_bytes!("../fixtures/v1-packed.ogive"), &packed());
+    assert_eq!(table.get(b"key").unwrap(), None);
+    let report = table.explain();
+    assert_eq!(report.compression, "lz4");
+    assert!(report.filter_bytes > 0 && report.location_bytes > 0);
+}

@@ -1,0 +1,89 @@
+//! Format compatibility tests of stores. Goal: stores of every released format version stay readable. Method:
+//! `fixtures/store-v1` contains the files of a store that an older version wrote and closed; it is opened, read and
+//! written, and asked for every record, and `verify` finds nothing. The expected records are computed here, not stored.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ogive::check::verify_store;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::{Db, DbOptions, Keyspace};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The records of the fixture's default keyspace: in tables, in the value log, and only in the log.
+fn default_records() -> Records {
+    let mut records: Records = (0..120_u32).map(|i| (format!("key {i:03}").into_bytes(), value(i))).collect();
+    (20..30).for_each(|i: u32| _ = records.remove(format!("key {i:03}").as_bytes()));
+    records.insert(b"key 001".to_vec(), b"overwritten in the log".to_vec());
+    records.remove(&b"key 002"[..]);
+    records
+}
+
+/// Every tenth value is long enough to be separated.
+fn value(i: u32) -> Vec<u8> {
+    vec![i as u8; if i.is_multiple_of(10) { 300 } else { 20 }]
+}
+
+fn other_records() -> Records {
+    [(Vec::new(), b"the empty key".to_vec()), (vec![0xff; 40], vec![7; 250])].into()
+}
+
+const FILES: &[(&str, &[u8])] = &[
+    ("000003.values", include_bytes!("../fixtures/store-v1/000003.values")),
+    ("000004.log", include_bytes!("../fixtures/store-v1/000004.log")),
+    ("000005.table", include_bytes!("../fixtures/store-v1/000005.table")),
+    ("000006.table", include_bytes!("../fixtures/store-v1/000006.table")),
+    ("000007.values", include_bytes!("../fixtures/store-v1/000007.values")),
+    ("000008.log", include_bytes!("../fixtures/store-v1/000008.log")),
+    ("000009.table", include_bytes!("../fixtures/store-v1/000009.table")),
+    ("000010.values", include_bytes!("../fixtures/store-v1/000010.values")),
+    ("000011.manifest", include_bytes!("../fixtures/store-v1/000011.manifest")),
+];
+
+fn fixture() -> Arc<MemoryStorage> {
+    let storage = Arc::new(MemoryStorage::new());
+    for (name, bytes) in FILES {
+        storage.put(name, bytes.to_vec()).unwrap();
+    }
+    storage
+}
+
+fn options() -> DbOptions {
+    DbOptions { create: false, separation_threshold: 200, block_bytes: 512, threads: 0, ..DbOptions::default() }
+}
+
+fn check(keyspace: &Keyspace, records: &Records) {
+    let shown: Records = keyspace
+        .iter()
+        .map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())))
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(&shown, records);
+    for (key, value) in records {
+        assert_eq!(keyspace.get(key).unwrap().as_deref(), Some(value.as_slice()));
+    }
+    assert_eq!(keyspace.get("key 025").unwrap(), None);
+}
+
+#[test]
+fn version_1_of_a_store_is_read_written_and_sound() {
+    let storage = fixture();
+    let shared: Arc<dyn Storage> = storage.clone();
+    let report = verify_store(&shared, &mut |_, _| {}).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+    let db = Db::open_read_only_in(storage.clone(), &options()).unwrap();
+    check(&db, &default_records());
+    check(&db.keyspace("other").unwrap(), &other_records());
+    drop(db);
+
+    let db = Db::open_in(storage, &options()).unwrap();
+    check(&db, &default_records());
+    db.insert("new", "one").unwrap();
+    db.compact().unwrap();
+    let mut records = default_records();
+    records.insert(b"new".to_vec(), b"one".to_vec());
+    check(&db, &records);
+    check(&db.keyspace("other").unwrap(), &other_records());
+}

@@ -1,0 +1,6 @@
+//! Storages, meters and measured profiles.
+
+mod measure;
+mod meter;
+mod storage;
+mod update;

@@ -1,0 +1,31 @@
+//! Goal: joins hold what `suite` promises, by the engine's methods. Method: the tests of `suite`, which
+//! `ogive-papers` also runs, for the methods that it registers.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::print_stdout,
+    reason = "a store needs a folder; the rates are printed, and ask the system for the time of the process"
+)]
+
+mod suite;
+mod support;
+
+use ogive::index::extend::Tunable;
+use ogive::join::Method;
+
+/// The methods under test.
+fn methods() -> Vec<Method> {
+    Method::all().into_iter().filter(|method| *method != Method::Auto).collect()
+}
+
+/// The methods of long tests.
+fn some_methods() -> Vec<Method> {
+    vec![Method::Merge, Method::Hash, Method::Partition, Method::Inlj]
+}
+
+/// No method of the engine has tunables.
+fn drawn_tunables(_: u64) -> Vec<Tunable> {
+    Vec::new()
+}

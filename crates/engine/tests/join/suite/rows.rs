@@ -1,0 +1,184 @@
+//! Goal: the rows of a join's output match the documentation of `Output`, so that readers can decode them: dense where
+//! keys and values have one width each, length-prefixed otherwise; and an output can be a relation of another join.
+//! Method: every combination of fixed and varying keys and values, kind, sort of relation and method; each output is
+//! decoded by a reader written from the documentation alone, and read back as a source.
+
+use crate::support::{Joined, Row, Shape, check, collect, options, reference, table, unsorted};
+use crate::{methods, some_methods};
+use ogive::Error;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::join::{JoinKind, JoinOptions, Method, Output, RecordShape, Source, join};
+use ogive::table::{KeyType, OpenOptions, Table};
+use std::sync::Arc;
+
+const MEMORY_BYTES: u64 = 4 << 20;
+
+/// One side: what is said of its widths, and its rows.
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    key_type: KeyType,
+    /// Width of all values, where they have one.
+    value: Option<usize>,
+}
+
+impl Form {
+    fn rows(self, keys: &[u64], seed: u64) -> Vec<Row> {
+        let key = |key: u64| match self.key_type {
+            KeyType::U64 => key.to_be_bytes().to_vec(),
+            KeyType::U128 => u128::from(key).to_be_bytes().to_vec(),
+            // Some are empty, and all of them rise.
+            _ => (0..key).map(|at| b'a' + (at % 3) as u8).collect(),
+        };
+        let value = |at: usize| match self.value {
+            Some(width) => (0..width).map(|byte| (seed as usize + at + byte) as u8).collect(),
+            None => vec![b'a' + (at % 26) as u8; (at * 37 + seed as usize) % 150],
+        };
+        keys.iter().enumerate().map(|(at, &number)| (key(number), value(at))).collect()
+    }
+
+    fn shape(self) -> Shape {
+        Shape {
+            key_type: self.key_type,
+            value_width: self.value.map(|width| width as u32),
+            design: "coded",
+            block_bytes: 512,
+        }
+    }
+}
+
+/// Whether rows have the dense form: the documentation of `Output`.
+fn is_dense(kind: JoinKind, left: Form, right: Form) -> bool {
+    left.key_type.width().is_some() && left.value.is_some() && (!kind.pairs() || right.value.is_some())
+}
+
+/// Takes a varint off: seven bits a byte, the lowest first.
+fn varint(bytes: &[u8]) -> (usize, &[u8]) {
+    let length = bytes.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+    let number = bytes[..length].iter().rev().fold(0, |number, byte| number << 7 | usize::from(byte & 0x7f));
+    (number, &bytes[length..])
+}
+
+/// Takes the value of a row apart.
+fn decoded(kind: JoinKind, left: Form, right: Form, (key, value): Row) -> Joined {
+    if is_dense(kind, left, right) {
+        let flag = usize::from(kind == JoinKind::Left);
+        let (ours, theirs) = value[flag..].split_at(left.value.unwrap());
+        let is_alone = !kind.pairs() || flag == 1 && value[0] == 0;
+        assert!(flag == 0 || value[0] < 2);
+        assert_eq!(theirs.len(), if kind.pairs() { right.value.unwrap() } else { 0 });
+        assert!(!is_alone || theirs.iter().all(|&byte| byte == 0));
+        return (key, ours.to_vec(), (!is_alone).then(|| theirs.to_vec()));
+    }
+    let (length, rest) = varint(&value);
+    let (ours, rest) = rest.split_at(length);
+    let right = match kind {
+        JoinKind::Inner => Some(rest.to_vec()),
+        JoinKind::Left if rest[0] == 1 => Some(rest[1..].to_vec()),
+        JoinKind::Left => {
+            assert_eq!(rest, [0]);
+            None
+        }
+        JoinKind::Semi | JoinKind::Anti => {
+            assert!(rest.is_empty());
+            None
+        }
+    };
+    (key, ours.to_vec(), right)
+}
+
+/// Joins to a table; `None` where the method cannot join these.
+fn joined(left: &Source, right: &Source, options: &JoinOptions, what: &str) -> Option<Table> {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    match join(left, right, Output::table(storage.clone(), "out", Output::options()), options) {
+        Ok(_) => Some(Table::open(storage, "out", &OpenOptions::default()).unwrap()),
+        Err(Error::InvalidArgument(reason))
+            if reason.contains("cannot join these") || reason.contains("no way to be") =>
+        {
+            None
+        }
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+/// The documented layout for values of one width without keys of one width.
+fn told(rows: &[Row], form: Form) -> Source {
+    unsorted(rows, form.key_type, form.value)
+}
+
+fn forms(key_type: KeyType) -> impl Iterator<Item = Form> {
+    [Some(8), Some(0), Some(5), None].into_iter().map(move |value| Form { key_type, value })
+}
+
+#[test]
+fn rows_of_every_output_are_what_the_documentation_says() {
+    let (left_keys, right_keys) = ([0, 0, 1, 2, 2, 5, 7, 9], [0, 2, 2, 3, 7, 7, 200]);
+    let mut done = 0;
+    for key_type in [KeyType::U64, KeyType::U128, KeyType::Bytes, KeyType::Text] {
+        for (left, right) in forms(key_type).flat_map(|left| forms(key_type).map(move |right| (left, right))) {
+            let (ours, theirs) = (left.rows(&left_keys, 1), right.rows(&right_keys, 2));
+            let sides = [
+                (table(&ours, left.shape()), table(&theirs, right.shape())),
+                (told(&ours, left), told(&theirs, right)),
+            ];
+            for (kind, _) in JoinKind::ALL {
+                let expected = reference(kind, &ours, &theirs);
+                // How rows come about is the method's; what they look like is the same for all types of key.
+                let few = [Method::Merge, Method::Hash, Method::Partition];
+                let is_all = |unsorted: bool| matches!(key_type, KeyType::U64 | KeyType::Bytes) && !unsorted;
+                let tried = sides.iter().zip([false, true]).flat_map(|(side, unsorted)| {
+                    methods()
+                        .into_iter()
+                        .filter(move |method| is_all(unsorted) || few.contains(method))
+                        .map(move |method| (side, method))
+                });
+                for ((one, other), method) in tried {
+                    let what = format!("{left:?} and {right:?}: {kind} by {method}");
+                    let Some(out) = joined(one, other, &options(kind, method, MEMORY_BYTES), &what) else { continue };
+                    assert_eq!(out.value_width().is_some(), is_dense(kind, left, right), "{what}");
+                    let rows = out.iter().map(|row| decoded(kind, left, right, row.unwrap()));
+                    let mut rows: Vec<Joined> = rows.collect();
+                    rows.sort();
+                    assert_eq!(rows, expected, "{what}");
+                    done += 1;
+                }
+            }
+        }
+    }
+    assert!(done > 100 * methods().len(), "{done}");
+}
+
+/// An output is a relation: joined with nothing, it gives all of its rows as they are.
+#[test]
+fn an_output_is_a_source_like_any_other() {
+    let (left_keys, right_keys) = ([0, 0, 1, 2, 2, 5, 7, 9], [0, 2, 2, 3, 7, 7, 200]);
+    for key_type in [KeyType::U64, KeyType::Bytes] {
+        for (left, right) in forms(key_type).flat_map(|left| forms(key_type).map(move |right| (left, right))) {
+            let (ours, theirs) = (left.rows(&left_keys, 1), right.rows(&right_keys, 2));
+            let (one, other) = (table(&ours, left.shape()), told(&theirs, right));
+            for (kind, _) in JoinKind::ALL {
+                let what = format!("{left:?} and {right:?}: {kind}");
+                let out = joined(&one, &other, &options(kind, Method::Auto, MEMORY_BYTES), &what).unwrap();
+                let rows: Vec<Row> = out.iter().map(|row| row.unwrap()).collect();
+                for method in some_methods() {
+                    let again = options(JoinKind::Left, method, MEMORY_BYTES);
+                    let expected = reference(JoinKind::Left, &rows, &theirs);
+                    let is_done = check(&Source::table(&out), &other, &again, &expected, &what);
+                    assert!(is_done || method.to_string().starts_with("inlj"), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// The widths that a caller states are checked, in the form with lengths, too.
+#[test]
+fn values_of_another_width_than_was_stated_are_refused() {
+    for key_type in [KeyType::U64, KeyType::Bytes] {
+        let shape = RecordShape { name: "rows".into(), key_type, value_bytes: Some(3), rows: 1, bytes: 12 };
+        let lying = Source::unsorted(shape, || Box::new(std::iter::once(Ok((vec![1; 8], vec![0; 4])))));
+        let rows: Vec<Row> = vec![(vec![1; 8], vec![9; 8])];
+        let honest = unsorted(&rows, key_type, Some(8));
+        let refused = collect(&lying, &honest, &options(JoinKind::Inner, Method::Merge, MEMORY_BYTES));
+        assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    }
+}

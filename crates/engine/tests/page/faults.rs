@@ -1,0 +1,116 @@
+//! Goal: acknowledged changes survive a failing storage, and after a failed write or sync the handle accepts no more
+//! changes. Method: every call to the storage fails once, as a broken device or a full disk would make it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use crate::support::{Model, change, options};
+use ogive::Error;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::page::{PageFile, PageOptions};
+use ogive_testkit::{Fault, Operation, Random, enumerate_faults};
+use std::sync::Arc;
+
+fn small() -> PageOptions {
+    let mut options = options(512);
+    options.budget_bytes = 0;
+    options.checkpoint_bytes = 6_000;
+    options.transaction_bytes = 3_000;
+    options
+}
+
+#[derive(Debug, Default)]
+struct Outcome {
+    /// The last acknowledged commit; none if the file could not be made.
+    acknowledged: Option<Model>,
+    /// A commit that failed, and may be there or not.
+    attempted: Option<Model>,
+}
+
+/// Random work that goes on after errors, as far as the handle lets it.
+fn work(storage: &Arc<dyn Storage>, operation: Operation) -> Outcome {
+    let mut outcome = Outcome::default();
+    let mut random = Random::new(3);
+    let Ok(mut file) = PageFile::create(storage, "f", &small(), b"head") else {
+        return outcome;
+    };
+    let mut model = Model::default();
+    outcome.acknowledged = Some(model.clone());
+    for step in 0..40 {
+        if step % 13 == 12 {
+            // Whether it succeeds or not, the next handle has everything.
+            let _ = file.close();
+            match PageFile::open(storage, "f", &small()) {
+                Ok(opened) => file = opened,
+                Err(_) => return outcome,
+            }
+        }
+        let mut tx = match file.begin() {
+            Ok(tx) => tx,
+            Err(Error::Poisoned { .. }) => {
+                assert!(matches!(file.checkpoint(), Err(Error::Poisoned { .. })));
+                return outcome;
+            }
+            Err(_) => continue,
+        };
+        let mut after = model.clone();
+        if (0..6).any(|_| change(&mut tx, &mut after, &mut random).is_err()) {
+            continue;
+        }
+        outcome.attempted = Some(after.clone());
+        match tx.commit() {
+            Ok(()) => {
+                model = after;
+                outcome.acknowledged = Some(model.clone());
+                outcome.attempted = None;
+            }
+            Err(_) => {
+                // It may exist or not, so nothing may depend on it.
+                assert!(matches!(file.begin(), Err(Error::Poisoned { .. })) || operation == Operation::Create);
+                model.check_snapshot(&file.snapshot().unwrap()).unwrap_or_else(|error| {
+                    assert_eq!(operation, Operation::Read, "{error}");
+                });
+                return outcome;
+            }
+        }
+    }
+    outcome
+}
+
+fn check(outcome: &Outcome, storage: &Arc<dyn Storage>, what: &str) {
+    let Some(acknowledged) = &outcome.acknowledged else {
+        if storage.exists("f").unwrap() {
+            drop(PageFile::open(storage, "f", &small()).unwrap());
+        } else {
+            drop(PageFile::create(storage, "f", &small(), b"head").unwrap());
+        }
+        return;
+    };
+    let file = PageFile::open(storage, "f", &small()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let snapshot = file.snapshot().unwrap();
+    let mut refusals = String::new();
+    for model in outcome.attempted.iter().chain([acknowledged]) {
+        let verified = || file.verify(&model.claimed()).map_err(|error| error.to_string());
+        match model.check_snapshot(&snapshot).and_then(|()| verified()) {
+            Ok(()) => return,
+            Err(refusal) => refusals.push_str(&refusal),
+        }
+    }
+    panic!("{what}: acknowledged commits are lost: {refusals}");
+}
+
+#[test]
+fn no_failing_call_loses_what_was_acknowledged() {
+    let mut failed = 0;
+    for operation in Operation::ALL {
+        for fault in [Fault::DeviceError, Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles] {
+            failed += enumerate_faults(
+                operation,
+                fault,
+                || Arc::new(MemoryStorage::new()),
+                |storage| work(&storage, operation),
+                |at, outcome, storage| check(&outcome, &storage, &format!("{operation:?} {at} {fault:?}")),
+            );
+        }
+    }
+    assert!(failed > 500, "only {failed} calls were failed");
+}

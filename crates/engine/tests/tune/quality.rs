@@ -1,0 +1,99 @@
+//! Tests that the search finds designs as good as brute force over all designs of up to two layers, with a fraction of
+//! the work.
+
+use crate::support::{keys, row_of};
+use ogive::Result;
+use ogive::io::Profile;
+use ogive::tune::{Builder, DesignRequest, Problem, SearchOptions, tune};
+
+fn builders(child_bytes: u64) -> Vec<Builder> {
+    let lambdas = (8..=20).map(|log2| 1_u64 << log2).filter(|&lambda| lambda >= child_bytes);
+    let all = |lambda_bytes| {
+        [
+            Builder::GStep { pieces: u32::MAX, lambda_bytes },
+            Builder::GBand { lambda_bytes },
+            Builder::EBand { lambda_bytes },
+            Builder::Coded { lambda_bytes },
+        ]
+    };
+    lambdas.flat_map(all).collect()
+}
+
+#[test]
+fn the_search_comes_within_two_percent_of_brute_force() -> Result<()> {
+    let profiles =
+        ["ssd", "nfs", "s3", "nvme", "optane"].map(Profile::named).into_iter().collect::<Result<Vec<_>>>()?;
+    for shape in ["lognormal", "uniform", "steps", "clusters"] {
+        let row = row_of(&keys(shape, 100_000, 11), 63, 512);
+        let free = Problem::new(&profiles[0]);
+        let mut designs = vec![DesignRequest::None.build(&row, &free)];
+        for below in builders(512) {
+            designs.push(DesignRequest::Forced(vec![below]).build(&row, &free));
+            designs.extend(
+                builders(512).into_iter().map(|root| DesignRequest::Forced(vec![below, root]).build(&row, &free)),
+            );
+        }
+        for profile in &profiles {
+            let problem = Problem::new(profile);
+            let cost = |design: &ogive::tune::Design| design.cost_under(profile, &problem).total_us;
+            let best = designs.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(&designs[0]);
+            let found = tune(&row, &problem);
+            assert!(
+                found.cost.total_us <= 1.02 * cost(best),
+                "{shape}, {}: found {} us {:?}, brute force {} us {:?}",
+                profile.name(),
+                found.cost.total_us,
+                found.report(),
+                cost(best),
+                best.report()
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn judging_by_stretches_loses_little() -> Result<()> {
+    for name in ["ssd", "nvme", "s3"] {
+        let profile = Profile::named(name)?;
+        for shape in ["lognormal", "uniform", "steps", "clusters"] {
+            let row = row_of(&keys(shape, 1_000_000, 4), 31, 512);
+            let judged = tune(&row, &Problem::new(&profile));
+            let options = SearchOptions { exact_children: usize::MAX, ..SearchOptions::default() };
+            let exact = tune(&row, &Problem { options, ..Problem::new(&profile) });
+            assert!(
+                judged.cost.total_us <= 1.01 * exact.cost.total_us,
+                "{shape}, {name}: {} us {:?}, with every builder built whole {} us {:?}",
+                judged.cost.total_us,
+                judged.report(),
+                exact.cost.total_us,
+                exact.report()
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn no_named_design_beats_the_tuned_one() -> Result<()> {
+    for shape in ["lognormal", "uniform", "steps", "clusters"] {
+        let row = row_of(&keys(shape, 200_000, 5), 31, 512);
+        for name in Profile::names() {
+            let profile = Profile::named(name)?;
+            let problem = Problem { keys_per_child: 31.0, ..Problem::new(&profile) };
+            let tuned = tune(&row, &problem);
+            for request in ["btree", "pgm:16", "pgm:64", "pgm:1024", "radix-spline", "rmi", "coded", "none"] {
+                let rival = request.parse::<DesignRequest>()?.build(&row, &problem);
+                assert!(
+                    tuned.cost.total_us <= rival.cost.total_us * (1.0 + 1e-9),
+                    "{shape}, {name}: {request} {} us {:?}, tuned {} us {:?}",
+                    rival.cost.total_us,
+                    rival.report(),
+                    tuned.cost.total_us,
+                    tuned.report()
+                );
+            }
+        }
+    }
+    Ok(())
+}
