@@ -38,8 +38,8 @@ pub const LIPP_BTREE: Kind =
 /// All kinds of this crate, in ascending order of their codes.
 pub const KINDS: [Kind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
 
-/// Registers all kinds of index, join methods and learning policies of this crate with the engine: they can be used, and
-/// their names be parsed. Repeated calls have no effect; any thread may call it.
+/// Registers all kinds of index, join methods and learning policies of this crate with the engine: they can be used,
+/// and their names be parsed. Repeated calls have no effect; any thread may call it.
 pub fn register() {
     crate::bourbon::register();
     for method in METHODS {

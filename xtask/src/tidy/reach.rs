@@ -36,7 +36,9 @@ fn is_root(path: &str, fuzz_manifest: &str) -> bool {
     }
     let mut parts = path.rsplit('/');
     let (name, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let parent = parts.next().unwrap_or_default();
     match folder {
+        _ if name == "main.rs" && matches!(parent, "tests" | "benches" | "examples") => true,
         "src" => matches!(name, "lib.rs" | "main.rs"),
         "bin" | "tests" | "benches" | "examples" => !path.contains(&format!("src/{folder}/")) || folder == "bin",
         _ => name == "build.rs",
@@ -55,7 +57,25 @@ fn declared(source: &Source, is_root: bool) -> Vec<String> {
         let (before, name) = line.trim().strip_suffix(';')?.rsplit_once("mod ")?;
         (before.is_empty() || before.ends_with(' ')).then(|| name.trim().to_owned())
     });
-    modules.flat_map(|module| [format!("{folder}/{module}.rs"), format!("{folder}/{module}/mod.rs")]).collect()
+    let by_name = modules.flat_map(|module| [format!("{folder}/{module}.rs"), format!("{folder}/{module}/mod.rs")]);
+    by_name.chain(paths_of(source)).collect()
+}
+
+/// Paths that `#[path = "..."]` names: relative to the folder of the file.
+fn paths_of(source: &Source) -> impl Iterator<Item = String> {
+    let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    source.text.lines().filter_map(move |line| {
+        let path = line.trim().strip_prefix("#[path = \"")?.strip_suffix("\"]")?;
+        let mut parts: Vec<&str> = folder.split('/').collect();
+        for part in path.split('/') {
+            if part == ".." {
+                parts.pop();
+            } else {
+                parts.push(part);
+            }
+        }
+        Some(parts.join("/"))
+    })
 }
 
 #[cfg(test)]
@@ -77,6 +97,9 @@ mod tests {
             ("a/src/io/local/tests.rs", ""),
             ("a/tests/crash.rs", "mod common;"),
             ("a/tests/common/mod.rs", ""),
+            ("a/tests/db/main.rs", "mod damage;"),
+            ("a/tests/db/damage.rs", "#[path = \"../../../b/tests/support.rs\"]\nmod support;"),
+            ("b/tests/support.rs", ""),
         ];
         assert!(lost(&files).is_empty());
     }

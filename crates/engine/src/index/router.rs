@@ -75,8 +75,8 @@ pub trait Router<W: Word>: Debug + Send + Sync {
     /// As for [`Self::find`].
     fn replace(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, leaf: PageNumber) -> Result<bool>;
 
-    /// Walks over all nodes and validates them. Calls `claim` for each extent of pages, and `leaf` for each separator and
-    /// its leaf, in order.
+    /// Walks over all nodes and validates them. Calls `claim` for each extent of pages, and `leaf` for each separator
+    /// and its leaf, in order.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] at the first violation.

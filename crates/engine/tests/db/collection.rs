@@ -3,8 +3,6 @@
 //! Method: all writes and all files are counted. No time is measured, and with the work done inside the calls each run
 //! is the same.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::io::{MemoryStorage, Meter, Storage};
 use ogive::lsm::{Db, DbOptions, Durability};
 use ogive_testkit::Random;

@@ -4,8 +4,6 @@
 //! and recovery; each possible disk image is opened, compared with the states of a model, and worked on. The options
 //! are drawn anew for each opening.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Draws, History, World, after, matching, small};
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions};

@@ -3,8 +3,6 @@
 //! each kind of file of a small store, with flipped bits, truncated, moved, mixed, old or missing. The options are
 //! drawn anew for each opening.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Draws, Files, History, Records, World, files, in_any_memory, matching, memory, read_all, small};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};

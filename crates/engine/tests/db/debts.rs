@@ -5,8 +5,6 @@
 //! at points from the first to the last; then steps, each a flush and a small write, with the due work done inside
 //! them. That no compaction is due is shown by an image of the store, opened with the same options. Options are drawn.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Draws, Records, collect, small};
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions, DbStats};

@@ -3,8 +3,6 @@
 //! random work is repeated with another call failing each time; then reads, `resume`, further work and reopening are
 //! compared with a model. The options are drawn anew for each opening.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Draws, History, World, after, matching, small};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};

@@ -2,7 +2,6 @@
 //! recognized by their place. Method: stores are opened in, and copied to, folders with all kinds of contents; the
 //! contents must be there afterwards, and nothing else.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "folders are what is tested")]
 
 use ogive::Error;

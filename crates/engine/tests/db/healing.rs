@@ -2,8 +2,6 @@
 //! or locked, are identified, open, answer correctly, and can be repaired. Method: `fixtures` written by such programs:
 //! a table and a store whose indexes deny keys that scans show, and a store that no flush could ever write.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{LEAST_MEMORY, copy_of, in_any_memory};
 use ogive::Error;
 use ogive::check::{repair_store, verify_store};

@@ -4,8 +4,6 @@
 //! file of one put into the other; live logs and manifests lost, emptied, zeroed, overwritten and replaced; each store
 //! is opened, read, verified and repaired.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Files, files, memory};
 use ogive::Error;
 use ogive::check::{repair_store, verify_store};

@@ -2,7 +2,6 @@
 //! the store contains before and after; a checkpoint equals the store at that time, and stays so. Method: stores
 //! against maps, with keys of every type; crashes at every call.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "links and copies are made in real folders")]
 
 use ogive::Error;

@@ -5,7 +5,6 @@
 //! between accounts: their sum is the same in every snapshot.
 
 #![expect(clippy::disallowed_methods, reason = "a sync that takes its time is simulated by sleeping")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Result;
 use ogive::io::{

@@ -1,5 +1,7 @@
 //! The store: reference model, crashes, damage, faults, folders, ingestion, opening and repair.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod collection;
 mod crash;
 mod damage;

@@ -3,8 +3,6 @@
 //! Method: keys with separators of maximal length, hundreds of range tombstones, and ingested tables, in stores that
 //! are reopened with minimal memory and with more.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{LEAST_MEMORY, collect, in_any_memory};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};

@@ -5,8 +5,6 @@
 //! and a compaction due, with each of its storage calls failing in turn; then the contents of the open store and of the
 //! reopened one are compared with those before the call and those after a call without a fault.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Records, collect, small};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Durability};

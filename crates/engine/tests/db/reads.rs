@@ -1,8 +1,6 @@
 //! Read-count tests of cold lookups. Goal: a bound on the reads of a lookup, with four times as much data as memory.
 //! Method: a meter counts the requests of lookups after a full compaction and a reopening.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::io::{MemoryStorage, Meter, MeterSnapshot, Storage};
 use ogive::lsm::{Db, DbOptions, Durability};
 use ogive_testkit::Random;

@@ -5,8 +5,6 @@
 //! checkpoints, and images of the folder taken while it is open. Memory and tables are so small that all of this
 //! happens often. The options are drawn anew for each opening. Without background threads each run is the same.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::model::{Space, Value, bounds, key};
 use crate::support::Draws;
 use ogive::Error;

@@ -3,8 +3,6 @@
 //! files contain. Method: a store and its diverged copy; each file of the copy is put beside, or in place of, those of
 //! the store.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::support::{Files, files, memory};
 use ogive::check::{RepairReport, repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};

@@ -1,8 +1,6 @@
 //! Tests of tombstone skipping. Goal: iterators do not skip the same removed entries forever. Method: queues whose head
 //! is removed, with counts of the entries skipped.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::io::MemoryStorage;
 use ogive::lsm::{Db, DbOptions};
 use std::sync::Arc;

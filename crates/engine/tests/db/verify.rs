@@ -3,8 +3,6 @@
 //! file; flipped bits, truncations and missing files everywhere; models of the records that each repaired store may
 //! have.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::in_any_memory;
 use ogive::Error;
 use ogive::check::{StoreReport, repair_store, verify_store};

@@ -2,8 +2,6 @@
 //! file is noticed. Method: files written by each version lie in `fixtures/`; each is opened, scanned, searched for
 //! every record and verified. The expected content is computed here, not stored.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::io::MemoryStorage;
 use ogive::table::{OpenOptions, Table};
 use std::sync::Arc;

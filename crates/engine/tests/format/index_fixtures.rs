@@ -2,8 +2,6 @@
 //! the log of one that was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is
 //! opened for reading and for writing, walked over and changed. What they hold is computed here, not stored.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::index::{Index, Kind, OpenOptions};
 use ogive::io::{MemoryStorage, Storage};
 use ogive_testkit::kinds::fixtures::{self, check, entries, storage};

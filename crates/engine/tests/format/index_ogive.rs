@@ -2,8 +2,6 @@
 //! the page's worked example is read from the page itself; the encoder must make these very bytes of the row that the
 //! page states, and the decoder must lead keys as the page says.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive_model::inner::{Children, KeyWidth, NodeForm, NodeView, encode};
 use std::fmt::Write;
 

@@ -3,8 +3,6 @@
 //! very bytes, and a file of these bytes must hold what the page says. The random file id is the one thing that differs
 //! between two writes, so everything is stamped with the page's id first.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 #[path = "../page/support/mod.rs"]
 mod page_support;
 

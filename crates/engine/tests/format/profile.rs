@@ -1,8 +1,6 @@
 //! The page `docs/format/profile.md` and the code say the same. Goal: its examples load, mean what it says, and its
 //! table of named profiles is the code's. Method: they are read from the page itself.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::io::Profile;
 
 const PAGE: &str = include_str!("../../../../docs/format/profile.md");

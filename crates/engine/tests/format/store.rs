@@ -2,8 +2,6 @@
 //! `fixtures/store-v1` contains the files of a store that an older version wrote and closed; it is opened, read and
 //! written, and asked for every record, and `verify` finds nothing. The expected records are computed here, not stored.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Keyspace};

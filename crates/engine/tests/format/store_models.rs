@@ -3,8 +3,6 @@
 //! policy by name says how to register it. Method: `fixtures/store-models` is a store that a version with the policy
 //! `inline` wrote and closed; the expected records are computed here.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::Error;
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};

@@ -3,8 +3,6 @@
 //! the reader must answer from them. A random file id is the one thing that differs between two writes, so the written
 //! table is stamped with the page's id first.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::Error;
 use ogive::block::checksum;
 use ogive::io::MemoryStorage;

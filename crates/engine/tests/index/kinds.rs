@@ -2,8 +2,6 @@
 //! and files that do not fit are refused with a typed error. Method: the tests of the test kit, and a kind that is
 //! registered here.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::Error;
 use ogive::index::extend::{Structure, StructureFactory, Tunable};
 use ogive::index::{Index, IndexLayout, IndexOptions, Key, Kind, OpenOptions, Payload};

@@ -2,8 +2,6 @@
 //! and runs of equal keys cost what they should, and verify finds every broken promise. Method: counted pages, and
 //! leaves that are damaged byte by byte.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::Result;
 use ogive::index::extend::{
     Amount, BtreeRouter, Gap, IndexLayout, LeafTree, Router, RouterBuilder, Statistics, Structure, Visit, Visitor, Word,

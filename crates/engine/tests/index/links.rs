@@ -3,7 +3,6 @@
 //! same log, or be refused.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "links are those of real folders")]
 
 use ogive::index::{Index, IndexOptions, OpenOptions};

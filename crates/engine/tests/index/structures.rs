@@ -2,8 +2,6 @@
 //! the keys, on pages as small as they may be; and coded inner nodes never take more pages than those of a B+-tree.
 //! Method: the tests of the test kit; statistics of both routers on the same separators, in several orders.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::index::extend::{BtreeRouter, CodedRouter, Gap, LeafTree, Router, Statistics, Word};
 use ogive_testkit::index::{page_file, word};
 use ogive_testkit::{Random, key_sets, router_tests, structure_tests};

@@ -1,7 +1,5 @@
 //! Goal: the meter counts every request, and the modelled clock charges for it.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::io::{
     MemoryStorage, Meter, ModelledClock, Profile, Purpose, ReadCounts, ReadRequest, ReadableFile, Storage, Timer,
     WriteCounts, random_u64,

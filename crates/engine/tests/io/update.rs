@@ -1,7 +1,5 @@
 //! Files that are read and written in place: the same on every storage as in a plain array.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::Error;
 use ogive::io::{
     LocalStorage, MemoryStorage, Meter, ModelledClock, Profile, Purpose, ReadRequest, ReadableFile, Storage,

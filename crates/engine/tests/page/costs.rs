@@ -1,8 +1,6 @@
 //! Goal: operations cost what they should: bytes of log, pages read with and without cache. Method: the write
 //! statistics and the meter of the storage are checked against each other.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::options;
 use ogive::Error;
 use ogive::io::{MemoryStorage, Meter, Purpose, Storage};

@@ -2,8 +2,6 @@
 //! verifies and takes new commits. Method: power is lost at every call that changes the disk, in commits, checkpoints,
 //! recovery and creation.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Model, change, options, transact};
 use ogive::io::Storage;
 use ogive::page::{Durability, PageFile, PageOptions};

@@ -1,8 +1,6 @@
 //! Goal: damage is detected or, at the end of a log, correctly dropped, and never read as content. Method: flipped
 //! bits, misplaced and stale pages, logs damaged in the middle or ending in garbage.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Model, options, transact};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Purpose, Storage};

@@ -1,8 +1,6 @@
 //! Goal: acknowledged changes survive a failing storage, and after a failed write or sync the handle accepts no more
 //! changes. Method: every call to the storage fails once, as a broken device or a full disk would make it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Model, change, options};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};

@@ -1,5 +1,7 @@
 //! Page files: reference model, crashes, damage, faults, readers and costs.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod costs;
 mod crash;
 mod damage;

@@ -1,8 +1,6 @@
 //! Goal: a page file behaves like a plain model. Method: random transactions, aborts, checkpoints, snapshots and
 //! reopenings on both.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Model, change, options, transact};
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::page::{Durability, PageFile, PageOptions};

@@ -1,8 +1,6 @@
 //! Goal: readers see consistent commits beside the writer. Method: readers in threads, readers through a second handle
 //! as another process has it, and readers of old snapshots.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Model, options, transact};
 use ogive::io::{FileLock, LocalStorage, MemoryStorage, Purpose, ReadableFile, Storage, UpdatableFile, WritableFile};
 use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot};

@@ -2,8 +2,6 @@
 //! none, each complete. Method: every mutating call of a writer fails once, and each disk state that may result is
 //! opened, searched and verified; then the next writer of the name must succeed and clean up.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::Result;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};

@@ -2,8 +2,6 @@
 //! without findings. Method: small tables of every layout; every bit flipped, every truncation, garbage at the end,
 //! blocks swapped and taken from another table of the same shape. Each damaged file is opened, searched and verified.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
 use ogive::table::external::{RecordFile, index_records};

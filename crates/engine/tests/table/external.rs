@@ -3,8 +3,6 @@
 //! compared with the reference of the test kit; files of other content; data changed afterwards; faults and crashes at
 //! every call.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{check, numbers, words};
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};

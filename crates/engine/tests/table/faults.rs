@@ -2,8 +2,6 @@
 //! leave nothing incomplete behind. Method: every call of every kind fails once, in each way, while a table is written
 //! and while it is read; then the storage is inspected without the fault.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::{Error, Result};

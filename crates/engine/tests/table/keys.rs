@@ -2,8 +2,6 @@
 //! Method: tables and external indexes of each key type, empty and not; keys of all widths around the right one, by
 //! every operation.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::check_strange;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::external::{RecordFile, index_records, index_table};

@@ -2,8 +2,6 @@
 //! for the data, for present and absent keys, within the sizes that the file states. Method: read traces of uncached
 //! lookups, for every design and key type.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::io::{MemoryStorage, Meter, Purpose};
 use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
 use ogive_testkit::{Random, key_sets};

@@ -3,8 +3,6 @@
 //! reference of the test kit, for present, absent and extreme keys. All other options are drawn at random for each
 //! table: blocks, memory, compression, filter, layout, direct or cached reads.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{Drawn, check, numbers, value_bytes, value_width, words};
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;

@@ -2,8 +2,6 @@
 //! nothing behind. Method: shuffled records with budgets that force runs, compared with the reference of the test kit;
 //! faults at every call.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
 use crate::support::{check, numbers, words};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;

@@ -1,7 +1,6 @@
 //! Test support: a plain model of a store, and random work on both.
 
 #![allow(dead_code, unused_imports, reason = "each test uses its part")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod draws;
 

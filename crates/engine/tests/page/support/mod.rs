@@ -1,7 +1,6 @@
 //! A plain model of a page file, and random operations on both.
 
 #![allow(dead_code, reason = "each test uses its part")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Result;
 use ogive::io::Purpose;
