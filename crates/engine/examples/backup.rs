@@ -1,8 +1,6 @@
 //! A backup: a checkpoint of a running store, verified before anybody relies on it.
 
-use ogive::check::verify_store;
-use ogive::io::{LocalStorage, Storage};
-use ogive::lsm::{Db, DbOptions};
+use ogive::{Db, DbOptions, LocalStorage, Storage, verify_store};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

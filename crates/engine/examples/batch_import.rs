@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::{Db, DbOptions, Durability};
 
 /// Large enough that the cost of a commit is spread thin, small enough to need little memory.
 const BATCH: u64 = 1_000;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::lsm::{Db, DbOptions};
+use ogive::{Db, DbOptions};
 
 fn increase(db: &Db) -> ogive::Result<()> {
     let mut current = db.get("counter")?;

@@ -6,14 +6,14 @@
 
 #![expect(clippy::disallowed_macros, reason = "an example prints")]
 
-use ogive::Result;
+use ogive::index::IndexLayout;
 use ogive::index::extend::{
     Gap, LeafTree, LeafVisit, LevelStatistics, PageVisit, Router, RouterBuilder, Statistics, Structure,
     StructureFactory, Tunable, Visit, Word,
 };
-use ogive::index::{Index, IndexLayout, IndexOptions, Kind};
-use ogive::io::{MemoryStorage, Purpose, Storage};
+use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
+use ogive::{Index, IndexOptions, Kind, MemoryStorage, Result, Storage};
 use std::sync::Arc;
 
 /// The kind of index: its name, its code, its structure.

@@ -3,9 +3,8 @@
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 #![expect(clippy::disallowed_methods, reason = "the records are a file of another program")]
 
-use ogive::io::{LocalStorage, Storage};
 use ogive::table::external::{RecordFile, index_records};
-use ogive::table::{OpenOptions, Table, WriteOptions};
+use ogive::{LocalStorage, OpenOptions, Storage, Table, WriteOptions};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,8 +2,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::index::{Index, IndexOptions, OpenOptions};
-use ogive::io::{LocalStorage, Storage};
+use ogive::{Index, IndexOptions, LocalStorage, PageOptions, Storage};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop(reader);
     index.close()?;
 
-    let index: Index<u64, u64> = Index::open(&storage, "orders", &OpenOptions::default())?;
+    let index: Index<u64, u64> = Index::open(&storage, "orders", &PageOptions::default())?;
     let from_10: Vec<(u64, u64)> = index.range(10..40)?.collect::<Result<_, _>>()?;
     println!("{from_10:?}");
     assert_eq!(from_10, [(10, 1), (15, 1), (30, 3)]);

@@ -1,8 +1,6 @@
 //! Ingestion: tables that were built elsewhere become part of a store without being written again.
 
-use ogive::io::LocalStorage;
-use ogive::lsm::{Db, DbOptions};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::{Db, DbOptions, LocalStorage, TableWriter, WriteOptions};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,9 +2,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::io::MemoryStorage;
-use ogive::join::{JoinOptions, Output, Source, join};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{JoinOptions, KeyType, MemoryStorage, OpenOptions, Output, Source, Table, TableWriter, WriteOptions, join};
 use std::sync::Arc;
 
 /// Rows of 8-byte keys, `apart` from each other.

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::lsm::{Db, DbOptions};
+use ogive::{Db, DbOptions};
 use std::io::{self, Read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

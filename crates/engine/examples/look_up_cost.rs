@@ -2,8 +2,8 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::io::{MemoryStorage, Meter, Profile};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::io::Meter;
+use ogive::{KeyType, MemoryStorage, OpenOptions, Profile, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 
 /// Keys whose gaps span nine orders of magnitude.

@@ -2,8 +2,8 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::io::{MemoryStorage, ReadableFile, Storage, StorageWrapper};
-use ogive::lsm::{Db, DbOptions};
+use ogive::io::{ReadableFile, StorageWrapper};
+use ogive::{Db, DbOptions, MemoryStorage, Storage};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

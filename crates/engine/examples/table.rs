@@ -2,8 +2,7 @@
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
-use ogive::io::LocalStorage;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{KeyType, LocalStorage, OpenOptions, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

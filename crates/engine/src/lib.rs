@@ -1,20 +1,41 @@
 //! # Ogive
 //!
-//! A storage engine that learns the cumulative curve of its keys and uses it to turn a key into the fewest bytes read
-//! from wherever the data lives. It fits itself to three things: the keys, the storage (a [`Profile`](io::Profile)),
-//! and the memory it may use.
+//! A storage engine whose indexes are learned: it fits itself to the curve of the keys, to the storage they lie on (a
+//! [`Profile`]), and to the memory it may use, and turns a key into the fewest bytes read.
 //!
-//! One half is the immutable sorted [`Table`](table::Table): one file, opened by one read, with an index whose
-//! layers are searched for by [`tune`]. A look-up in an open table is one read for each layer below the root, and one
-//! of data.
+//! | for | use | |
+//! |---|---|---|
+//! | sorted data written once, on any storage | [`Table`] | one immutable file, its index tuned to keys and storage |
+//! | fixed-width keys that change, in one file | [`Index`] | an ordered map with transactions and snapshots |
+//! | keys and values of any length, many threads | [`Db`] | a crash-safe log-structured store with keyspaces |
+//! | matching two inputs by key, larger than memory | [`join`](fn@join) | by the cheapest of several methods |
+//!
+//! A store is a folder:
 //!
 //! ```
-//! use ogive::io::{MemoryStorage, Profile};
-//! use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
+//! use ogive::{Db, DbOptions};
+//!
+//! # let folder = std::env::temp_dir().join(format!("ogive-front-{}", std::process::id()));
+//! let db = Db::open(&folder, &DbOptions::default())?;
+//! db.insert("apple", "red")?; // durable when the call returns
+//! assert_eq!(db.get("apple")?.as_deref(), Some(&b"red"[..]));
+//! for record in db.range("a".."b") {
+//!     let (key, value) = record?;
+//!     println!("{} is {}", key.escape_ascii(), value.escape_ascii());
+//! }
+//! # db.close()?;
+//! # _ = std::fs::remove_dir_all(&folder);
+//! # Ok::<(), ogive::Error>(())
+//! ```
+//!
+//! A table is written once and opened by one read. A lookup is one read for each index layer below the root, and one of
+//! data:
+//!
+//! ```
+//! use ogive::{KeyType, MemoryStorage, OpenOptions, Profile, ReadTrace, Table, TableWriter, WriteOptions};
 //! use std::sync::Arc;
 //!
-//! // `LocalStorage::new(folder)` keeps tables as files.
-//! let storage = Arc::new(MemoryStorage::new());
+//! let storage = Arc::new(MemoryStorage::new()); // or `LocalStorage::new(folder)`
 //! let options = WriteOptions {
 //!     key_type: KeyType::U64,
 //!     value_width: Some(8),
@@ -23,7 +44,7 @@
 //! };
 //! let mut writer = TableWriter::create(storage.clone(), "squares", options)?;
 //! for i in 0..10_000_u64 {
-//!     // Keys are byte strings that order as they are meant to: integers are big-endian.
+//!     // Keys are byte strings, compared bytewise: integers are big-endian.
 //!     writer.append(&(i * i).to_be_bytes(), &i.to_le_bytes())?;
 //! }
 //! let report = writer.finish()?;
@@ -34,26 +55,18 @@
 //! let value = table.traced(&mut trace).get(&144_u64.to_be_bytes())?;
 //! assert_eq!(value, Some(12_u64.to_le_bytes().to_vec()));
 //! println!("{} reads, {} bytes", trace.reads.len(), trace.bytes());
-//!
 //! assert_eq!(table.rank(&1000_u64.to_be_bytes())?, 32);
-//! for record in table.range(100_u64.to_be_bytes()..200_u64.to_be_bytes()) {
-//!     let (key, _) = record?;
-//!     assert!(key.as_slice() >= &100_u64.to_be_bytes()[..]);
-//! }
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! The other half is the updatable [`Index`](index::Index): fixed-width keys and payloads in a file that is changed in
-//! place, survives crashes, and is read by many beside one writer.
+//! An index is one file, updated in place, that one writer changes while many read:
 //!
 //! ```
-//! use ogive::index::{Index, IndexOptions, Kind};
-//! use ogive::io::{MemoryStorage, Storage};
+//! use ogive::{Index, IndexOptions, MemoryStorage, Storage};
 //! use std::sync::Arc;
 //!
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-//! let options = IndexOptions { kind: Kind::BTREE, ..IndexOptions::default() };
-//! let index: Index<u64, u64> = Index::create(&storage, "ages", &options)?;
+//! let index: Index<u64, u64> = Index::create(&storage, "ages", &IndexOptions::default())?;
 //! let mut transaction = index.write()?;
 //! transaction.insert(1815, 36)?;
 //! transaction.commit()?;
@@ -61,19 +74,18 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! | module | what it is |
-//! |---|---|
-//! | [`io`] | the one seam to the outside: storages, meters, a modelled clock, profiles T(n) |
-//! | [`mod@block`] | checksums that know their place, compression, the block cache |
-//! | [`tune`] | the search for the fastest index design |
-//! | [`table`] | the table's format, its writers, its reader |
-//! | [`page`] | pages that survive crashes |
-//! | [`index`] | ordered indexes that are updated in place |
-//! | [`lsm`] | the store: crash-safe, log-structured, with values apart from keys |
-//! | [`check`] | verifying and repairing stores |
-//! | [`join`](mod@join) | joins larger than memory, planned by cost |
+//! The types that most programs need are at the root of the crate. The modules have the rest, for those who extend or
+//! measure the engine:
 //!
-//! Features: `lz4` (on unless turned off) and `zstd` compress blocks.
+//! | module | contents |
+//! |---|---|
+//! | [`table`], [`tune`] | the table format and its writers; the search for the fastest index design |
+//! | [`index`], [`page`] | indexes updated in place, with [`extend`](index::extend) for other structures; pages |
+//! | [`lsm`], [`check`] | stores; verification and repair of stores |
+//! | [`join`](mod@join) | inputs, plans and outputs of joins |
+//! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
+//!
+//! Features: `lz4` (on by default) and `zstd` compress blocks.
 
 pub mod block;
 pub mod check;
@@ -89,8 +101,22 @@ pub mod table;
 pub mod tune;
 mod vlog;
 
+pub use block::{Compression, Slice};
+pub use check::{RepairReport, StoreReport, repair_store, verify_store};
 pub use durability::Durability;
 pub use error::{Error, Result};
+pub use index::{
+    Index, IndexOptions, IndexRange, IndexReader, IndexVerifyReport, Key, Kind, Payload, WriteTransaction,
+};
+pub use io::{LocalStorage, MemoryStorage, Profile, Storage};
+pub use join::{JoinKind, JoinOptions, JoinReport, Method, Output, RecordShape, Source, explain, join};
+pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
+pub use page::PageOptions;
+pub use table::{
+    KeyType, OpenOptions, ReadTrace, SortingWriter, Table, TableRange, TableReport, TableVerifyReport, TableWriter,
+    WriteOptions, encode_f64, encode_i64,
+};
+pub use tune::DesignRequest;
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -603,8 +603,8 @@ fn each_switch_of_an_index_switches_something() {
     drop(created);
     let keys: Vec<u64> = (0..100).collect();
     let reads = |fast_paths: FastPaths| {
-        let mut open = ogive::index::OpenOptions::default();
-        open.pages.fast_paths = fast_paths;
+        let mut open = ogive::page::PageOptions::default();
+        open.fast_paths = fast_paths;
         let index: Index<u64, u64> = Index::open(&shared, "i", &open).unwrap();
         storage.reset();
         (0..10).for_each(|_| assert_eq!(index.get(7).unwrap(), Some(7)));

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_macros, reason = "the long test shows its figures")]
 
-use ogive::index::{IndexOptions, Kind, OpenOptions};
+use ogive::index::{IndexOptions, Kind};
 use ogive::io::{LocalStorage, MemoryStorage, Meter, Purpose, Storage};
 use ogive::page::PageOptions;
 use ogive_testkit::Random;
@@ -50,8 +50,8 @@ fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
         assert!(bytes <= 20_000 * INSERT_BYTES, "{kind}: {bytes} bytes");
         assert_same(&index, &map, kind.name());
         drop(index);
-        let mut again = OpenOptions::default();
-        little(&mut again.pages);
+        let mut again = PageOptions::default();
+        little(&mut again);
         assert_same(&Numbers::open(&storage, NAME, &again).unwrap(), &map, kind.name());
     }
 }

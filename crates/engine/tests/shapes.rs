@@ -206,6 +206,14 @@ fn values_of_4000_bytes_in_the_largest_blocks() {
     hold(&Shape { prefix_bytes: 10, values: Values::Even(4000), rows: 4_500, table, ..PLAIN });
 }
 
+/// Clusters, whose separators in small index pages need wider residuals once groups are split to fit.
+#[test]
+fn clusters_in_two_layers_of_small_index_pages() {
+    let table = TableForm { design: "layers=2,builder=coded,lambda=4096/512", block_bytes: None, ..TABLE };
+    let shape = Shape { key_type: KeyType::U64, ends: Ends::Clusters, seed: 1_161_047_313, table, ..PLAIN };
+    hold(&Shape { rows: 314_572, ..shape });
+}
+
 /// The shapes above at about the sizes at which they were met, and their like.
 #[test]
 #[ignore = "long: 5 minutes"]

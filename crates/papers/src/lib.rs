@@ -1,6 +1,6 @@
 //! # Structures and methods of published papers for Ogive
 //!
-//! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::index::Index) to compare
+//! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::Index) to compare
 //! them with Ogive's own structure, [join methods](joins), and the learned models of [`bourbon`] for stores. Nothing in
 //! the engine needs them; a program that opens files of these indexes, joins by these methods, or names a learning
 //! policy, calls [`register`] once, where it starts.
@@ -15,8 +15,7 @@
 //! | [`FITING_BTREE`], [`PGM_BTREE`], [`ALEX_BTREE`], [`LIPP_BTREE`] | over B+-tree leaves | Lan et al., SIGMOD 2023 |
 //!
 //! ```
-//! use ogive::index::{Index, IndexOptions};
-//! use ogive::io::{MemoryStorage, Storage};
+//! use ogive::{Index, IndexOptions, MemoryStorage, Storage};
 //! use ogive_papers::{ALEX, AlexOptions};
 //! use std::sync::Arc;
 //!

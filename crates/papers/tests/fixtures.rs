@@ -4,7 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use ogive::index::{Index, Kind, OpenOptions};
+use ogive::index::{Index, Kind};
+use ogive::page::PageOptions;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
 use ogive_testkit::kinds::fixtures::{check, closed, live, storage};
 
@@ -33,7 +34,7 @@ fn version_2_of_every_kind_is_read_and_written() {
     register();
     for (kind, content) in FILES {
         let (_, storage) = storage(&[("f", content)]);
-        let index = Index::<u64, u64>::open_read_only(&storage, "f", &OpenOptions::default()).unwrap();
+        let index = Index::<u64, u64>::open_read_only(&storage, "f", &PageOptions::default()).unwrap();
         assert_eq!(index.kind(), kind);
         check(&[("f", content)], closed());
     }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use ogive::index::{Index, IndexOptions, Kind, OpenOptions};
+use ogive::index::{Index, IndexOptions, Kind};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::{PageFile, PageOptions};
 use ogive::{Error, Result};
@@ -31,7 +31,7 @@ fn made(kind: Kind) -> (Arc<dyn Storage>, Vec<u8>) {
 fn open_with(header: &[u8]) -> Result<Index<u64, u64>> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     drop(PageFile::create(&storage, "index", &PageOptions::default(), header)?);
-    Index::open(&storage, "index", &OpenOptions::default())
+    Index::open(&storage, "index", &PageOptions::default())
 }
 
 #[test]

@@ -4,14 +4,15 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ogive::Error;
-use ogive::index::{Index, IndexOptions, Kind, OpenOptions};
+use ogive::index::{Index, IndexOptions, Kind};
+use ogive::page::PageOptions;
 use ogive_papers::{ALEX, register};
 use ogive_testkit::kinds::fixtures::{closed, entries, storage};
 
 #[test]
 fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
     let (memory, storage) = storage(&[("f", include_bytes!("fixtures/index-v2/alex"))]);
-    let open = || Index::<u64, u64>::open(&storage, "f", &OpenOptions::default());
+    let open = || Index::<u64, u64>::open(&storage, "f", &PageOptions::default());
     let error = open().unwrap_err();
     assert!(matches!(error, Error::UnregisteredKind { code: 6, kind: Some("alex"), .. }), "{error:?}");
     for part in ["kind 'alex'", "ogive_papers::register()", "command `ogive`"] {

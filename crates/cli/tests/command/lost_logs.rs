@@ -2,8 +2,9 @@
 //! index are copied, as a crash leaves them, and its log is removed, emptied or damaged.
 
 use super::run::Folder;
-use ogive::index::{Index, IndexOptions, OpenOptions};
+use ogive::index::{Index, IndexOptions};
 use ogive::io::{LocalStorage, Storage};
+use ogive::page::PageOptions;
 use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +37,7 @@ fn crashed(folder: &Folder) -> Vec<PathBuf> {
     let sound = Index::<u64, u64>::open_read_only(
         &(Arc::new(LocalStorage::new(folder.path(""))) as Arc<dyn Storage>),
         "ids",
-        &OpenOptions::default(),
+        &PageOptions::default(),
     );
     assert_eq!(sound.unwrap().len().unwrap(), 1500);
     segments

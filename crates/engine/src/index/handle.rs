@@ -4,16 +4,17 @@ use super::KeyType;
 use super::header::IndexHeader;
 use super::key::Key;
 use super::kind::Kind;
-use super::options::{IndexLayout, IndexOptions, OpenOptions};
+use super::options::{IndexLayout, IndexOptions};
 use super::payload::Payload;
-use super::range::Range;
-use super::reader::Reader;
+use super::range::IndexRange;
+use super::reader::IndexReader;
 use super::shared::{IndexShared, check_types, resolve_types};
 use super::structure::{Statistics, Visit};
-use super::verify::VerifyReport;
+use super::verify::IndexVerifyReport;
 use super::write::WriteTransaction;
 use crate::error::Result;
 use crate::io::Storage;
+use crate::page::PageOptions;
 use crate::page::{LostLog, PageFile, PageStatistics, Pages};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -23,7 +24,8 @@ use std::sync::Arc;
 /// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and threads may use it
 /// concurrently.
 ///
-/// Each read sees the last commit; a [`Reader`] keeps seeing the same one. Writes go through a [`WriteTransaction`].
+/// Each read sees the last commit; an [`IndexReader`] keeps seeing the same one. Writes go through a
+/// [`WriteTransaction`].
 #[derive(Debug)]
 pub struct Index<K: Key, V: Payload> {
     shared: Arc<IndexShared<K>>,
@@ -56,8 +58,8 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// [`crate::Error::WrongType`] if the types of keys or payloads differ; [`crate::Error::UnregisteredKind`] for a
     /// structure that this program has not registered; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while
     /// another handle has it open for writing; [`crate::Error::Io`], [`crate::Error::Damaged`].
-    pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
-        let file = PageFile::open(storage, name, &options.pages)?;
+    pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+        let file = PageFile::open(storage, name, options)?;
         Self::of_file(storage, name, file)
     }
 
@@ -66,8 +68,8 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::open`], except `Locked`. [`Self::write`] returns an error.
-    pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
-        let file = PageFile::open_read_only(storage, name, &options.pages)?;
+    pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+        let file = PageFile::open_read_only(storage, name, options)?;
         Self::of_file(storage, name, file)
     }
 
@@ -80,9 +82,9 @@ impl<K: Key, V: Payload> Index<K, V> {
     pub fn without_log(
         storage: &Arc<dyn Storage>,
         name: &str,
-        options: &OpenOptions,
+        options: &PageOptions,
     ) -> Result<Option<(Self, LostLog)>> {
-        let Some((file, lost)) = PageFile::without_log(storage, name, &options.pages)? else { return Ok(None) };
+        let Some((file, lost)) = PageFile::without_log(storage, name, options)? else { return Ok(None) };
         Ok(Some((Self::of_file(storage, name, file)?, lost)))
     }
 
@@ -121,8 +123,8 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// [`crate::Error::Poisoned`] after [`Self::close`] of another clone.
-    pub fn reader(&self) -> Result<Reader<K, V>> {
-        Reader::new(Arc::clone(&self.shared))
+    pub fn reader(&self) -> Result<IndexReader<K, V>> {
+        IndexReader::new(Arc::clone(&self.shared))
     }
 
     /// Begins a transaction, after any other one has ended. A thread that has a transaction must not begin a second: it
@@ -189,7 +191,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.shared.file.statistics()
     }
 
-    /// [`Reader::get`] at the last commit.
+    /// [`IndexReader::get`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -197,7 +199,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.get(key)
     }
 
-    /// [`Reader::contains_key`] at the last commit.
+    /// [`IndexReader::contains_key`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -205,7 +207,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.contains_key(key)
     }
 
-    /// [`Reader::multi_get`] at the last commit.
+    /// [`IndexReader::multi_get`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -213,7 +215,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.multi_get(keys)
     }
 
-    /// [`Reader::get_all`] at the last commit.
+    /// [`IndexReader::get_all`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -221,11 +223,11 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.get_all(key)
     }
 
-    /// [`Reader::range`] at the last commit, which the range retains until it is dropped.
+    /// [`IndexReader::range`] at the last commit, which the range retains until it is dropped.
     ///
     /// # Errors
     /// As for [`Self::reader`].
-    pub fn range(&self, range: impl RangeBounds<K>) -> Result<Range<'static, K, V>> {
+    pub fn range(&self, range: impl RangeBounds<K>) -> Result<IndexRange<'static, K, V>> {
         Ok(self.reader()?.range(range))
     }
 
@@ -233,11 +235,11 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::reader`].
-    pub fn iter(&self) -> Result<Range<'static, K, V>> {
+    pub fn iter(&self) -> Result<IndexRange<'static, K, V>> {
         self.range(..)
     }
 
-    /// [`Reader::first`] at the last commit.
+    /// [`IndexReader::first`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -245,7 +247,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.first()
     }
 
-    /// [`Reader::last`] at the last commit.
+    /// [`IndexReader::last`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -253,7 +255,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.last()
     }
 
-    /// [`Reader::len`] at the last commit.
+    /// [`IndexReader::len`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -261,7 +263,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.len()
     }
 
-    /// [`Reader::is_empty`] at the last commit.
+    /// [`IndexReader::is_empty`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -269,7 +271,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.is_empty()
     }
 
-    /// [`Reader::statistics`] at the last commit.
+    /// [`IndexReader::statistics`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -277,7 +279,7 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.statistics()
     }
 
-    /// [`Reader::explain`] at the last commit.
+    /// [`IndexReader::explain`] at the last commit.
     ///
     /// # Errors
     /// As there.
@@ -285,11 +287,11 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.reader()?.explain(key)
     }
 
-    /// [`Reader::verify`] at the last commit.
+    /// [`IndexReader::verify`] at the last commit.
     ///
     /// # Errors
     /// As there.
-    pub fn verify(&self) -> Result<VerifyReport> {
+    pub fn verify(&self) -> Result<IndexVerifyReport> {
         self.reader()?.verify()
     }
 }

@@ -55,11 +55,3 @@ impl Default for IndexOptions {
         }
     }
 }
-
-/// Options for opening an existing index: memory and durability. Properties stored in the file, such as the page size,
-/// are ignored.
-#[derive(Clone, Debug, Default)]
-pub struct OpenOptions {
-    /// Memory and durability.
-    pub pages: PageOptions,
-}

@@ -1,4 +1,4 @@
-//! Range scans over entries in key order, from both ends.
+//! IndexRange scans over entries in key order, from both ends.
 //!
 //! A scan has a cursor for each end, opened on first use; it ends where the two meet.
 
@@ -132,20 +132,20 @@ enum RangeSource<'a, K: Key> {
 ///
 /// It ends after an error. A range of an index or a reader retains its snapshot until it is dropped.
 #[derive(Debug)]
-pub struct Range<'a, K: Key, V: Payload> {
+pub struct IndexRange<'a, K: Key, V: Payload> {
     source: RangeSource<'a, K>,
     scan: RangeScan<K::Word>,
     payload: PhantomData<fn() -> V>,
 }
 
-impl<K: Key, V: Payload> Range<'static, K, V> {
+impl<K: Key, V: Payload> IndexRange<'static, K, V> {
     pub(super) fn of_snapshot(shared: Arc<IndexShared<K>>, snapshot: Snapshot, range: &impl RangeBounds<K>) -> Self {
         let source = RangeSource::Snapshot(shared, snapshot);
         Self { source, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
     }
 }
 
-impl<'a, K: Key, V: Payload> Range<'a, K, V> {
+impl<'a, K: Key, V: Payload> IndexRange<'a, K, V> {
     pub(super) fn of_transaction(
         shared: &'a IndexShared<K>,
         transaction: &'a Transaction,
@@ -169,7 +169,7 @@ impl<'a, K: Key, V: Payload> Range<'a, K, V> {
     }
 }
 
-impl<K: Key, V: Payload> Iterator for Range<'_, K, V> {
+impl<K: Key, V: Payload> Iterator for IndexRange<'_, K, V> {
     type Item = Result<(K, V)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -177,13 +177,13 @@ impl<K: Key, V: Payload> Iterator for Range<'_, K, V> {
     }
 }
 
-impl<K: Key, V: Payload> DoubleEndedIterator for Range<'_, K, V> {
+impl<K: Key, V: Payload> DoubleEndedIterator for IndexRange<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.step(false).transpose()
     }
 }
 
-impl<K: Key, V: Payload> std::iter::FusedIterator for Range<'_, K, V> {}
+impl<K: Key, V: Payload> std::iter::FusedIterator for IndexRange<'_, K, V> {}
 
 #[cfg(test)]
 mod tests {

@@ -2,10 +2,10 @@
 
 use super::key::Key;
 use super::payload::Payload;
-use super::range::Range;
+use super::range::IndexRange;
 use super::shared::IndexShared;
 use super::structure::{Statistics, Visit};
-use super::verify::{self, VerifyReport};
+use super::verify::{self, IndexVerifyReport};
 use super::view::{IndexState, IndexView};
 use crate::error::Result;
 use crate::page::Snapshot;
@@ -19,20 +19,20 @@ use std::sync::Arc;
 /// The file retains the commit while the reader exists, which delays checkpoints: drop readers when you no longer need
 /// them.
 #[derive(Debug)]
-pub struct Reader<K: Key, V: Payload> {
+pub struct IndexReader<K: Key, V: Payload> {
     shared: Arc<IndexShared<K>>,
     snapshot: Snapshot,
     payload: PhantomData<fn() -> V>,
 }
 
-impl<K: Key, V: Payload> Clone for Reader<K, V> {
+impl<K: Key, V: Payload> Clone for IndexReader<K, V> {
     fn clone(&self) -> Self {
         let (shared, snapshot) = (Arc::clone(&self.shared), self.snapshot.clone());
         Self { shared, snapshot, payload: PhantomData }
     }
 }
 
-impl<K: Key, V: Payload> Reader<K, V> {
+impl<K: Key, V: Payload> IndexReader<K, V> {
     pub(super) fn new(shared: Arc<IndexShared<K>>) -> Result<Self> {
         let snapshot = shared.file.snapshot()?;
         Ok(Self { shared, snapshot, payload: PhantomData })
@@ -76,12 +76,12 @@ impl<K: Key, V: Payload> Reader<K, V> {
     }
 
     /// The entries with keys within the bounds, in order; none if the bounds cross.
-    pub fn range(&self, range: impl RangeBounds<K>) -> Range<'static, K, V> {
-        Range::of_snapshot(Arc::clone(&self.shared), self.snapshot.clone(), &range)
+    pub fn range(&self, range: impl RangeBounds<K>) -> IndexRange<'static, K, V> {
+        IndexRange::of_snapshot(Arc::clone(&self.shared), self.snapshot.clone(), &range)
     }
 
     /// All entries in order.
-    pub fn iter(&self) -> Range<'static, K, V> {
+    pub fn iter(&self) -> IndexRange<'static, K, V> {
         self.range(..)
     }
 
@@ -138,14 +138,14 @@ impl<K: Key, V: Payload> Reader<K, V> {
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] at the first violation.
-    pub fn verify(&self) -> Result<VerifyReport> {
+    pub fn verify(&self) -> Result<IndexVerifyReport> {
         verify::verify(&self.view()?, |claimed| self.snapshot.verify(claimed))
     }
 }
 
-impl<K: Key, V: Payload> IntoIterator for &Reader<K, V> {
+impl<K: Key, V: Payload> IntoIterator for &IndexReader<K, V> {
     type Item = Result<(K, V)>;
-    type IntoIter = Range<'static, K, V>;
+    type IntoIter = IndexRange<'static, K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

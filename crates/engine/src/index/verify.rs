@@ -7,9 +7,9 @@ use super::word::Word;
 use crate::error::{Error, Result};
 use crate::page::{PageNumber, Pages};
 
-/// What [`Reader::verify`](super::Reader::verify) found to be valid.
+/// What [`IndexReader::verify`](super::IndexReader::verify) found to be valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VerifyReport {
+pub struct IndexVerifyReport {
     /// Entries.
     pub entries: u64,
     /// Pages of the structure.
@@ -84,7 +84,7 @@ impl<W: Word> Visitor<W> for VerifyVisitor<'_, W> {
 pub(super) fn verify<K: Key>(
     view: &IndexView<'_, K>,
     file: impl FnOnce(&[(PageNumber, u32)]) -> Result<()>,
-) -> Result<VerifyReport> {
+) -> Result<IndexVerifyReport> {
     let mut checker = VerifyVisitor::new(view.pages, view.shared.header.layout.duplicates);
     if let Some(IndexState { entries, structure }) = view.state {
         view.shared.structure.verify(view.pages, structure, &mut checker)?;
@@ -94,5 +94,5 @@ pub(super) fn verify<K: Key>(
         }
     }
     file(&checker.runs())?;
-    Ok(VerifyReport { entries: checker.entries, pages: checker.claimed_pages })
+    Ok(IndexVerifyReport { entries: checker.entries, pages: checker.claimed_pages })
 }

@@ -4,7 +4,7 @@ use super::rows::{RowChunk, RowStream, RowsView};
 use super::source::{KeyRange, Prober, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
-use crate::index::{self, Index, Key, Payload, Reader, Word};
+use crate::index::{self, Index, IndexReader, Key, Payload, Word};
 use crate::lsm::{self, DbSnapshot, Keyspace};
 use crate::table::KeyType;
 use std::ops::{Bound, ControlFlow, RangeBounds};
@@ -18,7 +18,7 @@ const KEY_BYTES_MAX: usize = 16;
 /// A snapshot of an index as a relation.
 #[derive(Debug)]
 pub(crate) struct IndexRelation<K: Key, V: Payload> {
-    reader: Reader<K, V>,
+    reader: IndexReader<K, V>,
     key_bytes: usize,
     payload_bytes: usize,
     facts: RelationFacts,
@@ -108,7 +108,7 @@ impl<K: Key, V: Payload> Relation for IndexRelation<K, V> {
 }
 
 struct IndexScan<K: Key, V: Payload> {
-    entries: index::Range<'static, K, V>,
+    entries: index::IndexRange<'static, K, V>,
     chunk: RowChunk,
     /// Rows per chunk.
     rows: usize,
@@ -144,7 +144,7 @@ impl<K: Key, V: Payload> RowStream for IndexScan<K, V> {
 }
 
 struct IndexProber<K: Key, V: Payload> {
-    reader: Reader<K, V>,
+    reader: IndexReader<K, V>,
     key_bytes: usize,
     payload: Vec<u8>,
 }

@@ -316,7 +316,7 @@ fn write_numbers(design: &Design, out: &mut PublishedFile) -> Result<WrittenInde
             let end = pages.get(j + 1).map_or((layer.children, u64::MAX), |next| (next.first_child, next.separator));
             let payload = encode_nodes(&layer.nodes, page.nodes.clone());
             let place = (out.file_id, out.offset());
-            out.put(&encode_index_page(place, layer.page_bytes as usize, payload, page.nodes.len(), end))?;
+            out.put(&encode_index_page(place, layer.page_bytes as usize, payload, page.nodes.len(), end)?)?;
         }
         let page_bytes = u64::from(layer.page_bytes);
         let meta = layer_meta(layer, pages.len() as u64, page_bytes, offset, &design.reads[i + 1]);
@@ -381,7 +381,7 @@ fn write_strings(layers: &[StringLayer], out: &mut PublishedFile) -> Result<(Vec
             layer.encode(page.clone(), &mut payload);
             let end_child = layer.first_child_after(page.end);
             let place = (out.file_id, out.offset());
-            out.put(&encode_index_page(place, page_bytes, payload, page.len(), (end_child, u64::MAX)))?;
+            out.put(&encode_index_page(place, page_bytes, payload, page.len(), (end_child, u64::MAX))?)?;
         }
         metas.push(meta(layer, pages.len(), page_bytes, offset));
     }

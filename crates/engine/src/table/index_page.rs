@@ -13,6 +13,7 @@
 use super::format::NodeKind;
 use super::key::KeyBound;
 use crate::block::checksum;
+use crate::error::{Error, Result};
 use ogive_model::{coded, line, step};
 
 pub(super) const INDEX_PAGE_TRAILER_BYTES: usize = 24;
@@ -124,20 +125,30 @@ impl<'a> IndexPageView<'a> {
 }
 
 /// The stored form of a page at `offset`: `payload` padded to `page_bytes`.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] if the payload does not fit. The writer prevents it; a page that was cut would deny keys.
 pub(super) fn encode_index_page(
     (file_id, offset): (u64, u64),
     page_bytes: usize,
     mut payload: Vec<u8>,
     count: usize,
     (end_child, end_separator): (u64, u64),
-) -> Vec<u8> {
-    debug_assert!(payload.len() + INDEX_PAGE_TRAILER_BYTES <= page_bytes, "nodes of {} bytes in a page", payload.len());
-    payload.resize(page_bytes - INDEX_PAGE_TRAILER_BYTES, 0);
+) -> Result<Vec<u8>> {
+    let room = page_bytes.saturating_sub(INDEX_PAGE_TRAILER_BYTES);
+    if payload.len() > room {
+        let detail = format!(
+            "nodes of {} bytes do not fit an index page of {page_bytes} bytes; choose another design for the table",
+            payload.len()
+        );
+        return Err(Error::InvalidArgument(detail));
+    }
+    payload.resize(room, 0);
     payload.extend_from_slice(&(count as u32).to_le_bytes());
     payload.extend_from_slice(&end_child.to_le_bytes()[..5]);
     payload.extend_from_slice(&[0; 3]);
     payload.extend_from_slice(&end_separator.to_le_bytes());
     payload.extend_from_slice(&[0; 4]);
     checksum::seal(file_id, offset, &mut payload);
-    payload
+    Ok(payload)
 }

@@ -2,8 +2,9 @@
 //! the log of one that was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is
 //! opened for reading and for writing, walked over and changed. What they hold is computed here, not stored.
 
-use ogive::index::{Index, Kind, OpenOptions};
+use ogive::index::{Index, Kind};
 use ogive::io::{MemoryStorage, Storage};
+use ogive::page::PageOptions;
 use ogive_testkit::kinds::fixtures::{self, check, entries, storage};
 use ogive_testkit::kinds::support::Map;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ const KINDS: [(Kind, &[u8]); 2] = [(Kind::OGIVE, version_2!("ogive")), (Kind::BT
 fn version_2_of_every_kind_is_read_and_written() {
     for (kind, content) in KINDS {
         let (_, storage) = storage(&[("f", content)]);
-        let index = Index::<u64, u64>::open_read_only(&storage, "f", &OpenOptions::default()).unwrap();
+        let index = Index::<u64, u64>::open_read_only(&storage, "f", &PageOptions::default()).unwrap();
         assert_eq!(index.kind(), kind);
         check(&[("f", content)], fixtures::closed());
     }
@@ -61,7 +62,7 @@ fn version_2_whose_writer_was_killed_is_recovered() {
 fn version_1_does_not_say_whether_there_is_a_log() {
     // Its loss cannot be noticed; the first commit of this version ends that.
     let (memory, storage) = storage(&[("f", LIVE)]);
-    let index = Index::open(&storage, "f", &OpenOptions::default()).unwrap();
+    let index = Index::open(&storage, "f", &PageOptions::default()).unwrap();
     assert_eq!(entries(&index), closed());
     let mut transaction = index.write().unwrap();
     transaction.insert(3, 3).unwrap();
@@ -71,6 +72,6 @@ fn version_1_does_not_say_whether_there_is_a_log() {
         killed.put("f", memory.content("f").unwrap()).unwrap();
         killed
     });
-    let lost = Index::<u64, u64>::open(&killed, "f", &OpenOptions::default());
+    let lost = Index::<u64, u64>::open(&killed, "f", &PageOptions::default());
     assert!(matches!(lost, Err(ogive::Error::Damaged { .. })), "{lost:?}");
 }

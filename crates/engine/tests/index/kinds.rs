@@ -4,8 +4,9 @@
 
 use ogive::Error;
 use ogive::index::extend::{Structure, StructureFactory, Tunable};
-use ogive::index::{Index, IndexLayout, IndexOptions, Key, Kind, OpenOptions, Payload};
+use ogive::index::{Index, IndexLayout, IndexOptions, Key, Kind, Payload};
 use ogive::io::Storage;
+use ogive::page::PageOptions;
 use ogive_testkit::kind_tests;
 use ogive_testkit::kinds::support::{NAME, Numbers, assert_same, empty, memory, options};
 use ogive_testkit::kinds::{crash, reference};
@@ -66,7 +67,7 @@ fn a_kind_of_another_crate_keeps_its_tunables_in_the_file() {
     let (storage, index) = empty("unique".parse().unwrap());
     index.bulk_load((0..3000).map(|i| (i, i))).unwrap();
     drop(index);
-    let index = Numbers::open(&storage, NAME, &OpenOptions::default()).unwrap();
+    let index = Numbers::open(&storage, NAME, &PageOptions::default()).unwrap();
     assert_eq!(index.kind(), UNIQUE);
     assert_same(&index, &(0..3000).map(|i| (i, i)).collect(), "unique");
     for (tunables, is_sound) in [(vec![(1, 9)], true), (vec![(1, 0)], false), (vec![(2, 5)], false)] {
@@ -83,7 +84,7 @@ fn types_other_than_those_of_the_file_are_refused() {
     let (storage, index) = empty(Kind::default());
     drop(index);
     fn refused<K: Key, V: Payload>(storage: &Arc<dyn Storage>) {
-        match Index::<K, V>::open(storage, NAME, &OpenOptions::default()) {
+        match Index::<K, V>::open(storage, NAME, &PageOptions::default()) {
             Err(Error::WrongType { detail, .. }) => assert!(detail.contains("u64") || detail.contains('8'), "{detail}"),
             other => panic!("{other:?}"),
         }
@@ -95,8 +96,8 @@ fn types_other_than_those_of_the_file_are_refused() {
     refused::<u128, u64>(&storage);
     refused::<[u8; 8], u64>(&storage);
     refused::<ogive::index::Raw<u128>, u64>(&storage);
-    Index::<ogive::index::Raw<u64>, Vec<u8>>::open(&storage, NAME, &OpenOptions::default()).unwrap();
-    Numbers::open(&storage, NAME, &OpenOptions::default()).unwrap();
+    Index::<ogive::index::Raw<u64>, Vec<u8>>::open(&storage, NAME, &PageOptions::default()).unwrap();
+    Numbers::open(&storage, NAME, &PageOptions::default()).unwrap();
 }
 
 #[test]

@@ -5,9 +5,10 @@
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "links are those of real folders")]
 
-use ogive::index::{Index, IndexOptions, OpenOptions};
+use ogive::index::{Index, IndexOptions};
 use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
+use ogive::page::PageOptions;
 use ogive::table::{Table, TableWriter, WriteOptions};
 use ogive::{Error, Result};
 use std::fs;
@@ -25,7 +26,7 @@ fn place(path: &Path) -> (Arc<dyn Storage>, String) {
 
 fn open(path: &Path) -> Result<Numbers> {
     let (storage, name) = place(path);
-    Numbers::open(&storage, &name, &OpenOptions::default())
+    Numbers::open(&storage, &name, &PageOptions::default())
 }
 
 fn create(path: &Path) -> Result<Numbers> {
@@ -63,7 +64,7 @@ fn a_symbolic_link_leads_to_the_lock_and_the_log_of_the_index_itself() {
         assert!(matches!(open(path), Err(Error::Locked { .. })), "{}", path.display());
         assert!(matches!(create(path), Err(Error::Locked { .. })), "{}", path.display());
         let (storage, name) = place(path);
-        let reader = Numbers::open_read_only(&storage, &name, &OpenOptions::default()).unwrap();
+        let reader = Numbers::open_read_only(&storage, &name, &PageOptions::default()).unwrap();
         assert_eq!(reader.len().unwrap(), 1000, "what only the log has is seen through {}", path.display());
     }
     drop(index);
@@ -87,7 +88,7 @@ fn names_of_a_storage_that_are_links_are_refused() {
         Err(Error::OtherNames { detail, .. }) => assert!(detail.contains(word), "{detail}"),
         other => panic!("{other:?}"),
     };
-    let options = OpenOptions::default();
+    let options = PageOptions::default();
     // Under either of its names a file with two has none that its lock could be found by.
     for (name, word) in [("soft", "symbolic link to x"), ("hard", "2 hard links"), ("x", "2 hard links")] {
         refused(Numbers::open(&storage, name, &options), word);

@@ -124,16 +124,34 @@ impl CodedLayer {
         let mut limited = Self::new();
         for group in self.groups {
             let header = group.header;
+            if stored_bytes(1, header.residual_bits()) <= room {
+                limited.push(header, group.residuals);
+                continue;
+            }
             let spare = room.saturating_sub(stored_bytes(1, 0)) as u64 * 8;
             let most = (spare / u64::from(header.width.max(1))) as u32 + 1;
             let separators: Vec<u64> = std::iter::once(header.start)
                 .chain(group.residuals.iter().zip(1..).map(|(&residual, j)| header.separator(j, residual)))
                 .collect();
-            for part in separators.chunks(most.max(1) as usize) {
-                limited.push_exact(part);
+            for part in separators.chunks(most as usize) {
+                limited.push_limited(part, room);
             }
         }
         limited
+    }
+
+    /// Appends groups of at most `room` stored bytes that code exactly these separators. Their residuals may be wider
+    /// than those of the group that they come from: its separators were chosen to need no low bits on its own line.
+    fn push_limited(&mut self, separators: &[u64], room: usize) {
+        let mut part = Self::new();
+        part.push_exact(separators);
+        if part.largest_group_len() <= room || separators.len() == 1 {
+            self.append(part);
+            return;
+        }
+        let (left, right) = separators.split_at(separators.len() / 2);
+        self.push_limited(left, room);
+        self.push_limited(right, room);
     }
 
     /// Appends groups that code exactly these separators.
@@ -317,4 +335,51 @@ pub fn separator_at(payload: &[u8], groups: usize, child: u64) -> Option<u64> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(seed: &mut u64) -> u64 {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *seed ^ (*seed >> 29)
+    }
+
+    /// Fences between children whose keys lie in clusters: gaps of all sizes, within which a separator is free.
+    fn clustered(seed: &mut u64, children: usize) -> Vec<Fence> {
+        let mut key = random(seed) >> 20;
+        let spread = 1 + random(seed) % 44;
+        (0..children)
+            .map(|_| {
+                let low = key + (random(seed) >> (64 - spread));
+                let high = low + 1 + (random(seed) >> (20 + random(seed) % 44));
+                key = high;
+                Fence { low, high }
+            })
+            .collect()
+    }
+
+    fn separators(layer: &CodedLayer) -> Vec<u64> {
+        let (mut stored, mut found) = (Vec::new(), Vec::new());
+        layer.encode(0..layer.groups(), &mut stored);
+        visit_children(&stored, layer.groups(), |_, separator| found.push(separator)).unwrap();
+        found
+    }
+
+    #[test]
+    fn limited_groups_fit_and_code_the_same_separators() {
+        let mut seed = 1;
+        for round in 0..400 {
+            let fences = clustered(&mut seed, 300);
+            let layer = encode_row(fences[0].low / 2, &fences, 1, Effort::Full);
+            let expected = separators(&layer);
+            for room in [34, 60, 128, 488] {
+                let limited = layer.clone().limit_groups(room);
+                let largest = limited.largest_group_len();
+                assert!(largest <= room, "round {round}: a group of {largest} bytes, of {room}");
+                assert_eq!(separators(&limited), expected, "round {round}, {room} bytes");
+            }
+        }
+    }
 }

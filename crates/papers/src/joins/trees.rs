@@ -9,7 +9,7 @@
 //! one.
 
 use super::cost;
-use ogive::index::{Index, IndexOptions, Key, KeyType, Kind, OpenOptions, Payload, Raw, Word};
+use ogive::index::{Index, IndexOptions, Key, KeyType, Kind, Payload, Raw, Word};
 use ogive::join::extend::{CopiedRelation, CopyJob, CopyMethod, CostModel, MemoryGrant, SpillName};
 use ogive::join::{Cost, Side, Source};
 use ogive::page::{Durability, PageOptions};
@@ -158,9 +158,8 @@ impl PendingTree {
 
     fn open(self, job: &CopyJob<'_>, memory_bytes: u64) -> Result<CopiedRelation> {
         let (pages, memory) = self.pages(job, memory_bytes)?;
-        let options = OpenOptions { pages };
         for_types!(self.widths, K, V => {
-            let index: Index<K, V> = Index::open_read_only(job.storage(), self.name.as_str(), &options)?;
+            let index: Index<K, V> = Index::open_read_only(job.storage(), self.name.as_str(), &pages)?;
             Ok(job.copied(self.side, &Source::index(&index)?, (memory, self.name)))
         })
     }

@@ -7,8 +7,9 @@
 use super::support::{IndexChange, Map, NAME, Numbers, entries, options};
 use crate::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
 use ogive::Result;
-use ogive::index::{Kind, OpenOptions};
+use ogive::index::Kind;
 use ogive::io::{Storage, seed_random};
+use ogive::page::PageOptions;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -106,9 +107,9 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Storage> {
 
 /// Opens an index with automatic checkpoints after few transactions, whose larger transactions exceed memory.
 fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
-    let mut options = OpenOptions::default();
-    options.pages.checkpoint_bytes = 8192;
-    options.pages.transaction_bytes = 6_000;
+    let mut options = PageOptions::default();
+    options.checkpoint_bytes = 8192;
+    options.transaction_bytes = 6_000;
     Numbers::open(storage, NAME, &options)
 }
 
@@ -240,7 +241,7 @@ pub fn creation_is_atomic(kind: Kind) {
                 // The name can be used again.
                 return Numbers::create(&storage, NAME, &options(kind)).map(|_| ()).map_err(|e| e.to_string());
             }
-            let index = Numbers::open(&storage, NAME, &OpenOptions::default()).map_err(|error| error.to_string())?;
+            let index = Numbers::open(&storage, NAME, &PageOptions::default()).map_err(|error| error.to_string())?;
             if index.is_empty().map_err(|error| error.to_string())? { Ok(()) } else { Err("entries".into()) }
         },
     )

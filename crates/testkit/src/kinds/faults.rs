@@ -136,8 +136,8 @@ pub fn iterators_end_after_an_error(kind: Kind) {
     let storage = loaded(kind, &map);
     let injector = crate::FaultInjector::new(storage);
     let storage: Arc<dyn Storage> = Arc::new(injector.clone());
-    let mut open_options = ogive::index::OpenOptions::default();
-    super::support::without_memory(&mut open_options.pages);
+    let mut open_options = ogive::page::PageOptions::default();
+    super::support::without_memory(&mut open_options);
     let index = Numbers::open(&storage, NAME, &open_options).unwrap();
     for backward in [false, true] {
         let mut range = index.iter().unwrap();

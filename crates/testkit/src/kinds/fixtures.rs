@@ -2,8 +2,9 @@
 
 use super::support::Map;
 use ogive::Result;
-use ogive::index::{Index, OpenOptions};
+use ogive::index::Index;
 use ogive::io::{MemoryStorage, Storage};
+use ogive::page::PageOptions;
 use std::sync::Arc;
 
 /// A memory storage with the given files.
@@ -23,7 +24,7 @@ pub fn entries(index: &Index<u64, u64>) -> Map {
 /// Reads an index, changes it, and reads it again, with and without a clean close.
 pub fn check(files: &[(&str, &[u8])], mut map: Map) {
     let (memory, storage) = storage(files);
-    let options = OpenOptions::default();
+    let options = PageOptions::default();
     assert_eq!(entries(&Index::open_read_only(&storage, "f", &options).unwrap()), map);
     let index = Index::open(&storage, "f", &options).unwrap();
     assert_eq!(entries(&index), map);

@@ -8,7 +8,8 @@ use super::support::{
 };
 use crate::Random;
 use ogive::Error;
-use ogive::index::{Index, Key, Kind, OpenOptions, Payload};
+use ogive::index::{Index, Key, Kind, Payload};
+use ogive::page::PageOptions;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -130,7 +131,7 @@ fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: Kind, keys: &[
     }
     transaction.commit().unwrap();
     drop(index);
-    let index: Index<K, V> = Index::open(&storage, NAME, &OpenOptions::default()).unwrap();
+    let index: Index<K, V> = Index::open(&storage, NAME, &PageOptions::default()).unwrap();
     let found: Vec<(K, V)> = index.iter().unwrap().map(Result::unwrap).collect();
     assert_eq!(found, map.iter().map(|(&key, &value)| (key, value)).collect::<Vec<_>>(), "{kind}");
     for (&key, &value) in &map {

@@ -2,8 +2,9 @@
 
 use crate::{Random, key_sets};
 use ogive::Result;
-use ogive::index::{Index, IndexOptions, Kind, OpenOptions, Reader, WriteTransaction};
+use ogive::index::{Index, IndexOptions, IndexReader, Kind, WriteTransaction};
 use ogive::io::{MemoryStorage, Storage};
+use ogive::page::PageOptions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,13 +37,13 @@ pub fn empty(kind: Kind) -> (Arc<dyn Storage>, Numbers) {
 
 /// Opens the index [`NAME`].
 pub fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
-    Numbers::open(storage, NAME, &OpenOptions::default())
+    Numbers::open(storage, NAME, &PageOptions::default())
 }
 
 /// Opens the index [`NAME`] with a memory budget.
 pub fn open_in(storage: &Arc<dyn Storage>, memory_bytes: u64) -> Result<Numbers> {
-    let mut options = OpenOptions::default();
-    options.pages.budget_bytes = memory_bytes;
+    let mut options = PageOptions::default();
+    options.budget_bytes = memory_bytes;
     Numbers::open(storage, NAME, &options)
 }
 
@@ -92,7 +93,7 @@ impl IndexChange {
 }
 
 /// All entries of an index, in order.
-pub fn entries(reader: &Reader<u64, u64>) -> Result<Map> {
+pub fn entries(reader: &IndexReader<u64, u64>) -> Result<Map> {
     let entries: Result<Vec<(u64, u64)>> = reader.iter().collect();
     let entries = entries?;
     assert!(entries.is_sorted_by(|left, right| left.0 < right.0), "out of order");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use ogive::index::{Index, IndexOptions, OpenOptions, Reader, WriteTransaction};
+use ogive::index::{Index, IndexOptions, IndexReader, WriteTransaction};
 use ogive::io::{Profile, Storage, Timer};
 use ogive::page::PageOptions;
 
@@ -53,7 +53,7 @@ impl Store {
         let Self { storage, index } = self;
         drop(index);
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
-        let index = Index::open(&shared, NAME, &OpenOptions { pages })?;
+        let index = Index::open(&shared, NAME, &pages)?;
         Ok(Self { storage, index })
     }
 
@@ -141,14 +141,14 @@ impl Store {
     }
 }
 
-fn get(reader: &Reader<u64, u64>, key: u64, present: bool) -> Result<()> {
+fn get(reader: &IndexReader<u64, u64>, key: u64, present: bool) -> Result<()> {
     let (found, expected) = (reader.get(key)?, present.then(|| payload(key)));
     ensure!(found == expected, "a lookup of {key} found {found:?} instead of {expected:?}");
     Ok(())
 }
 
 /// Scans and checks the entries from a present key on.
-fn scan(reader: &Reader<u64, u64>, key: u64) -> Result<()> {
+fn scan(reader: &IndexReader<u64, u64>, key: u64) -> Result<()> {
     let mut last = None;
     for entry in reader.range(key..).take(SCAN_ENTRIES) {
         let (found, value) = entry?;
@@ -159,7 +159,11 @@ fn scan(reader: &Reader<u64, u64>, key: u64) -> Result<()> {
     last.map(|_| ()).with_context(|| format!("a scan from {key} found nothing"))
 }
 
-fn apply(reader: &Reader<u64, u64>, transaction: &mut WriteTransaction<u64, u64>, operation: Operation) -> Result<()> {
+fn apply(
+    reader: &IndexReader<u64, u64>,
+    transaction: &mut WriteTransaction<u64, u64>,
+    operation: Operation,
+) -> Result<()> {
     match operation {
         Operation::Get(key) => get(reader, key, true)?,
         Operation::Scan(key) => scan(reader, key)?,

@@ -1,9 +1,10 @@
 //! An index whose key and payload types are known only at run time.
 
 use ogive::index::{
-    Index, IndexLayout, IndexOptions, KeyType, Kind, OpenOptions, Range, Raw, Statistics, VerifyReport, Visit, Word,
+    Index, IndexLayout, IndexOptions, IndexRange, IndexVerifyReport, KeyType, Kind, Raw, Statistics, Visit, Word,
 };
 use ogive::io::Storage;
+use ogive::page::PageOptions;
 use ogive::page::{LostLog, PageStatistics};
 use ogive::{Error, Result};
 use std::ops::RangeInclusive;
@@ -51,7 +52,7 @@ impl AnyIndex {
         }
     }
 
-    pub(super) fn open(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions, read_only: bool) -> Result<Self> {
+    pub(super) fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions, read_only: bool) -> Result<Self> {
         let short = match read_only {
             true => Index::open_read_only(storage, name, options),
             false => Index::open(storage, name, options),
@@ -67,7 +68,7 @@ impl AnyIndex {
     pub(super) fn without_log(
         storage: &Arc<dyn Storage>,
         name: &str,
-        options: &OpenOptions,
+        options: &PageOptions,
     ) -> Result<Option<(Self, LostLog)>> {
         match Index::without_log(storage, name, options) {
             Err(Error::WrongType { .. }) => {
@@ -143,7 +144,7 @@ impl AnyIndex {
         either!(self, index => index.statistics())
     }
 
-    pub(super) fn verify(&self) -> Result<VerifyReport> {
+    pub(super) fn verify(&self) -> Result<IndexVerifyReport> {
         either!(self, index => index.verify())
     }
 
@@ -155,8 +156,8 @@ impl AnyIndex {
 /// Entries of an index of any types, in key order.
 #[derive(Debug)]
 pub(super) enum Scan {
-    Short(Range<'static, Raw<u64>, Vec<u8>>),
-    Long(Range<'static, Raw<u128>, Vec<u8>>),
+    Short(IndexRange<'static, Raw<u64>, Vec<u8>>),
+    Long(IndexRange<'static, Raw<u128>, Vec<u8>>),
 }
 
 /// An entry: the widened key and the payload.

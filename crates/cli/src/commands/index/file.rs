@@ -4,7 +4,6 @@ use super::any::AnyIndex;
 use super::text::Form;
 use crate::failure::Result;
 use crate::size::ByteSize;
-use ogive::index::OpenOptions;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::{Durability, LostLog, PageOptions};
 use std::path::{Path, PathBuf};
@@ -65,7 +64,7 @@ impl WritableIndexFile {
         let (storage, name) = self.file.place()?;
         let mut pages = self.file.paging.options();
         pages.durability = self.durability();
-        Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages }, false)?)
+        Ok(AnyIndex::open(&storage, &name, &pages, false)?)
     }
 
     /// Whether a commit is durable when it returns.
@@ -117,13 +116,13 @@ impl IndexFile {
     /// Opens the index read-only.
     pub(super) fn read(&self) -> Result<AnyIndex> {
         let (storage, name) = self.place()?;
-        Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages: self.paging.options() }, true)?)
+        Ok(AnyIndex::open(&storage, &name, &self.paging.options(), true)?)
     }
 
     /// The index as of its last checkpoint, if its log is lost.
     pub(super) fn without_log(&self) -> Result<Option<(AnyIndex, LostLog)>> {
         let (storage, name) = self.place()?;
-        Ok(AnyIndex::without_log(&storage, &name, &OpenOptions { pages: self.paging.options() })?)
+        Ok(AnyIndex::without_log(&storage, &name, &self.paging.options())?)
     }
 
     fn place(&self) -> Result<(Arc<dyn Storage>, String)> {

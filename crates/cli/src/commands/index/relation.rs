@@ -3,7 +3,6 @@
 use super::any::{AnyIndex, either};
 use crate::failure::Result;
 use ogive::Error;
-use ogive::index::OpenOptions;
 use ogive::io::Storage;
 use ogive::join::Source;
 use ogive::page::PageOptions;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 
 /// Whether a file is an index, even a damaged one.
 pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
-    match AnyIndex::open(storage, name, &OpenOptions::default(), true) {
+    match AnyIndex::open(storage, name, &PageOptions::default(), true) {
         Err(Error::NotAnIndex { .. } | Error::NotAPageFile { .. }) => Ok(false),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(true),
@@ -23,7 +22,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
 pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(Source, KeyType)> {
     let mut pages = PageOptions::default();
     pages.budget_bytes = memory_bytes;
-    let index = AnyIndex::open(storage, name, &OpenOptions { pages }, true)?;
+    let index = AnyIndex::open(storage, name, &pages, true)?;
     let key_type = match index.key_type() {
         ogive::index::KeyType::U64 => KeyType::U64,
         ogive::index::KeyType::I64 => KeyType::I64,
