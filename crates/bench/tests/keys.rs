@@ -210,7 +210,7 @@ fn what_cannot_be_made_is_refused_with_a_reason() {
     for (spec, reason) in [
         ("uniformly:10M", "generated key sets: uniform, lognormal"),
         ("uniform:10M:skew=2", "no option \"skew\""),
-        ("powers:65", "only 64"),
+        ("powers:65", "at most 64"),
         ("hardness:1M:local=1:global=2", "local hardness"),
         ("zipf:repeats=0", "repeats"),
         ("zipf:repeats=nan", "finite"),
