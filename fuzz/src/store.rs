@@ -10,17 +10,15 @@ use std::sync::{Arc, OnceLock};
 type Files = Vec<(String, Vec<u8>)>;
 
 fn options() -> DbOptions {
-    DbOptions {
-        memory_bytes: 1 << 20,
-        memtable_bytes: 8 << 10,
-        table_bytes: 8 << 10,
-        block_bytes: 512,
-        separation_threshold: 200,
-        durability: Durability::Buffered,
-        threads: 0,
-        create: false,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(1 << 20)
+        .memtable_bytes(8 << 10)
+        .table_bytes(8 << 10)
+        .block_bytes(512)
+        .separation_threshold(200)
+        .durability(Durability::Buffered)
+        .threads(0)
+        .create(false)
 }
 
 /// A small store that was closed: tables, a log with groups, value files, a manifest.
@@ -29,7 +27,7 @@ fn files() -> &'static Files {
     FILES.get_or_init(|| {
         let storage = Arc::new(MemoryStorage::new());
         let made = (|| {
-            let db = Db::open_in(storage.clone(), &DbOptions { create: true, ..options() })?;
+            let db = Db::open_in(storage.clone(), &options().create(true))?;
             for i in 0..40_u32 {
                 db.insert(format!("key {i:03}"), vec![i as u8; if i % 8 == 0 { 300 } else { 10 }])?;
             }

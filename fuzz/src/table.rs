@@ -52,7 +52,7 @@ fn sealed(mut data: &[u8]) -> ogive::Result<Table> {
     seal(&mut file, mode);
     let storage = MemoryStorage::new();
     storage.put(NAME, file)?;
-    Table::open(Arc::new(storage), NAME, &OpenOptions { budget_bytes: BUDGET_BYTES, ..OpenOptions::default() })
+    Table::open(Arc::new(storage), NAME, &OpenOptions::default().budget_bytes(BUDGET_BYTES))
 }
 
 /// Asks all that can be asked of one key.
@@ -100,13 +100,11 @@ pub fn open_seeds() -> Vec<Vec<u8>> {
 /// A table of integers whose file id is not drawn by chance.
 fn numbers(design: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let storage = MemoryStorage::new();
-    let options = WriteOptions {
-        key_type: KeyType::U64,
-        value_width: Some(8),
-        block_bytes: Some(PART_BYTES as u32),
-        design: design.parse()?,
-        ..WriteOptions::default()
-    };
+    let options = WriteOptions::default()
+        .key_type(KeyType::U64)
+        .value_width(8)
+        .block_bytes(PART_BYTES as u32)
+        .design(design.parse()?);
     let mut writer = TableWriter::create(Arc::new(storage.clone()), NAME, options)?;
     for number in 0..2600_u64 {
         writer.append(&(number * number * 7919).to_be_bytes(), &number.to_le_bytes())?;

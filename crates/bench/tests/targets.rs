@@ -14,7 +14,7 @@ const BLOCK_BYTES: u32 = 4096;
 
 fn write(set: &KeySet, value_bytes: u32, options: WriteOptions) -> (Arc<MemoryStorage>, TableReport) {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { key_type: KeyType::U64, value_width: Some(value_bytes), ..options };
+    let options = options.key_type(KeyType::U64).value_width(value_bytes);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     let value = vec![7; value_bytes as usize];
     for key in set.stream().unwrap() {
@@ -27,8 +27,7 @@ fn write(set: &KeySet, value_bytes: u32, options: WriteOptions) -> (Arc<MemorySt
 /// Fixed blocks, coded separators in memory: full blocks, few bytes of index, one block for every lookup.
 fn check_coded(spec: &str, most_bytes_a_block: f64) {
     let set = open(spec).unwrap();
-    let options =
-        WriteOptions { design: "coded".parse().unwrap(), block_bytes: Some(BLOCK_BYTES), ..WriteOptions::default() };
+    let options = WriteOptions::default().design("coded".parse().unwrap()).block_bytes(BLOCK_BYTES);
     let (storage, report) = write(&set, 8, options);
     let a_block = |bytes: u64| bytes as f64 / report.blocks as f64;
     let full = report.records as f64 * 16.0 / (report.blocks * u64::from(BLOCK_BYTES)) as f64;
@@ -37,7 +36,7 @@ fn check_coded(spec: &str, most_bytes_a_block: f64) {
     assert!(index <= most_bytes_a_block, "{spec}: {index} bytes of index a block");
     assert!(a_block(report.count_bytes) <= 1.0, "{spec}: {} bytes of counts a block", a_block(report.count_bytes));
     assert_eq!(report.location_bytes, 0);
-    let table = Table::open(storage, "t", &OpenOptions { budget_bytes: 0, ..OpenOptions::default() }).unwrap();
+    let table = Table::open(storage, "t", &OpenOptions::default().budget_bytes(0)).unwrap();
     let step = (report.records / 2000).max(1) as usize;
     for key in set.stream().unwrap().step_by(step) {
         let key = key.unwrap();
@@ -99,7 +98,7 @@ fn tuned_tables_cost_no_more_than_those_of_airindex() {
                 .map(|seed| {
                     let set = open(&format!("{name}:10M:seed={seed}")).unwrap();
                     let sample = Some(sample(&set.load().unwrap()));
-                    let options = WriteOptions { profile: profile.clone(), sample, ..WriteOptions::default() };
+                    let options = WriteOptions::default().profile(profile.clone()).sample(sample);
                     write(&set, 0, options).1.modelled_us(&profile)
                 })
                 .collect();

@@ -9,7 +9,6 @@ use ogive::Error;
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{KeyType, SortingWriter, TableReport, TableWriter, WriteOptions};
-use ogive::tune::SearchOptions;
 use std::num::NonZero;
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ pub(crate) struct Plan {
 pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt: &Interrupt) -> Result<TableReport> {
     input.refuse_table()?;
     let sample = input.quick_sample()?;
-    let options = WriteOptions { sample: sample.or(target.options.sample.clone()), ..target.options.clone() };
+    let options = target.options.clone().sample(sample.or(target.options.sample.clone()));
     let target = Target { options, ..target.clone() };
     try_plans(input, |plan| pour(&mut *input.open(plan.key_type)?, &target, plan.sort, what, interrupt))
 }
@@ -116,13 +115,13 @@ pub(crate) fn pour(
 ) -> Result<TableReport> {
     let facts = input.facts().clone();
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let options = WriteOptions {
-        key_type: facts.key_type,
-        value_width: facts.dense_value_width(),
-        expected_records: facts.records,
-        search: SearchOptions { threads, ..target.options.search.clone() },
-        ..target.options.clone()
-    };
+    let options = target
+        .options
+        .clone()
+        .key_type(facts.key_type)
+        .value_width(facts.dense_value_width())
+        .expected_records(facts.records)
+        .search(target.options.search.clone().threads(threads));
     let storage = Watched::new(Arc::clone(&target.storage), interrupt);
     let mut writer = if sort {
         let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);

@@ -29,7 +29,7 @@ impl<'a> Source<'a> {
             }
         }
         let scratch = Scratch::create()?;
-        let options = WriteOptions { design: DesignRequest::Coded, ..WriteOptions::default() };
+        let options = WriteOptions::default().design(DesignRequest::Coded);
         let storage = scratch.storage();
         let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
         load(input, &target, "sorting", interrupt)?;

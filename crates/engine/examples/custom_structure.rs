@@ -191,7 +191,7 @@ impl<W: Word> Router<W> for Directory {
 pub(crate) fn main() -> Result<()> {
     DIRECTORY.register()?;
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let options = IndexOptions { kind: DIRECTORY, ..IndexOptions::default() };
+    let options = IndexOptions::default().kind(DIRECTORY);
     let index: Index<u64, u64> = Index::create(&storage, "squares", &options)?;
     index.bulk_load((0..100_000).map(|i| (i * i, i)))?;
     let mut transaction = index.write()?;

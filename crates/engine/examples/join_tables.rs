@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Rows of 8-byte keys, `apart` from each other.
 fn table(storage: &Arc<MemoryStorage>, name: &str, rows: u64, apart: u64) -> ogive::Result<Table> {
-    let options = WriteOptions { key_type: KeyType::U64, value_width: Some(8), ..WriteOptions::default() };
+    let options = WriteOptions::default().key_type(KeyType::U64).value_width(8);
     let mut writer = TableWriter::create(storage.clone(), name, options)?;
     (0..rows).try_for_each(|row| writer.append(&(row * apart).to_be_bytes(), &row.to_le_bytes()))?;
     writer.finish()?;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let storage = Arc::new(MemoryStorage::new());
     let (orders, customers) = (table(&storage, "orders", 400_000, 2)?, table(&storage, "customers", 200_000, 3)?);
     let output = Output::table(storage.clone(), "joined", Output::options());
-    let options = JoinOptions { memory_bytes: 4 << 20, ..JoinOptions::default() };
+    let options = JoinOptions::default().memory_bytes(4 << 20);
     let report = join(&Source::table(&orders), &Source::table(&customers), output, &options)?;
     println!("{} rows within {} bytes of memory", report.rows, report.peak_memory_bytes);
 

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
-    let options = DbOptions { memory_bytes: 8 << 20, ..DbOptions::default() };
+    let options = DbOptions::default().memory_bytes(8 << 20);
     let db = Db::open(folder.path(), &options)?;
 
     let mut video = io::repeat(7).take(32 << 20);

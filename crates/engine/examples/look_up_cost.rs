@@ -23,7 +23,7 @@ fn keys() -> Vec<u64> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let storage = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
-    let options = WriteOptions { key_type: KeyType::U64, profile: Profile::named("s3")?, ..WriteOptions::default() };
+    let options = WriteOptions::default().key_type(KeyType::U64).profile(Profile::named("s3")?);
     let mut writer = TableWriter::create(storage.clone(), "t", options)?;
     let keys = keys();
     keys.iter().try_for_each(|key| writer.append(&key.to_be_bytes(), &key.to_le_bytes()))?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let storage = Arc::new(LocalStorage::new(folder.path()));
-    let options = WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() };
+    let options = WriteOptions::default().key_type(KeyType::U64);
     let mut writer = TableWriter::create(storage, "squares.ogive", options)?;
     for number in 0..100_000_u64 {
         writer.append(&(number * number).to_be_bytes(), format!("{number} squared").as_bytes())?;

@@ -36,12 +36,7 @@
 //! use std::sync::Arc;
 //!
 //! let storage = Arc::new(MemoryStorage::new()); // or `LocalStorage::new(folder)`
-//! let options = WriteOptions {
-//!     key_type: KeyType::U64,
-//!     value_width: Some(8),
-//!     profile: Profile::named("s3")?,
-//!     ..WriteOptions::default()
-//! };
+//! let options = WriteOptions::default().key_type(KeyType::U64).value_width(8).profile(Profile::named("s3")?);
 //! let mut writer = TableWriter::create(storage.clone(), "squares", options)?;
 //! for i in 0..10_000_u64 {
 //!     // Keys are byte strings, compared bytewise: integers are big-endian.
@@ -86,6 +81,9 @@
 //! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
 //!
 //! Features: `lz4` (on by default) and `zstd` compress blocks.
+
+#[macro_use]
+mod options;
 
 pub mod block;
 pub mod check;

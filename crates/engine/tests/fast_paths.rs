@@ -120,15 +120,13 @@ fn tables_answer_alike_whichever_paths_are_off() {
     for (turn, (name, key_type, value_width, records)) in record_sets(500).into_iter().enumerate() {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let is_string = matches!(key_type, KeyType::Bytes);
-        let options = WriteOptions {
-            key_type,
-            value_width,
-            block_bytes: Some(512),
-            design: if is_string { "tuned" } else { DESIGNS[turn % DESIGNS.len()] }.parse().unwrap(),
-            filter_bits_per_key: (turn % 4 > 0).then_some(10),
-            compression: if turn % 2 == 0 { Compression::None } else { Compression::Lz4 },
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::default()
+            .key_type(key_type)
+            .value_width(value_width)
+            .block_bytes(512)
+            .design(if is_string { "tuned" } else { DESIGNS[turn % DESIGNS.len()] }.parse().unwrap())
+            .filter_bits_per_key((turn % 4 > 0).then_some(10))
+            .compression(if turn % 2 == 0 { Compression::None } else { Compression::Lz4 });
         let mut writer = TableWriter::create(Arc::clone(&storage), "t", options).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
@@ -138,7 +136,7 @@ fn tables_answer_alike_whichever_paths_are_off() {
             // A budget for hardly any block, or an ample one.
             let budget_bytes = [64 << 10, 8 << 20][turn / 2 % 2];
             (told.case, told.setting) = (format!("{name}, {key_type}, {budget_bytes} bytes"), fast_paths);
-            let open = OpenOptions { budget_bytes, fast_paths, ..OpenOptions::default() };
+            let open = OpenOptions::default().budget_bytes(budget_bytes).fast_paths(fast_paths);
             check_table(&Table::open(Arc::clone(&storage), "t", &open).unwrap(), &model, &probes);
         }
     }
@@ -154,20 +152,18 @@ fn small(random: &mut Random) -> DbOptions {
     // Only by explicit calls: otherwise every write would train the level again.
     let level_models = rule == Some(LearningRule::Offline) && random.one_in(2);
     let reads = if random.one_in(2) { ModelReads::Block } else { ModelReads::Window };
-    DbOptions {
-        threads: 0,
-        memory_bytes: 2 << 20,
-        memtable_bytes: 8 << 10,
-        table_bytes: 8 << 10,
-        level_bytes: 16 << 10,
-        level_factor: 2,
-        block_bytes: 512,
-        separation_threshold: 100,
-        durability: Durability::Buffered,
-        learning: rule.map_or(Learning::CODED, |rule| Bourbon { level_models, reads, ..Bourbon::new(rule) }.into()),
-        filter_bits_per_key: if random.one_in(4) { None } else { Some(10) },
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .threads(0)
+        .memory_bytes(2 << 20)
+        .memtable_bytes(8 << 10)
+        .table_bytes(8 << 10)
+        .level_bytes(16 << 10)
+        .level_factor(2)
+        .block_bytes(512)
+        .separation_threshold(100)
+        .durability(Durability::Buffered)
+        .learning(rule.map_or(Learning::CODED, |rule| Bourbon { level_models, reads, ..Bourbon::new(rule) }.into()))
+        .filter_bits_per_key(if random.one_in(4) { None } else { Some(10) })
 }
 
 /// Number of kinds of keys in stores.
@@ -286,7 +282,7 @@ fn stores_answer_alike_whichever_paths_are_off() {
         let (written, probes) = (random.next_u64(), store_probes(&mut random, kind, keys));
         let all = settings(&mut random, DRAWN);
         for (at, &fast_paths) in all.iter().enumerate() {
-            let options = DbOptions { fast_paths, ..options.clone() };
+            let options = options.clone().fast_paths(fast_paths);
             (told.case, told.setting) = (format!("keys of kind {kind}, {options:?}"), fast_paths);
             let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
             let db = Db::open_in(Arc::clone(&storage), &options).unwrap();
@@ -300,7 +296,7 @@ fn stores_answer_alike_whichever_paths_are_off() {
             db.close().unwrap();
             // Data written with one setting is read with the next.
             told.setting = all[(at + 1) % all.len()];
-            let options = DbOptions { fast_paths: told.setting, ..options };
+            let options = options.fast_paths(told.setting);
             let db = Db::open_in(storage, &options).unwrap();
             learn(&db, &options);
             check_store(&db, &model, &probes);
@@ -318,7 +314,7 @@ fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths
     let value_width = (key_type == KeyType::U64).then_some(8);
     let design = if key_type == KeyType::U64 { ["coded", "tuned", "pgm:16"][turn % 3] } else { "coded" };
     write_table(&storage, "t", rows, join_support::Shape { key_type, value_width, design, block_bytes: 512 });
-    let open = OpenOptions { budget_bytes: 1 << 20, fast_paths, ..OpenOptions::default() };
+    let open = OpenOptions::default().budget_bytes(1 << 20).fast_paths(fast_paths);
     Source::table(&Table::open(storage, "t", &open).unwrap())
 }
 
@@ -344,7 +340,7 @@ fn joins_give_the_same_rows_whichever_paths_are_off() {
                 let widths = (key_type == KeyType::U64).then_some(8);
                 for (at, method) in Method::all().into_iter().filter(|method| *method != Method::Auto).enumerate() {
                     (told.case, told.setting) = (format!("{name}, {kind} by {method}, turn {turn}"), fast_paths);
-                    let options = JoinOptions { threads: 1 + turn % 2, fast_paths, ..options(kind, method, 4 << 20) };
+                    let options = options(kind, method, 4 << 20).threads(1 + turn % 2).fast_paths(fast_paths);
                     check(&sources[0], &sources[1], &options, &expected, name);
                     if (turn + at).is_multiple_of(5) {
                         let right = unsorted(&right, key_type, widths);
@@ -400,7 +396,7 @@ fn outputs_of_joins_have_the_same_bytes_whichever_paths_are_off() {
         for fast_paths in settings(&mut random, DRAWN) {
             (told.case, told.setting) = (format!("{kind} by {method}"), fast_paths);
             let [left, right] = [&left, &right].map(|rows| source(rows, KeyType::U64, 0, fast_paths));
-            let found = outputs(&left, &right, &JoinOptions { fast_paths, ..options(kind, method, 4 << 20) });
+            let found = outputs(&left, &right, &options(kind, method, 4 << 20).fast_paths(fast_paths));
             assert!(!found.0.is_empty() && *expected.get_or_insert(found.clone()) == found, "{kind} by {method}");
         }
     }
@@ -410,14 +406,12 @@ fn outputs_of_joins_have_the_same_bytes_whichever_paths_are_off() {
 
 /// A table of 16-byte records in blocks of 512 bytes, with a filter; key `i` is `10 i`.
 fn table_of(storage: &Arc<Watched>, records: u64) {
-    let options = WriteOptions {
-        key_type: KeyType::U64,
-        value_width: Some(8),
-        block_bytes: Some(512),
-        design: "coded".parse().unwrap(),
-        filter_bits_per_key: Some(16),
-        ..WriteOptions::default()
-    };
+    let options = WriteOptions::default()
+        .key_type(KeyType::U64)
+        .value_width(8)
+        .block_bytes(512)
+        .design("coded".parse().unwrap())
+        .filter_bits_per_key(16);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     (0..records).for_each(|i| writer.append(&(10 * i).to_be_bytes(), &i.to_be_bytes()).unwrap());
     writer.finish().unwrap();
@@ -425,7 +419,7 @@ fn table_of(storage: &Arc<Watched>, records: u64) {
 
 /// Opens that table, and counts the data reads of `work`.
 fn table_reads(storage: &Arc<Watched>, fast_paths: FastPaths, work: impl Fn(&Table)) -> usize {
-    let open = OpenOptions { fast_paths, ..OpenOptions::default() };
+    let open = OpenOptions::default().fast_paths(fast_paths);
     let table = Table::open(storage.clone(), "t", &open).unwrap();
     storage.take();
     work(&table);
@@ -459,16 +453,14 @@ fn each_switch_of_a_table_switches_something() {
 
 /// A compacted store with long keys and short values, and its options.
 fn store_of(storage: &Arc<Watched>, learning: Learning) -> DbOptions {
-    let options = DbOptions {
-        threads: 0,
-        block_bytes: 512,
-        table_bytes: 64 << 10,
-        level_bytes: 128 << 10,
-        learning,
-        durability: Durability::Buffered,
-        filter_bits_per_key: Some(16),
-        ..DbOptions::default()
-    };
+    let options = DbOptions::default()
+        .threads(0)
+        .block_bytes(512)
+        .table_bytes(64 << 10)
+        .level_bytes(128 << 10)
+        .learning(learning)
+        .durability(Durability::Buffered)
+        .filter_bits_per_key(16);
     let db = Db::open_in(storage.clone(), &options).unwrap();
     let mut batch = db.batch();
     (0..4000_u64).for_each(|i| _ = batch.insert(&db, (10 * i).to_be_bytes(), i.to_le_bytes()));
@@ -485,7 +477,7 @@ fn store_reads(
     fast_paths: FastPaths,
     work: impl Fn(&Db),
 ) -> (usize, DbStats) {
-    let db = Db::open_in(storage.clone(), &DbOptions { fast_paths, ..options.clone() }).unwrap();
+    let db = Db::open_in(storage.clone(), &options.clone().fast_paths(fast_paths)).unwrap();
     storage.take();
     work(&db);
     let reads = storage.data_reads();
@@ -554,7 +546,7 @@ fn without_batches_many_keys_are_looked_up_in_the_order_that_is_given() {
     let keys: Vec<[u8; 8]> = [20_000_u64, 0, 10_000].map(u64::to_be_bytes).to_vec();
     let offsets = |fast_paths: FastPaths| {
         // All in one table, so that offsets are in key order.
-        let db = Db::open_in(storage.clone(), &DbOptions { fast_paths, ..options.clone() }).unwrap();
+        let db = Db::open_in(storage.clone(), &options.clone().fast_paths(fast_paths)).unwrap();
         storage.take();
         assert!(db.multi_get(&keys).unwrap().iter().all(Option::is_some));
         let reads = storage.take().into_iter().filter(|request| request.purpose == Some(Purpose::Data));
@@ -569,7 +561,7 @@ fn without_batches_many_keys_are_looked_up_in_the_order_that_is_given() {
 fn without_batches_each_write_is_a_group_of_its_own() {
     let groups = |fast_paths: FastPaths| {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let db = Db::open_in(storage, &DbOptions { fast_paths, ..DbOptions::default() }).unwrap();
+        let db = Db::open_in(storage, &DbOptions::default().fast_paths(fast_paths)).unwrap();
         // Concurrent writers form a batch, if allowed; whether they meet depends on the system, so they retry.
         for round in 0..1000_u32 {
             std::thread::scope(|scope| {
@@ -649,7 +641,7 @@ fn by_thread(storage: &Watched) -> [usize; 4] {
 /// Joins every `one_in`-th left row with all right rows into a table: the report, and the reads and writes by thread.
 fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinReport, [usize; 4]) {
     let (storage, left, right) = watched_relations(one_in);
-    let options = JoinOptions { fast_paths, ..options(JoinKind::Inner, method, 4 << 20) };
+    let options = options(JoinKind::Inner, method, 4 << 20).fast_paths(fast_paths);
     let report = join(&left, &right, Output::table(storage.clone(), "rows", Output::options()), &options).unwrap();
     assert_eq!(report.rows, 40_000 / one_in as u64);
     (report, by_thread(&storage))
@@ -659,7 +651,7 @@ fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinRe
 fn without_writing_behind_the_caller_writes_files_of_records() {
     let writes = |fast_paths: FastPaths| {
         let (storage, left, right) = watched_relations(400);
-        let options = JoinOptions { fast_paths, ..options(JoinKind::Inner, Method::Merge, 4 << 20) };
+        let options = options(JoinKind::Inner, Method::Merge, 4 << 20).fast_paths(fast_paths);
         join(&left, &right, Output::records(storage.clone(), "plain", false), &options).unwrap();
         let [.., own, others] = by_thread(&storage);
         (own, others)
@@ -701,11 +693,10 @@ fn without_separators_a_planned_join_asks_the_layers_as_they_are_stored() {
     assert_eq!(right.explain().layers.len(), 2);
     let layer_reads = |fast_paths: FastPaths| {
         // Without a cache, so that each lookup in a layer is a read.
-        let open = OpenOptions { fast_paths: without!(cache), ..OpenOptions::default() };
+        let open = OpenOptions::default().fast_paths(without!(cache));
         let right = Source::table(&Table::open(Arc::clone(&shared), "right", &open).unwrap());
         storage.take();
-        let options =
-            JoinOptions { fast_paths, inner: Some(Side::Right), ..options(JoinKind::Inner, Method::Inlj, 4 << 20) };
+        let options = options(JoinKind::Inner, Method::Inlj, 4 << 20).fast_paths(fast_paths).inner(Side::Right);
         let report = join(&left, &right, Output::caller(|_, _, _| Ok(())), &options).unwrap();
         assert_eq!(report.rows, 100);
         storage.take().iter().filter(|request| matches!(request.purpose, Some(Purpose::Layer(_)))).count()

@@ -41,7 +41,7 @@ fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
     for kind in [Kind::OGIVE, Kind::BTREE] {
         let meter = Meter::new(Arc::new(MemoryStorage::new()));
         let storage: Arc<dyn Storage> = Arc::new(meter.clone());
-        let mut options = IndexOptions { kind, ..IndexOptions::default() };
+        let mut options = IndexOptions::default().kind(kind);
         little(&mut options.pages);
         let index = Numbers::create(&storage, NAME, &options).unwrap();
         let (mut map, mut random) = (Map::new(), Random::new(1));

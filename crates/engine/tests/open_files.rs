@@ -14,7 +14,7 @@ const HANDLES: usize = 64;
 const RECORDS: u64 = 3;
 
 fn options() -> DbOptions {
-    DbOptions { threads: 0, memory_bytes: 512 << 20, table_bytes: 256 << 10, ..DbOptions::default() }
+    DbOptions::default().threads(0).memory_bytes(512 << 20).table_bytes(256 << 10)
 }
 
 fn value(key: u64) -> Vec<u8> {
@@ -36,7 +36,7 @@ fn store_of(storage: &LocalStorage, folder: &std::path::Path, tables: u64) -> Db
     let mut files = Vec::new();
     for table in 0..tables {
         let name = format!("{table}.ogive");
-        let options = WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() };
+        let options = WriteOptions::default().key_type(KeyType::U64);
         let mut writer = TableWriter::create(Arc::clone(&sources), &name, options).unwrap();
         keys(table).for_each(|key| writer.append(&key.to_be_bytes(), &value(key)).unwrap());
         writer.finish().unwrap();
@@ -88,7 +88,7 @@ fn work_with(tables: u64) {
     let counts = storage.open_files();
     assert!(counts.open_max <= HANDLES && counts.reopened > tables, "{counts:?}");
     assert_eq!(counts.open, 0);
-    let copy = Db::open(folder.path().join("copy"), &DbOptions { open_files: Some(HANDLES), ..options() }).unwrap();
+    let copy = Db::open(folder.path().join("copy"), &options().open_files(HANDLES)).unwrap();
     assert!(copy.tables().len() as u64 >= tables / GROUP);
     check(&copy, tables);
 }
@@ -109,7 +109,7 @@ fn ten_thousand_tables_are_opened_read_copied_and_compacted_with_64_handles() {
 fn a_hundred_value_files_are_written_read_and_collected_with_16_handles() {
     let folder = tempfile::tempdir_in(".").unwrap();
     let storage = LocalStorage::new(folder.path()).with_open_files(16);
-    let options = DbOptions { separation_threshold: 0, dead_share: 0.01, level_bytes: u64::MAX / 64, ..options() };
+    let options = options().separation_threshold(0).dead_share(0.01).level_bytes(u64::MAX / 64);
     let db = Db::open_in(Arc::new(storage.clone()), &options).unwrap();
     for round in 0..100_u64 {
         db.insert(round.to_be_bytes(), value(round)).unwrap();

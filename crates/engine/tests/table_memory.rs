@@ -31,13 +31,7 @@ fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
 }
 
 fn dense(design: &str) -> WriteOptions {
-    WriteOptions {
-        key_type: KeyType::U64,
-        value_width: Some(8),
-        block_bytes: Some(4096),
-        design: design.parse().unwrap(),
-        ..WriteOptions::default()
-    }
+    WriteOptions::default().key_type(KeyType::U64).value_width(8).block_bytes(4096).design(design.parse().unwrap())
 }
 
 fn write(storage: &Arc<dyn Storage>, name: &str, records: u64, options: WriteOptions) {
@@ -57,7 +51,7 @@ fn writing_two_million_records_takes_bounded_memory() {
     let directory = tempfile::tempdir().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
     let peaks = [1_000_000, 2_000_000].map(|records| {
-        let options = WriteOptions { block_bytes: None, ..dense("tuned") };
+        let options = dense("tuned").block_bytes(None);
         peak_of(|| write(&storage, &format!("t{records}"), records, options))
     });
     assert!(peaks[1] <= 28 << 20, "{peaks:?}");
@@ -74,10 +68,10 @@ fn an_open_table_stays_within_its_budget() {
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
     for design in ["coded", "layers=2,builder=gband/gband,lambda=16384/1024", "none"] {
         let filter = if design == "coded" { Some(10) } else { None };
-        write(&storage, "t", 500_000, WriteOptions { replace: true, filter_bits_per_key: filter, ..dense(design) });
+        write(&storage, "t", 500_000, dense(design).replace(true).filter_bits_per_key(filter));
         for budget in [1_u64 << 20, 4 << 20] {
             let peak = peak_of(|| {
-                let options = OpenOptions { budget_bytes: budget, ..OpenOptions::default() };
+                let options = OpenOptions::default().budget_bytes(budget);
                 let table = Table::open(Arc::clone(&storage), "t", &options).unwrap();
                 let mut random = Random::new(7);
                 for _ in 0..4000 {
@@ -109,7 +103,7 @@ fn a_large_file_of_another_kind_is_refused_without_being_read() {
     let peak = peak_of(|| {
         let opened = Table::open(Arc::clone(&storage), "hole", &OpenOptions::default());
         assert!(matches!(opened, Err(Error::NotATable { .. })));
-        let options = WriteOptions { replace: true, ..WriteOptions::default() };
+        let options = WriteOptions::default().replace(true);
         assert!(matches!(TableWriter::create(Arc::clone(&storage), "hole", options), Err(Error::NotATable { .. })));
     });
     assert!(peak <= SLACK_BYTES, "{peak} bytes");
@@ -121,18 +115,18 @@ fn a_table_whose_root_exceeds_the_budget_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
     let properties = vec![("statistics".to_owned(), vec![7; 3 << 20])];
-    let options = WriteOptions { properties, replace: true, ..dense("coded") };
+    let options = dense("coded").properties(properties).replace(true);
     write(&storage, "t", 1000, options);
-    let small = OpenOptions { budget_bytes: 1 << 20, ..OpenOptions::default() };
+    let small = OpenOptions::default().budget_bytes(1 << 20);
     let refused = Table::open(Arc::clone(&storage), "t", &small);
     let Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!((given_bytes, option), (1 << 20, "`OpenOptions::budget_bytes`"));
     // The stated amount suffices, and is not excessive.
-    let raised = OpenOptions { budget_bytes: needed_bytes, ..small.clone() };
+    let raised = small.clone().budget_bytes(needed_bytes);
     assert!(Table::open(Arc::clone(&storage), "t", &raised).is_ok());
-    let less = OpenOptions { budget_bytes: needed_bytes - 1, ..small };
+    let less = small.budget_bytes(needed_bytes - 1);
     assert!(matches!(Table::open(Arc::clone(&storage), "t", &less), Err(Error::MemoryShort { .. })));
     // A writer that replaces the table needs only to know that it is a table.
-    write(&storage, "t", 1000, WriteOptions { replace: true, ..dense("coded") });
+    write(&storage, "t", 1000, dense("coded").replace(true));
     assert!(Table::open(storage, "t", &OpenOptions::default()).is_ok());
 }

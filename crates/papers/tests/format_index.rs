@@ -21,7 +21,7 @@ fn example() -> Vec<u8> {
 
 fn made(kind: Kind) -> (Arc<dyn Storage>, Vec<u8>) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let options = IndexOptions { kind, ..IndexOptions::default() };
+    let options = IndexOptions::default().kind(kind);
     drop(Index::<u64, u64>::create(&storage, "index", &options).unwrap());
     let header = PageFile::open(&storage, "index", &PageOptions::default()).unwrap().header().to_vec();
     (storage, header)

@@ -14,7 +14,7 @@ mod support;
 
 use ogive::index::extend::Tunable;
 use ogive::io::FastPaths;
-use ogive::join::{JoinKind, JoinOptions, Method};
+use ogive::join::{JoinKind, Method};
 use ogive_papers::joins::{self, BTREE, METHODS, PGM, ProbeOptions};
 use ogive_papers::{ALEX, AULID, KINDS, register};
 use support::{DENSE, check, collect, index, numbered, options, pairs, reference, table};
@@ -105,7 +105,7 @@ fn the_two_optimisations_of_the_paper_change_no_row() {
     for method in methods() {
         for (leaf_iterator, forward_window) in [(false, false), (false, true), (true, false), (true, true)] {
             let probes = ProbeOptions { leaf_iterator: Some(leaf_iterator), forward_window: Some(forward_window) };
-            let with = JoinOptions { tunables: probes.tunables(), ..options(JoinKind::Inner, method, MEMORY_BYTES) };
+            let with = options(JoinKind::Inner, method, MEMORY_BYTES).tunables(probes.tunables());
             check(&one, &other, &with, &expected, &format!("leaf iterator {leaf_iterator}, window {forward_window}"));
         }
     }
@@ -116,7 +116,7 @@ fn tunables_of_other_methods_are_refused() {
     let rows = numbered(&[1, 2, 3], 1);
     let (one, other) = (table(&rows, DENSE), table(&rows, DENSE));
     for method in some_methods() {
-        let asked = JoinOptions { tunables: vec![(9, 1)], ..options(JoinKind::Inner, method, MEMORY_BYTES) };
+        let asked = options(JoinKind::Inner, method, MEMORY_BYTES).tunables(vec![(9, 1)]);
         assert!(matches!(collect(&one, &other, &asked), Err(ogive::Error::InvalidArgument(_))));
     }
 }
@@ -127,7 +127,7 @@ fn without_separators_an_index_is_built_from_the_data() {
     let (few, all): (Vec<u64>, Vec<u64>) = ((0..40_000).step_by(400).collect(), (0..40_000).collect());
     let (left, right) = (table(&numbered(&few, 1), DENSE), table(&numbered(&all, 1), DENSE));
     let bytes_read = |fast_paths: FastPaths| {
-        let asked = JoinOptions { fast_paths, ..options(JoinKind::Inner, joins::BTREE, 4 << 20) };
+        let asked = options(JoinKind::Inner, joins::BTREE, 4 << 20).fast_paths(fast_paths);
         let (rows, report) = collect(&left, &right, &asked).unwrap();
         assert_eq!(rows.len(), 100);
         report.bytes_read

@@ -21,14 +21,12 @@ const FILES: &[(&str, &[u8])] = &[
 /// The options under which the fixture was written.
 fn options() -> DbOptions {
     ogive_papers::register();
-    DbOptions {
-        memory_bytes: 8 << 20,
-        memtable_bytes: 1 << 20,
-        block_bytes: 512,
-        threads: 0,
-        learning: Learning::named("inline").unwrap(),
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(8 << 20)
+        .memtable_bytes(1 << 20)
+        .block_bytes(512)
+        .threads(0)
+        .learning(Learning::named("inline").unwrap())
 }
 
 fn model(storage: &Arc<MemoryStorage>, table: &str) -> Vec<u8> {

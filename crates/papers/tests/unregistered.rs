@@ -20,7 +20,7 @@ fn a_file_of_a_kind_that_is_not_registered_names_the_kind_and_the_remedy() {
     }
     let error = "alex".parse::<Kind>().unwrap_err();
     assert!(error.contains("ogive-papers"), "{error}");
-    let options = IndexOptions { kind: ALEX, ..IndexOptions::default() };
+    let options = IndexOptions::default().kind(ALEX);
     let error = Index::<u64, u64>::create(&storage, "g", &options).unwrap_err();
     assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
     assert!(!ogive::io::Storage::exists(&memory, "g").unwrap());

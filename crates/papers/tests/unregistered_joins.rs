@@ -14,14 +14,14 @@ use std::sync::Arc;
 #[test]
 fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { key_type: KeyType::U64, value_width: Some(0), ..WriteOptions::default() };
+    let options = WriteOptions::default().key_type(KeyType::U64).value_width(0);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     (0..100_u64).for_each(|key| writer.append(&key.to_be_bytes(), b"").unwrap());
     writer.finish().unwrap();
     let table = Source::table(&Table::open(storage, "t", &OpenOptions::default()).unwrap());
     let ran = |method: Method| -> Result<u64> {
         let spill: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let options = JoinOptions { method, spill: Some((spill, "spilled".into())), ..JoinOptions::default() };
+        let options = JoinOptions::default().method(method).spill(Some((spill, "spilled".into())));
         Ok(join(&table, &table, Output::caller(|_, _, _| Ok(())), &options)?.rows)
     };
     let names = |error: Error, method: &str| {
@@ -34,7 +34,7 @@ fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
         let name = method.to_string();
         names(name.parse::<Method>().unwrap_err(), &name);
         names(ran(method).unwrap_err(), &name);
-        let options = JoinOptions { method, ..JoinOptions::default() };
+        let options = JoinOptions::default().method(method);
         names(explain(&table, &table, &options).unwrap_err(), &name);
     }
     // The planner lists what the program knows.

@@ -46,14 +46,12 @@ pub(crate) const PLR: System = System {
 struct Ogive(Db);
 
 fn options(settings: &Settings, learning: Learning) -> DbOptions {
-    DbOptions {
-        memory_bytes: settings.budget_bytes,
-        memtable_bytes: settings.memtable_bytes,
-        durability: if settings.synced { Durability::Synced } else { Durability::Buffered },
-        compression: Compression::None,
-        learning,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(settings.budget_bytes)
+        .memtable_bytes(settings.memtable_bytes)
+        .durability(if settings.synced { Durability::Synced } else { Durability::Buffered })
+        .compression(Compression::None)
+        .learning(learning)
 }
 
 fn described(settings: &Settings, learning: Learning) -> String {

@@ -12,6 +12,7 @@ const ENGINE: &str = "crates/engine/src/";
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("durability", &[]),
+    ("options", &[]),
     ("io", &["error"]),
     ("block", &["io", "error"]),
     ("log", &["block", "io", "error"]),

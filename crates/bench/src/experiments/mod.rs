@@ -3,6 +3,7 @@
 mod airindex;
 mod aulid;
 mod bourbon;
+mod device;
 mod disk;
 mod generators;
 mod indexes;

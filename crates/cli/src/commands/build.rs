@@ -134,7 +134,7 @@ fn make(arguments: &Arguments, target: Target, interrupt: &Interrupt) -> Result<
     } else if arguments.exact {
         let source = Source::prepare(&arguments.input, arguments.memory.0, interrupt)?;
         let sample = sample::exact(&mut *source.open()?, arguments.memory.0, interrupt)?;
-        let target = Target { options: WriteOptions { sample, ..target.options }, ..target };
+        let target = Target { options: target.options.sample(sample), ..target };
         pour(&mut *source.open()?, &target, false, "building", interrupt)
     } else {
         load(&arguments.input, &target, "building", interrupt)
@@ -150,21 +150,19 @@ fn kept_too_much(arguments: &Arguments, report: &TableReport) -> Option<String> 
 }
 
 fn write_options(arguments: &Arguments) -> Result<WriteOptions> {
-    Ok(WriteOptions {
-        block_bytes: arguments.block_size.map(block_bytes).transpose()?,
-        design: arguments.design.parse::<DesignRequest>()?,
-        profile: Profile::by_name_or_file(&arguments.profile)?,
-        compression: match arguments.compress {
+    Ok(WriteOptions::default()
+        .block_bytes(arguments.block_size.map(block_bytes).transpose()?)
+        .design(arguments.design.parse::<DesignRequest>()?)
+        .profile(Profile::by_name_or_file(&arguments.profile)?)
+        .compression(match arguments.compress {
             Compress::None => Compression::None,
             Compress::Lz4 => Compression::Lz4,
             #[cfg(feature = "zstd")]
             Compress::Zstd => Compression::Zstd { level: ZSTD_LEVEL },
-        },
-        filter_bits_per_key: arguments.filter,
-        resident_budget_bytes: arguments.resident.map(|size| size.0),
-        replace: true,
-        ..WriteOptions::default()
-    })
+        })
+        .filter_bits_per_key(arguments.filter)
+        .resident_budget_bytes(arguments.resident.map(|size| size.0))
+        .replace(true))
 }
 
 /// Converts a block size; the engine checks whether it is valid.

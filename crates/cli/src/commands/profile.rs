@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     // The name of a profile is an absolute path; a missing folder is reported as given.
     let resolved = folder.canonicalize();
     let folder = resolved.as_deref().unwrap_or(folder);
-    let options = MeasureOptions { file_bytes: arguments.file_size.0, budget_s: arguments.seconds };
+    let options = MeasureOptions::default().file_bytes(arguments.file_size.0).budget_s(arguments.seconds);
     let mut progress = Progress::start("measuring", None, Unit::Items);
     let measured = measure_profile(folder, &options, &mut |done, total| {
         progress.set_total(total);

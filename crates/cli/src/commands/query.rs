@@ -46,7 +46,7 @@ impl TableOptions {
     pub(crate) fn open(&self) -> Result<OpenTable> {
         let (folder, name) = LocalStorage::split_path(&self.path)?;
         let storage = if self.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-        let options = OpenOptions { budget_bytes: self.memory.0, ..OpenOptions::default() };
+        let options = OpenOptions::default().budget_bytes(self.memory.0);
         let table = Table::open(Arc::new(storage), &name, &options)?;
         let cold = self.direct.then(|| table.is_direct());
         if cold == Some(false) {

@@ -78,8 +78,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
     let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
-    let options =
-        WriteOptions { profile: profile.clone(), sample: arguments.input.quick_sample()?, ..WriteOptions::default() };
+    let options = WriteOptions::default().profile(profile.clone()).sample(arguments.input.quick_sample()?);
     let (rows, unfit) = compare(&designs, &options, fixed_bytes, &interrupt, || source.open())?;
     if output.is_json() {
         output.json(&to_json(arguments, &profile, &rows, &unfit))?;
@@ -100,11 +99,10 @@ pub(crate) fn compare<'a>(
 ) -> Result<(Vec<Row>, Vec<Unfit>)> {
     let (mut rows, mut unfit) = (Vec::new(), Vec::new());
     for (name, design) in designs {
-        let options = WriteOptions {
-            design: design.clone(),
-            block_bytes: (*design != DesignRequest::Tuned).then_some(fixed_block_bytes),
-            ..options.clone()
-        };
+        let options = options
+            .clone()
+            .design(design.clone())
+            .block_bytes((*design != DesignRequest::Tuned).then_some(fixed_block_bytes));
         let target = Target { storage: Arc::new(Discard), name: name.clone(), options, memory_bytes: 0 };
         match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
             Ok(report) => rows.push(Row { name: name.clone(), report }),

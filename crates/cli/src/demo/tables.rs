@@ -82,7 +82,7 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
 
 fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt: &Interrupt) -> Result<Made> {
     let name = name(order, &profile);
-    let mut options = WriteOptions { profile: profile.clone(), replace: true, ..WriteOptions::default() };
+    let mut options = WriteOptions::default().profile(profile.clone()).replace(true);
     if order == Order::Time {
         options.properties.push((VALUE_TYPE.into(), U64_VALUES.to_vec()));
     }

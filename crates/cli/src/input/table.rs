@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
     match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
         Err(Error::MemoryShort { needed_bytes, .. }) => {
-            let options = OpenOptions { budget_bytes: needed_bytes, ..OpenOptions::default() };
+            let options = OpenOptions::default().budget_bytes(needed_bytes);
             Table::open(Arc::clone(storage), name, &options)
         }
         opened => opened,

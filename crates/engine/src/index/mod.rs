@@ -10,7 +10,7 @@
 //!
 //! // `LocalStorage::new(folder)` keeps indexes as files.
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-//! let options = IndexOptions { kind: Kind::BTREE, ..IndexOptions::default() };
+//! let options = IndexOptions::default().kind(Kind::BTREE);
 //! let index: Index<u64, u32> = Index::create(&storage, "squares", &options)?;
 //! index.bulk_load((0..10_000).map(|i| (u64::from(i) * u64::from(i), i)))?;
 //!

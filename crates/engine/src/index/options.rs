@@ -24,6 +24,7 @@ impl Default for IndexLayout {
 
 /// Options of a new index. All but `pages` are stored in the file and read from it when it is opened.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct IndexOptions {
     /// The structure of the index.
     pub kind: Kind,
@@ -53,5 +54,18 @@ impl Default for IndexOptions {
             pages: PageOptions::default(),
             tunables: Vec::new(),
         }
+    }
+}
+
+setters! {
+    IndexOptions {
+        kind: Kind,
+        fill_percent: u8,
+        duplicates: bool,
+        pages: PageOptions,
+        tunables: Vec<Tunable>,
+    } optional {
+        key_type: KeyType,
+        payload_bytes: usize,
     }
 }

@@ -12,7 +12,7 @@
 /// # let mut writer = TableWriter::create(storage.clone(), "t", WriteOptions::default())?;
 /// # writer.append(b"apple", b"red")?;
 /// # writer.finish()?;
-/// let uncached = OpenOptions { fast_paths: FastPaths { cache: false, ..FastPaths::ALL }, ..OpenOptions::default() };
+/// let uncached = OpenOptions::default().fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
 /// assert_eq!(Table::open(storage, "t", &uncached)?.get(b"apple")?, Some(b"red".to_vec()));
 /// # Ok::<(), ogive::Error>(())
 /// ```

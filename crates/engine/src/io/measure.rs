@@ -34,6 +34,7 @@ const READS_MAX: usize = 2_000;
 
 /// Limits of a measurement.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct MeasureOptions {
     /// Size of the temporary file in bytes, at least 32 MiB. Should exceed the caches of the device.
     pub file_bytes: u64,
@@ -45,6 +46,13 @@ impl Default for MeasureOptions {
     fn default() -> Self {
         Self { file_bytes: 256 << 20, budget_s: 14.0 }
     }
+}
+
+setters! {
+    MeasureOptions {
+        file_bytes: u64,
+        budget_s: f64,
+    } optional {}
 }
 
 /// The measured times of one read size.

@@ -15,7 +15,7 @@
 //! use ogive::index::extend::Tunable;
 //! use ogive::io::{MemoryStorage, Storage};
 //! use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, ProbeJob, ProbeMethod};
-//! use ogive::join::{Cost, JoinOptions, Method, Output, Side, Source, join};
+//! use ogive::join::{Cost, JoinKind, JoinOptions, Method, Output, Side, Source, join};
 //! use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 //! use std::sync::Arc;
 //!
@@ -71,19 +71,14 @@
 //! Method::probe(&Semi).register()?;
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
 //! let table = |name: &str, step: u64| -> ogive::Result<Table> {
-//!     let options = WriteOptions { key_type: KeyType::U64, value_width: Some(0), ..WriteOptions::default() };
+//!     let options = WriteOptions::default().key_type(KeyType::U64).value_width(0);
 //!     let mut writer = TableWriter::create(storage.clone(), name, options)?;
 //!     (0..1000).try_for_each(|i| writer.append(&(i * step).to_be_bytes(), b""))?;
 //!     writer.finish()?;
 //!     Table::open(storage.clone(), name, &OpenOptions::default())
 //! };
 //! let (left, right) = (Source::table(&table("left", 3)?), Source::table(&table("right", 2)?));
-//! let options = JoinOptions {
-//!     kind: ogive::join::JoinKind::Semi,
-//!     method: "inlj:semi".parse()?,
-//!     inner: Some(Side::Right),
-//!     ..JoinOptions::default()
-//! };
+//! let options = JoinOptions::default().kind(JoinKind::Semi).method("inlj:semi".parse()?).inner(Side::Right);
 //! let report = join(&left, &right, Output::caller(|_, _, _| Ok(())), &options)?;
 //! assert_eq!(report.rows, 334);
 //! # Ok::<(), ogive::Error>(())

@@ -112,6 +112,7 @@ pub type Watcher = Arc<dyn Fn(JoinProgress) + Send + Sync>;
 /// The options of a join. The defaults: an inner join on one thread within 256 MiB, by the method that the planner
 /// chooses, with output in key order, and storage priced as NVMe.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct JoinOptions {
     /// The rows to return.
     pub kind: JoinKind,
@@ -162,6 +163,24 @@ impl Default for JoinOptions {
             watcher: None,
             fast_paths: FastPaths::ALL,
         }
+    }
+}
+
+setters! {
+    JoinOptions {
+        kind: JoinKind,
+        method: Method,
+        memory_bytes: u64,
+        threads: usize,
+        any_order: bool,
+        profile: Profile,
+        tunables: Vec<Tunable>,
+        spill: Option<(Arc<dyn Storage>, String)>,
+        stop: Option<Arc<AtomicBool>>,
+        watcher: Option<Watcher>,
+        fast_paths: FastPaths,
+    } optional {
+        inner: Side,
     }
 }
 

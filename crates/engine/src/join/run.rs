@@ -30,7 +30,7 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
 /// let table = |name: &str, rows: &[(&str, &str)]| -> ogive::Result<Table> {
-///     let options = WriteOptions { key_type: KeyType::Text, ..WriteOptions::default() };
+///     let options = WriteOptions::default().key_type(KeyType::Text);
 ///     let mut writer = TableWriter::create(storage.clone(), name, options)?;
 ///     rows.iter().try_for_each(|(key, value)| writer.append(key.as_bytes(), value.as_bytes()))?;
 ///     writer.finish()?;
@@ -39,7 +39,7 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// let colours = table("colours", &[("apple", "red"), ("banana", "yellow"), ("banana", "green")])?;
 /// let prices = table("prices", &[("banana", "3"), ("cherry", "7")])?;
 ///
-/// let options = JoinOptions { kind: JoinKind::Left, ..JoinOptions::default() };
+/// let options = JoinOptions::default().kind(JoinKind::Left);
 /// let output = Output::caller(|key, colour, price| {
 ///     println!("{} {} {:?}", key.escape_ascii(), colour.escape_ascii(), price);
 ///     Ok(())

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// Options of a store. The defaults suit most uses.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct DbOptions {
     /// Creates the store if there is none.
     pub create: bool,
@@ -81,6 +82,30 @@ impl Default for DbOptions {
             open_files: None,
             fast_paths: FastPaths::ALL,
         }
+    }
+}
+
+setters! {
+    DbOptions {
+        create: bool,
+        memory_bytes: u64,
+        memtable_bytes: u64,
+        durability: Durability,
+        group_bytes: u64,
+        separation_threshold: u64,
+        compression: Compression,
+        table_bytes: u64,
+        level_bytes: u64,
+        level_factor: u32,
+        block_bytes: u32,
+        dead_share: f64,
+        learning: Learning,
+        threads: usize,
+        profile: Profile,
+        fast_paths: FastPaths,
+    } optional {
+        filter_bits_per_key: u32,
+        open_files: usize,
     }
 }
 

@@ -52,6 +52,21 @@ impl Default for PageOptions {
     }
 }
 
+setters! {
+    PageOptions {
+        page_bytes: usize,
+        budget_bytes: u64,
+        resident_bytes: u64,
+        durability: Durability,
+        group_commits: u32,
+        group_bytes: u64,
+        checkpoint_bytes: u64,
+        log_limit_bytes: u64,
+        transaction_bytes: u64,
+        fast_paths: FastPaths,
+    } optional {}
+}
+
 /// Smallest and largest page size in bytes.
 const PAGE_BYTES_LIMITS: std::ops::RangeInclusive<usize> = 512..=65_536;
 

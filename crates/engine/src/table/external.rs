@@ -198,7 +198,7 @@ pub fn index_records(
 /// writer.append(b"apple", b"red")?;
 /// writer.finish()?;
 ///
-/// let options = WriteOptions { profile: Profile::named("s3")?, ..WriteOptions::default() };
+/// let options = WriteOptions::default().profile(Profile::named("s3")?);
 /// index_table(storage.clone(), "fruit", "fruit.s3", options)?;
 /// let table = Table::open(storage, "fruit.s3", &OpenOptions::default())?;
 /// assert_eq!(table.get(b"apple")?, Some(b"red".to_vec()));

@@ -7,6 +7,7 @@ use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
 
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct WriteOptions {
     /// Type of the keys. Keys of a type with a fixed width must all have that width.
     pub key_type: KeyType,
@@ -71,8 +72,32 @@ impl Default for WriteOptions {
     }
 }
 
+setters! {
+    WriteOptions {
+        key_type: KeyType,
+        design: DesignRequest,
+        profile: Profile,
+        objective: Objective,
+        caching: Caching,
+        search: SearchOptions,
+        looked_up: Vec<Vec<u8>>,
+        compression: Compression,
+        versioned: bool,
+        replace: bool,
+        properties: Vec<(String, Vec<u8>)>,
+    } optional {
+        value_width: u32,
+        block_bytes: u32,
+        resident_budget_bytes: u64,
+        filter_bits_per_key: u32,
+        expected_records: u64,
+        sample: Sample,
+    }
+}
+
 /// Options for opening a table.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct OpenOptions {
     /// Memory limit for the open table: root, block locations, counts and cached blocks together.
     pub budget_bytes: u64,
@@ -88,4 +113,12 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self { budget_bytes: 64 << 20, profile: Profile::default(), fast_paths: FastPaths::ALL }
     }
+}
+
+setters! {
+    OpenOptions {
+        budget_bytes: u64,
+        profile: Profile,
+        fast_paths: FastPaths,
+    } optional {}
 }

@@ -29,7 +29,7 @@ const VALUE_SEPARATE: u8 = 1;
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
-/// let options = WriteOptions { key_type: KeyType::Text, ..WriteOptions::default() };
+/// let options = WriteOptions::default().key_type(KeyType::Text);
 /// let mut writer = SortingWriter::create(storage.clone(), "fruit", options, 64 << 20)?;
 /// writer.append(b"banana", b"yellow")?;
 /// writer.append(b"apple", b"red")?;

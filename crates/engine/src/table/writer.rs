@@ -52,7 +52,7 @@ const BATCH_BYTES: usize = 64 << 10;
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
-/// let options = WriteOptions { key_type: KeyType::Text, ..WriteOptions::default() };
+/// let options = WriteOptions::default().key_type(KeyType::Text);
 /// let mut writer = TableWriter::create(storage.clone(), "fruit", options)?;
 /// writer.append(b"apple", b"red")?;
 /// writer.append(b"banana", b"yellow")?;

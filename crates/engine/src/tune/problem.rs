@@ -61,6 +61,7 @@ impl BuilderKind {
 /// Parameters of the search. The defaults are the paper's (AirIndex, Sections 5.2 and 7), except for the coded step as
 /// a fourth builder, and for as many step pieces in a page as fit.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SearchOptions {
     /// The builder set F.
     pub builders: Vec<BuilderKind>,
@@ -99,6 +100,22 @@ impl Default for SearchOptions {
             partition_children: 1_000_000,
             exact_children: 1 << 14,
         }
+    }
+}
+
+setters! {
+    SearchOptions {
+        builders: Vec<BuilderKind>,
+        top_k: usize,
+        lambda_low_bytes: u64,
+        lambda_high_bytes: u64,
+        growth: f64,
+        page_bytes: u32,
+        threads: usize,
+        partition_children: usize,
+        exact_children: usize,
+    } optional {
+        step_pieces: u32,
     }
 }
 

@@ -38,15 +38,13 @@ impl Store {
     fn new(memtable_bytes: u64) -> Self {
         let memory = MemoryStorage::new();
         let meter = Meter::new(Arc::new(memory.clone()));
-        let options = DbOptions {
-            threads: 0,
-            durability: Durability::Buffered,
-            memory_bytes: 32 << 20,
-            memtable_bytes,
-            table_bytes: 256 << 10,
-            level_bytes: 1 << 20,
-            ..DbOptions::default()
-        };
+        let options = DbOptions::default()
+            .threads(0)
+            .durability(Durability::Buffered)
+            .memory_bytes(32 << 20)
+            .memtable_bytes(memtable_bytes)
+            .table_bytes(256 << 10)
+            .level_bytes(1 << 20);
         let db = Db::open_in(Arc::new(meter.clone()), &options).unwrap();
         Self { meter, memory, db, options }
     }

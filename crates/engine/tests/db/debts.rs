@@ -200,7 +200,7 @@ fn debts_fall_to_zero_soon_after_the_last_fault() {
     // One without value files, one with many, and one whose values are collected.
     for seed in seeds(2..5) {
         let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let draws = Draws::new(seed, &DbOptions { memtable_bytes: 8 << 10, ..small() }).timeless();
+        let draws = Draws::new(seed, &small().memtable_bytes(8 << 10)).timeless();
         let mut unharmed = Store::new(draws.clone().next());
         unharmed.injector.clear();
         unharmed.work(seed);

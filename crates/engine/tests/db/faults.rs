@@ -5,7 +5,7 @@
 
 use crate::support::{Draws, History, World, after, matching, small};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::Db;
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, Repeat, named_seed};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const STEPS: u32 = 40;
 
 /// Sizes that lead to about the same number of calls with any options, since each call fails in a run of its own.
 fn draws(seed: u64) -> Draws {
-    let like = DbOptions { memtable_bytes: 4 << 10, table_bytes: 4 << 10, level_bytes: 8 << 10, ..small() };
+    let like = small().memtable_bytes(4 << 10).table_bytes(4 << 10).level_bytes(8 << 10);
     Draws::new(seed, &like).timeless()
 }
 
@@ -186,7 +186,7 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
     let seed = named_seed().unwrap_or(1);
     let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
     let mut draws = draws(seed);
-    let apart = DbOptions { separation_threshold: 0, ..draws.next() };
+    let apart = draws.next().separation_threshold(0);
     let db = Db::open_in(Arc::new(storage.clone()), &apart).unwrap();
     (0..20_u32).for_each(|key| db.insert(key.to_be_bytes(), vec![key as u8; 2_000]).unwrap());
     // As after a kill.

@@ -28,7 +28,7 @@ fn a_store_is_never_made_among_other_things() {
         }
         let before = names(&path);
         for create in [true, false] {
-            let refused = Db::open(&path, &DbOptions { create, ..DbOptions::default() });
+            let refused = Db::open(&path, &DbOptions::default().create(create));
             assert!(matches!(refused, Err(Error::NotAStore { .. })), "{other}");
             assert_eq!(names(&path), before, "{other}");
         }
@@ -56,7 +56,7 @@ fn an_empty_folder_a_store_and_what_is_left_of_making_one_are_fine() {
     }
     fs::create_dir_all(path("disk/lost+found")).unwrap();
     Db::open(path("disk"), &DbOptions::default()).unwrap().checkpoint(path("deep/copy")).unwrap();
-    Db::open(path("deep/copy"), &DbOptions { create: false, ..DbOptions::default() }).unwrap();
+    Db::open(path("deep/copy"), &DbOptions::default().create(false)).unwrap();
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn with(files: &[(&str, &[u8])]) -> Arc<dyn Storage> {
 }
 
 fn options() -> DbOptions {
-    DbOptions { create: false, threads: 0, ..DbOptions::default() }
+    DbOptions::default().create(false).threads(0)
 }
 
 /// The keys of the faulty table and store: a long prefix, and a number.
@@ -44,7 +44,7 @@ fn a_table_that_denies_keys_is_named_and_healed_by_building_it_anew_from_a_scan(
     let report = table.verify(&mut |_, _| {}).unwrap();
     assert!(!report.is_sound());
 
-    let options = WriteOptions { key_type: KeyType::Text, ..WriteOptions::default() };
+    let options = WriteOptions::default().key_type(KeyType::Text);
     let mut writer = TableWriter::create(Arc::clone(&storage), "new", options).unwrap();
     let mut records = 0;
     for record in table.iter() {
@@ -61,7 +61,7 @@ fn a_table_that_denies_keys_is_named_and_healed_by_building_it_anew_from_a_scan(
 
 #[test]
 fn a_table_that_denies_keys_is_not_taken_into_a_store() {
-    let db = Db::open_in(with(&[]), &DbOptions { create: true, ..options() }).unwrap();
+    let db = Db::open_in(with(&[]), &options().create(true)).unwrap();
     let refused = db.ingest_from(&[(with(&[("t", MISLED_TABLE)]), "t".to_owned())]);
     assert!(matches!(refused, Err(Error::Damaged { .. })), "{refused:?}");
     assert_eq!(db.tables().len(), 0);
@@ -134,7 +134,7 @@ fn compaction_heals_a_store_whose_index_denies_keys() {
 #[test]
 fn compaction_in_parts_loses_nothing_that_an_index_denies() {
     let storage = with(MISLED_STORE);
-    let options = DbOptions { threads: 4, ..options() };
+    let options = options().threads(4);
     let db = Db::open_in(Arc::clone(&storage), &options).unwrap();
     for number in (1..=3000).step_by(700) {
         db.insert(key(1000, number), b"").unwrap();
@@ -196,7 +196,7 @@ fn a_store_that_no_flush_could_write_out_opens_and_is_written_again() {
     db.close().unwrap();
     assert!(verify_store(&storage, &mut |_, _| {}).unwrap().is_sound());
     in_any_memory(&*storage, &options(), holds);
-    let least = DbOptions { memory_bytes: LEAST_MEMORY, ..options() };
+    let least = options().memory_bytes(LEAST_MEMORY);
     holds(&Db::open_in(storage, &least).unwrap());
 
     // A repair finds nothing to do, and does no harm.

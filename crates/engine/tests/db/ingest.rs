@@ -15,14 +15,12 @@ use std::sync::Arc;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn options() -> DbOptions {
-    DbOptions {
-        memtable_bytes: 64 << 10,
-        table_bytes: 4 << 10,
-        level_bytes: 16 << 10,
-        memory_bytes: 8 << 20,
-        threads: 0,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memtable_bytes(64 << 10)
+        .table_bytes(4 << 10)
+        .level_bytes(16 << 10)
+        .memory_bytes(8 << 20)
+        .threads(0)
 }
 
 /// Creates a table with these records.
@@ -60,7 +58,7 @@ fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
     let prefix = vec![b'p'; 1_000];
     let key = |number: u32| [&prefix[..], &number.to_be_bytes()].concat();
     for threads in [0, 2] {
-        let db = Db::open_in(memory(), &DbOptions { threads, table_bytes: 64 << 10, ..options() }).unwrap();
+        let db = Db::open_in(memory(), &options().threads(threads).table_bytes(64 << 10)).unwrap();
         let sources = memory();
         for part in 0..30 {
             let records: Model = (0..100).map(|i| (key(part * 100 + i), b"value".to_vec())).collect();
@@ -91,7 +89,7 @@ fn ingested_records_read_as_if_they_had_been_inserted() {
                         .map(|i| ((start + i * spread).to_be_bytes().to_vec(), format!("{step} {i}").into_bytes()))
                         .collect();
                     let name = format!("{step}.ogive");
-                    table(&files, &name, WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() }, &records);
+                    table(&files, &name, WriteOptions::default().key_type(KeyType::U64), &records);
                     let snapshot = db.snapshot();
                     let ingested = db.ingest_from(&[(Arc::clone(&files), name)]).unwrap();
                     assert_eq!((ingested.tables, ingested.records), (1, records.len() as u64));
@@ -159,7 +157,7 @@ fn keys_of_every_type_are_taken_as_the_bytes_that_order_them() {
                 (key, vec![i as u8; (i % 50) as usize])
             })
             .collect();
-        table(&files, "t", WriteOptions { key_type, ..WriteOptions::default() }, &records);
+        table(&files, "t", WriteOptions::default().key_type(key_type), &records);
         db.insert("other", "1").unwrap();
         db.ingest_from(&[(Arc::clone(&files), "t".to_owned())]).unwrap();
         let mut model = records.clone();
@@ -176,7 +174,7 @@ fn a_table_among_no_other_keys_goes_to_the_last_level_and_is_not_written_again()
     let db = Db::open_in(storage, &options()).unwrap();
     let records = |from: u64| -> Model { (from..from + 500).map(|i| (i.to_be_bytes().to_vec(), vec![1; 9])).collect() };
     for (name, from) in [("a", 0), ("b", 1000), ("c", 200)] {
-        table(&files, name, WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() }, &records(from));
+        table(&files, name, WriteOptions::default().key_type(KeyType::U64), &records(from));
     }
     let ingest = |names: &[&str]| {
         let files: Vec<_> = names.iter().map(|name| (Arc::clone(&files), (*name).to_owned())).collect();
@@ -196,7 +194,7 @@ fn a_compaction_that_was_asked_for_writes_tables_anew_that_were_taken_in() {
     let (storage, files) = (memory(), memory());
     let db = Db::open_in(storage, &options()).unwrap();
     let records: Model = (0..500_u64).map(|i| (i.to_be_bytes().to_vec(), vec![1; 9])).collect();
-    table(&files, "a", WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() }, &records);
+    table(&files, "a", WriteOptions::default().key_type(KeyType::U64), &records);
     db.ingest_from(&[(files, "a".to_owned())]).unwrap();
     let taken_in: Vec<u64> = db.tables().iter().map(|table| table.number).collect();
     db.compact().unwrap();
@@ -249,7 +247,7 @@ fn after_every_crash_of_an_ingestion_all_of_its_tables_are_there_or_none() {
     let records =
         |from: u64| -> Model { (from..from + 40).map(|i| (i.to_be_bytes().to_vec(), b"new".to_vec())).collect() };
     for (name, from) in [("a", 0), ("b", 20)] {
-        table(&files, name, WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() }, &records(from));
+        table(&files, name, WriteOptions::default().key_type(KeyType::U64), &records(from));
     }
     let work = |disk: &SimulatedDisk| -> ogive::Result<usize> {
         let db = Db::open_in(Arc::new(disk.clone()), &options())?;
@@ -285,7 +283,7 @@ fn after_every_crash_of_an_ingestion_all_of_its_tables_are_there_or_none() {
 fn a_checkpoint_is_the_store_as_it_was_and_stays_so() {
     for separation_threshold in [0, u64::MAX] {
         let (storage, target) = (memory(), memory());
-        let options = DbOptions { separation_threshold, ..options() };
+        let options = options().separation_threshold(separation_threshold);
         let db = Db::open_in(storage, &options).unwrap();
         let people = db.keyspace("people").unwrap();
         for i in 0..2_000_u64 {
@@ -317,7 +315,7 @@ fn a_checkpoint_in_a_folder_takes_links_and_no_space() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("db"), folder.path().join("copy/of it"));
-    let db = Db::open(&path, &DbOptions { durability: Durability::Buffered, ..options() }).unwrap();
+    let db = Db::open(&path, &options().durability(Durability::Buffered)).unwrap();
     for i in 0..3_000_u64 {
         db.insert(i.to_be_bytes(), vec![i as u8; 100]).unwrap();
     }
@@ -348,7 +346,7 @@ fn after_every_crash_of_a_checkpoint_both_stores_are_whole_or_the_copy_is_refuse
     };
     let check = |outcome: &ogive::Result<()>, disk: &SimulatedDisk, _: &_| -> Result<(), String> {
         let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-        match Db::open_in(storage, &DbOptions { create: false, ..options() }) {
+        match Db::open_in(storage, &options().create(false)) {
             Ok(db) if all(&db).len() == 300 => Ok(()),
             Ok(db) => Err(format!("{} records", all(&db).len())),
             Err(Error::NotAStore { .. } | Error::Damaged { .. }) if outcome.is_err() => Ok(()),
@@ -364,7 +362,7 @@ fn files_of_a_folder_are_linked_into_the_store() {
     let folder = tempfile::tempdir().unwrap();
     let local: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
     table(&local, "t.ogive", WriteOptions::default(), &[(b"a".to_vec(), b"b".to_vec())].into());
-    let db = Db::open(folder.path().join("db"), &DbOptions { durability: Durability::Buffered, ..options() }).unwrap();
+    let db = Db::open(folder.path().join("db"), &options().durability(Durability::Buffered)).unwrap();
     db.ingest([folder.path().join("t.ogive")]).unwrap();
     assert_eq!(db.get("a").unwrap().as_deref(), Some(&b"b"[..]));
     assert_eq!(std::fs::metadata(folder.path().join("t.ogive")).unwrap().nlink(), 2);
@@ -374,7 +372,7 @@ fn files_of_a_folder_are_linked_into_the_store() {
 fn a_fault_in_an_ingestion_or_a_checkpoint_is_an_error_and_leaves_whole_stores() {
     let files = memory();
     let records: Model = (0..40_u64).map(|i| (key(i), b"new".to_vec())).collect();
-    table(&files, "t", WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() }, &records);
+    table(&files, "t", WriteOptions::default().key_type(KeyType::U64), &records);
     let work = |storage: Arc<dyn Storage>| -> ogive::Result<()> {
         let db = Db::open_in(storage, &options())?;
         db.insert(key(5), "old")?;

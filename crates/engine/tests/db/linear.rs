@@ -239,16 +239,14 @@ fn number(found: Option<&[u8]>) -> u32 {
 }
 
 fn options() -> DbOptions {
-    DbOptions {
-        memory_bytes: 8 << 20,
-        memtable_bytes: 64 << 10,
-        separation_threshold: 100,
-        table_bytes: 64 << 10,
-        level_bytes: 256 << 10,
-        level_factor: 4,
-        threads: 2,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(8 << 20)
+        .memtable_bytes(64 << 10)
+        .separation_threshold(100)
+        .table_bytes(64 << 10)
+        .level_bytes(256 << 10)
+        .level_factor(4)
+        .threads(2)
 }
 
 /// A random operation on a store.

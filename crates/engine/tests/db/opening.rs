@@ -12,7 +12,7 @@ use ogive::tune::DesignRequest;
 use std::sync::Arc;
 
 fn options() -> DbOptions {
-    DbOptions { threads: 0, durability: Durability::Buffered, ..DbOptions::default() }
+    DbOptions::default().threads(0).durability(Durability::Buffered)
 }
 
 fn memory() -> Arc<dyn Storage> {
@@ -46,7 +46,7 @@ fn stays_writable(keys: &[Vec<u8>], options: &DbOptions) -> u64 {
         db.compact().unwrap();
     });
     // The memory that the store needs when opened read-only.
-    match Db::open_read_only_in(storage, &DbOptions { memory_bytes: LEAST_MEMORY, ..options.clone() }) {
+    match Db::open_read_only_in(storage, &options.clone().memory_bytes(LEAST_MEMORY)) {
         Ok(_) => LEAST_MEMORY,
         Err(Error::MemoryShort { needed_bytes, .. }) => needed_bytes,
         Err(error) => panic!("{error}"),
@@ -59,7 +59,7 @@ fn nested_keys_of_any_length_make_tables_that_open_in_the_least_memory() {
     assert_eq!(stays_writable(&keys, &options()), LEAST_MEMORY);
     // Written with little memory and with much.
     let keys: Vec<Vec<u8>> = (1..4000).step_by(4).map(|length| vec![b'a'; length]).collect();
-    let little = DbOptions { memory_bytes: LEAST_MEMORY, memtable_bytes: 256 << 10, ..options() };
+    let little = options().memory_bytes(LEAST_MEMORY).memtable_bytes(256 << 10);
     assert_eq!(stays_writable(&keys, &little), LEAST_MEMORY);
 }
 
@@ -84,7 +84,7 @@ fn range_removals_of_long_keys_are_opened_or_the_memory_that_they_take_is_told()
     (0..200).step_by(2).for_each(|number| db.remove_range(key(number)..key(number + 1)).unwrap());
     db.flush().unwrap();
     db.close().unwrap();
-    let least = DbOptions { memory_bytes: LEAST_MEMORY, ..options() };
+    let least = options().memory_bytes(LEAST_MEMORY);
     let refused = Db::open_read_only_in(Arc::clone(&storage), &least).map(drop);
     let Err(Error::MemoryShort { needed_bytes, given_bytes: LEAST_MEMORY, .. }) = refused else {
         panic!("{refused:?}")
@@ -96,7 +96,7 @@ fn range_removals_of_long_keys_are_opened_or_the_memory_that_they_take_is_told()
             assert_eq!(db.get(key(number)).unwrap().is_some(), number % 2 == 1, "{number}");
         }
     });
-    let enough = DbOptions { memory_bytes: needed_bytes, ..options() };
+    let enough = options().memory_bytes(needed_bytes);
     assert_eq!(Db::open_read_only_in(storage, &enough).unwrap().iter().count(), 100);
 }
 
@@ -107,12 +107,12 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
     // Each separator is as long as a key, and all of them are in the root.
     let keys: Vec<Vec<u8>> = (0..300).map(|number| vec![b'n'; 3100 + 16 * number]).collect();
     let design = DesignRequest::Coded;
-    let of_long_separators = WriteOptions { block_bytes: Some(512), design, ..WriteOptions::default() };
+    let of_long_separators = WriteOptions::default().block_bytes(512).design(design);
     let mut writer = TableWriter::create(Arc::clone(&elsewhere), "t", of_long_separators).unwrap();
     keys.iter().for_each(|key| writer.append(key, b"v").unwrap());
     writer.finish().unwrap();
 
-    let mut raised = DbOptions { memory_bytes: LEAST_MEMORY, memtable_bytes: 64 << 10, ..options() };
+    let mut raised = options().memory_bytes(LEAST_MEMORY).memtable_bytes(64 << 10);
     let mut refusals = 0;
     loop {
         let db = Db::open_in(Arc::clone(&storage), &raised).unwrap();
@@ -141,12 +141,12 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
     let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
     db.compact().unwrap();
     db.close().unwrap();
-    has_all(&Db::open_in(storage, &DbOptions { memory_bytes: LEAST_MEMORY, ..options() }).unwrap());
+    has_all(&Db::open_in(storage, &options().memory_bytes(LEAST_MEMORY)).unwrap());
 }
 
 #[test]
 fn a_store_without_memory_says_how_much_it_takes() {
-    let none = DbOptions { memory_bytes: 131_072, ..options() };
+    let none = options().memory_bytes(131_072);
     let refused = Db::open_in(memory(), &none).map(drop);
     let Err(Error::MemoryShort { needed_bytes: LEAST_MEMORY, given_bytes: 131_072, option, .. }) = refused else {
         panic!("{refused:?}")

@@ -46,7 +46,7 @@ fn batch(db: &Db) -> Result<()> {
 }
 
 fn options() -> DbOptions {
-    DbOptions { durability: Durability::Grouped, ..small() }
+    small().durability(Durability::Grouped)
 }
 
 /// A table whose keys lie among all others.
@@ -232,7 +232,7 @@ fn a_checkpoint_that_fails_leaves_no_store_or_a_whole_one() {
                 }
                 faults += 1;
                 let when = format!("{operation:?} {at}, lasting {lasting}: {outcome:?}");
-                match Db::open_in(Arc::new(target.clone()), &DbOptions { create: false, ..options() }) {
+                match Db::open_in(Arc::new(target.clone()), &options().create(false)) {
                     Ok(copy) => assert!(contents(&copy) == contents(&db), "{when}"),
                     Err(error) => {
                         assert!(outcome.is_err(), "{when}: {error}");

@@ -17,13 +17,7 @@ fn key(number: u64) -> [u8; 16] {
 }
 
 fn options() -> DbOptions {
-    DbOptions {
-        memory_bytes: MEMORY_BYTES,
-        threads: 0,
-        table_bytes: 8 << 20,
-        level_bytes: 16 << 20,
-        ..DbOptions::default()
-    }
+    DbOptions::default().memory_bytes(MEMORY_BYTES).threads(0).table_bytes(8 << 20).level_bytes(16 << 20)
 }
 
 /// A compacted and reopened store of four times its memory, with its number of records.

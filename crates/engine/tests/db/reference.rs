@@ -380,7 +380,8 @@ impl World {
             return;
         }
         let drawn = self.draws.others(1).next();
-        let options = DbOptions { memory_bytes: drawn.memory_bytes.max(8 << 20), ..drawn };
+        let memory_bytes = drawn.memory_bytes.max(8 << 20);
+        let options = drawn.memory_bytes(memory_bytes);
         let beside = Db::open_read_only_in(Arc::clone(&self.storage), &options).unwrap();
         for _ in 0..50 {
             let key = self.key();
@@ -536,16 +537,14 @@ fn assert_same(found: Option<&Slice>, expected: Option<Value>, place: &str) {
 
 /// Options with which everything happens often.
 fn options(threads: usize) -> DbOptions {
-    DbOptions {
-        memory_bytes: 8 << 20,
-        memtable_bytes: 256 << 10,
-        separation_threshold: 200,
-        table_bytes: 128 << 10,
-        level_bytes: 512 << 10,
-        level_factor: 4,
-        threads,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(8 << 20)
+        .memtable_bytes(256 << 10)
+        .separation_threshold(200)
+        .table_bytes(128 << 10)
+        .level_bytes(512 << 10)
+        .level_factor(4)
+        .threads(threads)
 }
 
 /// Fills a store, then takes random steps up to a number of operations. With background threads, which may lag behind,
@@ -582,7 +581,7 @@ fn run_in(mut world: World, seed: u64, operations: RangeInclusive<u64>, is_enoug
     world.compare();
     // With the minimum memory and with more, the contents are the same.
     for memory_bytes in [crate::support::LEAST_MEMORY, 1 << 30] {
-        let options = DbOptions { memory_bytes, ..world.draws.next() };
+        let options = world.draws.next().memory_bytes(memory_bytes);
         world.reopen_with(options);
         world.compare();
     }
@@ -608,7 +607,7 @@ fn a_store_with_background_threads_answers_as_maps_do() {
 #[test]
 fn a_store_in_a_folder_answers_as_maps_do() {
     for seed in seeds(3..5) {
-        let options = DbOptions { memtable_bytes: 40 << 10, ..options(seed as usize % 2) };
+        let options = options(seed as usize % 2).memtable_bytes(40 << 10);
         run(seed, 6_000, 8_000, (options, true), |seen| seen.flushes > 5 && seen.compactions > 2);
     }
 }
@@ -627,12 +626,10 @@ fn policy(number: u64, level_models: bool) -> Learning {
 fn a_store_of_few_keys_answers_as_maps_do() {
     for seed in seeds(10..10 + POLICIES) {
         let level_models = seed % 2 == 0;
-        let options = DbOptions {
-            memtable_bytes: 40 << 10,
-            separation_threshold: [0, 30, u64::MAX][seed as usize % 3],
-            learning: policy(seed + 2, level_models),
-            ..options(0)
-        };
+        let options = options(0)
+            .memtable_bytes(40 << 10)
+            .separation_threshold([0, 30, u64::MAX][seed as usize % 3])
+            .learning(policy(seed + 2, level_models));
         let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, false);
         world.draws.use_level_models(level_models);
         run_in(world, seed, 40_000..=40_000, |_| true);
@@ -643,11 +640,9 @@ fn a_store_of_few_keys_answers_as_maps_do() {
 #[ignore = "long: 20 minutes"]
 fn a_store_answers_as_maps_do_for_many_more_operations() {
     for seed in seeds(100..140) {
-        let options = DbOptions {
-            separation_threshold: [0, 100, 1_000, u64::MAX][seed as usize % 4],
-            learning: policy(seed, false),
-            ..options(seed as usize % 3)
-        };
+        let options = options(seed as usize % 3)
+            .separation_threshold([0, 100, 1_000, u64::MAX][seed as usize % 4])
+            .learning(policy(seed, false));
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];
         // A write in a folder takes about a hundred times as long.
         let operations = if seed % 5 == 0 { 100_000 } else { 500_000 };

@@ -10,13 +10,7 @@ use ogive::lsm::{Db, DbOptions};
 use std::sync::Arc;
 
 fn options() -> DbOptions {
-    DbOptions {
-        memory_bytes: 8 << 20,
-        memtable_bytes: 64 << 10,
-        separation_threshold: 200,
-        threads: 0,
-        ..DbOptions::default()
-    }
+    DbOptions::default().memory_bytes(8 << 20).memtable_bytes(64 << 10).separation_threshold(200).threads(0)
 }
 
 fn open(memory: &MemoryStorage) -> Db {

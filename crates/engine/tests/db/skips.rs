@@ -21,7 +21,7 @@ fn store(options: &DbOptions) -> Db {
 }
 
 fn inline() -> DbOptions {
-    DbOptions { threads: 0, ..DbOptions::default() }
+    DbOptions::default().threads(0)
 }
 
 fn key(number: u32) -> [u8; 4] {
@@ -98,7 +98,7 @@ fn the_first_and_the_last_key_are_soon_near() {
 
 #[test]
 fn threads_clean_up_without_another_write() {
-    let db = store(&DbOptions { threads: 2, ..DbOptions::default() });
+    let db = store(&DbOptions::default().threads(2));
     with_removals(&db, Lie::InMemory, KEYS - 1);
     // The bound exceeds what the slowest machine needs: each look before the work is done takes milliseconds.
     let looks = (0..100_000).take_while(|_| end(&db, true).1 > 0).count();

@@ -15,15 +15,13 @@ use std::sync::Arc;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn options() -> DbOptions {
-    DbOptions {
-        memtable_bytes: 64 << 10,
-        table_bytes: 8 << 10,
-        level_bytes: 32 << 10,
-        memory_bytes: 8 << 20,
-        separation_threshold: 200,
-        threads: 0,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memtable_bytes(64 << 10)
+        .table_bytes(8 << 10)
+        .level_bytes(32 << 10)
+        .memory_bytes(8 << 20)
+        .separation_threshold(200)
+        .threads(0)
 }
 
 fn shared(memory: &MemoryStorage) -> Arc<dyn Storage> {
@@ -196,7 +194,7 @@ fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
 #[test]
 fn a_damaged_block_of_a_table_costs_its_records_and_no_others() {
     let (memory, mut random) = (MemoryStorage::new(), Random::new(1));
-    let db = Db::open_in(shared(&memory), &DbOptions { table_bytes: 1 << 20, ..options() }).unwrap();
+    let db = Db::open_in(shared(&memory), &options().table_bytes(1 << 20)).unwrap();
     let model: Model = (0..2_000).map(|i| (key(i), random.next_u64().to_be_bytes().repeat(8))).collect();
     model.iter().for_each(|(key, value)| db.insert(key, value).unwrap());
     db.compact().unwrap();

@@ -49,7 +49,7 @@ fn fixture() -> Arc<MemoryStorage> {
 }
 
 fn options() -> DbOptions {
-    DbOptions { create: false, separation_threshold: 200, block_bytes: 512, threads: 0, ..DbOptions::default() }
+    DbOptions::default().create(false).separation_threshold(200).block_bytes(512).threads(0)
 }
 
 fn check(keyspace: &Keyspace, records: &Records) {

@@ -55,7 +55,7 @@ fn a_store_whose_tables_carry_models_is_read_by_separators() {
     }
     let shared: Arc<dyn Storage> = storage.clone();
     assert!(verify_store(&shared, &mut |_, _| {}).unwrap().is_sound());
-    let options = DbOptions { create: false, block_bytes: 512, threads: 0, ..DbOptions::default() };
+    let options = DbOptions::default().create(false).block_bytes(512).threads(0);
     let db = Db::open_read_only_in(storage.clone(), &options).unwrap();
     check(&db);
     let stats = db.learning_stats();

@@ -76,13 +76,8 @@ fn word(bytes: &[u8], at: usize) -> usize {
 /// The table of the page as the writer makes it, with the page's file id.
 fn written() -> Vec<u8> {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions {
-        key_type: KeyType::U64,
-        value_width: Some(2),
-        block_bytes: Some(512),
-        design: DesignRequest::Coded,
-        ..WriteOptions::default()
-    };
+    let options =
+        WriteOptions::default().key_type(KeyType::U64).value_width(2).block_bytes(512).design(DesignRequest::Coded);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for (key, value) in RECORDS {
         writer.append(&key.to_be_bytes(), &value.to_le_bytes()).unwrap();
@@ -153,7 +148,7 @@ fn a_newer_version_is_refused_by_its_number() {
 #[test]
 fn columns_are_stored_as_the_page_says() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { block_bytes: Some(512), versioned: true, ..WriteOptions::default() };
+    let options = WriteOptions::default().block_bytes(512).versioned(true);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for (key, suffix, value) in [(b"user1", 300, b"A"), (b"user2", 256, b"B"), (b"user7", 511, b"C")] {
         writer.append_version(key, 1, suffix, value).unwrap();

@@ -71,7 +71,7 @@ fn a_kind_of_another_crate_keeps_its_tunables_in_the_file() {
     assert_eq!(index.kind(), UNIQUE);
     assert_same(&index, &(0..3000).map(|i| (i, i)).collect(), "unique");
     for (tunables, is_sound) in [(vec![(1, 9)], true), (vec![(1, 0)], false), (vec![(2, 5)], false)] {
-        let options = IndexOptions { tunables, ..options(UNIQUE) };
+        let options = options(UNIQUE).tunables(tunables);
         match Numbers::create(&memory(), NAME, &options) {
             Ok(_) => assert!(is_sound),
             Err(error) => assert!(!is_sound && error.to_string().contains("takes a number from 1 to 9"), "{error}"),
@@ -109,13 +109,13 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
         assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
         assert!(storage.list().unwrap().is_empty());
     };
-    refused(IndexOptions { fill_percent: 0, ..good.clone() });
-    refused(IndexOptions { fill_percent: 101, ..good.clone() });
-    refused(IndexOptions { kind: UNIQUE, duplicates: true, ..good.clone() });
-    refused(IndexOptions { kind: UNREGISTERED, ..good.clone() });
-    refused(IndexOptions { tunables: vec![(1, 1)], ..good.clone() });
-    refused(IndexOptions { payload_bytes: Some(9), ..good.clone() });
-    refused(IndexOptions { key_type: Some(ogive::index::KeyType::U128), ..good.clone() });
+    refused(good.clone().fill_percent(0));
+    refused(good.clone().fill_percent(101));
+    refused(good.clone().kind(UNIQUE).duplicates(true));
+    refused(good.clone().kind(UNREGISTERED));
+    refused(good.clone().tunables(vec![(1, 1)]));
+    refused(good.clone().payload_bytes(9));
+    refused(good.clone().key_type(ogive::index::KeyType::U128));
     assert!(Index::<u64, [u8; 400]>::create(&storage, NAME, &good).is_err());
     assert!(Index::<ogive::index::Raw<u64>, u64>::create(&storage, NAME, &good).is_err());
     assert!(Index::<u64, Vec<u8>>::create(&storage, NAME, &good).is_err());

@@ -138,7 +138,7 @@ fn a_table_that_is_replaced_through_a_link_is_the_one_that_the_link_leads_to() {
     symlink("t", &link).unwrap();
     for (path, value) in [(&file, &b"old"[..]), (&link, b"new")] {
         let (storage, name) = place(path);
-        let options = WriteOptions { replace: true, ..WriteOptions::default() };
+        let options = WriteOptions::default().replace(true);
         let mut writer = TableWriter::create(storage, &name, options).unwrap();
         writer.append(b"key", value).unwrap();
         writer.finish().unwrap();

@@ -10,13 +10,15 @@ use ogive::Error;
 use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
 use std::path::Path;
 
-const QUICK: MeasureOptions = MeasureOptions { file_bytes: 32 << 20, budget_s: 0.5 };
+fn quick() -> MeasureOptions {
+    MeasureOptions::default().file_bytes(32 << 20).budget_s(0.5)
+}
 
 #[test]
 fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut steps = Vec::new();
-    let measured = measure_profile(folder.path(), &QUICK, &mut |done, total| steps.push((done, total))).unwrap();
+    let measured = measure_profile(folder.path(), &quick(), &mut |done, total| steps.push((done, total))).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     assert_eq!(steps, (0..=24).map(|done| (done, 24)).collect::<Vec<_>>());
     assert_eq!(measured.cold, measured.warning().is_none());
@@ -38,10 +40,10 @@ fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
 
 #[test]
 fn a_measurement_that_cannot_be_made_is_an_error() {
-    let nowhere = measure_profile(Path::new("/no/such/folder"), &QUICK, &mut |_, _| ());
+    let nowhere = measure_profile(Path::new("/no/such/folder"), &quick(), &mut |_, _| ());
     assert!(matches!(nowhere, Err(Error::Io { .. })));
     for budget_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let outcome = measure_profile(Path::new("."), &MeasureOptions { budget_s, ..QUICK }, &mut |_, _| ());
+        let outcome = measure_profile(Path::new("."), &quick().budget_s(budget_s), &mut |_, _| ());
         assert!(matches!(outcome, Err(Error::InvalidArgument(_))), "{budget_s}");
     }
 }
@@ -51,6 +53,6 @@ fn a_measurement_that_cannot_be_made_is_an_error() {
 #[test]
 fn figures_of_a_cache_are_said_to_be_so() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
-    let measured = measure_profile(folder.path(), &QUICK, &mut |_, _| ()).unwrap();
+    let measured = measure_profile(folder.path(), &quick(), &mut |_, _| ()).unwrap();
     assert!(!measured.cold && measured.warning().is_some());
 }

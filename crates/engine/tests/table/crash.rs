@@ -9,7 +9,7 @@ use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::sync::Arc;
 
 fn options(replace: bool) -> WriteOptions {
-    WriteOptions { key_type: KeyType::U64, block_bytes: Some(512), replace, ..WriteOptions::default() }
+    WriteOptions::default().key_type(KeyType::U64).block_bytes(512).replace(replace)
 }
 
 /// Writes a table of records with values of this byte, including one of several chunks, so that the file is written in

@@ -30,16 +30,16 @@ fn words(count: u32) -> Vec<Record> {
 }
 
 fn samples() -> Vec<Sample> {
-    let base = WriteOptions { block_bytes: Some(512), ..WriteOptions::default() };
-    let dense = WriteOptions { key_type: KeyType::U64, value_width: Some(8), ..base.clone() };
+    let base = WriteOptions::default().block_bytes(512);
+    let dense = base.clone().key_type(KeyType::U64).value_width(8);
     let sample = |name, records, options| Sample { name, records, options };
     let mut long = words(12);
     long[5].1 = (0..1500).map(|i| (i % 251) as u8).collect();
-    let compressed = WriteOptions { compression: Compression::Lz4, ..base.clone() };
+    let compressed = base.clone().compression(Compression::Lz4);
     vec![
-        sample("dense, coded", numbers(130, 8), WriteOptions { design: "coded".parse().unwrap(), ..dense.clone() }),
+        sample("dense, coded", numbers(130, 8), dense.clone().design("coded".parse().unwrap())),
         sample("dense, two layers", numbers(1300, 8), two_layers()),
-        sample("dense, without index", numbers(70, 8), WriteOptions { design: "none".parse().unwrap(), ..dense }),
+        sample("dense, without index", numbers(70, 8), dense.design("none".parse().unwrap())),
         sample("strings", words(45), base.clone()),
         sample("strings, compressed", words(60), compressed),
         sample("a long value", long, base.clone()),
@@ -48,18 +48,16 @@ fn samples() -> Vec<Sample> {
 }
 
 fn two_layers() -> WriteOptions {
-    WriteOptions {
-        key_type: KeyType::U64,
-        value_width: Some(8),
-        block_bytes: Some(512),
-        design: "layers=2,builder=gstep/gband,lambda=512/512".parse().unwrap(),
-        ..WriteOptions::default()
-    }
+    WriteOptions::default()
+        .key_type(KeyType::U64)
+        .value_width(8)
+        .block_bytes(512)
+        .design("layers=2,builder=gstep/gband,lambda=512/512".parse().unwrap())
 }
 
 fn filtered() -> Sample {
     let records = words(20);
-    let options = WriteOptions { block_bytes: Some(512), filter_bits_per_key: Some(10), ..WriteOptions::default() };
+    let options = WriteOptions::default().block_bytes(512).filter_bits_per_key(10);
     Sample { name: "filtered", records, options }
 }
 
@@ -231,7 +229,7 @@ fn damage_to_an_index_beside_other_data_and_to_the_data_is_seen() {
         .collect();
     let storage = Arc::new(MemoryStorage::new());
     storage.put("data", data.clone()).unwrap();
-    let options = WriteOptions { block_bytes: Some(512), ..WriteOptions::default() };
+    let options = WriteOptions::default().block_bytes(512);
     index_records(storage.clone(), "data", "t", RecordFile::sosd(8), options).unwrap();
     let index = storage.content("t").unwrap();
     let open = |index: Vec<u8>, data: Vec<u8>| {

@@ -12,14 +12,12 @@ const FAULTS: [Fault; 5] =
     [Fault::DeviceError, Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles, Fault::SystemTooManyOpenFiles];
 
 fn options(replace: bool) -> WriteOptions {
-    WriteOptions {
-        key_type: KeyType::U64,
-        block_bytes: Some(512),
-        design: "layers=2,builder=gband/gstep,lambda=512/512".parse().unwrap(),
-        filter_bits_per_key: Some(10),
-        replace,
-        ..WriteOptions::default()
-    }
+    WriteOptions::default()
+        .key_type(KeyType::U64)
+        .block_bytes(512)
+        .design("layers=2,builder=gband/gstep,lambda=512/512".parse().unwrap())
+        .filter_bits_per_key(10)
+        .replace(replace)
 }
 
 fn value(i: u64) -> Vec<u8> {
@@ -104,7 +102,7 @@ fn a_stream_that_fails_closes_the_writer() {
 /// Runs every query on a storage that fails once; each answer is right or an error.
 fn read(storage: Arc<dyn Storage>) -> Vec<Error> {
     let mut errors = Vec::new();
-    let table = match Table::open(storage, "t", &OpenOptions { budget_bytes: 4 << 20, ..OpenOptions::default() }) {
+    let table = match Table::open(storage, "t", &OpenOptions::default().budget_bytes(4 << 20)) {
         Ok(table) => table,
         Err(error) => return vec![error],
     };

@@ -13,14 +13,12 @@ fn open(storage: &Arc<dyn Storage>, name: &str) -> Table {
 }
 
 fn write(storage: &Arc<dyn Storage>, key_type: KeyType, design: &str, count: u64) {
-    let options = WriteOptions {
-        key_type,
-        design: design.parse().unwrap(),
-        block_bytes: Some(512),
-        filter_bits_per_key: Some(10),
-        replace: true,
-        ..WriteOptions::default()
-    };
+    let options = WriteOptions::default()
+        .key_type(key_type)
+        .design(design.parse().unwrap())
+        .block_bytes(512)
+        .filter_bits_per_key(10)
+        .replace(true);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for number in 0..count {
         let key = (u128::from(number) * 1000).to_be_bytes();
@@ -73,7 +71,7 @@ fn so_it_is_in_an_index_beside_other_data() {
 fn text_and_bytes_may_have_any_length() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     for key_type in [KeyType::Text, KeyType::Bytes] {
-        let options = WriteOptions { key_type, replace: true, ..WriteOptions::default() };
+        let options = WriteOptions::default().key_type(key_type).replace(true);
         let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
         writer.append(b"", b"empty").unwrap();
         writer.append(b"apple", b"red").unwrap();

@@ -9,12 +9,7 @@ use std::sync::Arc;
 #[test]
 fn each_key_is_found_through_layers_of_strings() -> ogive::Result<()> {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions {
-        key_type: KeyType::Text,
-        block_bytes: Some(512),
-        resident_budget_bytes: Some(1024),
-        ..WriteOptions::default()
-    };
+    let options = WriteOptions::default().key_type(KeyType::Text).block_bytes(512).resident_budget_bytes(1024);
     let mut writer = TableWriter::create(storage.clone(), "t", options)?;
     let mut keys: Vec<String> = (0..60_000_u64)
         .map(|number| format!("/folder {}/{:x}", number % 37, number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))

@@ -21,7 +21,7 @@ const DESIGNS: [&str; 9] = [
 
 /// Opens without a cache, so that every read is in the trace.
 fn reopen(storage: &Arc<MemoryStorage>) -> Table {
-    let budget = OpenOptions { budget_bytes: 8 << 20, ..OpenOptions::default() };
+    let budget = OpenOptions::default().budget_bytes(8 << 20);
     Table::open(storage.clone(), "t", &budget).unwrap()
 }
 
@@ -72,13 +72,11 @@ fn a_look_up_makes_one_read_for_each_layer_below_the_root_and_one_for_the_data()
     for (name, keys, records) in distinct_sets(4000, 100) {
         for design in DESIGNS {
             let name = format!("{name}, {design}");
-            let options = WriteOptions {
-                key_type: KeyType::U64,
-                value_width: Some(8),
-                block_bytes: Some(512),
-                design: design.parse().unwrap(),
-                ..WriteOptions::default()
-            };
+            let options = WriteOptions::default()
+                .key_type(KeyType::U64)
+                .value_width(8)
+                .block_bytes(512)
+                .design(design.parse().unwrap());
             let storage = write(&records, options);
             for _ in 0..25 {
                 let key = keys[random.below(keys.len() as u64) as usize];
@@ -98,8 +96,7 @@ fn byte_strings_take_as_many_reads() {
     let keys: Vec<Vec<u8>> = (0..20_000_u32).map(|i| format!("user/{:07}/profile", i * 13).into_bytes()).collect();
     let records: Vec<_> = keys.iter().map(|key| (key.clone(), vec![2; 8])).collect();
     for design in ["tuned", "coded"] {
-        let options =
-            WriteOptions { block_bytes: Some(1024), design: design.parse().unwrap(), ..WriteOptions::default() };
+        let options = WriteOptions::default().block_bytes(1024).design(design.parse().unwrap());
         let storage = write(&records, options);
         for key in keys.iter().step_by(997) {
             check_reads(&storage, key, true, design);
@@ -112,13 +109,11 @@ fn byte_strings_take_as_many_reads() {
 fn coded_steps_fetch_exactly_one_block_of_the_device_for_every_key() {
     let mut random = Random::new(2);
     for (name, keys, records) in distinct_sets(60_000, 10_000) {
-        let options = WriteOptions {
-            key_type: KeyType::U64,
-            value_width: Some(8),
-            block_bytes: Some(4096),
-            design: "coded".parse().unwrap(),
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::default()
+            .key_type(KeyType::U64)
+            .value_width(8)
+            .block_bytes(4096)
+            .design("coded".parse().unwrap());
         let storage = write(&records, options);
         for _ in 0..60 {
             let present = keys[random.below(keys.len() as u64) as usize];
@@ -137,12 +132,7 @@ fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file
     for design in DESIGNS {
         for count in [0, 1, 100, 30_000_u64] {
             let records: Vec<_> = (0..count).map(|i| ((i * i).to_be_bytes().to_vec(), vec![1; 8])).collect();
-            let options = WriteOptions {
-                key_type: KeyType::U64,
-                value_width: Some(8),
-                design: design.parse().unwrap(),
-                ..WriteOptions::default()
-            };
+            let options = WriteOptions::default().key_type(KeyType::U64).value_width(8).design(design.parse().unwrap());
             let storage = write(&records, options);
             let meter = Meter::new(storage);
             let table = Table::open(Arc::new(meter.clone()), "t", &OpenOptions::default()).unwrap();
@@ -160,13 +150,11 @@ fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file
 fn a_batch_reads_nothing_twice_even_without_a_cache() {
     let records: Vec<_> = (0..20_000_u64).map(|i| ((i * 7).to_be_bytes().to_vec(), vec![1; 8])).collect();
     for design in ["layers=2,builder=gband/gband,lambda=4096/512", "coded"] {
-        let options = WriteOptions {
-            key_type: KeyType::U64,
-            value_width: Some(8),
-            block_bytes: Some(512),
-            design: design.parse().unwrap(),
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::default()
+            .key_type(KeyType::U64)
+            .value_width(8)
+            .block_bytes(512)
+            .design(design.parse().unwrap());
         let storage = write(&records, options);
         let table = reopen(&storage);
         let keys: Vec<[u8; 8]> = (0..300_u64).map(|i| (i * 400).to_be_bytes()).collect();

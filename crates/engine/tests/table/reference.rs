@@ -53,12 +53,10 @@ fn every_design_answers_as_a_sorted_vector_on_nasty_keys() {
     for (name, keys) in key_sets::nasty(3000) {
         for design in DESIGNS {
             let bytes = value_bytes(&mut random);
-            let options = WriteOptions {
-                key_type: KeyType::U64,
-                value_width: value_width(&mut random, bytes),
-                design: design.parse().unwrap(),
-                ..WriteOptions::default()
-            };
+            let options = WriteOptions::default()
+                .key_type(KeyType::U64)
+                .value_width(value_width(&mut random, bytes))
+                .design(design.parse().unwrap());
             let records = numbers(&keys, bytes as usize);
             check_drawn(&mut random, options, &records, &format!("{name}, {design}"));
         }
@@ -80,7 +78,7 @@ fn byte_strings_of_any_kind_are_found() {
     sets.push(("few", vec![vec![], vec![0], vec![0, 0]]));
     for (name, keys) in sets {
         for design in ["tuned", "coded", "none"] {
-            let options = WriteOptions { design: design.parse().unwrap(), ..WriteOptions::default() };
+            let options = WriteOptions::default().design(design.parse().unwrap());
             let records: Vec<Record> =
                 keys.iter().enumerate().map(|(i, key)| (key.clone(), vec![i as u8; i % 40])).collect();
             check_drawn(&mut draws, options, &records, &format!("{name}, {design}"));
@@ -108,7 +106,7 @@ fn compressed_and_filtered_tables_and_long_values_answer_alike() {
 #[test]
 fn versions_of_a_key_are_found_by_suffix() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { versioned: true, block_bytes: Some(512), ..WriteOptions::default() };
+    let options = WriteOptions::default().versioned(true).block_bytes(512);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for key in [b"a", b"b"] {
         for suffix in (1..200_u64).rev() {
@@ -132,7 +130,7 @@ fn a_table_without_records_answers() {
     let (mut random, _repeat) = draws();
     for key_type in [KeyType::U64, KeyType::Bytes, KeyType::U128] {
         for design in [DesignRequest::Tuned, DesignRequest::None] {
-            let options = WriteOptions { key_type, design, ..WriteOptions::default() };
+            let options = WriteOptions::default().key_type(key_type).design(design);
             check_drawn(&mut random, options, &[], "empty");
         }
     }
@@ -149,12 +147,10 @@ fn keys_of_sixteen_bytes_are_found() {
     let records: Vec<Record> = wide.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 4])).collect();
     let (mut draws, _repeat) = draws();
     for design in ["tuned", "coded"] {
-        let options = WriteOptions {
-            key_type: KeyType::U128,
-            value_width: value_width(&mut draws, 4),
-            design: design.parse().unwrap(),
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::default()
+            .key_type(KeyType::U128)
+            .value_width(value_width(&mut draws, 4))
+            .design(design.parse().unwrap());
         check_drawn(&mut draws, options, &records, &format!("u128, {design}"));
     }
 }
@@ -165,12 +161,7 @@ fn a_root_that_is_to_take_nothing_is_as_small_as_it_can_be() {
     let keys = words(2000, &mut Random::new(9));
     let records: Vec<Record> = keys.into_iter().map(|key| (key, vec![7; 20])).collect();
     for design in ["tuned", "coded"] {
-        let options = WriteOptions {
-            design: design.parse().unwrap(),
-            block_bytes: Some(512),
-            resident_budget_bytes: Some(0),
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::default().design(design.parse().unwrap()).block_bytes(512).resident_budget_bytes(0);
         let table = write(&records, options);
         assert!(table.explain().layers.len() <= 3, "{design}: {:?}", table.explain().layers);
         check(&table, &records, design);

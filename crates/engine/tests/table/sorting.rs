@@ -40,12 +40,7 @@ fn numbers_in_any_order_become_a_sorted_table() {
     for count in [0, 1, 2, 40_000] {
         let keys: Vec<u64> = (0..count).map(|_| random.next_u64() >> (random.next_u64() % 60)).collect();
         for value_bytes in [0, 8] {
-            let options = WriteOptions {
-                key_type: KeyType::U64,
-                value_width: Some(value_bytes),
-                block_bytes: Some(512),
-                ..WriteOptions::default()
-            };
+            let options = WriteOptions::default().key_type(KeyType::U64).value_width(value_bytes).block_bytes(512);
             check_sorted(&numbers(&keys, value_bytes as usize), options, &format!("{count} records, {value_bytes}"));
         }
     }
@@ -55,7 +50,7 @@ fn numbers_in_any_order_become_a_sorted_table() {
 fn equal_keys_keep_the_order_of_their_arrival() {
     let mut random = Random::new(2);
     let keys: Vec<u64> = (0..20_000).map(|_| random.next_u64() % 50).collect();
-    let options = WriteOptions { key_type: KeyType::U64, value_width: Some(8), ..WriteOptions::default() };
+    let options = WriteOptions::default().key_type(KeyType::U64).value_width(8);
     check_sorted(&numbers(&keys, 8), options, "few keys");
 }
 
@@ -66,7 +61,7 @@ fn values_of_any_length_pass_a_budget_that_none_of_them_fits() {
     let value = |i: usize| vec![(i % 251) as u8; if i % 400 == 399 { 300_000 } else { i % 700 }];
     let mut records: Vec<Record> = keys.iter().enumerate().map(|(i, key)| (key.clone(), value(i))).collect();
     shuffle(&mut records, &mut random);
-    check_sorted(&records, WriteOptions { block_bytes: Some(1024), ..WriteOptions::default() }, "long values");
+    check_sorted(&records, WriteOptions::default().block_bytes(1024), "long values");
 }
 
 #[test]
@@ -102,7 +97,7 @@ fn versions_come_by_key_and_then_newest_first() {
         versions.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
     }
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { versioned: true, block_bytes: Some(512), ..WriteOptions::default() };
+    let options = WriteOptions::default().versioned(true).block_bytes(512);
     let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
     for (key, suffix) in &versions {
         writer.append_version(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
@@ -118,12 +113,7 @@ fn versions_come_by_key_and_then_newest_first() {
 #[test]
 fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions {
-        key_type: KeyType::U64,
-        value_width: Some(40_000),
-        block_bytes: Some(1 << 17),
-        ..WriteOptions::default()
-    };
+    let options = WriteOptions::default().key_type(KeyType::U64).value_width(40_000).block_bytes(1 << 17);
     let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
     let limit = writer.record_bytes_max();
     assert!(limit < 40_000 && limit > SORT_BUDGET_BYTES_MIN / 5);
@@ -164,7 +154,7 @@ fn a_name_that_is_taken_is_refused_before_anything_is_removed() {
     storage.put("t", b"a foreign file".to_vec()).unwrap();
     storage.put("t.000001.ogive-sort", b"left".to_vec()).unwrap();
     for replace in [false, true] {
-        let options = WriteOptions { replace, ..WriteOptions::default() };
+        let options = WriteOptions::default().replace(replace);
         assert!(write(Arc::new(storage.clone()), &[], options).is_err());
     }
     assert_eq!(storage.list().unwrap(), ["t", "t.000001.ogive-sort"]);
@@ -189,7 +179,7 @@ fn a_full_or_failing_disk_leaves_no_file_at_all() {
             operation,
             fault,
             || Arc::new(MemoryStorage::new()),
-            |storage| write(storage, &records, WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() }),
+            |storage| write(storage, &records, WriteOptions::default().key_type(KeyType::U64)),
             |at, outcome, storage| {
                 assert!(matches!(outcome, Err(Error::Io { .. })), "{operation:?} {at}: {outcome:?}");
                 assert_eq!(storage.list().unwrap(), Vec::<String>::new(), "{operation:?} {at}");

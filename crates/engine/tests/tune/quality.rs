@@ -59,7 +59,7 @@ fn judging_by_stretches_loses_little() -> Result<()> {
         for shape in ["lognormal", "uniform", "steps", "clusters"] {
             let row = row_of(&keys(shape, 1_000_000, 4), 31, 512);
             let judged = tune(&row, &Problem::new(&profile));
-            let options = SearchOptions { exact_children: usize::MAX, ..SearchOptions::default() };
+            let options = SearchOptions::default().exact_children(usize::MAX);
             let exact = tune(&row, &Problem { options, ..Problem::new(&profile) });
             assert!(
                 judged.cost.total_us <= 1.01 * exact.cost.total_us,

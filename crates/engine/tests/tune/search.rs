@@ -75,7 +75,7 @@ fn only_the_builders_that_are_asked_for_are_used() -> Result<()> {
     let profile = Profile::named("nvme")?;
     let mut costs_us = Vec::new();
     for kind in BuilderKind::ALL {
-        let options = SearchOptions { builders: vec![kind], ..SearchOptions::default() };
+        let options = SearchOptions::default().builders(vec![kind]);
         let design = tune(&row, &Problem { options, ..Problem::new(&profile) });
         for layer in &design.layers {
             let used = match layer.builder {
@@ -99,7 +99,7 @@ fn following_more_candidates_never_loses() -> Result<()> {
     let row = row_of(&keys("steps", 300_000, 3), 31, 512);
     let profile = Profile::affine("near", 2.0, 500.0, 1)?;
     let cost_us = |top_k| {
-        let options = SearchOptions { top_k, ..SearchOptions::default() };
+        let options = SearchOptions::default().top_k(top_k);
         tune(&row, &Problem { options, ..Problem::new(&profile) }).cost.total_us
     };
     let costs_us = [1, 2, 5, 20].map(cost_us);

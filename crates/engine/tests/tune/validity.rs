@@ -202,7 +202,7 @@ fn threads_and_partitions_do_not_change_what_is_found() -> Result<()> {
     let row = row_of(&keys("clusters", 100_000, 5), 31, 512);
     let profile = Profile::named("optane")?;
     let one = tune(&row, &Problem::new(&profile));
-    let options = SearchOptions { threads: 3, ..SearchOptions::default() };
+    let options = SearchOptions::default().threads(3);
     assert_eq!(tune(&row, &Problem { options, ..Problem::new(&profile) }), one);
     Ok(())
 }
@@ -212,7 +212,7 @@ fn layers_built_in_partitions_are_valid_and_hardly_larger() -> Result<()> {
     let keys = keys("clusters", 100_000, 5);
     let row = row_of(&keys, 31, 512);
     let profile = Profile::named("optane")?;
-    let options = SearchOptions { threads: 2, partition_children: 700, ..SearchOptions::default() };
+    let options = SearchOptions::default().threads(2).partition_children(700);
     let parts = Problem { options, ..Problem::new(&profile) };
     for request in
         REQUESTS.into_iter().chain(["layers=1,builder=coded,lambda=1536", "layers=1,builder=gband,lambda=2048"])

@@ -14,17 +14,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 fn options(learning: Learning) -> DbOptions {
-    DbOptions {
-        memory_bytes: 8 << 20,
-        memtable_bytes: 64 << 10,
-        table_bytes: 64 << 10,
-        level_bytes: 128 << 10,
-        level_factor: 4,
-        durability: Durability::Buffered,
-        threads: 0,
-        learning,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(8 << 20)
+        .memtable_bytes(64 << 10)
+        .table_bytes(64 << 10)
+        .level_bytes(128 << 10)
+        .level_factor(4)
+        .durability(Durability::Buffered)
+        .threads(0)
+        .learning(learning)
 }
 
 /// A store with some history, and what it holds.
@@ -163,7 +161,7 @@ fn models_over_their_memory_are_dropped() {
     for (learning, memory_bytes) in
         [(LearningRule::Offline.into(), 1 << 20), (Learning::new(LittleMemory), LITTLE_BYTES)]
     {
-        let options = DbOptions { memory_bytes: 1 << 20, ..options(learning) };
+        let options = options(learning).memory_bytes(1 << 20);
         let db = Db::open_in(Arc::new(MemoryStorage::new()), &options).unwrap();
         let mut random = Random::new(1);
         let mut keys = Vec::new();

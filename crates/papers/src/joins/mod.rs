@@ -24,12 +24,12 @@
 //!
 //! ogive_papers::register();
 //! let storage = Arc::new(MemoryStorage::new());
-//! let options = WriteOptions { key_type: KeyType::U64, value_width: Some(0), ..WriteOptions::default() };
+//! let options = WriteOptions::default().key_type(KeyType::U64).value_width(0);
 //! let mut writer = TableWriter::create(storage.clone(), "t", options)?;
 //! (0..1000_u64).try_for_each(|i| writer.append(&i.to_be_bytes(), b""))?;
 //! writer.finish()?;
 //! let table = Source::table(&Table::open(storage, "t", &OpenOptions::default())?);
-//! let options = JoinOptions { method: "inlj:pgm:64".parse()?, ..JoinOptions::default() };
+//! let options = JoinOptions::default().method("inlj:pgm:64".parse()?);
 //! assert_eq!(join(&table, &table, Output::caller(|_, _, _| Ok(())), &options)?.rows, 1000);
 //! # Ok::<(), ogive::Error>(())
 //! ```

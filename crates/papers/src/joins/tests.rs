@@ -97,7 +97,7 @@ fn check_windows(index: &dyn BlockIndex, homes: &BTreeMap<Vec<u8>, u64>, blocks:
 
 fn assert_windows(table: &Table) {
     WINDOW_CHECK.register().unwrap();
-    let options = JoinOptions { method: WINDOW_CHECK, memory_bytes: 64 << 20, ..JoinOptions::default() };
+    let options = JoinOptions::default().method(WINDOW_CHECK).memory_bytes(64 << 20);
     let source = Source::table(table);
     let outcome = join(&source, &source, Output::caller(|_, _, _| Ok(())), &options);
     assert!(matches!(&outcome, Err(Error::InvalidArgument(text)) if text == "checked"), "{outcome:?}");
@@ -106,13 +106,7 @@ fn assert_windows(table: &Table) {
 /// A table of these rows in blocks of 512 bytes.
 fn table(name: &str, rows: &[Row], shape: (KeyType, Option<u32>), design: DesignRequest) -> Table {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let options = WriteOptions {
-        key_type: shape.0,
-        value_width: shape.1,
-        block_bytes: Some(512),
-        design,
-        ..WriteOptions::default()
-    };
+    let options = WriteOptions::default().key_type(shape.0).value_width(shape.1).block_bytes(512).design(design);
     let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
@@ -249,7 +243,12 @@ fn check_joins(outer: (&[Row], &Table), inner: (&[Row], &Table), method: Method,
             for forward_window in [false, true] {
                 let probes = ProbeOptions { leaf_iterator: None, forward_window: Some(forward_window) };
                 let (inner, tunables) = (Some(side), probes.tunables());
-                let options = JoinOptions { kind, method, inner, memory_bytes, tunables, ..JoinOptions::default() };
+                let options = JoinOptions::default()
+                    .kind(kind)
+                    .method(method)
+                    .inner(inner)
+                    .memory_bytes(memory_bytes)
+                    .tunables(tunables);
                 let seen = run(left.1, right.1, &options);
                 let lost = expected.iter().find(|row| seen.binary_search(row).is_err());
                 let (found, wanted) = (seen.len(), expected.len());
@@ -363,7 +362,7 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
         });
         let (inner_side, memory_bytes) = (Some(Side::Right), 2 << 20);
         let options =
-            JoinOptions { method: BTREE, inner: inner_side, memory_bytes, stop: Some(stop), ..JoinOptions::default() };
+            JoinOptions::default().method(BTREE).inner(inner_side).memory_bytes(memory_bytes).stop(Some(stop));
         let outcome = join(&Source::table(&outer), &Source::table(&inner), output, &options);
         match fails {
             true => assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text == "enough")),
@@ -380,7 +379,7 @@ fn joins_keep_to_their_memory_and_say_when_it_is_too_little() {
     for method in METHODS.into_iter().filter(|method| *method != PARTITION_BTREE) {
         for memory_bytes in [1 << 20, 3 << 20, 64 << 20] {
             let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
-            let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes, ..JoinOptions::default() };
+            let options = JoinOptions::default().method(method).inner(Side::Right).memory_bytes(memory_bytes);
             match join(&Source::table(&outer), &Source::table(&inner), output, &options) {
                 Ok(report) => assert!(report.rows == 60_000 && report.peak_memory_bytes <= memory_bytes, "{method}"),
                 Err(error) => panic!("{method} within {memory_bytes} bytes: {error}"),

@@ -128,14 +128,12 @@ impl PendingTree {
             16 => KeyType::U128,
             other => KeyType::Bytes(other as u8),
         };
-        let options = IndexOptions {
-            kind: Kind::BTREE,
-            key_type: Some(key_type),
-            payload_bytes: Some(value),
-            duplicates: true,
-            pages,
-            ..IndexOptions::default()
-        };
+        let options = IndexOptions::default()
+            .kind(Kind::BTREE)
+            .key_type(key_type)
+            .payload_bytes(value)
+            .duplicates(true)
+            .pages(pages);
         let index: Index<K, V> = Index::create(job.storage(), self.name.as_str(), &options)?;
         let memory = job.take(input_bytes, "reading")?;
         let mut input = job.rows(self.side, memory)?;

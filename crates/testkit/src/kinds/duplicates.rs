@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 type Lists = BTreeMap<u64, Vec<u64>>;
 
 fn with_duplicates(kind: Kind) -> IndexOptions {
-    IndexOptions { duplicates: true, ..options(kind) }
+    options(kind).duplicates(true)
 }
 
 #[track_caller]

@@ -26,7 +26,7 @@ pub fn answers_do_not_depend_on_fast_paths(kind: Kind) {
 
 fn assert_answers(kind: Kind, rows: &BTreeMap<u64, u64>, fast_paths: FastPaths, what: &str) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let mut options = IndexOptions { kind, ..IndexOptions::default() };
+    let mut options = IndexOptions::default().kind(kind);
     (options.pages.fast_paths, options.pages.resident_bytes) = (fast_paths, 1 << 14);
     let index = Numbers::create(&storage, "i", &options).unwrap();
     index.bulk_load(rows.iter().skip(100).map(|(&key, &value)| (key, value))).unwrap();

@@ -18,7 +18,7 @@ pub const NAME: &str = "index";
 
 /// Options with small pages, so that few entries make several levels.
 pub fn options(kind: Kind) -> IndexOptions {
-    let mut options = IndexOptions { kind, ..IndexOptions::default() };
+    let mut options = IndexOptions::default().kind(kind);
     options.pages.page_bytes = 512;
     options
 }

@@ -19,15 +19,13 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
     let right_source = doing("the right relation", source(shape, form.relations.1, &right))?;
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let written = shape.write_options()?;
-    let mut options = JoinOptions {
-        kind: form.kind,
-        method: form.method,
-        memory_bytes: form.memory_bytes,
-        threads: form.threads,
-        spill: Some((Arc::new(MemoryStorage::new()), "spilled".to_owned())),
-        fast_paths: shape.fast_paths,
-        ..JoinOptions::default()
-    };
+    let mut options = JoinOptions::default()
+        .kind(form.kind)
+        .method(form.method)
+        .memory_bytes(form.memory_bytes)
+        .threads(form.threads)
+        .spill(Some((Arc::new(MemoryStorage::new()), "spilled".to_owned())))
+        .fast_paths(shape.fast_paths);
     for raised in 0.. {
         if raised > RAISED_MOST {
             return Err(format!("memory is short after it was raised {raised} times, to {}", options.memory_bytes));
@@ -78,7 +76,7 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<Source, ogiv
         Relation::Unsorted => Ok(unsorted(shape, rows)),
         Relation::Store if !repeats => {
             let (durability, fast_paths) = (Durability::Buffered, shape.fast_paths);
-            let options = DbOptions { durability, threads: 0, fast_paths, ..DbOptions::default() };
+            let options = DbOptions::default().durability(durability).threads(0).fast_paths(fast_paths);
             let db = Db::open_in(storage, &options)?;
             for row in 0..rows.len() {
                 rows.value(row, &mut value);

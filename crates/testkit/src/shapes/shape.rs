@@ -227,20 +227,18 @@ impl Shape {
     /// The options of a table of this shape.
     pub(super) fn write_options(&self) -> Result<WriteOptions, String> {
         let width = self.values.width().filter(|_| self.table.states_value_width);
-        Ok(WriteOptions {
-            key_type: self.key_type,
-            value_width: width.map(|width| width as u32),
-            block_bytes: self.table.block_bytes,
-            design: self.table.design.parse().map_err(|error: ogive::Error| error.to_string())?,
-            compression: if self.table.compressed { Compression::Lz4 } else { Compression::None },
-            filter_bits_per_key: self.table.filtered.then_some(10),
-            ..WriteOptions::default()
-        })
+        Ok(WriteOptions::default()
+            .key_type(self.key_type)
+            .value_width(width.map(|width| width as u32))
+            .block_bytes(self.table.block_bytes)
+            .design(self.table.design.parse().map_err(|error: ogive::Error| error.to_string())?)
+            .compression(if self.table.compressed { Compression::Lz4 } else { Compression::None })
+            .filter_bits_per_key(self.table.filtered.then_some(10)))
     }
 
     /// The options to open a table of this shape.
     pub(super) fn open_options(&self) -> OpenOptions {
-        OpenOptions { fast_paths: self.fast_paths, ..OpenOptions::default() }
+        OpenOptions::default().fast_paths(self.fast_paths)
     }
 
     fn check_sorted(&self, rows: &Rows, effort: Effort) -> Result<(), String> {

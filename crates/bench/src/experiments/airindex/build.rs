@@ -123,17 +123,15 @@ fn record(set: &KeySet, profile: &Profile, runs: &Runs, without_s: Option<f64>) 
 }
 
 fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRequest) -> WriteOptions {
-    WriteOptions {
-        key_type: KeyType::U64,
-        value_width: Some(context.payload_bytes),
-        block_bytes: (*design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES),
-        design: design.clone(),
-        profile: profile.clone(),
-        search: search(),
-        replace: true,
-        expected_records: Some(set.len()),
-        ..WriteOptions::default()
-    }
+    WriteOptions::default()
+        .key_type(KeyType::U64)
+        .value_width(context.payload_bytes)
+        .block_bytes((*design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES))
+        .design(design.clone())
+        .profile(profile.clone())
+        .search(search())
+        .replace(true)
+        .expected_records(set.len())
 }
 
 /// Writes the set while it is generated or read; the clock runs only while the writer works.

@@ -1,7 +1,7 @@
 //! The builder set (Figure 3, Section 7.3): the contribution of each kind of node.
 
 use anyhow::Result;
-use ogive::tune::{BuilderKind, SearchOptions};
+use ogive::tune::BuilderKind;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
@@ -35,7 +35,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let mut all_us = None;
             for (name, builders) in SETS {
                 progress.on(format!("{name} on {}", profile.name()));
-                let options = SearchOptions { builders: builders.to_vec(), ..search() };
+                let options = search().builders(builders.to_vec());
                 let (blocks, design) = records.tuned(profile, &options)?;
                 let modelled_us = design.cost.total_us;
                 let record = Record::new(BUILDERS.name)

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use ogive::io::{
-    LocalStorage, MeasureOptions, Profile, Purpose, ReadRequest, ReadableFile, Storage, Timer, measure_profile,
-};
+use ogive::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage, Timer};
 use ogive::table::{OpenOptions, Table};
 use ogive::tune::DesignRequest;
 
+use super::super::device::measure_device;
 use super::super::{Context, Output};
 use super::keys::Keys;
 use super::lookups::check;
@@ -27,7 +26,6 @@ const RAW_READ_BYTES: usize = 4096;
 /// Lookups per table: with about 100 us per read, a fraction of a second.
 const LOOKUPS: usize = 1_000;
 const BUDGET_BYTES: u64 = 1 << 20;
-const MEASURE: MeasureOptions = MeasureOptions { file_bytes: 64 << 20, budget_s: 4.0 };
 
 /// A folder on a device whose profile is measured before its first use.
 pub(super) struct Device {
@@ -57,10 +55,7 @@ impl Device {
         if self.profile.is_none() {
             let progress = Progress::new(1)?;
             progress.on(format!("measuring the device under {}", self.folder.display()));
-            let measured = measure_profile(&self.folder, &MEASURE, &mut |_, _| {})?;
-            if let Some(warning) = measured.warning() {
-                eprintln!("warning: {warning}");
-            }
+            let measured = measure_device(&self.folder)?;
             self.profile = Some((measured.to_profile()?, measured.cold));
         }
         self.profile.clone().context("the device has no profile")
@@ -124,9 +119,9 @@ impl Device {
 /// Raw reads, openings and lookups in turn, so that changes of the device affect all of them.
 fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_bytes: u32) -> Result<(Times, bool)> {
     let file = storage.open(NAME)?;
-    let options = OpenOptions { budget_bytes: BUDGET_BYTES, ..OpenOptions::default() };
+    let options = OpenOptions::default().budget_bytes(BUDGET_BYTES);
     let (mut times, mut random) = (Times::default(), Random::new(1, "raw reads"));
-    let kept = Table::open(Arc::clone(&storage), NAME, &OpenOptions { budget_bytes: 0, ..OpenOptions::default() })?;
+    let kept = Table::open(Arc::clone(&storage), NAME, &OpenOptions::default().budget_bytes(0))?;
     for &position in asked.iter().take(LOOKUPS) {
         times.raw_us.extend(raw_read_us(&*file, &mut random)?);
         let timer = Timer::start();

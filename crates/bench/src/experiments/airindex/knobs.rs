@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::io::Profile;
-use ogive::tune::{Builder, Design, DesignRequest, SearchOptions};
+use ogive::tune::{Builder, Design, DesignRequest};
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
@@ -50,8 +50,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             for setting in &settings {
                 progress.step();
                 progress.on(&setting.design);
-                let options =
-                    SearchOptions { page_bytes: setting.unit_bytes.unwrap_or(search().page_bytes), ..search() };
+                let options = search().page_bytes(setting.unit_bytes.unwrap_or(search().page_bytes));
                 let blocks = records.blocks(setting.block_bytes);
                 let design = blocks.design(&setting.request, &profile, &options);
                 let record = record(set.name(), &profile, &setting.design, &blocks, &design, tuned_us);

@@ -35,7 +35,7 @@ impl Bench {
     }
 
     pub(super) fn open(&self, budget_bytes: u64) -> Result<Table> {
-        let options = OpenOptions { budget_bytes, ..OpenOptions::default() };
+        let options = OpenOptions::default().budget_bytes(budget_bytes);
         Ok(Table::open(Arc::clone(&self.storage), NAME, &options)?)
     }
 

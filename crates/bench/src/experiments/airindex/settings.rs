@@ -26,5 +26,5 @@ pub(super) fn designs(context: &Context, default: &[&str]) -> Result<Vec<DesignR
 
 /// The default search, on all processors.
 pub(super) fn search() -> SearchOptions {
-    SearchOptions { threads: available_threads(), ..SearchOptions::default() }
+    SearchOptions::default().threads(available_threads())
 }

@@ -46,19 +46,17 @@ impl Recipe<'_> {
     /// The options of the writer: the tuner chooses the block size of tuned tables, all others have the paper's 4 KiB.
     fn options(&self, keys: &Keys) -> WriteOptions {
         let tuned = *self.design == DesignRequest::Tuned;
-        WriteOptions {
-            key_type: keys.key_type(),
-            value_width: keys.key_type().width().map(|_| self.payload_bytes),
-            block_bytes: (!tuned).then_some(FIXED_BLOCK_BYTES),
-            sample: if tuned { keys.sample(self.payload_bytes, self.exact) } else { None },
-            caching: Caching { opening_hit_rate: f64::from(u8::from(self.kept_open)), ..Caching::default() },
-            design: self.design.clone(),
-            profile: self.profile.clone(),
-            search: search(),
-            replace: true,
-            expected_records: Some(keys.len() as u64),
-            ..WriteOptions::default()
-        }
+        WriteOptions::default()
+            .key_type(keys.key_type())
+            .value_width(keys.key_type().width().map(|_| self.payload_bytes))
+            .block_bytes((!tuned).then_some(FIXED_BLOCK_BYTES))
+            .sample(if tuned { keys.sample(self.payload_bytes, self.exact) } else { None })
+            .caching(Caching { opening_hit_rate: f64::from(u8::from(self.kept_open)), ..Caching::default() })
+            .design(self.design.clone())
+            .profile(self.profile.clone())
+            .search(search())
+            .replace(true)
+            .expected_records(keys.len() as u64)
     }
 }
 

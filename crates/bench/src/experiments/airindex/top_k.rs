@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::io::Timer;
-use ogive::tune::{DesignRequest, SearchOptions};
+use ogive::tune::DesignRequest;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
@@ -29,7 +29,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let progress = Progress::new(MOST_CANDIDATES)?;
             for top_k in 1..=MOST_CANDIDATES {
                 progress.on(format!("k = {top_k}"));
-                let options = SearchOptions { top_k, ..search() };
+                let options = search().top_k(top_k);
                 let mut tune_s = Vec::new();
                 let mut best = None;
                 for _ in 0..ROUNDS {

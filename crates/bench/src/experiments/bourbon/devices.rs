@@ -64,7 +64,8 @@ fn memory_bytes(records: &Records, share: f64) -> u64 {
 
 fn little_memory(options: DbOptions, records: &Records, share: f64) -> DbOptions {
     let memory_bytes = memory_bytes(records, share);
-    DbOptions { memory_bytes, memtable_bytes: options.memtable_bytes.min(memory_bytes / 8), ..options }
+    let memtable_bytes = options.memtable_bytes.min(memory_bytes / 8);
+    options.memory_bytes(memory_bytes).memtable_bytes(memtable_bytes)
 }
 
 /// A store on a clock.

@@ -92,7 +92,7 @@ fn once(
     threads: usize,
     operations: &[StoreOperation],
 ) -> Result<Run> {
-    let options = ogive::lsm::DbOptions { threads, ..options(context, records, subject) };
+    let options = options(context, records, subject).threads(threads);
     let mut store = Store::load(context, records, population, Order::Random, &options, subject)?;
     store.warm(&store.asked(&Requests::Uniform, operations.len() / 10, true, context.seed)?)?;
     let before = store.db.learning_stats();

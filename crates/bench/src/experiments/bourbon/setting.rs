@@ -56,16 +56,14 @@ pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -
     let keys_bytes = records.raw_bytes() - count * records.value_bytes() as u64;
     let table_bytes = if inline { records.raw_bytes() } else { keys_bytes + count * POINTER_BYTES };
     let level_bytes = (table_bytes / LEVELS_OF).max(LEAST_LEVEL_BYTES);
-    DbOptions {
-        memory_bytes: AMPLE * records.raw_bytes() + AMPLE_BYTES,
-        memtable_bytes: (level_bytes as f64 * MEMTABLE_OF_LEVEL) as u64,
-        durability: Durability::Buffered,
-        separation_threshold: if inline { u64::MAX } else { 0 },
-        compression: Compression::None,
-        table_bytes: level_bytes / TABLES_OF_LEVEL,
-        level_bytes,
-        learning: subject.learning(),
-        threads: 0,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(AMPLE * records.raw_bytes() + AMPLE_BYTES)
+        .memtable_bytes((level_bytes as f64 * MEMTABLE_OF_LEVEL) as u64)
+        .durability(Durability::Buffered)
+        .separation_threshold(if inline { u64::MAX } else { 0 })
+        .compression(Compression::None)
+        .table_bytes(level_bytes / TABLES_OF_LEVEL)
+        .level_bytes(level_bytes)
+        .learning(subject.learning())
+        .threads(0)
 }

@@ -19,7 +19,7 @@ pub(in crate::experiments) struct Subject {
 impl Subject {
     /// A kind with default options.
     pub(in crate::experiments) fn of(kind: Kind) -> Self {
-        Self { name: kind.name().into(), options: IndexOptions { kind, ..IndexOptions::default() } }
+        Self { name: kind.name().into(), options: IndexOptions::default().kind(kind) }
     }
 
     /// AULID under another name, with some of its options changed.

@@ -62,7 +62,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             for &ratio in &ratios {
                 for memory_bytes in limits(context, &records) {
                     progress.on(format!("{spec}, ratio {ratio}, {memory_bytes} bytes, {}", place.name));
-                    let options = JoinOptions { memory_bytes, ..JoinOptions::default() };
+                    let options = JoinOptions::default().memory_bytes(memory_bytes);
                     let (_, left) = open_table(&place.inputs, &outer(ratio), &place.profile)?;
                     let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
                     let cell = Cell { context, place, left, right, options };

@@ -149,7 +149,7 @@ fn report(
 fn alex(context: &Context, place: &Place, records: &Records, output: &mut Output<'_>) -> Result<()> {
     const NAME: &str = "alex";
     let storage = Arc::clone(&place.inputs);
-    let options = IndexOptions { kind: ogive_papers::ALEX, ..IndexOptions::default() };
+    let options = IndexOptions::default().kind(ogive_papers::ALEX);
     let keys = records.integers().unwrap_or_default();
     let (index, build_us) = built(|| -> Result<Index<u64, u64>> {
         let index = Index::create(&storage, NAME, &options)?;

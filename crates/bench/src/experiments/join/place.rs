@@ -4,18 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use ogive::io::{LocalStorage, MeasureOptions, MemoryStorage, Meter, ModelledClock, Profile, Storage, measure_profile};
+use ogive::io::{LocalStorage, MemoryStorage, Meter, ModelledClock, Profile, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, Output, Source};
 use tempfile::TempDir;
 
 use super::super::Context;
+use super::super::device::measure_device;
 use crate::output::Record;
 use crate::stopwatch::{Elapsed, Stopwatch};
 
 /// Devices of the paper's figures and their neighbours.
 pub(super) const PROFILES: [&str; 5] = ["nvme", "ssd", "hdd", "nfs", "s3"];
-/// Limits on measuring this device.
-const MEASURE: MeasureOptions = MeasureOptions { file_bytes: 64 << 20, budget_s: 4.0 };
 /// Name of the output.
 const OUTPUT: &str = "joined";
 
@@ -138,8 +137,7 @@ impl Place {
         results: &Arc<dyn Storage>,
         spill: Arc<dyn Storage>,
     ) -> Result<Outcome> {
-        let options =
-            JoinOptions { profile: self.profile.clone(), spill: Some((spill, OUTPUT.into())), ..options.clone() };
+        let options = options.clone().profile(self.profile.clone()).spill(Some((spill, OUTPUT.into())));
         let output = Output::table(Arc::clone(results), OUTPUT, Output::options());
         let stopwatch = Stopwatch::start();
         let report = join::join(left, right, output, &options)?;
@@ -161,10 +159,7 @@ impl Device {
             return Ok(None);
         }
         let path = context.device.clone().unwrap_or_else(std::env::temp_dir);
-        let measured = measure_profile(&path, &MEASURE, &mut |_, _| {})?;
-        if let Some(warning) = measured.warning() {
-            eprintln!("warning: {warning}");
-        }
+        let measured = measure_device(&path)?;
         let folder =
             tempfile::tempdir_in(&path).with_context(|| format!("no folder can be made under {}", path.display()))?;
         Ok(Some(Self { folder, profile: measured.to_profile()? }))

@@ -38,7 +38,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let progress = Progress::new(rounds as usize)?;
             let (_, left) = open_table(&place.inputs, &outer(1), &place.profile)?;
             let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
-            let options = JoinOptions { method: Method::Merge, ..JoinOptions::default() };
+            let options = JoinOptions::default().method(Method::Merge);
             let (mut plain_us, mut merge_us, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
             let mut output_bytes = 0;
             for round in 0..=rounds {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use ogive::io::{Profile, Storage};
 use ogive::join::{Output, Source};
 use ogive::table::external::RecordFile;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{KeyType, OpenOptions, Table, TableWriter};
 
 use super::super::Context;
 use crate::random::{Permutation, Random};
@@ -66,13 +66,11 @@ pub(super) fn write_table(
     form: KeyForm,
     places: impl Iterator<Item = u64>,
 ) -> Result<u64> {
-    let options = WriteOptions {
-        key_type: key_type(form),
-        value_width: Some(records.value_bytes() as u32),
-        block_bytes: Some(BLOCK_BYTES),
-        replace: true,
-        ..Output::options()
-    };
+    let options = Output::options()
+        .key_type(key_type(form))
+        .value_width(records.value_bytes() as u32)
+        .block_bytes(BLOCK_BYTES)
+        .replace(true);
     let mut writer = TableWriter::create(Arc::clone(storage), name, options)?;
     let (mut key, mut value) = (Vec::new(), Vec::new());
     let mut rows = 0;
@@ -88,7 +86,7 @@ pub(super) fn write_table(
 
 /// Opens a table as a relation.
 pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profile) -> Result<(Table, Source)> {
-    let options = OpenOptions { budget_bytes: OPEN_BUDGET_BYTES, profile: profile.clone(), ..OpenOptions::default() };
+    let options = OpenOptions::default().budget_bytes(OPEN_BUDGET_BYTES).profile(profile.clone());
     let table = Table::open(Arc::clone(storage), name, &options)?;
     let source = Source::table(&table);
     Ok((table, source))

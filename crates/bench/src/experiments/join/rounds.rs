@@ -18,12 +18,12 @@ pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>
 /// Options for the paper's own joins, which look up in the larger relation, the right one.
 pub(super) fn paper_options(options: &JoinOptions, method: Method) -> JoinOptions {
     let looks_up = method.to_string().starts_with("inlj");
-    JoinOptions { method, inner: looks_up.then_some(Side::Right), ..options.clone() }
+    options.clone().method(method).inner(looks_up.then_some(Side::Right))
 }
 
 /// Options that leave the roles to the planner.
 pub(super) fn free_options(options: &JoinOptions, method: Method) -> JoinOptions {
-    JoinOptions { method, ..options.clone() }
+    options.clone().method(method)
 }
 
 /// Figures of each method: the fastest of `rounds` runs. The methods take turns, so that other work on the machine

@@ -72,7 +72,7 @@ fn run(name: &str, cases: &[Case], context: &Context, output: &mut Output<'_>) -
                 let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
                 for &(threads, method, window) in cases {
                     progress.on(format!("{spec}, ratio {ratio}, {threads} threads, {method}, {}", place.name));
-                    let options = JoinOptions { threads, ..JoinOptions::default() };
+                    let options = JoinOptions::default().threads(threads);
                     let options = |method| paper_options(&options, method);
                     let outcome =
                         in_turn(place, &left, &right, &options, &[method], context.seeds, outer_rows(&records, ratio))?

@@ -111,7 +111,7 @@ fn compare(
             progress.on(format!("{}, ratio {ratio}, {memory_bytes} bytes, {}", records.name(), place.name));
             let left = open_shuffled(&place.inputs, LEFT, records)?;
             let right = open_shuffled(&place.inputs, RIGHT, records)?;
-            let options = JoinOptions { memory_bytes, ..JoinOptions::default() };
+            let options = JoinOptions::default().memory_bytes(memory_bytes);
             let options = |method| free_options(&options, method);
             let outcomes =
                 in_turn(place, &left, &right, &options, &methods, context.seeds, outer_rows(records, ratio))?;

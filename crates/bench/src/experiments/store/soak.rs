@@ -90,24 +90,22 @@ fn learning(one_of: &mut impl FnMut(usize) -> usize) -> Learning {
 /// Draws all options, with sizes that make every kind of work frequent.
 fn drawn(random: &mut Random) -> DbOptions {
     let mut one_of = |count: usize| random.below(count as u64) as usize;
-    DbOptions {
-        memory_bytes: 16 << 20 << one_of(3),
-        memtable_bytes: 512 << 10 << one_of(4),
-        table_bytes: 256 << 10 << one_of(4),
-        level_bytes: 1 << 20 << one_of(4),
-        level_factor: [3, 6, 10][one_of(3)],
-        block_bytes: 1 << 10 << one_of(5),
-        durability: [Durability::Synced, Durability::Grouped, Durability::Buffered][one_of(3)],
-        group_bytes: 64 << 10 << one_of(5),
-        separation_threshold: [0, 100, 1 << 10, u64::MAX][one_of(4)],
-        compression: [Compression::None, Compression::Lz4][one_of(2)],
-        filter_bits_per_key: [None, Some(1), Some(10)][one_of(3)],
-        dead_share: [0.1, 0.2, 0.5][one_of(3)],
-        learning: learning(&mut one_of),
-        threads: 1 + one_of(4),
-        open_files: [None, Some(16), Some(64)][one_of(3)],
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .memory_bytes(16 << 20 << one_of(3))
+        .memtable_bytes(512 << 10 << one_of(4))
+        .table_bytes(256 << 10 << one_of(4))
+        .level_bytes(1 << 20 << one_of(4))
+        .level_factor([3, 6, 10][one_of(3)])
+        .block_bytes(1 << 10 << one_of(5))
+        .durability([Durability::Synced, Durability::Grouped, Durability::Buffered][one_of(3)])
+        .group_bytes(64 << 10 << one_of(5))
+        .separation_threshold([0, 100, 1 << 10, u64::MAX][one_of(4)])
+        .compression([Compression::None, Compression::Lz4][one_of(2)])
+        .filter_bits_per_key([None, Some(1), Some(10)][one_of(3)])
+        .dead_share([0.1, 0.2, 0.5][one_of(3)])
+        .learning(learning(&mut one_of))
+        .threads(1 + one_of(4))
+        .open_files([None, Some(16), Some(64)][one_of(3)])
 }
 
 /// One opening of the store, from `clock.0` until `clock.1`, with drawn options; returns the totals.

@@ -171,7 +171,7 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: 
 }
 
 fn write_table(open: &OpenKeyspace, place: &Place, work: &mut Work) -> Result<()> {
-    let options = WriteOptions { key_type: open.keys.key_type(), replace: true, ..WriteOptions::default() };
+    let options = WriteOptions::default().key_type(open.keys.key_type()).replace(true);
     // Interrupts also stop the end of a table, where its index is built.
     let storage = Watched::new(place.storage(LocalStorage::new), &work.interrupt);
     let mut writer = TableWriter::create(storage, &place.name, options)?;

@@ -24,7 +24,7 @@ pub(crate) fn relation(
 ) -> Result<(Source, KeyType)> {
     check_there(folder)?;
     let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
-    let options = DbOptions { memory_bytes, memtable_bytes, create: false, ..DbOptions::default() };
+    let options = DbOptions::default().memory_bytes(memory_bytes).memtable_bytes(memtable_bytes).create(false);
     let db = Db::open_read_only(folder, &options)?;
     let names = db.keyspaces();
     if !names.iter().any(|name| name == keyspace) {

@@ -60,7 +60,11 @@ impl StoreFolder {
     pub(super) fn options(&self) -> DbOptions {
         let memory_bytes = self.memory.0;
         let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
-        DbOptions { memory_bytes, memtable_bytes, open_files: self.open_files, create: false, ..DbOptions::default() }
+        DbOptions::default()
+            .memory_bytes(memory_bytes)
+            .memtable_bytes(memtable_bytes)
+            .open_files(self.open_files)
+            .create(false)
     }
 
     /// Opens the store read-only.
@@ -91,7 +95,7 @@ impl StoreFolder {
 
     /// Opens the store for writing, and creates it if necessary.
     pub(super) fn create(&self, durability: Durability) -> Result<Db> {
-        Ok(Db::open(&self.folder, &DbOptions { create: true, durability, ..self.options() })?)
+        Ok(Db::open(&self.folder, &self.options().create(true).durability(durability))?)
     }
 
     /// Refuses a missing folder.

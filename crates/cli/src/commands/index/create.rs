@@ -65,15 +65,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     refuse_reserved(&arguments.path)?;
     let mut pages = arguments.paging.options();
     pages.page_bytes = bytes(arguments.page_size, "pages")?;
-    let options = IndexOptions {
-        kind: arguments.kind,
-        key_type: Some(arguments.key),
-        payload_bytes: Some(bytes(arguments.value_bytes, "payloads")?),
-        fill_percent: arguments.fill,
-        duplicates: arguments.duplicates,
-        pages,
-        ..IndexOptions::default()
-    };
+    let options = IndexOptions::default()
+        .kind(arguments.kind)
+        .key_type(arguments.key)
+        .payload_bytes(bytes(arguments.value_bytes, "payloads")?)
+        .fill_percent(arguments.fill)
+        .duplicates(arguments.duplicates)
+        .pages(pages);
     let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key, &options)?;
     let (kind, key_type, layout) = (index.kind(), index.key_type(), index.layout());
     index.close()?;

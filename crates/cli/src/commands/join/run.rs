@@ -12,7 +12,6 @@ use crate::replace::{Kind, Place, claim};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, MEMORY_BYTES_MIN, Source};
-use ogive::table::WriteOptions;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,19 +55,17 @@ fn run_join(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     if left.refused_direct || right.refused_direct {
         note("warning: the file system does not support direct reads; using the page cache");
     }
-    let options = JoinOptions {
-        kind: arguments.kind,
-        method: arguments.method,
-        memory_bytes: (memory_bytes - 2 * side_bytes).max(MEMORY_BYTES_MIN),
-        threads: arguments.threads.map_or_else(available_threads, usize::from),
-        any_order: arguments.any_order,
-        profile,
-        stop: Some(interrupt.flag()),
-        watcher: Some(watch::watcher()),
+    let options = JoinOptions::default()
+        .kind(arguments.kind)
+        .method(arguments.method)
+        .memory_bytes((memory_bytes - 2 * side_bytes).max(MEMORY_BYTES_MIN))
+        .threads(arguments.threads.map_or_else(available_threads, usize::from))
+        .any_order(arguments.any_order)
+        .profile(profile)
+        .stop(Some(interrupt.flag()))
+        .watcher(Some(watch::watcher()))
         // A join into a file spills next to it.
-        spill: arguments.is_piped().then(spill_folder),
-        ..JoinOptions::default()
-    };
+        .spill(arguments.is_piped().then(spill_folder));
     if arguments.explain && !output.is_json() {
         let explanation = join::explain(&left.source, &right.source, &options)?;
         say(show::choice(&explanation), arguments, output)?;
@@ -150,7 +147,7 @@ fn target(place: &Place, to: To, shape: RowShape, direct: bool) -> join::Output 
     });
     match to {
         To::Table => {
-            let options = WriteOptions { replace: true, ..join::Output::options() };
+            let options = join::Output::options().replace(true);
             join::Output::table(storage, &place.name, options)
         }
         To::Text => join::Output::lines(storage, &place.name, true, move |key, left, right, line| {

@@ -184,11 +184,7 @@ impl SideOptions {
 
     fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
         let (storage, name) = place(&self.input.path, opening.direct)?;
-        let options = OpenOptions {
-            budget_bytes: opening.memory_bytes,
-            profile: opening.profile.clone(),
-            ..OpenOptions::default()
-        };
+        let options = OpenOptions::default().budget_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open(storage, &name, &options)?;
         Ok(OpenSide {
             has_numbers: table.property(VALUE_TYPE) == Some(U64_VALUES),
@@ -227,11 +223,7 @@ impl SideOptions {
             memory_bytes: opening.memory_bytes,
         };
         load(&input, &target, "copying the pipe", opening.interrupt)?;
-        let options = OpenOptions {
-            budget_bytes: opening.memory_bytes,
-            profile: opening.profile.clone(),
-            ..OpenOptions::default()
-        };
+        let options = OpenOptions::default().budget_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open(storage, "piped", &options)?;
         Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(Source::table(&table), table.key_type()) })
     }

@@ -79,25 +79,24 @@ impl Draws {
     /// Draws all options anew.
     pub(crate) fn next(&mut self) -> DbOptions {
         let (random, like) = (&mut self.random, &self.like);
-        let drawn = DbOptions {
-            memory_bytes: like.memory_bytes << random.below(4),
-            memtable_bytes: around(random, like.memtable_bytes),
-            table_bytes: around(random, like.table_bytes),
-            level_bytes: around(random, like.level_bytes),
-            level_factor: 2 + random.below(10) as u32,
-            block_bytes: 512 << random.below(6),
-            durability: any(random, &[Durability::Synced, Durability::Grouped, Durability::Buffered]),
-            group_bytes: around(random, like.group_bytes),
-            separation_threshold: any(random, &[0, 30, 100, 200, 1_000, u64::MAX]),
-            compression: any(random, &[Compression::None, Compression::Lz4]),
-            filter_bits_per_key: any(random, &[None, Some(1), Some(10), Some(20)]),
-            dead_share: any(random, &[0.05, 0.2, 0.6]),
-            learning: learning(random, if self.is_timeless { &TIMELESS } else { &RULES }, self.level_models),
-            threads: if like.threads == 0 { 0 } else { random.below(4) as usize },
-            open_files: any(random, &[None, Some(8), Some(64)]),
-            fast_paths: if self.is_timeless { FastPaths::ALL } else { fast_paths::drawn(random) },
-            ..like.clone()
-        };
+        let drawn = like
+            .clone()
+            .memory_bytes(like.memory_bytes << random.below(4))
+            .memtable_bytes(around(random, like.memtable_bytes))
+            .table_bytes(around(random, like.table_bytes))
+            .level_bytes(around(random, like.level_bytes))
+            .level_factor(2 + random.below(10) as u32)
+            .block_bytes(512 << random.below(6))
+            .durability(any(random, &[Durability::Synced, Durability::Grouped, Durability::Buffered]))
+            .group_bytes(around(random, like.group_bytes))
+            .separation_threshold(any(random, &[0, 30, 100, 200, 1_000, u64::MAX]))
+            .compression(any(random, &[Compression::None, Compression::Lz4]))
+            .filter_bits_per_key(any(random, &[None, Some(1), Some(10), Some(20)]))
+            .dead_share(any(random, &[0.05, 0.2, 0.6]))
+            .learning(learning(random, if self.is_timeless { &TIMELESS } else { &RULES }, self.level_models))
+            .threads(if like.threads == 0 { 0 } else { random.below(4) as usize })
+            .open_files(any(random, &[None, Some(8), Some(64)]))
+            .fast_paths(if self.is_timeless { FastPaths::ALL } else { fast_paths::drawn(random) });
         (self.openings, self.last) = (self.openings + 1, Some(drawn.clone()));
         drawn
     }

@@ -41,18 +41,16 @@ pub(crate) fn memory(files: &Files) -> MemoryStorage {
 /// A small store in which everything happens soon: memtables, tables and levels of a few KiB, and separation from 100
 /// bytes on.
 pub(crate) fn small() -> DbOptions {
-    DbOptions {
-        threads: 0,
-        memory_bytes: 1 << 20,
-        memtable_bytes: 1 << 10,
-        table_bytes: 2 << 10,
-        level_bytes: 4 << 10,
-        level_factor: 2,
-        block_bytes: 512,
-        group_bytes: 700,
-        separation_threshold: 100,
-        ..DbOptions::default()
-    }
+    DbOptions::default()
+        .threads(0)
+        .memory_bytes(1 << 20)
+        .memtable_bytes(1 << 10)
+        .table_bytes(2 << 10)
+        .level_bytes(4 << 10)
+        .level_factor(2)
+        .block_bytes(512)
+        .group_bytes(700)
+        .separation_threshold(100)
 }
 
 /// The minimum memory of a store in bytes.
@@ -85,7 +83,7 @@ fn content(storage: &dyn Storage, name: &str) -> Vec<u8> {
 pub(crate) fn open_or_raise(storage: &Arc<dyn Storage>, options: &DbOptions) -> Db {
     let mut memory_bytes = options.memory_bytes;
     loop {
-        match Db::open_in(Arc::clone(storage), &DbOptions { memory_bytes, ..options.clone() }) {
+        match Db::open_in(Arc::clone(storage), &options.clone().memory_bytes(memory_bytes)) {
             Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) => {
                 assert_eq!((given_bytes, option), (memory_bytes, "`DbOptions::memory_bytes`"));
                 assert!(needed_bytes > given_bytes, "{needed_bytes} are no more than {given_bytes}");
@@ -100,7 +98,7 @@ pub(crate) fn open_or_raise(storage: &Arc<dyn Storage>, options: &DbOptions) -> 
 pub(crate) fn in_any_memory(storage: &dyn Storage, options: &DbOptions, mut check: impl FnMut(&Db)) {
     for memory_bytes in [LEAST_MEMORY, 16 << 20, 2 << 30] {
         let copied: Arc<dyn Storage> = copy_of(storage);
-        let db = open_or_raise(&copied, &DbOptions { memory_bytes, ..options.clone() });
+        let db = open_or_raise(&copied, &options.clone().memory_bytes(memory_bytes));
         check(&db);
         db.close().unwrap();
     }
@@ -363,7 +361,7 @@ impl World {
         let mut records: Records = (0..count).map(|_| (key(random), value(random))).collect();
         records.retain(|key, _| key[0] >= first);
         let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let options = WriteOptions { key_type: KeyType::Bytes, ..WriteOptions::default() };
+        let options = WriteOptions::default().key_type(KeyType::Bytes);
         let mut writer = TableWriter::create(Arc::clone(&elsewhere), "table", options)?;
         records.iter().try_for_each(|(key, value)| writer.append(key, value))?;
         writer.finish()?;

@@ -97,20 +97,18 @@ impl Folder {
     }
 
     pub(crate) fn table(&self, name: &str, keys: Keys) -> Source {
-        let options = WriteOptions {
-            key_type: KeyType::U64,
-            value_width: Some(8),
-            design: "coded".parse().unwrap(),
-            block_bytes: Some(4096),
-            ..WriteOptions::default()
-        };
+        let options = WriteOptions::default()
+            .key_type(KeyType::U64)
+            .value_width(8)
+            .design("coded".parse().unwrap())
+            .block_bytes(4096);
         let mut writer = TableWriter::create(self.storage.clone(), name, options).unwrap();
         for at in 0..keys.rows() {
             let (key, value) = keys.row(at);
             writer.append(&key.to_be_bytes(), &value.to_le_bytes()).unwrap();
         }
         writer.finish().unwrap();
-        let options = OpenOptions { budget_bytes: OPEN_BYTES, ..OpenOptions::default() };
+        let options = OpenOptions::default().budget_bytes(OPEN_BYTES);
         Source::table(&Table::open(self.storage.clone(), name, &options).unwrap())
     }
 
@@ -159,7 +157,7 @@ pub(crate) fn check(
     let what = format!("{} by {} within {} KiB", options.kind, options.method, options.memory_bytes >> 10);
     let before = folder.names();
     let spill = Some((folder.storage.clone(), "spilled".to_owned()));
-    let options = JoinOptions { spill, ..options.clone() };
+    let options = options.clone().spill(spill);
     let sums: Arc<[AtomicU64; 3]> = Arc::default();
     let taken = sums.clone();
     let output = Output::caller(move |key, left, right| {
@@ -194,7 +192,7 @@ pub(crate) fn check(
 }
 
 pub(crate) fn within(kind: JoinKind, method: Method, memory_bytes: u64) -> JoinOptions {
-    JoinOptions { kind, method, memory_bytes, ..JoinOptions::default() }
+    JoinOptions::default().kind(kind).method(method).memory_bytes(memory_bytes)
 }
 
 /// Joins two sets of keys by every method, sorted and shuffled.
@@ -245,7 +243,7 @@ fn threads_share_one_limit() {
     let expected = reference(JoinKind::Inner, left, right);
     for method in some_methods() {
         for threads in [2, 4] {
-            let options = JoinOptions { threads, ..within(JoinKind::Inner, method, 16 << 20) };
+            let options = within(JoinKind::Inner, method, 16 << 20).threads(threads);
             check(&folder, (&tables.0, &tables.1), &options, expected);
         }
     }

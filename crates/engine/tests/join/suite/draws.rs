@@ -78,21 +78,19 @@ fn source(random: &mut Random, folder: &Path, name: &str, keys: Keys, rows: &[Ro
         KeyType::U64 => &["tuned", "coded", "btree", "pgm:8", "radix-spline", "rmi", "none"],
         _ => &["tuned", "coded", "none"],
     };
-    let written = WriteOptions {
-        key_type: keys.key_type,
-        value_width: width.filter(|_| random.one_in(2)).map(|width| width as u32),
-        block_bytes: pick(random, &[None, Some(512), Some(4096), Some(65536)]),
-        design: pick(random, designs).parse().unwrap(),
-        compression: pick(random, &[Compression::None, Compression::Lz4]),
-        filter_bits_per_key: pick(random, &[None, Some(10)]),
-        profile: Profile::named(pick(random, &["nvme", "hdd", "s3"])).unwrap(),
-        ..WriteOptions::default()
-    };
+    let written = WriteOptions::default()
+        .key_type(keys.key_type)
+        .value_width(width.filter(|_| random.one_in(2)).map(|width| width as u32))
+        .block_bytes(pick(random, &[None, Some(512), Some(4096), Some(65536)]))
+        .design(pick(random, designs).parse().unwrap())
+        .compression(pick(random, &[Compression::None, Compression::Lz4]))
+        .filter_bits_per_key(pick(random, &[None, Some(10)]))
+        .profile(Profile::named(pick(random, &["nvme", "hdd", "s3"])).unwrap());
     let mut writer = TableWriter::create(storage.clone(), name, written).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     let budget_bytes = pick(random, &[1 << 20, 64 << 20]);
-    Source::table(&Table::open(storage, name, &OpenOptions { budget_bytes, ..OpenOptions::default() }).unwrap())
+    Source::table(&Table::open(storage, name, &OpenOptions::default().budget_bytes(budget_bytes)).unwrap())
 }
 
 fn drawn_options(random: &mut Random) -> JoinOptions {
@@ -100,14 +98,12 @@ fn drawn_options(random: &mut Random) -> JoinOptions {
     let method = pick(random, &[methods(), vec![Method::Auto]].concat());
     // Methods without a number ignore it.
     let method = method.with_number(pick(random, &[1, 64, 1000]));
-    JoinOptions {
-        inner: pick(random, &[None, Some(Side::Left), Some(Side::Right)]),
-        threads: pick(random, &[1, 1, 2, 5]),
-        any_order: random.one_in(3),
-        tunables: drawn_tunables(random.below(9)),
-        profile: Profile::named(pick(random, &["nvme", "hdd", "s3"])).unwrap(),
-        ..options(kind, method, pick(random, &[2 << 20, 8 << 20, 64 << 20]))
-    }
+    options(kind, method, pick(random, &[2 << 20, 8 << 20, 64 << 20]))
+        .inner(pick(random, &[None, Some(Side::Left), Some(Side::Right)]))
+        .threads(pick(random, &[1, 1, 2, 5]))
+        .any_order(random.one_in(3))
+        .tunables(drawn_tunables(random.below(9)))
+        .profile(Profile::named(pick(random, &["nvme", "hdd", "s3"])).unwrap())
 }
 
 /// Whether the method could join what was drawn.

@@ -34,7 +34,7 @@ fn sets(seed: usize) -> Vec<Vec<Row>> {
 }
 
 fn with(kind: JoinKind, method: Method, inner: Option<Side>) -> JoinOptions {
-    JoinOptions { inner, ..options(kind, method, MEMORY_BYTES) }
+    options(kind, method, MEMORY_BYTES).inner(inner)
 }
 
 /// The sides that may be looked up in, where the method looks up in one.
@@ -136,7 +136,7 @@ fn threads_keep_the_empty_key() {
         let expected = reference(kind, &left, &right);
         for method in methods() {
             for inner in [Side::Left, Side::Right] {
-                let with = JoinOptions { threads: 3, inner: Some(inner), ..options(kind, method, 16 << 20) };
+                let with = options(kind, method, 16 << 20).threads(3).inner(inner);
                 check(&one, &other, &with, &expected, &format!("{inner:?} as the inner one"));
             }
         }

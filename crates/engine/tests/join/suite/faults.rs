@@ -50,12 +50,11 @@ fn inputs() -> Vec<(String, Vec<u8>)> {
 
 /// Joins what lies in a storage into a table beside it.
 fn run(storage: &Arc<dyn Storage>, method: Method, sorted: bool, stop: Option<Arc<AtomicBool>>) -> Result<JoinReport> {
-    let options =
-        JoinOptions { kind: JoinKind::Inner, method, memory_bytes: MEMORY_BYTES, stop, ..JoinOptions::default() };
+    let options = JoinOptions::default().kind(JoinKind::Inner).method(method).memory_bytes(MEMORY_BYTES).stop(stop);
     let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
     let source = |name: &str| -> Result<Source> {
         if sorted {
-            let options = OpenOptions { budget_bytes: 1 << 18, ..OpenOptions::default() };
+            let options = OpenOptions::default().budget_bytes(1 << 18);
             return Ok(Source::table(&Table::open(storage.clone(), name, &options)?));
         }
         Source::records(&**storage, &format!("{name}.bin"), layout, false)

@@ -27,14 +27,12 @@ fn run(left: &Source, right: &Source, method: Method, memory_bytes: u64) -> Opti
     let mut best: Option<(JoinReport, f64)> = None;
     for _ in 0..ROUNDS {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let options = JoinOptions {
-            kind: JoinKind::Inner,
-            method,
-            memory_bytes,
-            profile: Profile::named("nvme").unwrap(),
-            spill: Some((storage.clone(), "spilled".into())),
-            ..JoinOptions::default()
-        };
+        let options = JoinOptions::default()
+            .kind(JoinKind::Inner)
+            .method(method)
+            .memory_bytes(memory_bytes)
+            .profile(Profile::named("nvme").unwrap())
+            .spill(Some((storage.clone(), "spilled".into())));
         let output = Output::table(storage, "joined", Output::options());
         let before_ms = process_ms();
         let report = match join(left, right, output, &options) {
@@ -108,7 +106,7 @@ fn rates_of_methods_are_shown() {
     let inner = numbered(&keys, 1);
     write_table(&storage, "inner", &inner, shape);
     let table = |name: &str| {
-        let options = OpenOptions { budget_bytes: 1 << 20, ..OpenOptions::default() };
+        let options = OpenOptions::default().budget_bytes(1 << 20);
         Source::table(&Table::open(storage.clone(), name, &options).unwrap())
     };
     for ratio in [1_usize, 10, 100, 1000] {

@@ -10,7 +10,7 @@ use crate::support::{
 };
 use crate::{drawn_tunables, methods, some_methods};
 use ogive::index::Kind;
-use ogive::join::{JoinKind, JoinOptions, Method, Side, Source};
+use ogive::join::{JoinKind, Method, Side, Source};
 use ogive::table::KeyType;
 use ogive_testkit::key_sets::nasty;
 use std::collections::BTreeMap;
@@ -148,10 +148,10 @@ fn either_side_may_be_looked_up_in_and_order_may_be_given_up() {
         let expected = reference(kind, &left, &right);
         for method in methods() {
             for inner in [Side::Left, Side::Right] {
-                let with = JoinOptions { inner: Some(inner), ..options(kind, method, MEMORY_BYTES) };
+                let with = options(kind, method, MEMORY_BYTES).inner(inner);
                 check(&one, &other, &with, &expected, &format!("{inner:?} as the inner one"));
             }
-            let with = JoinOptions { any_order: true, ..options(kind, method, MEMORY_BYTES) };
+            let with = options(kind, method, MEMORY_BYTES).any_order(true);
             check(&loose.0, &loose.1, &with, &expected, "in any order");
         }
     }
@@ -170,7 +170,7 @@ fn threads_give_the_rows_of_one_thread() {
             for (form, left, right) in &forms {
                 for method in some_methods() {
                     for (threads, any_order) in [(2, false), (4, true)] {
-                        let with = JoinOptions { threads, any_order, ..options(kind, method, 4 * MEMORY_BYTES) };
+                        let with = options(kind, method, 4 * MEMORY_BYTES).threads(threads).any_order(any_order);
                         check(left, right, &with, &expected, &format!("{what}, {form}"));
                     }
                 }

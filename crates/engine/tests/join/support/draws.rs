@@ -60,37 +60,33 @@ impl Draws {
     /// A table of sorted rows; of the shape, keys, values and the index stay.
     pub fn table(&mut self, rows: &[Row], shape: Shape) -> Source {
         let storage = self.storage(3);
-        let written = WriteOptions {
-            key_type: shape.key_type,
-            value_width: shape.value_width,
-            block_bytes: self.any(&[None, Some(512), Some(1024), Some(4096)]),
-            design: shape.design.parse().unwrap(),
-            compression: self.any(&[Compression::None, Compression::Lz4]),
-            filter_bits_per_key: self.any(&[None, Some(10)]),
-            profile: self.profile(),
-            ..WriteOptions::default()
-        };
+        let written = WriteOptions::default()
+            .key_type(shape.key_type)
+            .value_width(shape.value_width)
+            .block_bytes(self.any(&[None, Some(512), Some(1024), Some(4096)]))
+            .design(shape.design.parse().unwrap())
+            .compression(self.any(&[Compression::None, Compression::Lz4]))
+            .filter_bits_per_key(self.any(&[None, Some(10)]))
+            .profile(self.profile());
         let mut writer = TableWriter::create(storage.clone(), "t", written).unwrap();
         rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
         let budget_bytes = self.any(&[1 << 18, 1 << 20, 64 << 20]);
         let fast_paths = fast_paths::drawn(&mut self.random);
-        let opened = OpenOptions { budget_bytes, profile: self.profile(), fast_paths };
+        let opened = OpenOptions::default().budget_bytes(budget_bytes).profile(self.profile()).fast_paths(fast_paths);
         Source::table(&Table::open(storage, "t", &opened).unwrap())
     }
 
     /// All options but the kind and the method.
     fn options(&mut self, kind: JoinKind, method: Method) -> JoinOptions {
-        JoinOptions {
-            inner: self.any(&[None, None, Some(Side::Left), Some(Side::Right)]),
-            threads: self.any(&[1, 1, 1, 2, 4]),
-            any_order: self.random.one_in(4),
-            tunables: (self.tunables)(self.random.below(9)),
-            profile: self.profile(),
-            fast_paths: fast_paths::drawn(&mut self.random),
-            spill: Some((self.storage(20), "spilled".into())),
-            ..options(kind, method, self.any(&[2 << 20, 8 << 20, 16 << 20, 64 << 20]))
-        }
+        options(kind, method, self.any(&[2 << 20, 8 << 20, 16 << 20, 64 << 20]))
+            .inner(self.any(&[None, None, Some(Side::Left), Some(Side::Right)]))
+            .threads(self.any(&[1, 1, 1, 2, 4]))
+            .any_order(self.random.one_in(4))
+            .tunables((self.tunables)(self.random.below(9)))
+            .profile(self.profile())
+            .fast_paths(fast_paths::drawn(&mut self.random))
+            .spill(Some((self.storage(20), "spilled".into())))
     }
 
     /// Joins with options that are drawn, and holds the rows against the reference. Returns whether the method could

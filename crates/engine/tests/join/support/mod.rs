@@ -63,7 +63,7 @@ pub fn collect(left: &Source, right: &Source, options: &JoinOptions) -> Result<(
 /// Options with a place for spill files.
 pub fn options(kind: JoinKind, method: Method, memory_bytes: u64) -> JoinOptions {
     let spill: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    JoinOptions { kind, method, memory_bytes, spill: Some((spill, "spilled".into())), ..JoinOptions::default() }
+    JoinOptions::default().kind(kind).method(method).memory_bytes(memory_bytes).spill(Some((spill, "spilled".into())))
 }
 
 /// Holds a join against the reference: the same rows, in key order unless that was given up, and nothing left where
@@ -114,17 +114,15 @@ pub struct Shape {
 pub const DENSE: Shape = Shape { key_type: KeyType::U64, value_width: Some(8), design: "coded", block_bytes: 512 };
 
 pub fn write_table(storage: &Arc<dyn Storage>, name: &str, rows: &[Row], shape: Shape) -> Table {
-    let options = WriteOptions {
-        key_type: shape.key_type,
-        value_width: shape.value_width,
-        block_bytes: Some(shape.block_bytes),
-        design: shape.design.parse().unwrap(),
-        ..WriteOptions::default()
-    };
+    let options = WriteOptions::default()
+        .key_type(shape.key_type)
+        .value_width(shape.value_width)
+        .block_bytes(shape.block_bytes)
+        .design(shape.design.parse().unwrap());
     let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage.clone(), name, &OpenOptions { budget_bytes: 1 << 20, ..OpenOptions::default() }).unwrap()
+    Table::open(storage.clone(), name, &OpenOptions::default().budget_bytes(1 << 20)).unwrap()
 }
 
 /// A table of sorted rows.
@@ -172,7 +170,7 @@ pub fn file(rows: &[Row], is_sorted: bool) -> Source {
 /// An index of 8-byte keys and values.
 pub fn index(rows: &[Row], kind: Kind, duplicates: bool) -> Source {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let options = IndexOptions { kind, duplicates, payload_bytes: Some(8), ..IndexOptions::default() };
+    let options = IndexOptions::default().kind(kind).duplicates(duplicates).payload_bytes(8);
     let index: Index<u64, Vec<u8>> = Index::create(&storage, "i", &options).unwrap();
     let entries =
         rows.iter().map(|(key, value)| (u64::from_be_bytes(key.as_slice().try_into().unwrap()), value.clone()));
@@ -182,7 +180,7 @@ pub fn index(rows: &[Row], kind: Kind, duplicates: bool) -> Source {
 
 /// All entries of a keyspace.
 pub fn store(folder: &std::path::Path, rows: &[Row]) -> Source {
-    let db = Db::open(folder, &DbOptions { create: true, ..DbOptions::default() }).unwrap();
+    let db = Db::open(folder, &DbOptions::default().create(true)).unwrap();
     let keyspace = db.keyspace("default").unwrap();
     rows.iter().for_each(|(key, value)| keyspace.insert(key, value).unwrap());
     Source::snapshot::<Vec<u8>>(&db.snapshot(), &keyspace, ..)

@@ -41,21 +41,21 @@ impl Drawn {
     /// Keeps the given options of keys, values and the index.
     pub fn new(random: &mut Random, like: WriteOptions) -> Self {
         let profile = Profile::named(any(random, &["nvme", "hdd", "s3"])).unwrap();
-        let written = WriteOptions {
-            block_bytes: any(random, &[None, Some(512), Some(1024), Some(4096), Some(1 << 16)]),
-            compression: any(random, &[Compression::None, Compression::None, Compression::Lz4]),
-            filter_bits_per_key: any(random, &[None, None, Some(1), Some(10), Some(20)]),
-            resident_budget_bytes: any(random, &[None, None, Some(0), Some(1 << 16)]),
-            expected_records: any(random, &[None, Some(1), Some(1 << 20)]),
-            profile: profile.clone(),
-            ..like
-        };
+        let written = like
+            .block_bytes(any(random, &[None, Some(512), Some(1024), Some(4096), Some(1 << 16)]))
+            .compression(any(random, &[Compression::None, Compression::None, Compression::Lz4]))
+            .filter_bits_per_key(any(random, &[None, None, Some(1), Some(10), Some(20)]))
+            .resident_budget_bytes(any(random, &[None, None, Some(0), Some(1 << 16)]))
+            .expected_records(any(random, &[None, Some(1), Some(1 << 20)]))
+            .profile(profile.clone());
         // Strings may be long, and a budget that is too small is an error.
         let has_short_keys = written.key_type.width().is_some();
         let budgets =
             if has_short_keys { [0, 1 << 14, 1 << 18, 64 << 20] } else { [1 << 20, 2 << 20, 8 << 20, 64 << 20] };
-        let opened =
-            OpenOptions { budget_bytes: any(random, &budgets), profile, fast_paths: fast_paths::drawn(random) };
+        let opened = OpenOptions::default()
+            .budget_bytes(any(random, &budgets))
+            .profile(profile)
+            .fast_paths(fast_paths::drawn(random));
         let access = any(random, &[Access::Memory, Access::Memory, Access::Cached, Access::Direct]);
         Self { written, opened, access, open_files: any(random, &[None, Some(8)]) }
     }

@@ -1,0 +1,30 @@
+//! Builder methods of the option structs: each sets one field and returns the options.
+//!
+//! The structs are `#[non_exhaustive]`, since options come with releases: programs begin with `default()` and set what
+//! they need.
+
+/// Defines a method `field(value)` for each public field of an option struct.
+///
+/// Fields after `optional` are of type `Option<T>`, listed with their `T`: the methods take a `T` or an `Option<T>`.
+macro_rules! setters {
+    ($options:ident { $($field:ident: $type:ty,)* } optional { $($optional:ident: $inner:ty,)* }) => {
+        impl $options {
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](field@Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $field(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+            $(
+                #[doc = concat!("Sets [`", stringify!($optional), "`](field@Self::", stringify!($optional), ").")]
+                #[must_use]
+                pub fn $optional(mut self, $optional: impl Into<Option<$inner>>) -> Self {
+                    self.$optional = $optional.into();
+                    self
+                }
+            )*
+        }
+    };
+}
