@@ -207,10 +207,12 @@ impl Shape {
         u64::from(self.table.block_bytes.unwrap_or(4096))
     }
 
-    /// Whether a store is opened again with so little memory that its cache, in shards, holds no large block.
+    /// Whether a store has so little memory, or is opened again with so little, that its cache, in shards, holds no
+    /// large block.
     fn reads_blocks_anew(&self) -> bool {
         let Way::Store(form) = &self.way else { return false };
-        self.block_bytes() >= LARGE_BLOCK_BYTES && form.reopened_bytes < CACHED_BLOCKS * self.block_bytes()
+        let memory_bytes = form.memory_bytes.min(form.reopened_bytes);
+        self.block_bytes() >= LARGE_BLOCK_BYTES && memory_bytes < CACHED_BLOCKS * self.block_bytes()
     }
 
     /// About how many bytes its rows take.
