@@ -1,8 +1,6 @@
 //! Tests that the window lengths reported to the tuner are those that lookups read.
 
-mod common;
-
-use common::{fences_of, nasty_sets};
+use crate::common::{fences_of, nasty_sets};
 use ogive_model::line::{self, LineNode};
 use ogive_model::{FenceRun, band};
 use std::collections::BTreeMap;

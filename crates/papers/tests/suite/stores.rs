@@ -2,8 +2,6 @@
 //! models stored by earlier versions are used. Method: the fixture `store-models` of the engine, whose tables carry
 //! models; its models are built anew from the keys and compared.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::io::MemoryStorage;
 use ogive::lsm::{Db, DbOptions, Learning};
 use ogive::table::{OpenOptions, Table};
@@ -11,11 +9,11 @@ use ogive_papers::bourbon::{Bourbon, LearningRule};
 use std::sync::Arc;
 
 const FILES: &[(&str, &[u8])] = &[
-    ("000003.log", include_bytes!("../../engine/tests/fixtures/store-models/000003.log")),
-    ("000004.table", include_bytes!("../../engine/tests/fixtures/store-models/000004.table")),
-    ("000005.log", include_bytes!("../../engine/tests/fixtures/store-models/000005.log")),
-    ("000006.table", include_bytes!("../../engine/tests/fixtures/store-models/000006.table")),
-    ("000007.manifest", include_bytes!("../../engine/tests/fixtures/store-models/000007.manifest")),
+    ("000003.log", include_bytes!("../../../engine/tests/fixtures/store-models/000003.log")),
+    ("000004.table", include_bytes!("../../../engine/tests/fixtures/store-models/000004.table")),
+    ("000005.log", include_bytes!("../../../engine/tests/fixtures/store-models/000005.log")),
+    ("000006.table", include_bytes!("../../../engine/tests/fixtures/store-models/000006.table")),
+    ("000007.manifest", include_bytes!("../../../engine/tests/fixtures/store-models/000007.manifest")),
 ];
 
 /// The options under which the fixture was written.

@@ -1,8 +1,6 @@
 //! The experiments of Bourbon, at small size: each runs with every way to learn, and its counts and sums are
 //! consistent.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use ogive_bench::experiments::{Context, experiments};
 use ogive_bench::output::Reporter;
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! The kinds of index of this crate. Goal: each passes the tests of all kinds, and its name and code lead back to it.
 //! Method: the tests of the test kit.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::index::Kind;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
 use ogive_testkit::kind_tests;

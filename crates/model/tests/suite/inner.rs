@@ -3,11 +3,7 @@
 //! from key sets that break learned indexes, with pages in several orders, are encoded, searched at and next to each
 //! separator, changed in place at random, and compared with the children they stand for.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod common;
-
-use common::{Random, nasty_sets};
+use crate::common::{Random, nasty_sets};
 use ogive_model::inner::{
     Children, GROUP_CHILDREN_MAX, HEADER_BYTES, KeyWidth, NodeForm, NodeView, NodeWriter, coded_bytes, cut_groups,
     encode, plain_capacity, replace_group, roundest, spread,

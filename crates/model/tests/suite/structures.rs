@@ -2,9 +2,7 @@
 //! descent from the root and by a walk along the leaves. Method: comparison with sorted keys, on random input and on
 //! key sets that break learned indexes.
 
-mod common;
-
-use common::{Random, fences_of, nasty_sets, needed, probes};
+use crate::common::{Random, fences_of, nasty_sets, needed, probes};
 use ogive_model::pgm::Pgm;
 use ogive_model::radix_spline::{self, RadixSpline};
 use ogive_model::rmi::{self, Rmi, RootKind};

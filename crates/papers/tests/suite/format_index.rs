@@ -1,8 +1,6 @@
 //! The page `docs/format/index.md` and the code say the same. Goal: an index writes the header of the example, and the
 //! table of kinds is the code's. Method: both are read from the page itself.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::index::{Index, IndexOptions, Kind};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::{PageFile, PageOptions};
@@ -10,7 +8,7 @@ use ogive::{Error, Result};
 use ogive_papers::FITING;
 use std::sync::Arc;
 
-const PAGE: &str = include_str!("../../../docs/format/index.md");
+const PAGE: &str = include_str!("../../../../docs/format/index.md");
 
 /// The bytes of the example.
 fn example() -> Vec<u8> {

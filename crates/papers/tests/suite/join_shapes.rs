@@ -1,8 +1,6 @@
 //! Goal: what joins by the methods of this crate write can be read back, for every shape of input. Method: the random
 //! shapes of the test kit that come out of such a join, and nested keys, whose separators are long.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::io::FastPaths;
 use ogive::join::{JoinKind, Method};
 use ogive::table::KeyType;

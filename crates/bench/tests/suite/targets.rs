@@ -2,8 +2,6 @@
 //!
 //! The short versions run on a million keys, the long ones at the sizes of the stated targets.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::io::{MemoryStorage, Profile, Purpose};
 use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
 use ogive::tune::Sample;

@@ -1,8 +1,6 @@
 //! Tests of step nodes: each key's piece holds the child that the key belongs to.
 
-mod common;
-
-use common::{fences_of, nasty_sets, needed, probes};
+use crate::common::{fences_of, nasty_sets, needed, probes};
 use ogive_model::step::{self, StepPiece};
 use ogive_model::{Fence, FenceRun};
 

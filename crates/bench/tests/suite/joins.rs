@@ -1,7 +1,5 @@
 //! The experiments on joins, at small size: all methods give the same rows, and their figures are consistent.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use ogive_bench::experiments::{Context, experiments};
 use ogive_bench::output::Reporter;
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! Tests that the optimal piecewise linear approximation is optimal.
 
-mod common;
-
-use common::{Random, nasty_sets};
+use crate::common::{Random, nasty_sets};
 use ogive_model::pla;
 
 /// Whether one line fits the points within `error`: if any does, one through the top of one point and the bottom of

@@ -1,7 +1,5 @@
 //! The simulated disk forgets what it may forget, and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::Error;
 use ogive::io::{Purpose, ReadRequest, Storage};
 use ogive_testkit::{CrashOptions, SimulatedDisk, Survival, enumerate_crashes};

@@ -1,7 +1,5 @@
 //! The reference table and the key sets are what their users take them for.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive_testkit::{Random, ReferenceTable, key_sets};
 use std::collections::BTreeSet;
 use std::ops::Bound;

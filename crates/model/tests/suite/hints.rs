@@ -1,9 +1,7 @@
 //! Tests of approximate nodes. Goal: every key, present or absent, is led to all children that may hold it. Method:
 //! windows are compared with the meaning of a fence, on random input and on key sets that break learned indexes.
 
-mod common;
-
-use common::{Random, assert_leads_home, fences_of, nasty_sets};
+use crate::common::{Random, assert_leads_home, fences_of, nasty_sets};
 use ogive_model::line::LineNode;
 use ogive_model::{Fence, FenceRun, band, pla, plr, radix_spline, rmi};
 use proptest::prelude::*;

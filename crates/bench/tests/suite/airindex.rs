@@ -1,7 +1,5 @@
 //! The AirIndex experiments, at small size: each must show the result of the paper or of our own design on few keys.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use ogive_bench::experiments::{Context, experiments};
 use ogive_bench::output::Reporter;
 use serde_json::Value;

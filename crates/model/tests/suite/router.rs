@@ -2,8 +2,6 @@
 //! what is out of order; and no bytes make it panic or take it out of its blocks. Method: generated rows of blocks
 //! against a linear search, then flipped, cut and re-signed bytes.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive_model::router::{Router, RouterError, RouterKey};
 use proptest::prelude::*;
 
@@ -224,7 +222,7 @@ fn a_router_over_smooth_integers_takes_less_than_two_bytes_a_block() {
 /// The bytes of the block of the format's page that begins with "```hex strings". A line is an offset and up to sixteen
 /// bytes, with a note behind a semicolon.
 fn example() -> Vec<u8> {
-    let page = include_str!("../../../docs/format/router.md");
+    let page = include_str!("../../../../docs/format/router.md");
     let (_, rest) = page.split_once("```hex strings\n").unwrap();
     let lines = rest.split_once("```").unwrap().0.lines();
     let words = lines.flat_map(|line| line.split(';').next().unwrap().split_whitespace().skip(1));

@@ -1,7 +1,5 @@
 //! The experiments on updatable indexes, at small size: each runs on every structure, and its counts are consistent.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::index::Kind;
 use ogive_bench::experiments::{Context, experiments};
 use ogive_bench::output::Reporter;

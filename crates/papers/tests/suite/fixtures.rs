@@ -2,8 +2,6 @@
 //! that was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is opened, read,
 //! verified and changed.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use ogive::index::{Index, Kind};
 use ogive::page::PageOptions;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
@@ -12,7 +10,7 @@ use ogive_testkit::kinds::fixtures::{check, closed, live, storage};
 /// A file of version 2, by its name in the folder.
 macro_rules! version_2 {
     ($name:literal) => {
-        include_bytes!(concat!("fixtures/index-v2/", $name))
+        include_bytes!(concat!("../fixtures/index-v2/", $name))
     };
 }
 

@@ -1,8 +1,6 @@
 //! Tests of stored nodes: a search in the stored form finds what was built, and arbitrary bytes give at worst `None`.
 
-mod common;
-
-use common::{Random, fences_of, nasty_sets};
+use crate::common::{Random, fences_of, nasty_sets};
 use ogive_model::{FenceRun, band, line, step};
 use proptest::prelude::*;
 

@@ -1,9 +1,7 @@
 //! Tests of FMCD lines. Goal: the lines are total and monotone on any keys, and as good as their definition requires.
 //! Method: key sets that break learned indexes, and a search of all conflict degrees on random input.
 
-mod common;
-
-use common::{Random, nasty_sets};
+use crate::common::{Random, nasty_sets};
 use ogive_model::fmcd::{self, SlotLine};
 use proptest::prelude::*;
 

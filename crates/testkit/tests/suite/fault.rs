@@ -1,7 +1,5 @@
 //! The injector fails the call that it was told to fail, and no other.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
-
 use ogive::Error;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive_testkit::{Fault, FaultInjector, Operation, enumerate_faults};

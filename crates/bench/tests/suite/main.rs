@@ -1,0 +1,14 @@
+//! Experiments at small size, key sets, workloads and the command.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod airindex;
+mod bourbon;
+mod command;
+mod files;
+mod hardness;
+mod indexes;
+mod joins;
+mod keys;
+mod targets;
+mod workload;

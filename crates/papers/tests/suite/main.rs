@@ -1,0 +1,9 @@
+//! The kinds of index, join methods and stored models of this crate.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod fixtures;
+mod format_index;
+mod join_shapes;
+mod kinds;
+mod stores;
