@@ -1,7 +1,9 @@
 //! The command line. Every flag is defined once, here or in the file of its sub-command.
 
-use crate::commands::query::TableOptions;
-use crate::commands::{build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, tune, verify};
+use crate::commands::query::{OpenTable, TableOptions};
+use crate::commands::{
+    build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, tune, verbs, verify,
+};
 use crate::failure::Result;
 use crate::output::Output;
 use clap::{Parser, Subcommand};
@@ -34,24 +36,30 @@ pub(crate) struct Arguments {
 /// The sub-commands, in the order in which a new user needs them.
 #[derive(Debug, Subcommand)]
 enum Command {
-    Demo(demo::Arguments),
-    Profile(profile::Arguments),
-    Build(build::Arguments),
-    Get(get::Arguments),
-    Scan(scan::Arguments),
-    Rank(rank::Arguments),
-    Nth(nth::Arguments),
-    Count(count::Arguments),
+    Demo(demo::DemoArguments),
+    Profile(profile::ProfileArguments),
+    Build(build::BuildArguments),
+    Get(get::TableGet),
+    Scan(scan::TableScan),
+    Rank(rank::TableRank),
+    Nth(nth::TableNth),
+    Count(count::TableCount),
     /// Show a table's parts and the cost of a lookup
     #[command(after_help = explain::EXAMPLES)]
     Explain(TableOptions),
-    Tune(tune::Arguments),
+    Tune(tune::TuneArguments),
     /// Check every byte of a table, the order of its keys, and its index
     #[command(after_help = verify::EXAMPLES)]
     Verify(TableOptions),
-    Join(Box<join::Arguments>),
-    Index(index::Arguments),
-    Db(db::Arguments),
+    Join(Box<join::JoinArguments>),
+    /// Work with indexes: ordered maps in a file, updated in place
+    #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]
+    #[command(disable_help_subcommand = true)]
+    Index(index::IndexCommand),
+    /// Work with stores: crash-safe, log-structured, for keys and values of any length
+    #[command(subcommand, after_help = db::EXAMPLES, arg_required_else_help = false)]
+    #[command(disable_help_subcommand = true)]
+    Db(db::DbCommand),
 }
 
 /// Result of a command that did not fail.
@@ -75,12 +83,12 @@ impl Arguments {
             Command::Rank(arguments) => rank::run(&arguments, output),
             Command::Nth(arguments) => nth::run(&arguments, output),
             Command::Count(arguments) => count::run(&arguments, output),
-            Command::Explain(arguments) => explain::run(&arguments, output),
+            Command::Explain(table) => verbs::stats::<OpenTable>(&table, output),
             Command::Tune(arguments) => tune::run(&arguments, output),
-            Command::Verify(arguments) => verify::run(&arguments, output),
+            Command::Verify(table) => verbs::verify::<OpenTable>(&table, output),
             Command::Join(arguments) => join::run(&arguments, output),
-            Command::Index(arguments) => index::run(&arguments, output),
-            Command::Db(arguments) => db::run(&arguments, output),
+            Command::Index(command) => index::run(&command, output),
+            Command::Db(command) => db::run(&command, output),
         }
     }
 }

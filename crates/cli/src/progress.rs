@@ -51,13 +51,19 @@ impl Progress {
     }
 
     /// Replaces the total, which may become known late.
-    pub(crate) fn set_total(&mut self, total: u64) {
+    fn set_total(&mut self, total: u64) {
         if self.total != Some(total) {
             self.total = Some(total);
             if let Some(bar) = &self.bar {
                 bar.set_length(total);
             }
         }
+    }
+
+    /// Sets how much is done, and the total.
+    pub(crate) fn reach_of(&mut self, done: u64, total: u64) {
+        self.set_total(total);
+        self.reach(done);
     }
 
     fn describe(&self, done: u64) -> String {

@@ -10,6 +10,7 @@ mod get;
 mod import;
 mod ingest;
 mod keys;
+mod open;
 mod put;
 mod relation;
 mod repair;
@@ -19,5 +20,5 @@ mod stoppable;
 mod store;
 mod verify;
 
-pub(crate) use arguments::{Arguments, run};
+pub(crate) use arguments::{DbCommand, EXAMPLES, run};
 pub(crate) use relation::relation;

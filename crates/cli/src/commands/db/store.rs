@@ -1,20 +1,22 @@
 //! Options shared by the commands on stores: folder, keyspace, memory.
 
-use super::keys::{self, Keys};
+use super::keys;
+use super::open::OpenKeyspace;
 use super::stoppable::Stoppable;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::size::ByteSize;
 use ogive::Error;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
+use ogive::lsm::{Db, DbOptions, Durability};
 use ogive::table::KeyType;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The store, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct StoreFolder {
+pub(crate) struct StoreFolder {
     /// Folder of the store
     #[arg(value_name = "DB")]
     pub(super) folder: PathBuf,
@@ -43,20 +45,13 @@ pub(super) struct KeyspaceOptions {
     keys: Option<KeyType>,
 }
 
-/// An open keyspace.
-#[derive(Debug)]
-pub(super) struct OpenKeyspace {
-    pub(super) db: Db,
-    pub(super) keyspace: Keyspace,
-    pub(super) keys: Keys,
+impl fmt::Display for StoreFolder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.folder.display().fmt(formatter)
+    }
 }
 
 impl StoreFolder {
-    /// The store's path, for messages.
-    pub(super) fn shown(&self) -> String {
-        self.folder.display().to_string()
-    }
-
     pub(super) fn options(&self) -> DbOptions {
         let memory_bytes = self.memory.0;
         let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
@@ -129,7 +124,7 @@ impl KeyspaceOptions {
         let db = self.store.create(durability)?;
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::settle(&db, &keyspace, self.keys.or(imported))?;
-        Ok(OpenKeyspace { db, keyspace, keys })
+        Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
     }
 
     /// The requested key type.
@@ -141,20 +136,11 @@ impl KeyspaceOptions {
         keys::check_name(&self.keyspace)?;
         let names = keys::named(&db);
         if !names.contains(&self.keyspace) {
-            let message = format!("{}: the keyspace {:?} was not found", self.store.shown(), self.keyspace);
+            let message = format!("{}: the keyspace {:?} was not found", self.store, self.keyspace);
             return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
         }
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
-        Ok(OpenKeyspace { db, keyspace, keys })
-    }
-}
-
-impl OpenKeyspace {
-    /// Closes the store, which makes all writes durable and the next opening fast. `done` names what is durable even if
-    /// closing fails.
-    pub(super) fn close(self, done: &str) -> Result<()> {
-        drop(self.keyspace);
-        self.db.close().map_err(|error| Failure::from(error).but(done))
+        Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
     }
 }

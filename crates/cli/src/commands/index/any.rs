@@ -1,5 +1,6 @@
 //! An index whose key and payload types are known only at run time.
 
+use crate::commands::ordered_map::Bounds;
 use ogive::index::{
     Index, IndexLayout, IndexOptions, IndexRange, IndexVerifyReport, KeyType, Kind, Raw, Statistics, Visit, Word,
 };
@@ -7,7 +8,6 @@ use ogive::io::Storage;
 use ogive::page::PageOptions;
 use ogive::page::{LostLog, PageStatistics};
 use ogive::{Error, Result};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// An index of keys of one width, with payloads of any size.
@@ -132,11 +132,10 @@ impl AnyIndex {
         })
     }
 
-    pub(super) fn scan(&self, words: RangeInclusive<u128>) -> Result<Scan> {
-        let (low, high) = words.into_inner();
+    pub(super) fn range(&self, (from, to): Bounds<u128>) -> Result<AnyRange> {
         Ok(match self {
-            Self::Short(index) => Scan::Short(index.range(raw(low)..=raw(high))?),
-            Self::Long(index) => Scan::Long(index.range(raw(low)..=raw(high))?),
+            Self::Short(index) => AnyRange::Short(index.range((from.map(raw), to.map(raw)))?),
+            Self::Long(index) => AnyRange::Long(index.range((from.map(raw), to.map(raw)))?),
         })
     }
 
@@ -155,7 +154,7 @@ impl AnyIndex {
 
 /// Entries of an index of any types, in key order.
 #[derive(Debug)]
-pub(super) enum Scan {
+pub(super) enum AnyRange {
     Short(IndexRange<'static, Raw<u64>, Vec<u8>>),
     Long(IndexRange<'static, Raw<u128>, Vec<u8>>),
 }
@@ -167,7 +166,7 @@ fn widened<W: Word>(entry: Result<(Raw<W>, Vec<u8>)>) -> Entry {
     entry.map(|(key, payload)| (key.0.to_u128(), payload))
 }
 
-impl Iterator for Scan {
+impl Iterator for AnyRange {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {
@@ -178,7 +177,7 @@ impl Iterator for Scan {
     }
 }
 
-impl DoubleEndedIterator for Scan {
+impl DoubleEndedIterator for AnyRange {
     fn next_back(&mut self) -> Option<Entry> {
         match self {
             Self::Short(range) => range.next_back().map(widened),

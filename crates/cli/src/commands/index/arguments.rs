@@ -1,13 +1,16 @@
 //! Arguments of `ogive index`: its sub-commands.
 
 use super::file::IndexFile;
+use super::open::OpenIndex;
 use super::{create, delete, explain, get, load, put, repair, scan, stats, verify};
 use crate::args::Outcome;
+use crate::commands::verbs;
 use crate::failure::Result;
 use crate::output::Output;
 use clap::Subcommand;
 
-const EXAMPLES: &str = "\
+/// Help after the sub-commands.
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   ogive index create ids.ogx --value-bytes 8     create an empty index of u64 keys
   ogive index load ids.ogx keys.u64 --payload 8  load a file
@@ -18,46 +21,37 @@ Examples:
 An index is a file that is updated in place and survives crashes. All keys have one size, and so have all payloads. For
 keys of variable length use a store (`ogive db`), for data that never change a table (`ogive build`).";
 
-/// Work with indexes: ordered maps in a file, updated in place
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = false)]
-#[command(disable_help_subcommand = true)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
 /// The sub-commands, in the order in which a new user needs them.
 #[derive(Debug, Subcommand)]
-enum Command {
-    Create(create::Arguments),
-    Load(load::Arguments),
-    Get(get::Arguments),
-    Put(put::Arguments),
-    Delete(delete::Arguments),
-    Scan(scan::Arguments),
+pub(crate) enum IndexCommand {
+    Create(create::IndexCreate),
+    Load(load::IndexLoad),
+    Get(get::IndexGet),
+    Put(put::IndexPut),
+    Delete(delete::IndexDelete),
+    Scan(scan::IndexScan),
     /// Show statistics of an index: entries, height, nodes, pages
     #[command(after_help = stats::EXAMPLES)]
     Stats(IndexFile),
     /// Check every page of an index, the order of its keys, and its nodes
     #[command(after_help = verify::EXAMPLES)]
     Verify(IndexFile),
-    Repair(repair::Arguments),
-    Explain(explain::Arguments),
+    Repair(repair::IndexRepair),
+    Explain(explain::IndexExplain),
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    match &arguments.command {
-        Command::Create(arguments) => create::run(arguments, output),
-        Command::Load(arguments) => load::run(arguments, output),
-        Command::Get(arguments) => get::run(arguments, output),
-        Command::Put(arguments) => put::run(arguments, output),
-        Command::Delete(arguments) => delete::run(arguments, output),
-        Command::Scan(arguments) => scan::run(arguments, output),
-        Command::Stats(arguments) => stats::run(arguments, output),
-        Command::Verify(arguments) => verify::run(arguments, output),
-        Command::Repair(arguments) => repair::run(arguments, output),
-        Command::Explain(arguments) => explain::run(arguments, output),
+pub(crate) fn run(command: &IndexCommand, output: &mut Output) -> Result<Outcome> {
+    match command {
+        IndexCommand::Create(arguments) => create::run(arguments, output),
+        IndexCommand::Load(arguments) => load::run(arguments, output),
+        IndexCommand::Get(arguments) => get::run(arguments, output),
+        IndexCommand::Put(arguments) => put::run(arguments, output),
+        IndexCommand::Delete(arguments) => delete::run(arguments, output),
+        IndexCommand::Scan(arguments) => scan::run(arguments, output),
+        IndexCommand::Stats(file) => verbs::stats::<OpenIndex>(file, output),
+        IndexCommand::Verify(file) => verbs::verify::<OpenIndex>(file, output),
+        IndexCommand::Repair(arguments) => repair::run(arguments, output),
+        IndexCommand::Explain(arguments) => explain::run(arguments, output),
     }
 }

@@ -1,16 +1,17 @@
 //! `ogive index explain`: shows the nodes that a lookup visits.
 
-use super::file::IndexFile;
-use super::text;
+use super::file::IndexLookup;
+use super::text::Form;
 use crate::args::Outcome;
+use crate::commands::ordered_map::OrderedMap;
+use crate::commands::verbs;
 use crate::failure::Result;
-use crate::output::{Output, note};
+use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::table_text::plain_table;
 use ogive::index::Visit;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,36 +23,26 @@ Prints the path from the root to the entry, node by node, with the pages read. E
 /// Show the path of a lookup, node by node
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct IndexExplain {
     #[command(flatten)]
-    file: IndexFile,
-
-    /// Key to look up
-    #[arg(value_name = "KEY", allow_negative_numbers = true)]
-    key: OsString,
+    lookup: IndexLookup,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let index = arguments.file.read()?;
-    let key_type = index.key_type();
-    let word = text::key_from_argument(key_type, &arguments.key)?;
-    let path = index.explain(word)?;
-    let found = index.get(word)?.is_some();
+pub(crate) fn run(arguments: &IndexExplain, output: &mut Output) -> Result<Outcome> {
+    let open = arguments.lookup.file.read_as(Form::default())?;
+    let key = open.parse_key(&arguments.lookup.key)?;
+    let path = open.index.explain(key)?;
+    let found = open.index.get(key)?.is_some();
     let blocks = path.iter().map(|visit| visit.page).collect::<BTreeSet<_>>().len() as u64;
     if output.is_json() {
         let visits: Vec<_> = path.iter().map(to_json).collect();
-        let key = text::key_to_json(key_type, word);
+        let key = open.key_to_json(&key);
         output.json(&json!({ "key": key, "found": found, "blocks": blocks, "path": visits }))?;
     } else {
         print(&path, blocks, output)?;
     }
-    if found {
-        return Ok(Outcome::Done);
-    }
-    output.flush()?;
-    note(format_args!("{}: not found", text::key_shown(key_type, word)));
-    Ok(Outcome::Negative)
+    if found { Ok(Outcome::Done) } else { verbs::not_found(open.shown_key(&key), output) }
 }
 
 fn to_json(visit: &Visit) -> serde_json::Value {

@@ -8,6 +8,7 @@ mod explain;
 mod file;
 mod get;
 mod load;
+mod open;
 mod put;
 mod relation;
 mod repair;
@@ -16,5 +17,5 @@ mod stats;
 mod text;
 mod verify;
 
-pub(crate) use arguments::{Arguments, run};
+pub(crate) use arguments::{EXAMPLES, IndexCommand, run};
 pub(crate) use relation::{is_index, relation};

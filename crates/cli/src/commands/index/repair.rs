@@ -21,7 +21,7 @@ with damaged pages, which must be restored from a backup.";
 /// Recover an index whose log is lost
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct IndexRepair {
     #[command(flatten)]
     file: IndexFile,
 
@@ -31,8 +31,8 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let shown = arguments.file.shown();
+pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcome> {
+    let shown = arguments.file.to_string();
     let Some((index, lost)) = arguments.file.without_log()? else {
         if output.is_json() {
             output.json(&json!({ "opens": true, "repaired": false }))?;

@@ -1,11 +1,13 @@
 //! `ogive index verify`: checks every page and node of an index.
 
 use super::file::IndexFile;
-use crate::args::Outcome;
+use crate::commands::ordered_map::{Document, Findings};
 use crate::failure::{Failure, Result};
-use crate::output::{Output, note};
+use crate::output::Output;
 use crate::size::{counted, grouped};
 use ogive::Error;
+use ogive::index::IndexVerifyReport;
+use serde::Serialize;
 use serde_json::json;
 
 /// Help after the arguments.
@@ -17,33 +19,57 @@ Examples:
 Walks all nodes and checks checksums, the order of keys, links, models as lookups use them, and counts. Reports the
 first finding and exits with 1.";
 
-/// Runs the command.
-pub(crate) fn run(file: &IndexFile, output: &mut Output) -> Result<Outcome> {
-    let report = match file.read().and_then(|index| Ok(index.verify()?)) {
-        Err(Failure::Engine(error @ Error::Damaged { .. })) => return damaged(&error, output),
-        report => report?,
-    };
-    if output.is_json() {
-        output.json(&json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] }))?;
-    } else {
-        output.line(format_args!(
-            "{}: sound; entries: {}, in {}",
-            file.shown(),
-            grouped(report.entries),
-            counted(report.pages, "page")
-        ))?;
-    }
-    Ok(Outcome::Done)
+/// Result of a verification: counts, or the first finding.
+#[derive(Debug)]
+pub(super) struct IndexFindings(Result<IndexVerifyReport, IndexDamage>);
+
+#[derive(Debug)]
+struct IndexDamage {
+    offset: u64,
+    detail: String,
+    message: String,
 }
 
-fn damaged(error: &Error, output: &mut Output) -> Result<Outcome> {
-    if output.is_json()
-        && let Error::Damaged { offset, detail, .. } = error
-    {
-        output.json(&json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] }))?;
+impl IndexFindings {
+    /// Verifies an index. It may be too damaged to open.
+    pub(super) fn of(file: &IndexFile) -> Result<Self> {
+        match file.read().and_then(|index| Ok(index.verify()?)) {
+            Err(Failure::Engine(ref error @ Error::Damaged { offset, ref detail, .. })) => {
+                Ok(Self(Err(IndexDamage { offset, detail: detail.clone(), message: error.to_string() })))
+            }
+            report => Ok(Self(Ok(report?))),
+        }
     }
-    output.flush()?;
-    note(format_args!("error: {error}"));
-    note("hint: restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage");
-    Ok(Outcome::Negative)
+}
+
+impl Document for IndexFindings {
+    fn to_json(&self) -> Result<impl Serialize> {
+        Ok(match &self.0 {
+            Ok(report) => {
+                json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] })
+            }
+            Err(damage) => {
+                json!({ "sound": false, "findings": [{ "offset": damage.offset, "detail": damage.detail }] })
+            }
+        })
+    }
+
+    fn print(&self, name: &str, output: &mut Output) -> Result<()> {
+        let Ok(report) = &self.0 else { return Ok(()) };
+        let (entries, pages) = (grouped(report.entries), counted(report.pages, "page"));
+        output.line(format_args!("{name}: sound; entries: {entries}, in {pages}"))
+    }
+}
+
+impl Findings for IndexFindings {
+    fn is_sound(&self) -> bool {
+        self.0.is_ok()
+    }
+
+    fn remarks(&self, _: &str, _: bool) -> Vec<String> {
+        let Err(damage) = &self.0 else { return Vec::new() };
+        let hint =
+            "restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage";
+        vec![format!("error: {}", damage.message), format!("hint: {hint}")]
+    }
 }

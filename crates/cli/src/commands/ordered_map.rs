@@ -1,0 +1,162 @@
+//! Ordered maps: tables, indexes and keyspaces of stores as `get`, `put`, `delete`, `scan`, `stats` and `verify` see
+//! them.
+//!
+//! [`super::verbs`] has one body for each of these commands. What differs between the three is a method here: forms of
+//! keys and values, traces of reads, remarks, and reports.
+
+use crate::failure::{Failure, Result};
+use crate::key;
+use crate::output::Output;
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::ops::{Bound, Deref};
+
+/// The two ends of a range of keys.
+pub(crate) type Bounds<K> = (Bound<K>, Bound<K>);
+
+/// Prints an entry of a scan. The value is `None` if only keys are requested.
+pub(crate) type EntryPrinter<'a, K> = dyn FnMut(&K, Option<&[u8]>) -> Result<()> + 'a;
+
+/// An open table, index or keyspace, with the options of the command on its output.
+pub(crate) trait OrderedMap {
+    /// The arguments that name the table, index or store.
+    type Place;
+    /// A key. Its order is that of the map.
+    type Key: Ord;
+    /// A value in memory.
+    type Value: Deref<Target = [u8]>;
+    /// The report of `stats`, or of `explain` for tables.
+    type Stats: Document;
+    /// The report of `verify`.
+    type Findings: Findings;
+
+    /// The key given as an argument.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when it is not a key of the map's type.
+    fn parse_key(&self, written: &OsStr) -> Result<Self::Key>;
+
+    /// A key as text.
+    fn shown_key<'a>(&self, key: &'a Self::Key) -> Cow<'a, str>;
+
+    /// A key in JSON.
+    fn key_to_json(&self, key: &Self::Key) -> Value;
+
+    /// A value as text.
+    fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
+        key::escaped(value)
+    }
+
+    /// A value in JSON.
+    fn value_to_json(&self, value: &[u8]) -> Value {
+        key::bytes_to_json(value)
+    }
+
+    /// The values of a key: all of them, or only the first. Keyspaces have one value per key.
+    fn get(&self, key: &Self::Key, all: bool) -> Result<Vec<Self::Value>>;
+
+    /// A remark on found values that print as empty lines. Stores make none.
+    fn remark(&self, _values: &[Self::Value]) -> Option<&'static str> {
+        None
+    }
+
+    /// Prints the entries of a range that is not empty.
+    fn scan(&self, range: Bounds<Self::Key>, window: Window, print: &mut EntryPrinter<'_, Self::Key>) -> Result<()>;
+
+    /// Adds the reads to a JSON answer if requested. Only tables trace them.
+    fn add_trace(&self, _object: &mut Value) {}
+
+    /// Prints the reads after an answer in text or after a scan if requested. Only tables trace them.
+    fn print_trace(&self, _output: &mut Output) -> Result<()> {
+        Ok(())
+    }
+
+    /// Opens the table, index or store, and reads its statistics.
+    fn stats(place: &Self::Place) -> Result<Self::Stats>;
+
+    /// Checks the table, index or store, even if it does not open. Calls `progress` with the bytes done and their
+    /// total, except for indexes.
+    fn verify(place: &Self::Place, progress: &mut dyn FnMut(u64, u64)) -> Result<Self::Findings>;
+
+    /// The bounds of a range given as arguments; `None` if the range is empty.
+    fn parse_range(&self, from: Option<&OsStr>, to: Option<&OsStr>) -> Result<Option<Bounds<Self::Key>>> {
+        let from = from.map(|from| self.parse_key(from)).transpose()?;
+        let to = to.map(|to| self.parse_key(to)).transpose()?;
+        let is_empty = from.as_ref().zip(to.as_ref()).is_some_and(|(from, to)| from >= to);
+        Ok((!is_empty).then(|| bounds(from, to)))
+    }
+}
+
+/// An ordered map that can be modified: an index or a keyspace, open for writing.
+pub(crate) trait WritableMap: OrderedMap {
+    /// Inserts or overwrites an entry, and closes the map.
+    fn put(self, key: &Self::Key, value: &[u8]) -> Result<Change>;
+
+    /// Removes one entry of a key, or all of them, and closes the map. Keyspaces have one entry per key.
+    fn remove(self, key: &Self::Key, all: bool) -> Result<Change>;
+}
+
+/// Result of a `put` or `delete`.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// Name and value of its field in JSON.
+    pub(crate) field: (&'static str, Value),
+    /// Description in text; `None` if the key was absent.
+    pub(crate) done: Option<String>,
+}
+
+/// A report on a table, index or store.
+pub(crate) trait Document {
+    /// The report as JSON.
+    fn to_json(&self) -> Result<impl Serialize>;
+
+    /// Prints the report as text, under the name of its subject.
+    fn print(&self, name: &str, output: &mut Output) -> Result<()>;
+}
+
+/// A report of `verify`.
+pub(crate) trait Findings: Document {
+    /// Whether there is no damage.
+    fn is_sound(&self) -> bool;
+
+    /// Remarks for standard error. Stores make none with `--json`.
+    fn remarks(&self, name: &str, is_json: bool) -> Vec<String>;
+}
+
+/// The part of a range that a scan prints.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Window {
+    /// Print at most N entries
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+
+    /// Print the entries in reverse order
+    #[arg(long)]
+    pub(crate) reverse: bool,
+}
+
+impl Window {
+    /// Calls `visit` with the entries in this part.
+    pub(crate) fn visit<T, E>(
+        self,
+        mut entries: impl DoubleEndedIterator<Item = Result<T, E>>,
+        mut visit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()>
+    where
+        Failure: From<E>,
+    {
+        for _ in 0..self.limit.unwrap_or(u64::MAX) {
+            let entry = if self.reverse { entries.next_back() } else { entries.next() };
+            let Some(entry) = entry else { break };
+            visit(entry?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bounds of a range from `from` up to but not including `to`; open at an end that is `None`.
+pub(crate) fn bounds<K>(from: Option<K>, to: Option<K>) -> Bounds<K> {
+    (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded))
+}
