@@ -60,6 +60,12 @@ impl Progress {
         }
     }
 
+    /// Shows progress during `work`, which reports how much is done and the total.
+    pub(crate) fn during<T>(what: &str, unit: Unit, work: impl FnOnce(&mut dyn FnMut(u64, u64)) -> T) -> T {
+        let mut progress = Self::start(what, None, unit);
+        work(&mut |done, total| progress.reach_of(done, total))
+    }
+
     /// Sets how much is done, and the total.
     pub(crate) fn reach_of(&mut self, done: u64, total: u64) {
         self.set_total(total);

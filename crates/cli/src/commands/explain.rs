@@ -1,6 +1,6 @@
 //! `ogive explain`: shows the parts of a table and the cost of a lookup.
 
-use super::ordered_map::Document;
+use super::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::report;
@@ -15,7 +15,7 @@ Examples:
 
 Reads only the tail of the table, as opening it always does.";
 
-impl Document for TableReport {
+impl Report for TableReport {
     fn to_json(&self) -> Result<impl Serialize> {
         Ok(self)
     }

@@ -8,16 +8,13 @@ use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::Output;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::ops::{Bound, Deref};
 
 /// The two ends of a range of keys.
 pub(crate) type Bounds<K> = (Bound<K>, Bound<K>);
-
-/// Prints an entry of a scan. The value is `None` if only keys are requested.
-pub(crate) type EntryPrinter<'a, K> = dyn FnMut(&K, Option<&[u8]>) -> Result<()> + 'a;
 
 /// An open table, index or keyspace, with the options of the command on its output.
 pub(crate) trait OrderedMap {
@@ -27,10 +24,6 @@ pub(crate) trait OrderedMap {
     type Key: Ord;
     /// A value in memory.
     type Value: Deref<Target = [u8]>;
-    /// The report of `stats`, or of `explain` for tables.
-    type Stats: Document;
-    /// The report of `verify`.
-    type Findings: Findings;
 
     /// The key given as an argument.
     ///
@@ -62,8 +55,23 @@ pub(crate) trait OrderedMap {
         None
     }
 
-    /// Prints the entries of a range that is not empty.
-    fn scan(&self, range: Bounds<Self::Key>, window: Window, print: &mut EntryPrinter<'_, Self::Key>) -> Result<()>;
+    /// Prints entries of a range that is not empty, each by [`Self::print_entry`].
+    fn scan(&self, range: Bounds<Self::Key>, window: Window, output: &mut Output) -> Result<()>;
+
+    /// Prints an entry on a line: key, tab, value, or a JSON object. The value is `None` if only keys are requested.
+    fn print_entry(&self, key: &Self::Key, value: Option<&[u8]>, output: &mut Output) -> Result<()> {
+        if output.is_json() {
+            let mut object = json!({ "key": self.key_to_json(key) });
+            if let Some(value) = value {
+                object["value"] = self.value_to_json(value);
+            }
+            return output.json(&object);
+        }
+        match value {
+            Some(value) => output.line(format_args!("{}\t{}", self.shown_key(key), self.shown_value(value))),
+            None => output.line(self.shown_key(key)),
+        }
+    }
 
     /// Adds the reads to a JSON answer if requested. Only tables trace them.
     fn add_trace(&self, _object: &mut Value) {}
@@ -73,12 +81,11 @@ pub(crate) trait OrderedMap {
         Ok(())
     }
 
-    /// Opens the table, index or store, and reads its statistics.
-    fn stats(place: &Self::Place) -> Result<Self::Stats>;
+    /// The report of `stats`, or of `explain` for tables.
+    fn stats(place: &Self::Place) -> Result<impl Report>;
 
-    /// Checks the table, index or store, even if it does not open. Calls `progress` with the bytes done and their
-    /// total, except for indexes.
-    fn verify(place: &Self::Place, progress: &mut dyn FnMut(u64, u64)) -> Result<Self::Findings>;
+    /// The report of `verify`. Indexes show no progress, and stores need not open.
+    fn verify(place: &Self::Place) -> Result<impl Report>;
 
     /// The bounds of a range given as arguments; `None` if the range is empty.
     fn parse_range(&self, from: Option<&OsStr>, to: Option<&OsStr>) -> Result<Option<Bounds<Self::Key>>> {
@@ -107,22 +114,23 @@ pub(crate) struct Change {
     pub(crate) done: Option<String>,
 }
 
-/// A report on a table, index or store.
-pub(crate) trait Document {
+/// A report on a table, index or store, by `stats` or `verify`.
+pub(crate) trait Report {
     /// The report as JSON.
     fn to_json(&self) -> Result<impl Serialize>;
 
     /// Prints the report as text, under the name of its subject.
     fn print(&self, name: &str, output: &mut Output) -> Result<()>;
-}
-
-/// A report of `verify`.
-pub(crate) trait Findings: Document {
-    /// Whether there is no damage.
-    fn is_sound(&self) -> bool;
 
     /// Remarks for standard error. Stores make none with `--json`.
-    fn remarks(&self, name: &str, is_json: bool) -> Vec<String>;
+    fn remarks(&self, _name: &str, _is_json: bool) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether no damage was found.
+    fn is_sound(&self) -> bool {
+        true
+    }
 }
 
 /// The part of a range that a scan prints.

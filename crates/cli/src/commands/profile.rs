@@ -55,9 +55,7 @@ pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<O
     let resolved = folder.canonicalize();
     let folder = resolved.as_deref().unwrap_or(folder);
     let options = MeasureOptions { file_bytes: arguments.file_size.0, budget_s: arguments.seconds };
-    let mut progress = Progress::start("measuring", None, Unit::Items);
-    let measured = measure_profile(folder, &options, &mut |done, total| progress.reach_of(done, total))?;
-    drop(progress);
+    let measured = Progress::during("measuring", Unit::Items, |progress| measure_profile(folder, &options, progress))?;
     if let Some(warning) = measured.warning() {
         note(format_args!("warning: {warning}"));
     }

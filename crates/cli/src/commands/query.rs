@@ -1,13 +1,14 @@
 //! Options and output shared by all commands that read a table.
 
-use super::ordered_map::{Bounds, EntryPrinter, OrderedMap, Window};
+use super::ordered_map::{Bounds, OrderedMap, Report, Window};
 use crate::failure::Result;
 use crate::key;
 use crate::output::{Output, note};
+use crate::progress::{Progress, Unit};
 use crate::receipt;
 use crate::size::ByteSize;
 use ogive::io::LocalStorage;
-use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, TableVerifyReport, Traced};
+use ogive::table::{OpenOptions, ReadTrace, Table, Traced};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -137,8 +138,6 @@ impl OrderedMap for OpenTable {
     type Place = TableOptions;
     type Key = Vec<u8>;
     type Value = Vec<u8>;
-    type Stats = TableReport;
-    type Findings = TableVerifyReport;
 
     fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
         key::from_argument(self.table.key_type(), written)
@@ -171,9 +170,9 @@ impl OrderedMap for OpenTable {
         values.iter().all(Vec::is_empty).then_some("found; the value is empty")
     }
 
-    fn scan(&self, range: Bounds<Vec<u8>>, window: Window, print: &mut EntryPrinter<'_, Vec<u8>>) -> Result<()> {
+    fn scan(&self, range: Bounds<Vec<u8>>, window: Window, output: &mut Output) -> Result<()> {
         let mut records = self.table.range(range).traced();
-        window.visit(&mut records, |(key, value)| print(&key, Some(&value)))?;
+        window.visit(&mut records, |(key, value)| self.print_entry(&key, Some(&value), output))?;
         self.trace.borrow_mut().reads.extend(records.trace().into_iter().flat_map(|trace| &trace.reads));
         Ok(())
     }
@@ -196,11 +195,12 @@ impl OrderedMap for OpenTable {
         }
     }
 
-    fn stats(place: &TableOptions) -> Result<TableReport> {
+    fn stats(place: &TableOptions) -> Result<impl Report> {
         Ok(place.open(false)?.table.explain())
     }
 
-    fn verify(place: &TableOptions, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
-        Ok(place.open(false)?.table.verify(progress)?)
+    fn verify(place: &TableOptions) -> Result<impl Report> {
+        let table = place.open(false)?.table;
+        Ok(Progress::during("verifying", Unit::Bytes, |progress| table.verify(progress))?)
     }
 }

@@ -1,10 +1,9 @@
 //! The commands that tables, indexes and stores share: one body each, over [`OrderedMap`].
 
-use super::ordered_map::{Change, Document, EntryPrinter, Findings, OrderedMap, Window, WritableMap};
+use super::ordered_map::{Change, OrderedMap, Report, Window, WritableMap};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
-use crate::progress::{Progress, Unit};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -95,49 +94,29 @@ pub(crate) fn scan<M: OrderedMap>(
     output: &mut Output,
 ) -> Result<Outcome> {
     if let Some(range) = map.parse_range(from, to)? {
-        map.scan(range, window, &mut *entry_printer(map, output))?;
+        map.scan(range, window, output)?;
         map.print_trace(output)?;
     }
     Ok(Outcome::Done)
 }
 
-/// Prints entries on a line each: key, tab, value, or a JSON object.
-pub(crate) fn entry_printer<'a, M: OrderedMap>(map: &'a M, output: &'a mut Output) -> Box<EntryPrinter<'a, M::Key>> {
-    Box::new(|key, value| {
-        if output.is_json() {
-            let mut object = json!({ "key": map.key_to_json(key) });
-            if let Some(value) = value {
-                object["value"] = map.value_to_json(value);
-            }
-            return output.json(&object);
-        }
-        match value {
-            Some(value) => output.line(format_args!("{}\t{}", map.shown_key(key), map.shown_value(value))),
-            None => output.line(map.shown_key(key)),
-        }
-    })
-}
-
 /// Prints the statistics of a table, index or store.
 pub(crate) fn stats<M: OrderedMap<Place: Display>>(place: &M::Place, output: &mut Output) -> Result<Outcome> {
-    show(&M::stats(place)?, &place.to_string(), output)?;
-    Ok(Outcome::Done)
+    report(&M::stats(place)?, &place.to_string(), output)
 }
 
 /// Checks a table, index or store, and prints the findings.
 pub(crate) fn verify<M: OrderedMap<Place: Display>>(place: &M::Place, output: &mut Output) -> Result<Outcome> {
-    let mut progress = None;
-    let findings = M::verify(place, &mut |done, total| {
-        progress.get_or_insert_with(|| Progress::start("verifying", None, Unit::Bytes)).reach_of(done, total);
-    })?;
-    drop(progress);
-    let name = place.to_string();
-    show(&findings, &name, output)?;
-    output.flush()?;
-    findings.remarks(&name, output.is_json()).into_iter().for_each(note);
-    Ok(if findings.is_sound() { Outcome::Done } else { Outcome::Negative })
+    report(&M::verify(place)?, &place.to_string(), output)
 }
 
-fn show(document: &impl Document, name: &str, output: &mut Output) -> Result<()> {
-    if output.is_json() { output.json(&document.to_json()?) } else { document.print(name, output) }
+fn report(report: &impl Report, name: &str, output: &mut Output) -> Result<Outcome> {
+    if output.is_json() {
+        output.json(&report.to_json()?)?;
+    } else {
+        report.print(name, output)?;
+    }
+    output.flush()?;
+    report.remarks(name, output.is_json()).into_iter().for_each(note);
+    Ok(if report.is_sound() { Outcome::Done } else { Outcome::Negative })
 }

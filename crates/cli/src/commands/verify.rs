@@ -1,6 +1,6 @@
 //! `ogive verify`: checks every byte of a table and its index.
 
-use super::ordered_map::{Document, Findings};
+use super::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
@@ -21,7 +21,7 @@ there are any.";
 /// Findings shown in text output.
 const SHOWN_FINDINGS: usize = 20;
 
-impl Document for TableVerifyReport {
+impl Report for TableVerifyReport {
     fn to_json(&self) -> Result<impl Serialize> {
         let mut object = json!(self);
         object["sound"] = self.is_sound().into();
@@ -46,12 +46,6 @@ impl Document for TableVerifyReport {
             more => output.line(format_args!("and {} more; --json lists more", grouped(more))),
         }
     }
-}
-
-impl Findings for TableVerifyReport {
-    fn is_sound(&self) -> bool {
-        self.is_sound()
-    }
 
     fn remarks(&self, name: &str, _: bool) -> Vec<String> {
         if self.is_sound() {
@@ -60,5 +54,9 @@ impl Findings for TableVerifyReport {
         let findings = counted(self.findings.len() as u64 + self.further_findings, "finding");
         let hint = "hint: restore it from a backup, or build it again".to_owned();
         vec![format!("error: {name} is damaged: {findings}"), hint]
+    }
+
+    fn is_sound(&self) -> bool {
+        self.is_sound()
     }
 }

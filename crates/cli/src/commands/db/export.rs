@@ -1,7 +1,6 @@
 //! `ogive db export`: writes the entries of a keyspace to a file.
 
-use super::open::OpenKeyspace;
-use super::store::KeyspaceOptions;
+use super::store::{KeyspaceOptions, OpenKeyspace};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;

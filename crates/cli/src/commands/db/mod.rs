@@ -10,7 +10,6 @@ mod get;
 mod import;
 mod ingest;
 mod keys;
-mod open;
 mod put;
 mod relation;
 mod repair;
@@ -20,5 +19,5 @@ mod stoppable;
 mod store;
 mod verify;
 
-pub(crate) use arguments::{DbCommand, EXAMPLES, run};
+pub(crate) use arguments::{DbCommand, EXAMPLES};
 pub(crate) use relation::relation;

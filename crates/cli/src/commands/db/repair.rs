@@ -74,8 +74,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
 
 /// Repairs a store, with progress.
 pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<RepairReport> {
-    let mut progress = Progress::start("repairing", None, Unit::Bytes);
-    let repaired = repair_store(storage, &mut |done, total| progress.reach_of(done, total));
+    let repaired = Progress::during("repairing", Unit::Bytes, |progress| repair_store(storage, progress));
     repaired.map_err(|error| match error {
         Error::Interrupted => {
             Failure::from(error).but("the store is unchanged; the next repair removes the incomplete files")

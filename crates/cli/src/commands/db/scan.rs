@@ -1,7 +1,6 @@
 //! `ogive db scan`: prints entries in key order.
 
-use super::open::OpenKeyspace;
-use super::store::KeyspaceOptions;
+use super::store::{KeyspaceOptions, OpenKeyspace};
 use crate::args::Outcome;
 use crate::commands::ordered_map::Window;
 use crate::commands::verbs;
@@ -56,6 +55,6 @@ pub(crate) fn run(arguments: &DbScan, output: &mut Output) -> Result<Outcome> {
         return verbs::scan(&open, (arguments.from.as_deref(), arguments.to.as_deref()), arguments.window, output);
     };
     let range = open.keyspace.prefix(key::from_argument(KeyType::Bytes, prefix)?);
-    open.print(range, arguments.window, &mut *verbs::entry_printer(&open, output))?;
+    open.print(range, arguments.window, output)?;
     Ok(Outcome::Done)
 }

@@ -1,6 +1,6 @@
 //! `ogive db stats`: shows statistics of a store.
 
-use crate::commands::ordered_map::Document;
+use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped, human_bytes};
@@ -17,7 +17,7 @@ Examples:
 Lookups and write amplification are counted since the store was opened, here by this command. A program that has the
 store open reads its own counts with `Db::stats`.";
 
-impl Document for DbStats {
+impl Report for DbStats {
     fn to_json(&self) -> Result<impl Serialize> {
         serde_json::to_value(self).map_err(|error| Failure::Output(error.into()))
     }

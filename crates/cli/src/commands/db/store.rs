@@ -1,16 +1,24 @@
-//! Options shared by the commands on stores: folder, keyspace, memory.
+//! Stores as the commands name and open them: folder, keyspace, memory, and the open keyspace as an ordered map.
 
-use super::keys;
-use super::open::OpenKeyspace;
+use super::keys::{self, Keys};
 use super::stoppable::Stoppable;
+use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::progress::{Progress, Unit};
 use crate::size::ByteSize;
 use ogive::Error;
+use ogive::block::Slice;
+use ogive::check::verify_store;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions, DbRange, Durability, Keyspace};
 use ogive::table::KeyType;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,6 +51,15 @@ pub(super) struct KeyspaceOptions {
     /// Type of the keys: u64, u128, i64, f64, text or bytes [default: as imported, else bytes]
     #[arg(long, value_name = "TYPE", help_heading = "Store")]
     keys: Option<KeyType>,
+}
+
+/// An open keyspace, and whether scans print keys only.
+#[derive(Debug)]
+pub(super) struct OpenKeyspace {
+    pub(super) db: Db,
+    pub(super) keyspace: Keyspace,
+    pub(super) keys: Keys,
+    pub(super) keys_only: bool,
 }
 
 impl fmt::Display for StoreFolder {
@@ -142,5 +159,88 @@ impl KeyspaceOptions {
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
         Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
+    }
+}
+
+impl OpenKeyspace {
+    /// Closes the store, which makes all writes durable and the next opening fast. `done` names what is durable even if
+    /// closing fails.
+    pub(super) fn close(self, done: &str) -> Result<()> {
+        drop(self.keyspace);
+        self.db.close().map_err(|error| Failure::from(error).but(done))
+    }
+
+    /// Prints entries of a range.
+    pub(super) fn print(&self, range: DbRange, window: Window, output: &mut Output) -> Result<()> {
+        window.visit(range.pairs(), |pair| {
+            let value = if self.keys_only { None } else { Some(pair.value()?) };
+            self.print_entry(&pair.key().to_vec(), value.as_deref(), output)
+        })
+    }
+
+    /// As [`WritableMap::put`], with a value of up to 1 GiB.
+    pub(super) fn put_stream(self, key: &[u8], value: &mut dyn Read) -> Result<Change> {
+        self.keyspace.insert_stream(key, value)?;
+        self.written()
+    }
+
+    /// Closes the store after a write.
+    fn written(self) -> Result<Change> {
+        self.close("the entry is durable")?;
+        Ok(Change { field: ("durable", true.into()), done: Some("written".into()) })
+    }
+}
+
+impl OrderedMap for OpenKeyspace {
+    type Place = StoreFolder;
+    type Key = Vec<u8>;
+    type Value = Slice;
+
+    fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
+        self.keys.parse(written)
+    }
+
+    fn shown_key<'a>(&self, key: &'a Vec<u8>) -> Cow<'a, str> {
+        self.keys.shown(key)
+    }
+
+    fn key_to_json(&self, key: &Vec<u8>) -> Value {
+        self.keys.to_json(key)
+    }
+
+    fn get(&self, key: &Vec<u8>, _: bool) -> Result<Vec<Slice>> {
+        Ok(self.keyspace.get(key)?.into_iter().collect())
+    }
+
+    fn scan(&self, range: Bounds<Vec<u8>>, window: Window, output: &mut Output) -> Result<()> {
+        self.print(self.keyspace.range(range), window, output)
+    }
+
+    /// Statistics of the whole store.
+    fn stats(place: &StoreFolder) -> Result<impl Report> {
+        Ok(place.read()?.stats())
+    }
+
+    /// Checks the whole store.
+    fn verify(place: &StoreFolder) -> Result<impl Report> {
+        place.check_there()?;
+        let storage: Arc<dyn Storage> = Arc::new(place.options().storage(&place.folder));
+        Ok(Progress::during("verifying", Unit::Bytes, |progress| verify_store(&storage, progress))?)
+    }
+}
+
+impl WritableMap for OpenKeyspace {
+    fn put(self, key: &Vec<u8>, value: &[u8]) -> Result<Change> {
+        self.keyspace.insert(key, value)?;
+        self.written()
+    }
+
+    fn remove(self, key: &Vec<u8>, _: bool) -> Result<Change> {
+        let is_there = self.keyspace.contains_key(key)?;
+        if is_there {
+            self.keyspace.remove(key)?;
+        }
+        self.close(if is_there { "the entry was removed" } else { "the key was absent" })?;
+        Ok(Change { field: ("removed", u64::from(is_there).into()), done: is_there.then(|| "removed".into()) })
     }
 }

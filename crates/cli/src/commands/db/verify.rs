@@ -1,15 +1,12 @@
 //! `ogive db verify`: checks all files of a store.
 
-use super::store::StoreFolder;
-use crate::commands::ordered_map::{Document, Findings};
+use crate::commands::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
-use ogive::check::{StoreReport, verify_store};
-use ogive::io::Storage;
+use ogive::check::StoreReport;
 use serde::Serialize;
 use serde_json::json;
-use std::sync::Arc;
 
 /// Help after the arguments.
 pub(super) const EXAMPLES: &str = "\
@@ -20,14 +17,7 @@ Examples:
 Reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their values, logs,
 and that no file is missing. Lists all findings, and exits with 1 if there are any. Changes nothing.";
 
-/// Verifies a store without opening it.
-pub(super) fn verify(store: &StoreFolder, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
-    store.check_there()?;
-    let storage: Arc<dyn Storage> = Arc::new(store.options().storage(&store.folder));
-    Ok(verify_store(&storage, progress)?)
-}
-
-impl Document for StoreReport {
+impl Report for StoreReport {
     fn to_json(&self) -> Result<impl Serialize> {
         Ok(json!({
             "sound": self.is_sound(),
@@ -63,12 +53,6 @@ impl Document for StoreReport {
             counted(self.logs, "log")
         ))
     }
-}
-
-impl Findings for StoreReport {
-    fn is_sound(&self) -> bool {
-        self.is_sound()
-    }
 
     fn remarks(&self, _: &str, is_json: bool) -> Vec<String> {
         let mut remarks = Vec::new();
@@ -81,5 +65,9 @@ impl Findings for StoreReport {
             remarks.push(format!("hint: {hint}"));
         }
         if is_json { Vec::new() } else { remarks }
+    }
+
+    fn is_sound(&self) -> bool {
+        self.is_sound()
     }
 }

@@ -28,6 +28,6 @@ pub(crate) struct IndexDelete {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexDelete, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.entry.index.write_as(Form::default())?;
+    let open = arguments.entry.index.write(Form::default())?;
     verbs::delete(open, &arguments.entry.key, arguments.all, output)
 }

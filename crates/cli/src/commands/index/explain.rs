@@ -1,5 +1,6 @@
 //! `ogive index explain`: shows the nodes that a lookup visits.
 
+use super::any::{either, raw};
 use super::file::IndexLookup;
 use super::text::Form;
 use crate::args::Outcome;
@@ -13,27 +14,20 @@ use ogive::index::Visit;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-const EXAMPLES: &str = "\
+/// Help after the arguments.
+pub(super) const EXAMPLES: &str = "\
 Examples:
   ogive index explain ids.ogx 1234
   ogive index explain ids.ogx 1234 --json
 
 Prints the path from the root to the entry, node by node, with the pages read. Exits with 1 if the key is absent.";
 
-/// Show the path of a lookup, node by node
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct IndexExplain {
-    #[command(flatten)]
-    lookup: IndexLookup,
-}
-
 /// Runs the command.
-pub(crate) fn run(arguments: &IndexExplain, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.lookup.file.read_as(Form::default())?;
-    let key = open.parse_key(&arguments.lookup.key)?;
-    let path = open.index.explain(key)?;
-    let found = open.index.get(key)?.is_some();
+pub(crate) fn run(lookup: &IndexLookup, output: &mut Output) -> Result<Outcome> {
+    let open = lookup.file.read(Form::default())?;
+    let key = open.parse_key(&lookup.key)?;
+    let path = either!(&open.any, index => index.explain(raw(key)))?;
+    let found = !open.get(&key, false)?.is_empty();
     let blocks = path.iter().map(|visit| visit.page).collect::<BTreeSet<_>>().len() as u64;
     if output.is_json() {
         let visits: Vec<_> = path.iter().map(to_json).collect();

@@ -1,7 +1,6 @@
 //! Options shared by the commands on indexes: file, memory, durability, payloads.
 
-use super::any::AnyIndex;
-use super::open::OpenIndex;
+use super::any::{AnyIndex, OpenIndex};
 use super::text::Form;
 use crate::failure::Result;
 use crate::size::ByteSize;
@@ -52,7 +51,7 @@ pub(super) struct WritableIndexFile {
 
 /// The index to read, and a key.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct IndexLookup {
+pub(crate) struct IndexLookup {
     #[command(flatten)]
     pub(super) file: IndexFile,
 
@@ -84,17 +83,12 @@ enum When {
 }
 
 impl WritableIndexFile {
-    /// Opens the index for writing.
-    pub(super) fn write(&self) -> Result<AnyIndex> {
+    /// Opens the index for writing, with payloads in this form.
+    pub(super) fn write(&self, form: Form) -> Result<OpenIndex> {
         let (storage, name) = self.file.place()?;
         let mut pages = self.file.paging.options();
         pages.durability = self.durability();
-        Ok(AnyIndex::open(&storage, &name, &pages, false)?)
-    }
-
-    /// Opens the index for writing, with payloads in this form.
-    pub(super) fn write_as(&self, form: Form) -> Result<OpenIndex> {
-        Ok(OpenIndex { index: self.write()?, form })
+        Ok(OpenIndex { any: AnyIndex::open(&storage, &name, &pages, false)?, form })
     }
 
     /// Whether a commit is durable when it returns.
@@ -144,15 +138,10 @@ impl IndexFile {
         crate::replace::refuse_same(&self.file, input)
     }
 
-    /// Opens the index read-only.
-    pub(super) fn read(&self) -> Result<AnyIndex> {
+    /// Opens the index read-only, with payloads in this form.
+    pub(super) fn read(&self, form: Form) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
-        Ok(AnyIndex::open(&storage, &name, &self.paging.options(), true)?)
-    }
-
-    /// Opens the index read-only, to print payloads in this form.
-    pub(super) fn read_as(&self, form: Form) -> Result<OpenIndex> {
-        Ok(OpenIndex { index: self.read()?, form })
+        Ok(OpenIndex { any: AnyIndex::open(&storage, &name, &self.paging.options(), true)?, form })
     }
 
     /// The index as of its last checkpoint, if its log is lost.

@@ -31,6 +31,6 @@ pub(crate) struct IndexGet {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexGet, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.lookup.file.read_as(arguments.payloads.values)?;
+    let open = arguments.lookup.file.read(arguments.payloads.values)?;
     verbs::get(&open, &arguments.lookup.key, arguments.all, output)
 }

@@ -2,7 +2,7 @@
 
 use super::any::{WordIndex, either, raw};
 use super::file::{PayloadOptions, WritableIndexFile};
-use super::text;
+use super::text::{self, Form};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
     arguments.index.file.refuse_input(&arguments.input.path)?;
-    let any = arguments.index.write()?;
+    let any = arguments.index.write(Form::default())?.any;
     let mut committed = 0;
     let loaded = match either!(&any, index => load(index, arguments, &interrupt, &mut committed)) {
         Ok(loaded) => loaded,
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
             return Err(failure.but(what_is_there(committed, is_durable)));
         }
     };
-    let entries = any.len()?;
+    let entries = either!(&any, index => index.len())?;
     any.close()
         .map_err(|error| Failure::from(error).but(what_is_there(loaded.records, arguments.index.is_at_once())))?;
     if output.is_json() {

@@ -8,7 +8,6 @@ mod explain;
 mod file;
 mod get;
 mod load;
-mod open;
 mod put;
 mod relation;
 mod repair;
@@ -17,5 +16,5 @@ mod stats;
 mod text;
 mod verify;
 
-pub(crate) use arguments::{EXAMPLES, IndexCommand, run};
+pub(crate) use arguments::{EXAMPLES, IndexCommand};
 pub(crate) use relation::{is_index, relation};

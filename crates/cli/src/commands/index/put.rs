@@ -35,6 +35,6 @@ pub(crate) struct IndexPut {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexPut, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.entry.index.write_as(arguments.payloads.values)?;
+    let open = arguments.entry.index.write(arguments.payloads.values)?;
     verbs::put(open, &arguments.entry.key, arguments.value.as_bytes(), output)
 }

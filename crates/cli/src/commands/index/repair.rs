@@ -1,5 +1,6 @@
 //! `ogive index repair`: recovers an index without its log.
 
+use super::any::either;
 use super::file::IndexFile;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcom
         }
         return Ok(Outcome::Done);
     };
-    let entries = match index.verify() {
+    let entries = match either!(&index, index => index.verify()) {
         Ok(report) => report.entries,
         Err(error) => {
             let kept = "its log is lost and its last checkpoint is damaged, so nothing was changed";

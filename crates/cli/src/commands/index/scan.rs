@@ -41,6 +41,6 @@ pub(crate) struct IndexScan {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexScan, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.file.read_as(arguments.payloads.values)?;
+    let open = arguments.file.read(arguments.payloads.values)?;
     verbs::scan(&open, (arguments.from.as_deref(), arguments.to.as_deref()), arguments.window, output)
 }

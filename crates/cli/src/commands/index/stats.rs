@@ -1,7 +1,7 @@
 //! `ogive index stats`: shows statistics of an index.
 
-use super::any::AnyIndex;
-use crate::commands::ordered_map::Document;
+use super::any::{AnyIndex, either};
+use crate::commands::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{grouped, human_bytes};
@@ -28,14 +28,14 @@ pub(super) struct IndexReport {
 impl IndexReport {
     /// Reads all nodes of the index.
     pub(super) fn new(index: AnyIndex) -> Result<Self> {
-        Ok(Self { statistics: index.statistics()?, index })
+        Ok(Self { statistics: either!(&index, index => index.statistics())?, index })
     }
 }
 
-impl Document for IndexReport {
+impl Report for IndexReport {
     fn to_json(&self) -> Result<impl Serialize> {
         let Self { index, statistics } = self;
-        let (layout, file) = (index.layout(), index.page_statistics());
+        let (layout, file) = (index.layout(), either!(index, index => index.page_statistics()));
         let levels: Vec<Value> = statistics
             .levels
             .iter()
@@ -53,7 +53,7 @@ impl Document for IndexReport {
             "file_bytes": file.file_bytes,
             "free_pages": file.free_pages,
             "log_bytes": file.log_bytes,
-            "entries": index.len()?,
+            "entries": either!(index, index => index.len())?,
             "leaves": statistics.leaves,
             "leaf_pages": statistics.leaf_pages,
             "inner_pages": statistics.inner_pages,
@@ -66,7 +66,7 @@ impl Document for IndexReport {
 
     fn print(&self, name: &str, output: &mut Output) -> Result<()> {
         let Self { index, statistics } = self;
-        let (layout, file) = (index.layout(), index.page_statistics());
+        let (layout, file) = (index.layout(), either!(index, index => index.page_statistics()));
         output.line(format_args!(
             "{name}: {} index with keys of type {} and payloads of {} B{}",
             index.kind(),
@@ -82,7 +82,7 @@ impl Document for IndexReport {
             human_bytes(file.log_bytes)
         ))?;
         let counts = [
-            ("entries", index.len()?),
+            ("entries", either!(index, index => index.len())?),
             ("leaves", statistics.leaves),
             ("leaf pages", statistics.leaf_pages),
             ("inner pages", statistics.inner_pages),

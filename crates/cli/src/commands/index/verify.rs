@@ -1,7 +1,9 @@
 //! `ogive index verify`: checks every page and node of an index.
 
+use super::any::either;
 use super::file::IndexFile;
-use crate::commands::ordered_map::{Document, Findings};
+use super::text::Form;
+use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped};
@@ -21,36 +23,28 @@ first finding and exits with 1.";
 
 /// Result of a verification: counts, or the first finding.
 #[derive(Debug)]
-pub(super) struct IndexFindings(Result<IndexVerifyReport, IndexDamage>);
-
-#[derive(Debug)]
-struct IndexDamage {
-    offset: u64,
-    detail: String,
-    message: String,
-}
+pub(super) struct IndexFindings(Result<IndexVerifyReport, Error>);
 
 impl IndexFindings {
     /// Verifies an index. It may be too damaged to open.
     pub(super) fn of(file: &IndexFile) -> Result<Self> {
-        match file.read().and_then(|index| Ok(index.verify()?)) {
-            Err(Failure::Engine(ref error @ Error::Damaged { offset, ref detail, .. })) => {
-                Ok(Self(Err(IndexDamage { offset, detail: detail.clone(), message: error.to_string() })))
-            }
+        match file.read(Form::default()).and_then(|open| Ok(either!(&open.any, index => index.verify())?)) {
+            Err(Failure::Engine(error @ Error::Damaged { .. })) => Ok(Self(Err(error))),
             report => Ok(Self(Ok(report?))),
         }
     }
 }
 
-impl Document for IndexFindings {
+impl Report for IndexFindings {
     fn to_json(&self) -> Result<impl Serialize> {
         Ok(match &self.0 {
             Ok(report) => {
                 json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] })
             }
-            Err(damage) => {
-                json!({ "sound": false, "findings": [{ "offset": damage.offset, "detail": damage.detail }] })
+            Err(Error::Damaged { offset, detail, .. }) => {
+                json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] })
             }
+            Err(error) => json!({ "sound": false, "findings": [{ "detail": error.to_string() }] }),
         })
     }
 
@@ -59,17 +53,15 @@ impl Document for IndexFindings {
         let (entries, pages) = (grouped(report.entries), counted(report.pages, "page"));
         output.line(format_args!("{name}: sound; entries: {entries}, in {pages}"))
     }
-}
-
-impl Findings for IndexFindings {
-    fn is_sound(&self) -> bool {
-        self.0.is_ok()
-    }
 
     fn remarks(&self, _: &str, _: bool) -> Vec<String> {
-        let Err(damage) = &self.0 else { return Vec::new() };
+        let Err(error) = &self.0 else { return Vec::new() };
         let hint =
             "restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage";
-        vec![format!("error: {}", damage.message), format!("hint: {hint}")]
+        vec![format!("error: {error}"), format!("hint: {hint}")]
+    }
+
+    fn is_sound(&self) -> bool {
+        self.0.is_ok()
     }
 }
