@@ -1,22 +1,5 @@
 //! Sub-commands, one file each: arguments, work, and output.
 
-/// Defines the sub-commands of a command, each with its arguments and the function that runs it.
-macro_rules! subcommands {
-    ($(#[$of_enum:meta])* $name:ident { $($(#[$of_command:meta])* $command:ident($arguments:ty) => $run:expr,)* }) => {
-        $(#[$of_enum])*
-        #[derive(Debug, clap::Subcommand)]
-        pub(crate) enum $name { $($(#[$of_command])* $command($arguments),)* }
-
-        impl $name {
-            /// Runs the sub-command.
-            pub(crate) fn run(&self, output: &mut $crate::output::Output) -> $crate::failure::Result<$crate::args::Outcome> {
-                match self { $(Self::$command(arguments) => $run(arguments, output),)* }
-            }
-        }
-    };
-}
-pub(crate) use subcommands;
-
 pub(crate) mod build;
 pub(crate) mod count;
 pub(crate) mod db;
@@ -31,6 +14,9 @@ pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod rank;
 pub(crate) mod scan;
+mod subcommands;
 pub(crate) mod tune;
 pub(crate) mod verbs;
 pub(crate) mod verify;
+
+pub(crate) use subcommands::subcommands;

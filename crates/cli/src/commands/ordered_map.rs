@@ -1,8 +1,7 @@
-//! Ordered maps: tables, indexes and keyspaces of stores as `get`, `put`, `delete`, `scan`, `stats` and `verify` see
-//! them.
+//! Ordered maps: tables, indexes and keyspaces of stores, as the commands on them see them.
 //!
-//! [`super::verbs`] has one body for each of these commands. What differs between the three is a method here: forms of
-//! keys and values, traces of reads, remarks, and reports.
+//! `get`, `put`, `delete`, `scan`, `stats` and `verify` have one body each in [`super::verbs`], over [`OrderedMap`]. Its
+//! methods are what differs between the three: forms of keys and values, traces of reads, remarks, and reports.
 
 use crate::failure::{Failure, Result};
 use crate::key;

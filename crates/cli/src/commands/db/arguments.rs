@@ -2,7 +2,7 @@
 
 use super::store::{OpenKeyspace, StoreFolder};
 use super::{bench, checkpoint, compact, delete, export, get, import, ingest, put, repair, scan, stats, verify};
-use crate::commands::verbs;
+use crate::commands::{subcommands, verbs};
 
 /// Help after the sub-commands.
 pub(crate) const EXAMPLES: &str = "\

@@ -3,7 +3,7 @@
 use super::any::OpenIndex;
 use super::file::{IndexFile, IndexLookup};
 use super::{create, delete, explain, get, load, put, repair, scan, stats, verify};
-use crate::commands::verbs;
+use crate::commands::{subcommands, verbs};
 
 /// Help after the sub-commands.
 pub(crate) const EXAMPLES: &str = "\
