@@ -1,7 +1,7 @@
 //! Ordered maps: tables, indexes and keyspaces of stores, as the commands on them see them.
 //!
-//! `get`, `put`, `delete`, `scan`, `stats` and `verify` have one body each in [`super::verbs`], over [`OrderedMap`]. Its
-//! methods are what differs between the three: forms of keys and values, traces of reads, remarks, and reports.
+//! `get`, `put`, `delete`, `scan`, `stats` and `verify` have one body each in [`super::verbs`], over [`OrderedMap`]. An
+//! implementation says what differs: forms of keys and values, traces of reads, remarks, and reports.
 
 use crate::failure::{Failure, Result};
 use crate::key;
