@@ -1,10 +1,12 @@
 //! The command line. Every flag is defined once, here or in the file of its sub-command.
 
-use crate::commands::query::TableOptions;
-use crate::commands::{build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, tune, verify};
+use crate::commands::query::{OpenTable, TableOptions};
+use crate::commands::{
+    build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, subcommands, tune, verbs, verify,
+};
 use crate::failure::Result;
 use crate::output::Output;
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, with indexes learned from the keys";
 
@@ -31,27 +33,34 @@ pub(crate) struct Arguments {
     command: Command,
 }
 
-/// The sub-commands, in the order in which a new user needs them.
-#[derive(Debug, Subcommand)]
-enum Command {
-    Demo(demo::Arguments),
-    Profile(profile::Arguments),
-    Build(build::Arguments),
-    Get(get::Arguments),
-    Scan(scan::Arguments),
-    Rank(rank::Arguments),
-    Nth(nth::Arguments),
-    Count(count::Arguments),
-    /// Show a table's parts and the cost of a lookup
-    #[command(after_help = explain::EXAMPLES)]
-    Explain(TableOptions),
-    Tune(tune::Arguments),
-    /// Check every byte of a table, the order of its keys, and its index
-    #[command(after_help = verify::EXAMPLES)]
-    Verify(TableOptions),
-    Join(Box<join::Arguments>),
-    Index(index::Arguments),
-    Db(db::Arguments),
+subcommands! {
+    /// The sub-commands, in the order in which a new user needs them.
+    Command {
+        Demo(demo::DemoArguments) => demo::run,
+        Profile(profile::ProfileArguments) => profile::run,
+        Build(build::BuildArguments) => build::run,
+        Get(get::TableGet) => get::run,
+        Scan(scan::TableScan) => scan::run,
+        Rank(rank::TableRank) => rank::run,
+        Nth(nth::TableNth) => nth::run,
+        Count(count::TableCount) => count::run,
+        /// Show a table's parts and the cost of a lookup
+        #[command(after_help = explain::EXAMPLES)]
+        Explain(TableOptions) => verbs::stats::<OpenTable>,
+        Tune(tune::TuneArguments) => tune::run,
+        /// Check every byte of a table, the order of its keys, and its index
+        #[command(after_help = verify::EXAMPLES)]
+        Verify(TableOptions) => verbs::verify::<OpenTable>,
+        Join(Box<join::JoinArguments>) => join::run,
+        /// Work with indexes: ordered maps in a file, updated in place
+        #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]
+        #[command(disable_help_subcommand = true)]
+        Index(index::IndexCommand) => index::IndexCommand::run,
+        /// Work with stores: crash-safe, log-structured, for keys and values of any length
+        #[command(subcommand, after_help = db::EXAMPLES, arg_required_else_help = false)]
+        #[command(disable_help_subcommand = true)]
+        Db(db::DbCommand) => db::DbCommand::run,
+    }
 }
 
 /// Result of a command that did not fail.
@@ -65,23 +74,8 @@ pub(crate) enum Outcome {
 
 impl Arguments {
     /// Runs the sub-command.
-    pub(crate) fn run(self, output: &mut Output) -> Result<Outcome> {
-        match self.command {
-            Command::Demo(arguments) => demo::run(&arguments, output),
-            Command::Profile(arguments) => profile::run(&arguments, output),
-            Command::Build(arguments) => build::run(&arguments, output),
-            Command::Get(arguments) => get::run(&arguments, output),
-            Command::Scan(arguments) => scan::run(&arguments, output),
-            Command::Rank(arguments) => rank::run(&arguments, output),
-            Command::Nth(arguments) => nth::run(&arguments, output),
-            Command::Count(arguments) => count::run(&arguments, output),
-            Command::Explain(arguments) => explain::run(&arguments, output),
-            Command::Tune(arguments) => tune::run(&arguments, output),
-            Command::Verify(arguments) => verify::run(&arguments, output),
-            Command::Join(arguments) => join::run(&arguments, output),
-            Command::Index(arguments) => index::run(&arguments, output),
-            Command::Db(arguments) => db::run(&arguments, output),
-        }
+    pub(crate) fn run(&self, output: &mut Output) -> Result<Outcome> {
+        self.command.run(output)
     }
 }
 

@@ -51,13 +51,25 @@ impl Progress {
     }
 
     /// Replaces the total, which may become known late.
-    pub(crate) fn set_total(&mut self, total: u64) {
+    fn set_total(&mut self, total: u64) {
         if self.total != Some(total) {
             self.total = Some(total);
             if let Some(bar) = &self.bar {
                 bar.set_length(total);
             }
         }
+    }
+
+    /// Shows progress during `work`, which reports how much is done and the total.
+    pub(crate) fn during<T>(what: &str, unit: Unit, work: impl FnOnce(&mut dyn FnMut(u64, u64)) -> T) -> T {
+        let mut progress = Self::start(what, None, unit);
+        work(&mut |done, total| progress.reach_of(done, total))
+    }
+
+    /// Sets how much is done, and the total.
+    pub(crate) fn reach_of(&mut self, done: u64, total: u64) {
+        self.set_total(total);
+        self.reach(done);
     }
 
     fn describe(&self, done: u64) -> String {

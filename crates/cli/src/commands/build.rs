@@ -37,7 +37,7 @@ const ZSTD_LEVEL: i32 = 3;
 /// Build a table: sorted records with an index tuned to the data and the storage
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct BuildArguments {
     #[command(flatten)]
     input: InputOptions,
 
@@ -100,7 +100,7 @@ enum Compress {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     if !arguments.beside {
@@ -128,7 +128,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-fn make(arguments: &Arguments, target: Target, interrupt: &Interrupt) -> Result<TableReport> {
+fn make(arguments: &BuildArguments, target: Target, interrupt: &Interrupt) -> Result<TableReport> {
     if arguments.beside {
         build_beside(&arguments.input, &arguments.layout, &target, interrupt)
     } else if arguments.exact {
@@ -142,14 +142,14 @@ fn make(arguments: &Arguments, target: Target, interrupt: &Interrupt) -> Result<
 }
 
 /// A warning about an index that keeps more in memory than requested, because the keys allow no smaller one.
-fn kept_too_much(arguments: &Arguments, report: &TableReport) -> Option<String> {
+fn kept_too_much(arguments: &BuildArguments, report: &TableReport) -> Option<String> {
     let asked_bytes = arguments.resident?.0;
     let root_bytes = report.layers.last()?.size_bytes;
     (root_bytes > asked_bytes)
         .then(|| format!("the index keeps {} in memory, more than --resident allows", human_bytes(root_bytes)))
 }
 
-fn write_options(arguments: &Arguments) -> Result<WriteOptions> {
+fn write_options(arguments: &BuildArguments) -> Result<WriteOptions> {
     Ok(WriteOptions::default()
         .block_bytes(arguments.block_size.map(block_bytes).transpose()?)
         .design(arguments.design.parse::<DesignRequest>()?)

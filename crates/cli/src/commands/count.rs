@@ -1,6 +1,7 @@
 //! `ogive count`: counts the records in a range.
 
-use super::query::{RangeOptions, TableOptions};
+use super::ordered_map::OrderedMap;
+use super::query::{RangeOptions, TracedTable};
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
@@ -17,25 +18,22 @@ Reads only the two ends of the range.";
 /// Count the records in a range without reading them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct TableCount {
     #[command(flatten)]
-    table: TableOptions,
+    table: TracedTable,
 
     #[command(flatten)]
     range: RangeOptions,
-
-    /// Show every read
-    #[arg(long)]
-    explain: bool,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let mut open = arguments.table.open()?;
-    let count = match arguments.range.bounds(open.table.key_type())? {
-        Some(bounds) => open.table.traced(&mut open.receipt).count(bounds)?,
+pub(crate) fn run(arguments: &TableCount, output: &mut Output) -> Result<Outcome> {
+    let open = arguments.table.open()?;
+    let (from, to) = arguments.range.ends();
+    let count = match open.parse_range(from, to)? {
+        Some(bounds) => open.traced(|mut table| table.count(bounds))?,
         None => 0,
     };
-    open.answer(output, json!({ "count": count }), count, arguments.explain)?;
+    open.answer(output, json!({ "count": count }), Some(count))?;
     Ok(Outcome::Done)
 }

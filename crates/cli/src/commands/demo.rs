@@ -26,7 +26,7 @@ const FILES_A_STEP: usize = 256;
 /// Index the files of this machine, look some up, and show what each lookup reads
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DemoArguments {
     /// Folder to start in
     #[arg(value_name = "FROM", default_value = "/")]
     from: PathBuf,
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     let folder = folder(arguments)?;
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 }
 
 /// Walks to the end or to a limit. Also gives the number of entries that could not be read.
-fn walk(arguments: &Arguments, interrupt: &Interrupt) -> Result<(Vec<Found>, u64)> {
+fn walk(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<(Vec<Found>, u64)> {
     let mut walk = Walk::new(&arguments.from).map_err(|source| Failure::File {
         action: "walk",
         path: arguments.from.display().to_string(),
@@ -101,7 +101,7 @@ fn walk(arguments: &Arguments, interrupt: &Interrupt) -> Result<(Vec<Found>, u64
 }
 
 /// The folder for the tables, created if necessary: the given one, else one in the user's cache, else a temporary one.
-fn folder(arguments: &Arguments) -> Result<PathBuf> {
+fn folder(arguments: &DemoArguments) -> Result<PathBuf> {
     if let Some(folder) = &arguments.dir {
         return match fs::create_dir_all(folder) {
             Ok(()) => Ok(folder.clone()),

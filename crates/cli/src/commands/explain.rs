@@ -1,10 +1,11 @@
 //! `ogive explain`: shows the parts of a table and the cost of a lookup.
 
-use super::query::TableOptions;
-use crate::args::Outcome;
+use super::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::report;
+use ogive::table::TableReport;
+use serde::Serialize;
 
 /// Help after the arguments.
 pub(crate) const EXAMPLES: &str = "\
@@ -14,13 +15,12 @@ Examples:
 
 Reads only the tail of the table, as opening it always does.";
 
-/// Runs the command.
-pub(crate) fn run(table: &TableOptions, output: &mut Output) -> Result<Outcome> {
-    let report = table.open()?.table.explain();
-    if output.is_json() {
-        output.json(&report)?;
-    } else {
-        report::print(&table.shown(), &report, output)?;
+impl Report for TableReport {
+    fn to_json(&self) -> Result<impl Serialize> {
+        Ok(self)
     }
-    Ok(Outcome::Done)
+
+    fn print(&self, name: &str, output: &mut Output) -> Result<()> {
+        report::print(name, self, output)
+    }
 }

@@ -9,9 +9,14 @@ pub(crate) mod get;
 pub(crate) mod index;
 pub(crate) mod join;
 pub(crate) mod nth;
+pub(crate) mod ordered_map;
 pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod rank;
 pub(crate) mod scan;
+mod subcommands;
 pub(crate) mod tune;
+pub(crate) mod verbs;
 pub(crate) mod verify;
+
+pub(crate) use subcommands::subcommands;

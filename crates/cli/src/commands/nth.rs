@@ -1,9 +1,9 @@
 //! `ogive nth`: prints the record at a position.
 
-use super::query::TableOptions;
+use super::ordered_map::OrderedMap;
+use super::query::TracedTable;
 use crate::args::Outcome;
 use crate::failure::Result;
-use crate::key;
 use crate::output::{Output, note};
 use crate::size::grouped;
 use serde_json::json;
@@ -19,34 +19,31 @@ Exits with 1 if the position is past the last record.";
 /// Print the record at a position, counted from 0
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct TableNth {
     #[command(flatten)]
-    table: TableOptions,
+    table: TracedTable,
 
     /// Position, counted from 0
     #[arg(value_name = "I")]
     index: u64,
-
-    /// Show every read
-    #[arg(long)]
-    explain: bool,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let mut open = arguments.table.open()?;
-    let key_type = open.table.key_type();
-    let record = open.table.traced(&mut open.receipt).nth(arguments.index)?;
-    let mut object = json!({ "index": arguments.index, "found": record.is_some() });
+pub(crate) fn run(arguments: &TableNth, output: &mut Output) -> Result<Outcome> {
+    let open = arguments.table.open()?;
+    let index = arguments.index;
+    let record = open.traced(|mut table| table.nth(index))?;
+    let mut object = json!({ "index": index, "found": record.is_some() });
     if let Some((key, value)) = &record {
-        object["key"] = key::to_json(key_type, key);
+        object["key"] = open.key_to_json(key);
         object["value"] = open.value_to_json(value);
-        let line = format!("{}\t{}", key::shown(key_type, key), open.shown_value(value));
-        open.answer(output, object, line, arguments.explain)?;
+    }
+    let line = record.as_ref().map(|(key, value)| format!("{}\t{}", open.shown_key(key), open.shown_value(value)));
+    open.answer(output, object, line)?;
+    if record.is_some() {
         return Ok(Outcome::Done);
     }
-    open.absent(output, object, arguments.explain)?;
-    let records = grouped(open.table.len());
-    note(format_args!("no record at position {}; the table has {records} records", arguments.index));
+    output.flush()?;
+    note(format_args!("no record at position {index}; the table has {} records", grouped(open.table.len())));
     Ok(Outcome::Negative)
 }

@@ -22,7 +22,7 @@ with 1 to 64 in flight. Removes the file afterwards.";
 /// Measure a storage device, to tune tables for it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct ProfileArguments {
     /// Folder on the device to measure
     #[arg(value_name = "PATH")]
     path: PathBuf,
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<Outcome> {
     let claimed = |file: &PathBuf| claim(file, Kind::Profile, &[&arguments.path], Some(arguments.force));
     let place = arguments.output.as_ref().map(claimed).transpose()?;
     let folder = if arguments.path.is_file() { arguments.path.parent() } else { None };
@@ -55,12 +55,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let resolved = folder.canonicalize();
     let folder = resolved.as_deref().unwrap_or(folder);
     let options = MeasureOptions::default().file_bytes(arguments.file_size.0).budget_s(arguments.seconds);
-    let mut progress = Progress::start("measuring", None, Unit::Items);
-    let measured = measure_profile(folder, &options, &mut |done, total| {
-        progress.set_total(total);
-        progress.reach(done);
-    })?;
-    drop(progress);
+    let measured = Progress::during("measuring", Unit::Items, |progress| measure_profile(folder, &options, progress))?;
     if let Some(warning) = measured.warning() {
         note(format_args!("warning: {warning}"));
     }

@@ -1,17 +1,19 @@
 //! Options and output shared by all commands that read a table.
 
+use super::ordered_map::{Bounds, OrderedMap, Report, Window};
 use crate::failure::Result;
 use crate::key;
 use crate::output::{Output, note};
+use crate::progress::{Progress, Unit};
 use crate::receipt;
 use crate::size::ByteSize;
 use ogive::io::LocalStorage;
-use ogive::table::{KeyType, OpenOptions, ReadTrace, Table};
-use serde_json::Value;
+use ogive::table::{OpenOptions, ReadTrace, Table, Traced};
+use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::ffi::OsString;
-use std::fmt::Display;
-use std::ops::Bound;
+use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Display};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,33 +38,16 @@ pub(crate) struct TableOptions {
     direct: bool,
 }
 
-impl TableOptions {
-    /// The table's path, for messages.
-    pub(crate) fn shown(&self) -> String {
-        self.path.display().to_string()
-    }
+/// The table to read, and whether to trace its reads.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TracedTable {
+    #[command(flatten)]
+    table: TableOptions,
 
-    /// Opens the table.
-    pub(crate) fn open(&self) -> Result<OpenTable> {
-        let (folder, name) = LocalStorage::split_path(&self.path)?;
-        let storage = if self.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-        let options = OpenOptions::default().budget_bytes(self.memory.0);
-        let table = Table::open(Arc::new(storage), &name, &options)?;
-        let cold = self.direct.then(|| table.is_direct());
-        if cold == Some(false) {
-            note(format_args!(
-                "warning: the file system of {} does not support direct reads; using the page cache",
-                self.path.display()
-            ));
-        }
-        let receipt = ReadTrace { reads: vec![table.opening()] };
-        let numbers = table.property(VALUE_TYPE) == Some(U64_VALUES);
-        Ok(OpenTable { table, receipt, cold, numbers })
-    }
+    /// Show every read
+    #[arg(long)]
+    explain: bool,
 }
-
-/// Two ends of a range of keys.
-pub(crate) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 /// A range of keys.
 #[derive(Clone, Debug, clap::Args)]
@@ -76,92 +61,146 @@ pub(crate) struct RangeOptions {
     to: Option<OsString>,
 }
 
-impl RangeOptions {
-    /// The bounds for a table of this type; `None` if the range is empty.
-    pub(crate) fn bounds(&self, key_type: KeyType) -> Result<Option<Bounds>> {
-        let parsed = |argument: &Option<OsString>| {
-            argument.as_ref().map(|argument| key::from_argument(key_type, argument)).transpose()
-        };
-        let (from, to) = (parsed(&self.from)?, parsed(&self.to)?);
-        if let (Some(from), Some(to)) = (&from, &to)
-            && from >= to
-        {
-            return Ok(None);
-        }
-        Ok(Some((from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded))))
-    }
-}
-
 /// An open table with the trace of its reads so far.
 #[derive(Debug)]
 pub(crate) struct OpenTable {
     pub(crate) table: Table,
-    pub(crate) receipt: ReadTrace,
+    trace: RefCell<ReadTrace>,
+    /// Whether the trace is printed.
+    explain: bool,
     /// Whether reads bypass the page cache, if requested.
     cold: Option<bool>,
     /// Whether values are numbers.
     numbers: bool,
 }
 
+impl fmt::Display for TableOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path.display().fmt(formatter)
+    }
+}
+
+impl TableOptions {
+    /// Opens the table; its reads are printed with `explain`.
+    pub(crate) fn open(&self, explain: bool) -> Result<OpenTable> {
+        let (folder, name) = LocalStorage::split_path(&self.path)?;
+        let storage = if self.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
+        let options = OpenOptions::default().budget_bytes(self.memory.0);
+        let table = Table::open(Arc::new(storage), &name, &options)?;
+        let cold = self.direct.then(|| table.is_direct());
+        if cold == Some(false) {
+            note(format_args!(
+                "warning: the file system of {self} does not support direct reads; using the page cache"
+            ));
+        }
+        let trace = RefCell::new(ReadTrace { reads: vec![table.opening()] });
+        let numbers = table.property(VALUE_TYPE) == Some(U64_VALUES);
+        Ok(OpenTable { table, trace, explain, cold, numbers })
+    }
+}
+
+impl TracedTable {
+    /// Opens the table.
+    pub(crate) fn open(&self) -> Result<OpenTable> {
+        self.table.open(self.explain)
+    }
+}
+
+impl RangeOptions {
+    /// The two ends as written.
+    pub(crate) fn ends(&self) -> (Option<&OsStr>, Option<&OsStr>) {
+        (self.from.as_deref(), self.to.as_deref())
+    }
+}
+
 impl OpenTable {
-    /// Prints an answer as an object or as text, and the reads if requested.
-    pub(crate) fn answer(
-        &self,
-        output: &mut Output,
-        mut object: Value,
-        text: impl Display,
-        explain: bool,
-    ) -> Result<()> {
+    /// Calls `work` with the table, and traces its reads.
+    pub(crate) fn traced<T>(&self, work: impl FnOnce(Traced<'_>) -> ogive::Result<T>) -> Result<T> {
+        Ok(work(self.table.traced(&mut self.trace.borrow_mut()))?)
+    }
+
+    /// Prints an answer, as an object or as text if there is any, and the reads if requested.
+    pub(crate) fn answer(&self, output: &mut Output, mut object: Value, text: Option<impl Display>) -> Result<()> {
         if output.is_json() {
-            if explain {
-                object["reads"] = receipt::to_json(&self.receipt.reads);
-            }
-            if let Some(cold) = self.cold {
-                object["cold"] = cold.into();
-            }
+            self.add_trace(&mut object);
             return output.json(&object);
         }
-        output.line(text)?;
-        if explain {
-            self.print_reads(output)?;
-        }
-        Ok(())
-    }
-
-    /// Prints the reads after an answer of several lines.
-    pub(crate) fn explain(&self, output: &mut Output) -> Result<()> {
-        if output.is_json() {
-            return output.json(&serde_json::json!({ "reads": receipt::to_json(&self.receipt.reads) }));
-        }
-        self.print_reads(output)
-    }
-
-    /// Prints a negative answer: the object, or the reads if requested. A note follows.
-    pub(crate) fn absent(&self, output: &mut Output, object: Value, explain: bool) -> Result<()> {
-        if output.is_json() {
-            self.answer(output, object, "", explain)?;
-        } else if explain {
-            self.print_reads(output)?;
-        }
-        output.flush()
-    }
-
-    /// Prints every read so far.
-    pub(crate) fn print_reads(&self, output: &mut Output) -> Result<()> {
-        receipt::lines(&self.receipt.reads).into_iter().try_for_each(|line| output.line(line))
-    }
-
-    /// A value in text output.
-    pub(crate) fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
-        self.number(value).map_or_else(|| key::escaped(value), |number| Cow::Owned(number.to_string()))
-    }
-
-    /// A value in JSON.
-    pub(crate) fn value_to_json(&self, value: &[u8]) -> Value {
-        self.number(value).map_or_else(|| key::bytes_to_json(value), Value::from)
+        text.map_or(Ok(()), |text| output.line(text))?;
+        self.print_trace(output)
     }
 
     fn number(&self, value: &[u8]) -> Option<u64> {
         value.try_into().ok().map(u64::from_le_bytes).filter(|_| self.numbers)
+    }
+}
+
+impl OrderedMap for OpenTable {
+    type Place = TableOptions;
+    type Key = Vec<u8>;
+    type Value = Vec<u8>;
+
+    fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
+        key::from_argument(self.table.key_type(), written)
+    }
+
+    fn shown_key<'a>(&self, key: &'a Vec<u8>) -> Cow<'a, str> {
+        key::shown(self.table.key_type(), key)
+    }
+
+    fn key_to_json(&self, key: &Vec<u8>) -> Value {
+        key::to_json(self.table.key_type(), key)
+    }
+
+    fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
+        self.number(value).map_or_else(|| key::escaped(value), |number| Cow::Owned(number.to_string()))
+    }
+
+    fn value_to_json(&self, value: &[u8]) -> Value {
+        self.number(value).map_or_else(|| key::bytes_to_json(value), Value::from)
+    }
+
+    fn get(&self, key: &Vec<u8>, all: bool) -> Result<Vec<Vec<u8>>> {
+        self.traced(|mut table| match all {
+            true => table.get_all(key),
+            false => Ok(table.get(key)?.into_iter().collect()),
+        })
+    }
+
+    fn remark(&self, values: &[Vec<u8>]) -> Option<&'static str> {
+        values.iter().all(Vec::is_empty).then_some("found; the value is empty")
+    }
+
+    fn scan(&self, range: Bounds<Vec<u8>>, window: Window, output: &mut Output) -> Result<()> {
+        let mut records = self.table.range(range).traced();
+        window.visit(&mut records, |(key, value)| self.print_entry(&key, Some(&value), output))?;
+        self.trace.borrow_mut().reads.extend(records.trace().into_iter().flat_map(|trace| &trace.reads));
+        Ok(())
+    }
+
+    fn add_trace(&self, object: &mut Value) {
+        if self.explain {
+            object["reads"] = receipt::to_json(&self.trace.borrow().reads);
+        }
+        if let Some(cold) = self.cold {
+            object["cold"] = cold.into();
+        }
+    }
+
+    fn print_trace(&self, output: &mut Output) -> Result<()> {
+        let reads = &self.trace.borrow().reads;
+        match (self.explain, output.is_json()) {
+            (false, _) => Ok(()),
+            (true, true) => output.json(&json!({ "reads": receipt::to_json(reads) })),
+            (true, false) => receipt::lines(reads).into_iter().try_for_each(|line| output.line(line)),
+        }
+    }
+
+    fn stats(place: &TableOptions) -> Result<impl Report> {
+        Ok(place.open(false)?.table.explain())
+    }
+
+    fn verify(place: &TableOptions) -> Result<impl Report> {
+        let table = place.open(false)?.table;
+        Ok(Progress::during("verifying", Unit::Bytes, |progress| table.verify(progress))?)
     }
 }

@@ -1,9 +1,9 @@
 //! `ogive rank`: counts the records below a key.
 
-use super::query::TableOptions;
+use super::ordered_map::OrderedMap;
+use super::query::TracedTable;
 use crate::args::Outcome;
 use crate::failure::Result;
-use crate::key;
 use crate::output::Output;
 use serde_json::json;
 use std::ffi::OsString;
@@ -18,26 +18,20 @@ The rank of an absent key is the position at which it would be inserted.";
 /// Count the records with smaller keys
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct TableRank {
     #[command(flatten)]
-    table: TableOptions,
+    table: TracedTable,
 
     /// Key to find the rank of
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
-
-    /// Show every read
-    #[arg(long)]
-    explain: bool,
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let mut open = arguments.table.open()?;
-    let key_type = open.table.key_type();
-    let key = key::from_argument(key_type, &arguments.key)?;
-    let rank = open.table.traced(&mut open.receipt).rank(&key)?;
-    let answer = json!({ "key": key::to_json(key_type, &key), "rank": rank });
-    open.answer(output, answer, rank, arguments.explain)?;
+pub(crate) fn run(arguments: &TableRank, output: &mut Output) -> Result<Outcome> {
+    let open = arguments.table.open()?;
+    let key = open.parse_key(&arguments.key)?;
+    let rank = open.traced(|mut table| table.rank(&key))?;
+    open.answer(output, json!({ "key": open.key_to_json(&key), "rank": rank }), Some(rank))?;
     Ok(Outcome::Done)
 }

@@ -1,11 +1,11 @@
 //! `ogive scan`: prints records in key order.
 
+use super::ordered_map::Window;
 use super::query::{RangeOptions, TableOptions};
+use super::verbs;
 use crate::args::Outcome;
 use crate::failure::Result;
-use crate::key;
 use crate::output::Output;
-use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,7 +22,7 @@ Each line is a key, a tab and a value. Control characters and bytes that are not
 /// Print records in key order: key, tab, value
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct TableScan {
     #[command(flatten)]
     table: TableOptions,
 
@@ -43,24 +43,8 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let mut open = arguments.table.open()?;
-    let key_type = open.table.key_type();
-    let Some(bounds) = arguments.range.bounds(key_type)? else { return Ok(Outcome::Done) };
-    let mut range = open.table.range(bounds).traced();
-    for _ in 0..arguments.limit.unwrap_or(u64::MAX) {
-        let record = if arguments.reverse { range.next_back() } else { range.next() };
-        let Some(record) = record else { break };
-        let (key, value) = record?;
-        if output.is_json() {
-            output.json(&json!({ "key": key::to_json(key_type, &key), "value": open.value_to_json(&value) }))?;
-        } else {
-            output.line(format_args!("{}\t{}", key::shown(key_type, &key), open.shown_value(&value)))?;
-        }
-    }
-    if arguments.explain {
-        open.receipt.reads.extend(range.trace().into_iter().flat_map(|receipt| &receipt.reads));
-        open.explain(output)?;
-    }
-    Ok(Outcome::Done)
+pub(crate) fn run(arguments: &TableScan, output: &mut Output) -> Result<Outcome> {
+    let open = arguments.table.open(arguments.explain)?;
+    let window = Window { limit: arguments.limit, reverse: arguments.reverse };
+    verbs::scan(&open, arguments.range.ends(), window, output)
 }

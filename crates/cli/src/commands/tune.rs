@@ -34,7 +34,7 @@ const FIXED_BLOCK_BYTES: u32 = 4096;
 /// Compare index designs for a data set and a storage
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct TuneArguments {
     #[command(flatten)]
     input: InputOptions,
 
@@ -68,7 +68,7 @@ pub(crate) struct Row {
 pub(crate) type Unfit = (String, String);
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let profile = Profile::by_name_or_file(&arguments.profile)?;
     let fixed_bytes = arguments.block_size.map_or(Ok(FIXED_BLOCK_BYTES), block_bytes)?;
@@ -116,7 +116,7 @@ pub(crate) fn compare<'a>(
     Ok((rows, unfit))
 }
 
-fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[Unfit]) -> Value {
+fn to_json(arguments: &TuneArguments, profile: &Profile, rows: &[Row], unfit: &[Unfit]) -> Value {
     let designs: Vec<Value> = rows
         .iter()
         .map(|row| {
@@ -136,7 +136,7 @@ fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[Unfi
     })
 }
 
-fn print(arguments: &Arguments, profile: &Profile, rows: &[Row], output: &mut Output) -> Result<()> {
+fn print(arguments: &TuneArguments, profile: &Profile, rows: &[Row], output: &mut Output) -> Result<()> {
     let Some(first) = rows.first() else { return Ok(()) };
     output.line(format_args!(
         "{}: {}; modelled cold lookup on {}",

@@ -1,12 +1,11 @@
 //! `ogive verify`: checks every byte of a table and its index.
 
-use super::query::TableOptions;
-use crate::args::Outcome;
+use super::ordered_map::Report;
 use crate::failure::Result;
-use crate::output::{Output, note};
-use crate::progress::{Progress, Unit};
+use crate::output::Output;
 use crate::size::{counted, grouped};
 use ogive::table::TableVerifyReport;
+use serde::Serialize;
 use serde_json::json;
 
 /// Help after the arguments.
@@ -22,48 +21,42 @@ there are any.";
 /// Findings shown in text output.
 const SHOWN_FINDINGS: usize = 20;
 
-/// Runs the command.
-pub(crate) fn run(table: &TableOptions, output: &mut Output) -> Result<Outcome> {
-    let open = table.open()?;
-    let mut progress = Progress::start("verifying", None, Unit::Bytes);
-    let report = open.table.verify(&mut |done, total| {
-        progress.set_total(total);
-        progress.reach(done);
-    })?;
-    drop(progress);
-    let name = table.shown();
-    if output.is_json() {
-        let mut object = json!(report);
-        object["sound"] = report.is_sound().into();
-        output.json(&object)?;
-    } else {
-        print(&name, &report, output)?;
+impl Report for TableVerifyReport {
+    fn to_json(&self) -> Result<impl Serialize> {
+        let mut object = json!(self);
+        object["sound"] = self.is_sound().into();
+        Ok(object)
     }
-    if report.is_sound() {
-        return Ok(Outcome::Done);
-    }
-    output.flush()?;
-    let findings = report.findings.len() as u64 + report.further_findings;
-    note(format_args!("error: {name} is damaged: {}", counted(findings, "finding")));
-    note("hint: restore it from a backup, or build it again");
-    Ok(Outcome::Negative)
-}
 
-fn print(name: &str, report: &TableVerifyReport, output: &mut Output) -> Result<()> {
-    if report.is_sound() {
-        return output.line(format_args!(
-            "{name}: sound; {} in {} and {}, {} looked up",
-            counted(report.records, "record"),
-            counted(report.blocks, "block"),
-            counted(report.units, "index page"),
-            counted(report.routes, "key")
-        ));
+    fn print(&self, name: &str, output: &mut Output) -> Result<()> {
+        if self.is_sound() {
+            return output.line(format_args!(
+                "{name}: sound; {} in {} and {}, {} looked up",
+                counted(self.records, "record"),
+                counted(self.blocks, "block"),
+                counted(self.units, "index page"),
+                counted(self.routes, "key")
+            ));
+        }
+        for finding in self.findings.iter().take(SHOWN_FINDINGS) {
+            output.line(format_args!("at byte {}: {}", grouped(finding.offset), finding.detail))?;
+        }
+        match self.findings.len().saturating_sub(SHOWN_FINDINGS) as u64 + self.further_findings {
+            0 => Ok(()),
+            more => output.line(format_args!("and {} more; --json lists more", grouped(more))),
+        }
     }
-    for finding in report.findings.iter().take(SHOWN_FINDINGS) {
-        output.line(format_args!("at byte {}: {}", grouped(finding.offset), finding.detail))?;
+
+    fn remarks(&self, name: &str, _: bool) -> Vec<String> {
+        if self.is_sound() {
+            return Vec::new();
+        }
+        let findings = counted(self.findings.len() as u64 + self.further_findings, "finding");
+        let hint = "hint: restore it from a backup, or build it again".to_owned();
+        vec![format!("error: {name} is damaged: {findings}"), hint]
     }
-    match report.findings.len().saturating_sub(SHOWN_FINDINGS) as u64 + report.further_findings {
-        0 => Ok(()),
-        more => output.line(format_args!("and {} more; --json lists more", grouped(more))),
+
+    fn is_sound(&self) -> bool {
+        self.is_sound()
     }
 }

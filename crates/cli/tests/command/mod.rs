@@ -12,6 +12,7 @@ mod open_files;
 mod outputs;
 mod partial;
 mod run;
+mod shared;
 mod sides;
 mod stores;
 mod tables;

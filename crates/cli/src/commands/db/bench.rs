@@ -32,7 +32,7 @@ const SCAN_ENTRIES: usize = 100;
 /// Benchmark a store on this machine
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbBench {
     #[command(flatten)]
     store: StoreFolder,
 
@@ -50,23 +50,21 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbBench, output: &mut Output) -> Result<Outcome> {
     if arguments.store.folder.exists() {
-        let message = format!("{} exists already", arguments.store.shown());
+        let message = format!("{} exists already", arguments.store);
         return Err(Failure::refused(message, "name a folder that does not exist; the benchmark overwrites nothing"));
     }
     let db = arguments.store.create(Durability::Buffered)?;
     let operations = arguments.operations.unwrap_or(arguments.records.min(1_000_000));
     let mut bench = Bench { db: &db, arguments, interrupt: Interrupt::watch(), output };
-    bench
-        .run(operations)
-        .map_err(|failure| failure.but(format!("the store remains in {}", arguments.store.shown())))?;
+    bench.run(operations).map_err(|failure| failure.but(format!("the store remains in {}", arguments.store)))?;
     let stats = db.stats();
     db.close()?;
     if !output.is_json() {
         output.line(format_args!(
             "{}: {} in tables, {} in value files",
-            arguments.store.shown(),
+            arguments.store,
             human_bytes(stats.table_bytes),
             human_bytes(stats.value_file_bytes)
         ))?;
@@ -76,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 
 struct Bench<'a> {
     db: &'a Db,
-    arguments: &'a Arguments,
+    arguments: &'a DbBench,
     interrupt: Interrupt,
     output: &'a mut Output,
 }

@@ -18,7 +18,7 @@ on another one the files are copied. Later writes to either store do not affect 
 /// Make a consistent copy of a store
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbCheckpoint {
     #[command(flatten)]
     store: StoreFolder,
 
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbCheckpoint, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let db = arguments.store.write_stoppable(&interrupt)?;
     db.checkpoint(&arguments.copy).map_err(|error| match interrupt.interrupted(&error) {
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if output.is_json() {
         output.json(&json!({ "copy": arguments.copy.display().to_string() }))?;
     } else {
-        output.line(format_args!("{}: a copy of {}", arguments.copy.display(), arguments.store.shown()))?;
+        output.line(format_args!("{}: a copy of {}", arguments.copy.display(), arguments.store))?;
     }
     Ok(Outcome::Done)
 }

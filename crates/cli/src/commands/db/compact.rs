@@ -25,8 +25,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     if output.is_json() {
         output.json(&json!({ "bytes_before": before, "bytes_after": after }))?;
     } else {
-        let shown = store.shown();
-        output.line(format_args!("{shown}: {} before, {} now", human_bytes(before), human_bytes(after)))?;
+        output.line(format_args!("{store}: {} before, {} now", human_bytes(before), human_bytes(after)))?;
     }
     Ok(Outcome::Done)
 }

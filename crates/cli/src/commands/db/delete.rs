@@ -2,8 +2,10 @@
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
+use crate::commands::ordered_map::bounds;
+use crate::commands::verbs;
 use crate::failure::{Failure, Result};
-use crate::output::{Output, note};
+use crate::output::Output;
 use serde_json::json;
 use std::ffi::OsString;
 
@@ -18,7 +20,7 @@ number of keys. The removal is durable when the command returns.";
 /// Remove an entry or a range
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbDelete {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
@@ -36,38 +38,22 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbDelete, output: &mut Output) -> Result<Outcome> {
     let open = arguments.keyspace.write()?;
-    let keys = open.keys;
-    let Some(key) = keys.parse_some(arguments.key.as_deref())? else {
-        let from = keys.parse_some(arguments.from.as_deref())?;
-        let to = keys.parse_some(arguments.to.as_deref())?;
-        if from.is_some() && to.is_some() && from > to {
-            return Err(Failure::usage("the range ends before it begins", "swap --from and --to"));
-        }
-        super::scan::with_bounds(from, to, |bounds| open.keyspace.remove_range(bounds))?;
-        open.close("the range was removed")?;
-        if output.is_json() {
-            output.json(&json!({ "removed": "range" }))?;
-        } else {
-            output.line("range removed")?;
-        }
-        return Ok(Outcome::Done);
-    };
-    let is_there = open.keyspace.contains_key(&key)?;
-    if is_there {
-        open.keyspace.remove(&key)?;
+    if let Some(key) = &arguments.key {
+        return verbs::delete(open, key, true, output);
     }
-    open.close(if is_there { "the entry was removed" } else { "the key was absent" })?;
+    let from = open.keys.parse_some(arguments.from.as_deref())?;
+    let to = open.keys.parse_some(arguments.to.as_deref())?;
+    if from.is_some() && to.is_some() && from > to {
+        return Err(Failure::usage("the range ends before it begins", "swap --from and --to"));
+    }
+    open.keyspace.remove_range(bounds(from, to))?;
+    open.close("the range was removed")?;
     if output.is_json() {
-        output.json(&json!({ "key": keys.to_json(&key), "removed": u64::from(is_there) }))?;
-    } else if is_there {
-        output.line(format_args!("{}: removed", keys.shown(&key)))?;
-    }
-    if !is_there {
-        output.flush()?;
-        note(format_args!("{}: not found", keys.shown(&key)));
-        return Ok(Outcome::Negative);
+        output.json(&json!({ "removed": "range" }))?;
+    } else {
+        output.line("range removed")?;
     }
     Ok(Outcome::Done)
 }

@@ -35,7 +35,7 @@ const TEMPORARY: &str = ".ogive-tmp";
 /// Export all entries to a file
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbExport {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
@@ -48,10 +48,10 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbExport, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     if arguments.target.as_os_str() == "-" {
-        let mut work = Work::start(&interrupt);
+        let mut work = ExportWork::start(&interrupt);
         let open = arguments.keyspace.read()?;
         let written = write_rows(&open, b',', &mut OutputBytes(output), &mut work);
         let entries = grouped(work.entries);
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let kind = if delimiter.is_some() { Kind::Plain } else { Kind::Table };
     let place = claim(&arguments.target, kind, &[], Some(arguments.force))?;
     let open = arguments.keyspace.read()?;
-    let mut work = Work::start(&interrupt);
+    let mut work = ExportWork::start(&interrupt);
     let written = match delimiter {
         Some(delimiter) => write_file(&open, delimiter, &place, &mut work),
         None => write_table(&open, &place, &mut work),
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 }
 
 /// Writes rows to a file, which gets its name when it is complete.
-fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place, work: &mut Work) -> Result<()> {
+fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place, work: &mut ExportWork) -> Result<()> {
     let storage = place.storage(LocalStorage::new);
     let mut growing = Growing::begin(&*storage, &place.name)?;
     write_rows(open, delimiter, &mut growing, work)?;
@@ -147,7 +147,7 @@ fn is_growing(file: &str, name: &str) -> bool {
     id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: &mut Work) -> Result<()> {
+fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: &mut ExportWork) -> Result<()> {
     let failed = |error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(source) => match source.downcast::<ogive::Error>() {
             Ok(error) => Failure::Engine(error),
@@ -170,7 +170,7 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: 
     rows.flush().map_err(|error| failed(error.into()))
 }
 
-fn write_table(open: &OpenKeyspace, place: &Place, work: &mut Work) -> Result<()> {
+fn write_table(open: &OpenKeyspace, place: &Place, work: &mut ExportWork) -> Result<()> {
     let options = WriteOptions::default().key_type(open.keys.key_type()).replace(true);
     // Interrupts also stop the end of a table, where its index is built.
     let storage = Watched::new(place.storage(LocalStorage::new), &work.interrupt);
@@ -185,13 +185,13 @@ fn write_table(open: &OpenKeyspace, place: &Place, work: &mut Work) -> Result<()
 }
 
 /// Progress and interrupts of an export.
-struct Work {
+struct ExportWork {
     progress: Progress,
     interrupt: Interrupt,
     entries: u64,
 }
 
-impl Work {
+impl ExportWork {
     fn start(interrupt: &Interrupt) -> Self {
         let progress = Progress::start("exporting", None, Unit::Items);
         Self { progress, interrupt: interrupt.clone(), entries: 0 }

@@ -28,7 +28,7 @@ gives the number of durable rows; it is safe to import the file again.";
 /// Import a file into a store
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbImport {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         return Err(Failure::usage(message, "remove --keys, or use the same type for both"));
     }
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
-    let mut rows = Rows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
+    let mut rows = ImportRows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
     let imported = rows.take(&mut *input, &open.keyspace, arguments.batch, &interrupt);
     let done = rows.done;
     drop(rows);
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     open.close(&durable)?;
     if !output.is_json() {
         let seconds = started.elapsed().as_secs_f64();
-        let shown = arguments.keyspace.store.shown();
+        let shown = &arguments.keyspace.store;
         output.line(format_args!("{shown}: {} rows imported in {seconds:.1} s", grouped(done)))?;
     }
     Ok(Outcome::Done)
@@ -92,7 +92,7 @@ fn is_compatible(store: KeyType, input: KeyType) -> bool {
 }
 
 /// An import in progress.
-struct Rows<'a> {
+struct ImportRows<'a> {
     db: &'a Db,
     batch: Batch,
     done: u64,
@@ -100,7 +100,7 @@ struct Rows<'a> {
     output: &'a mut Output,
 }
 
-impl Rows<'_> {
+impl ImportRows<'_> {
     /// Imports all records of an input, batch by batch.
     fn take(&mut self, input: &mut dyn Input, keyspace: &Keyspace, batch: u64, interrupt: &Interrupt) -> Result<()> {
         while let Some(record) = input.next()? {

@@ -26,7 +26,7 @@ copied; do not modify it in place afterwards. Creates the store if necessary.";
 /// Ingest existing tables without rewriting them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbIngest {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
@@ -40,14 +40,14 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> {
     let key_type = common_key_type(&arguments.tables)?;
     if arguments.moves {
         arguments.tables.iter().try_for_each(|table| refuse_to_move(table))?;
     }
     let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
     let ingested = open.keyspace.ingest(&arguments.tables)?;
-    let done = format!("the tables are durable in {}", arguments.keyspace.store.shown());
+    let done = format!("the tables are durable in {}", arguments.keyspace.store);
     open.close(&done)?;
     for table in arguments.tables.iter().filter(|_| arguments.moves) {
         std::fs::remove_file(table).map_err(|source| {
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     } else {
         output.line(format_args!(
             "{}: ingested {} records of {}, {}",
-            arguments.keyspace.store.shown(),
+            arguments.keyspace.store,
             grouped(ingested.records),
             counted(ingested.tables, "table"),
             human_bytes(ingested.bytes)

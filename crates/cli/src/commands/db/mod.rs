@@ -19,5 +19,5 @@ mod stoppable;
 mod store;
 mod verify;
 
-pub(crate) use arguments::{Arguments, run};
+pub(crate) use arguments::{DbCommand, EXAMPLES};
 pub(crate) use relation::relation;

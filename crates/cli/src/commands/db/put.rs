@@ -2,12 +2,12 @@
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
+use crate::commands::verbs;
 use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::Output;
 use ogive::lsm::Durability;
 use ogive::table::KeyType;
-use serde_json::json;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -25,7 +25,7 @@ many entries, `ogive db import` is faster.";
 /// Insert or overwrite an entry
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbPut {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
@@ -43,32 +43,21 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
     // Opened before the store is created, so that a missing file leaves no store behind.
-    let file = arguments.file.as_deref().map(open).transpose()?;
+    let file = arguments.file.as_deref().map(open_file).transpose()?;
     // The same for an invalid key.
     if !arguments.keyspace.store.folder.exists() {
         key::from_argument(arguments.keyspace.asked_keys().unwrap_or(KeyType::Bytes), &arguments.key)?;
     }
     let open = arguments.keyspace.create(Durability::Synced, arguments.keyspace.asked_keys())?;
-    let key = open.keys.parse(&arguments.key)?;
-    match (file, &arguments.value) {
-        (Some(mut file), _) => open.keyspace.insert_stream(&key, &mut file)?,
-        (None, value) => {
-            open.keyspace.insert(&key, value.as_ref().map_or(&[][..], |value| value.as_bytes()))?;
-        }
+    match file {
+        Some(mut file) => verbs::change(open, &arguments.key, |open, key| open.put_stream(key, &mut file), output),
+        None => verbs::put(open, &arguments.key, arguments.value.as_deref().unwrap_or_default().as_bytes(), output),
     }
-    let keys = open.keys;
-    open.close("the entry is durable")?;
-    if output.is_json() {
-        output.json(&json!({ "key": keys.to_json(&key), "durable": true }))?;
-    } else {
-        output.line(format_args!("{}: written", keys.shown(&key)))?;
-    }
-    Ok(Outcome::Done)
 }
 
-fn open(path: &Path) -> Result<File> {
+fn open_file(path: &Path) -> Result<File> {
     let path = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
     File::open(path).map_err(|source| Failure::File { action: "open", path: path.display().to_string(), source })
 }

@@ -2,12 +2,12 @@
 
 use super::keys;
 use super::store::check_there;
+use crate::commands::ordered_map::bounds;
 use crate::failure::{Failure, Result};
 use ogive::join::Source;
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::KeyType;
 use std::ffi::OsStr;
-use std::ops::Bound;
 use std::path::Path;
 
 /// A snapshot of the entries of a keyspace, optionally between two keys, and its key type: the known or requested one
@@ -36,7 +36,7 @@ pub(crate) fn relation(
     let known = keys::of(&db, &open, asked)?;
     let keys = known.or(asked.or(wanted));
     let (from, to) = (keys.parse_some(from)?, keys.parse_some(to)?);
-    let bounds = (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded));
+    let bounds = bounds(from, to);
     // The other side's type need not fit every key of this one.
     let source = match known.key_type() {
         KeyType::Bytes | KeyType::Text => Source::snapshot::<Vec<u8>>(&db.snapshot(), &open, bounds),

@@ -40,7 +40,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
         }))?;
         return Ok(Outcome::Done);
     }
-    let shown = store.shown();
+    let shown = store;
     if repaired.damaged_files.is_empty() && repaired.foreign_files.is_empty() {
         output.line(format_args!("{shown}: nothing to repair"))?;
         return Ok(Outcome::Done);
@@ -74,11 +74,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
 
 /// Repairs a store, with progress.
 pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<RepairReport> {
-    let mut progress = Progress::start("repairing", None, Unit::Bytes);
-    let repaired = repair_store(storage, &mut |done, total| {
-        progress.set_total(total);
-        progress.reach(done);
-    });
+    let repaired = Progress::during("repairing", Unit::Bytes, |progress| repair_store(storage, progress));
     repaired.map_err(|error| match error {
         Error::Interrupted => {
             Failure::from(error).but("the store is unchanged; the next repair removes the incomplete files")

@@ -1,14 +1,14 @@
 //! `ogive db scan`: prints entries in key order.
 
-use super::store::KeyspaceOptions;
+use super::store::{KeyspaceOptions, OpenKeyspace};
 use crate::args::Outcome;
-use crate::failure::{Failure, Result};
+use crate::commands::ordered_map::Window;
+use crate::commands::verbs;
+use crate::failure::Result;
 use crate::key;
 use crate::output::Output;
-use ogive::lsm::DbRange;
-use serde_json::json;
+use ogive::table::KeyType;
 use std::ffi::OsString;
-use std::ops::Bound;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ consistent snapshot.";
 /// Print entries in key order: key, tab, value
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct DbScan {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
@@ -40,13 +40,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["from", "to"])]
     prefix: Option<OsString>,
 
-    /// Print at most N entries
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
-
-    /// Print the entries in reverse order
-    #[arg(long)]
-    reverse: bool,
+    #[command(flatten)]
+    window: Window,
 
     /// Print keys only; long values are not read
     #[arg(long)]
@@ -54,43 +49,12 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.keyspace.read()?;
-    let keys = open.keys;
-    let range = match &arguments.prefix {
-        Some(prefix) => open.keyspace.prefix(crate::key::from_argument(ogive::table::KeyType::Bytes, prefix)?),
-        None => {
-            let from = keys.parse_some(arguments.from.as_deref())?;
-            let to = keys.parse_some(arguments.to.as_deref())?;
-            with_bounds(from, to, |bounds| Ok::<DbRange, Failure>(open.keyspace.range(bounds)))?
-        }
+pub(crate) fn run(arguments: &DbScan, output: &mut Output) -> Result<Outcome> {
+    let open = OpenKeyspace { keys_only: arguments.keys_only, ..arguments.keyspace.read()? };
+    let Some(prefix) = &arguments.prefix else {
+        return verbs::scan(&open, (arguments.from.as_deref(), arguments.to.as_deref()), arguments.window, output);
     };
-    let mut pairs = range.pairs();
-    for _ in 0..arguments.limit.unwrap_or(u64::MAX) {
-        let pair = if arguments.reverse { pairs.next_back() } else { pairs.next() };
-        let Some(pair) = pair.transpose()? else { break };
-        let value = if arguments.keys_only { None } else { Some(pair.value()?) };
-        if output.is_json() {
-            let mut object = json!({ "key": keys.to_json(pair.key()) });
-            if let Some(value) = value {
-                object["value"] = key::bytes_to_json(&value);
-            }
-            output.json(&object)?;
-        } else {
-            match value {
-                Some(value) => output.line(format_args!("{}\t{}", keys.shown(pair.key()), key::escaped(&value)))?,
-                None => output.line(keys.shown(pair.key()))?,
-            }
-        }
-    }
+    let range = open.keyspace.prefix(key::from_argument(KeyType::Bytes, prefix)?);
+    open.print(range, arguments.window, output)?;
     Ok(Outcome::Done)
-}
-
-/// Calls `work` with the bounds of a range that may be open at either end.
-pub(super) fn with_bounds<T>(
-    from: Option<Vec<u8>>,
-    to: Option<Vec<u8>>,
-    work: impl FnOnce((Bound<Vec<u8>>, Bound<Vec<u8>>)) -> T,
-) -> T {
-    work((from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded)))
 }

@@ -1,20 +1,30 @@
-//! Options shared by the commands on stores: folder, keyspace, memory.
+//! Stores as the commands name and open them: folder, keyspace, memory, and the open keyspace as an ordered map.
 
 use super::keys::{self, Keys};
 use super::stoppable::Stoppable;
+use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::progress::{Progress, Unit};
 use crate::size::ByteSize;
 use ogive::Error;
+use ogive::block::Slice;
+use ogive::check::verify_store;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
+use ogive::lsm::{Db, DbOptions, DbRange, Durability, Keyspace};
 use ogive::table::KeyType;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The store, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct StoreFolder {
+pub(crate) struct StoreFolder {
     /// Folder of the store
     #[arg(value_name = "DB")]
     pub(super) folder: PathBuf,
@@ -43,20 +53,22 @@ pub(super) struct KeyspaceOptions {
     keys: Option<KeyType>,
 }
 
-/// An open keyspace.
+/// An open keyspace, and whether scans print keys only.
 #[derive(Debug)]
 pub(super) struct OpenKeyspace {
     pub(super) db: Db,
     pub(super) keyspace: Keyspace,
     pub(super) keys: Keys,
+    pub(super) keys_only: bool,
+}
+
+impl fmt::Display for StoreFolder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.folder.display().fmt(formatter)
+    }
 }
 
 impl StoreFolder {
-    /// The store's path, for messages.
-    pub(super) fn shown(&self) -> String {
-        self.folder.display().to_string()
-    }
-
     pub(super) fn options(&self) -> DbOptions {
         let memory_bytes = self.memory.0;
         let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
@@ -133,7 +145,7 @@ impl KeyspaceOptions {
         let db = self.store.create(durability)?;
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::settle(&db, &keyspace, self.keys.or(imported))?;
-        Ok(OpenKeyspace { db, keyspace, keys })
+        Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
     }
 
     /// The requested key type.
@@ -145,12 +157,12 @@ impl KeyspaceOptions {
         keys::check_name(&self.keyspace)?;
         let names = keys::named(&db);
         if !names.contains(&self.keyspace) {
-            let message = format!("{}: the keyspace {:?} was not found", self.store.shown(), self.keyspace);
+            let message = format!("{}: the keyspace {:?} was not found", self.store, self.keyspace);
             return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
         }
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
-        Ok(OpenKeyspace { db, keyspace, keys })
+        Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
     }
 }
 
@@ -160,5 +172,79 @@ impl OpenKeyspace {
     pub(super) fn close(self, done: &str) -> Result<()> {
         drop(self.keyspace);
         self.db.close().map_err(|error| Failure::from(error).but(done))
+    }
+
+    /// Prints entries of a range.
+    pub(super) fn print(&self, range: DbRange, window: Window, output: &mut Output) -> Result<()> {
+        window.visit(range.pairs(), |pair| {
+            let value = if self.keys_only { None } else { Some(pair.value()?) };
+            self.print_entry(&pair.key().to_vec(), value.as_deref(), output)
+        })
+    }
+
+    /// As [`WritableMap::put`], with a value of up to 1 GiB.
+    pub(super) fn put_stream(self, key: &[u8], value: &mut dyn Read) -> Result<Change> {
+        self.keyspace.insert_stream(key, value)?;
+        self.written()
+    }
+
+    /// Closes the store after a write.
+    fn written(self) -> Result<Change> {
+        self.close("the entry is durable")?;
+        Ok(Change { field: ("durable", true.into()), done: Some("written".into()) })
+    }
+}
+
+impl OrderedMap for OpenKeyspace {
+    type Place = StoreFolder;
+    type Key = Vec<u8>;
+    type Value = Slice;
+
+    fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
+        self.keys.parse(written)
+    }
+
+    fn shown_key<'a>(&self, key: &'a Vec<u8>) -> Cow<'a, str> {
+        self.keys.shown(key)
+    }
+
+    fn key_to_json(&self, key: &Vec<u8>) -> Value {
+        self.keys.to_json(key)
+    }
+
+    fn get(&self, key: &Vec<u8>, _: bool) -> Result<Vec<Slice>> {
+        Ok(self.keyspace.get(key)?.into_iter().collect())
+    }
+
+    fn scan(&self, range: Bounds<Vec<u8>>, window: Window, output: &mut Output) -> Result<()> {
+        self.print(self.keyspace.range(range), window, output)
+    }
+
+    /// Statistics of the whole store.
+    fn stats(place: &StoreFolder) -> Result<impl Report> {
+        Ok(place.read()?.stats())
+    }
+
+    /// Checks the whole store.
+    fn verify(place: &StoreFolder) -> Result<impl Report> {
+        place.check_there()?;
+        let storage: Arc<dyn Storage> = Arc::new(place.options().storage(&place.folder));
+        Ok(Progress::during("verifying", Unit::Bytes, |progress| verify_store(&storage, progress))?)
+    }
+}
+
+impl WritableMap for OpenKeyspace {
+    fn put(self, key: &Vec<u8>, value: &[u8]) -> Result<Change> {
+        self.keyspace.insert(key, value)?;
+        self.written()
+    }
+
+    fn remove(self, key: &Vec<u8>, _: bool) -> Result<Change> {
+        let is_there = self.keyspace.contains_key(key)?;
+        if is_there {
+            self.keyspace.remove(key)?;
+        }
+        self.close(if is_there { "the entry was removed" } else { "the key was absent" })?;
+        Ok(Change { field: ("removed", u64::from(is_there).into()), done: is_there.then(|| "removed".into()) })
     }
 }

@@ -1,15 +1,12 @@
 //! `ogive db verify`: checks all files of a store.
 
-use super::store::StoreFolder;
-use crate::args::Outcome;
+use crate::commands::ordered_map::Report;
 use crate::failure::Result;
-use crate::output::{Output, note};
-use crate::progress::{Progress, Unit};
+use crate::output::Output;
 use crate::size::{counted, grouped};
-use ogive::check::{StoreReport, verify_store};
-use ogive::io::Storage;
+use ogive::check::StoreReport;
+use serde::Serialize;
 use serde_json::json;
-use std::sync::Arc;
 
 /// Help after the arguments.
 pub(super) const EXAMPLES: &str = "\
@@ -20,63 +17,57 @@ Examples:
 Reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their values, logs,
 and that no file is missing. Lists all findings, and exits with 1 if there are any. Changes nothing.";
 
-/// Runs the command.
-pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
-    store.check_there()?;
-    let storage: Arc<dyn Storage> = Arc::new(store.options().storage(&store.folder));
-    let mut progress = Progress::start("verifying", None, Unit::Bytes);
-    let report = verify_store(&storage, &mut |done, total| {
-        progress.set_total(total);
-        progress.reach(done);
-    })?;
-    drop(progress);
-    show(&store.shown(), &report, output)?;
-    Ok(if report.is_sound() { Outcome::Done } else { Outcome::Negative })
-}
+impl Report for StoreReport {
+    fn to_json(&self) -> Result<impl Serialize> {
+        Ok(json!({
+            "sound": self.is_sound(),
+            "findings": self.findings,
+            "further_findings": self.further_findings,
+            "keyspaces": self.keyspaces,
+            "tables": self.tables,
+            "records": self.records,
+            "pointers": self.pointers,
+            "value_files": self.value_files,
+            "values": self.values,
+            "logs": self.logs,
+            "groups": self.groups,
+            "bytes": self.bytes,
+            "orphans": self.orphans,
+        }))
+    }
 
-fn show(name: &str, report: &StoreReport, output: &mut Output) -> Result<()> {
-    if output.is_json() {
-        return output.json(&json!({
-            "sound": report.is_sound(),
-            "findings": report.findings,
-            "further_findings": report.further_findings,
-            "keyspaces": report.keyspaces,
-            "tables": report.tables,
-            "records": report.records,
-            "pointers": report.pointers,
-            "value_files": report.value_files,
-            "values": report.values,
-            "logs": report.logs,
-            "groups": report.groups,
-            "bytes": report.bytes,
-            "orphans": report.orphans,
-        }));
+    fn print(&self, name: &str, output: &mut Output) -> Result<()> {
+        for finding in &self.findings {
+            output.line(format_args!("{} at byte {}: {}", finding.file, finding.offset, finding.detail))?;
+        }
+        if self.further_findings > 0 {
+            output.line(format_args!("and {} more findings", grouped(self.further_findings)))?;
+        }
+        output.line(format_args!(
+            "{name}: {}; {}, {} entries, {} with {}, {}",
+            if self.is_sound() { "sound" } else { "damaged" },
+            counted(self.tables, "table"),
+            grouped(self.records),
+            counted(self.value_files, "value file"),
+            counted(self.values, "value"),
+            counted(self.logs, "log")
+        ))
     }
-    for finding in &report.findings {
-        output.line(format_args!("{} at byte {}: {}", finding.file, finding.offset, finding.detail))?;
+
+    fn remarks(&self, _: &str, is_json: bool) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if !self.orphans.is_empty() {
+            let orphans = self.orphans.join(", ");
+            remarks.push(format!("{orphans} left by a crash; opening the store for writing removes them"));
+        }
+        if !self.is_sound() {
+            let hint = "restore it from a backup, or run `ogive db repair` to keep what passes its checksums";
+            remarks.push(format!("hint: {hint}"));
+        }
+        if is_json { Vec::new() } else { remarks }
     }
-    if report.further_findings > 0 {
-        output.line(format_args!("and {} more findings", grouped(report.further_findings)))?;
+
+    fn is_sound(&self) -> bool {
+        self.is_sound()
     }
-    let counts = format!(
-        "{}, {} entries, {} with {}, {}",
-        counted(report.tables, "table"),
-        grouped(report.records),
-        counted(report.value_files, "value file"),
-        counted(report.values, "value"),
-        counted(report.logs, "log")
-    );
-    if report.is_sound() {
-        output.line(format_args!("{name}: sound; {counts}"))?;
-    } else {
-        output.line(format_args!("{name}: damaged; {counts}"))?;
-    }
-    output.flush()?;
-    if !report.orphans.is_empty() {
-        note(format_args!("{} left by a crash; opening the store for writing removes them", report.orphans.join(", ")));
-    }
-    if !report.is_sound() {
-        note("hint: restore it from a backup, or run `ogive db repair` to keep what passes its checksums");
-    }
-    Ok(())
 }

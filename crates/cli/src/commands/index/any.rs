@@ -1,13 +1,20 @@
-//! An index whose key and payload types are known only at run time.
+//! An open index, whose key and payload types are known only at run time.
 
-use ogive::index::{
-    Index, IndexLayout, IndexOptions, IndexRange, IndexVerifyReport, KeyType, Kind, Raw, Statistics, Visit, Word,
-};
+use super::file::IndexFile;
+use super::stats::IndexReport;
+use super::text::{self, Form};
+use super::verify::IndexFindings;
+use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+use crate::size::grouped;
+use ogive::Error;
+use ogive::index::{Index, IndexLayout, IndexOptions, KeyType, Kind, Raw, Word};
 use ogive::io::Storage;
-use ogive::page::PageOptions;
-use ogive::page::{LostLog, PageStatistics};
-use ogive::{Error, Result};
-use std::ops::RangeInclusive;
+use ogive::page::{LostLog, PageOptions};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 /// An index of keys of one width, with payloads of any size.
@@ -44,7 +51,7 @@ impl AnyIndex {
         name: &str,
         key_type: KeyType,
         options: &IndexOptions,
-    ) -> Result<Self> {
+    ) -> ogive::Result<Self> {
         if key_type.word_bytes() == u64::BYTES {
             Index::create(storage, name, options).map(Self::Short)
         } else {
@@ -52,7 +59,12 @@ impl AnyIndex {
         }
     }
 
-    pub(super) fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions, read_only: bool) -> Result<Self> {
+    pub(super) fn open(
+        storage: &Arc<dyn Storage>,
+        name: &str,
+        options: &PageOptions,
+        read_only: bool,
+    ) -> ogive::Result<Self> {
         let short = match read_only {
             true => Index::open_read_only(storage, name, options),
             false => Index::open(storage, name, options),
@@ -69,7 +81,7 @@ impl AnyIndex {
         storage: &Arc<dyn Storage>,
         name: &str,
         options: &PageOptions,
-    ) -> Result<Option<(Self, LostLog)>> {
+    ) -> ogive::Result<Option<(Self, LostLog)>> {
         match Index::without_log(storage, name, options) {
             Err(Error::WrongType { .. }) => {
                 Ok(Index::without_log(storage, name, options)?.map(|(index, lost)| (Self::Long(index), lost)))
@@ -90,99 +102,110 @@ impl AnyIndex {
         either!(self, index => index.layout())
     }
 
-    pub(super) fn len(&self) -> Result<u64> {
-        either!(self, index => index.len())
-    }
-
     /// Writes everything to the file.
-    pub(super) fn close(self) -> Result<()> {
+    pub(super) fn close(self) -> ogive::Result<()> {
         either!(self, index => index.close())
     }
+}
 
-    pub(super) fn page_statistics(&self) -> PageStatistics {
-        either!(self, index => index.page_statistics())
+/// An open index, and the form of its payloads on the command line.
+#[derive(Debug)]
+pub(super) struct OpenIndex {
+    pub(super) any: AnyIndex,
+    pub(super) form: Form,
+}
+
+impl OrderedMap for OpenIndex {
+    type Place = IndexFile;
+    /// An integer widened to 16 bytes.
+    type Key = u128;
+    type Value = Vec<u8>;
+
+    fn parse_key(&self, written: &OsStr) -> Result<u128> {
+        text::key_from_argument(self.any.key_type(), written)
     }
 
-    pub(super) fn get(&self, word: u128) -> Result<Option<Vec<u8>>> {
-        either!(self, index => index.get(raw(word)))
+    fn shown_key<'a>(&self, key: &'a u128) -> Cow<'a, str> {
+        text::key_shown(self.any.key_type(), *key).into()
     }
 
-    pub(super) fn get_all(&self, word: u128) -> Result<Vec<Vec<u8>>> {
-        either!(self, index => index.get_all(raw(word)))
+    fn key_to_json(&self, key: &u128) -> Value {
+        text::key_to_json(self.any.key_type(), *key)
     }
 
-    pub(super) fn put(&self, word: u128, payload: Vec<u8>) -> Result<bool> {
-        either!(self, index => {
-            let mut transaction = index.write()?;
-            let grew = transaction.insert(raw(word), payload)?;
-            transaction.commit()?;
-            Ok(grew)
+    fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
+        self.form.shown(value).into()
+    }
+
+    fn value_to_json(&self, value: &[u8]) -> Value {
+        self.form.to_json(value)
+    }
+
+    fn get(&self, key: &u128, all: bool) -> Result<Vec<Vec<u8>>> {
+        Ok(either!(&self.any, index => match all {
+            true => index.get_all(raw(*key))?,
+            false => index.get(raw(*key))?.into_iter().collect(),
+        }))
+    }
+
+    /// Unlike in tables, payloads have one size: they are empty in all entries or in none.
+    fn remark(&self, _: &[Vec<u8>]) -> Option<&'static str> {
+        (self.any.layout().payload_bytes == 0).then_some("found; this index has no payloads")
+    }
+
+    fn scan(&self, (from, to): Bounds<u128>, window: Window, output: &mut Output) -> Result<()> {
+        either!(&self.any, index => {
+            let entries = index.range((from.map(raw), to.map(raw)))?;
+            window.visit(entries, |(Raw(word), payload)| self.print_entry(&word.to_u128(), Some(&payload), output))
         })
     }
 
-    pub(super) fn delete(&self, word: u128, all: bool) -> Result<u64> {
-        either!(self, index => {
+    fn stats(place: &IndexFile) -> Result<impl Report> {
+        IndexReport::new(place.read(Form::default())?.any)
+    }
+
+    fn verify(place: &IndexFile) -> Result<impl Report> {
+        IndexFindings::of(place)
+    }
+}
+
+impl WritableMap for OpenIndex {
+    /// An empty value stands for a payload of zeros, whatever its form.
+    fn put(self, key: &u128, value: &[u8]) -> Result<Change> {
+        let payload_bytes = self.any.layout().payload_bytes;
+        let payload = match value {
+            [] => vec![0; payload_bytes],
+            written => self.form.parse(written, payload_bytes).map_err(|message| {
+                Failure::usage(message, "use a payload that fits, or set its form with --values: text, number or hex")
+            })?,
+        };
+        let is_new = either!(&self.any, index => {
+            let mut transaction = index.write()?;
+            let is_new = transaction.insert(raw(*key), payload)?;
+            transaction.commit()?;
+            is_new
+        });
+        self.any.close()?;
+        let done = if is_new { "inserted" } else { "overwritten" };
+        Ok(Change { field: ("new", is_new.into()), done: Some(done.into()) })
+    }
+
+    fn remove(self, key: &u128, all: bool) -> Result<Change> {
+        let removed = either!(&self.any, index => {
             let mut transaction = index.write()?;
             let removed = match all {
-                true => transaction.remove_all(raw(word))?,
-                false => u64::from(transaction.remove(raw(word))?),
+                true => transaction.remove_all(raw(*key))?,
+                false => u64::from(transaction.remove(raw(*key))?),
             };
             transaction.commit()?;
-            Ok(removed)
-        })
-    }
-
-    pub(super) fn scan(&self, words: RangeInclusive<u128>) -> Result<Scan> {
-        let (low, high) = words.into_inner();
-        Ok(match self {
-            Self::Short(index) => Scan::Short(index.range(raw(low)..=raw(high))?),
-            Self::Long(index) => Scan::Long(index.range(raw(low)..=raw(high))?),
-        })
-    }
-
-    pub(super) fn statistics(&self) -> Result<Statistics> {
-        either!(self, index => index.statistics())
-    }
-
-    pub(super) fn verify(&self) -> Result<IndexVerifyReport> {
-        either!(self, index => index.verify())
-    }
-
-    pub(super) fn explain(&self, word: u128) -> Result<Vec<Visit>> {
-        either!(self, index => index.explain(raw(word)))
-    }
-}
-
-/// Entries of an index of any types, in key order.
-#[derive(Debug)]
-pub(super) enum Scan {
-    Short(IndexRange<'static, Raw<u64>, Vec<u8>>),
-    Long(IndexRange<'static, Raw<u128>, Vec<u8>>),
-}
-
-/// An entry: the widened key and the payload.
-type Entry = Result<(u128, Vec<u8>)>;
-
-fn widened<W: Word>(entry: Result<(Raw<W>, Vec<u8>)>) -> Entry {
-    entry.map(|(key, payload)| (key.0.to_u128(), payload))
-}
-
-impl Iterator for Scan {
-    type Item = Entry;
-
-    fn next(&mut self) -> Option<Entry> {
-        match self {
-            Self::Short(range) => range.next().map(widened),
-            Self::Long(range) => range.next().map(widened),
-        }
-    }
-}
-
-impl DoubleEndedIterator for Scan {
-    fn next_back(&mut self) -> Option<Entry> {
-        match self {
-            Self::Short(range) => range.next_back().map(widened),
-            Self::Long(range) => range.next_back().map(widened),
-        }
+            removed
+        });
+        self.any.close()?;
+        let done = match removed {
+            0 => None,
+            1 => Some("1 entry removed".into()),
+            _ => Some(format!("{} entries removed", grouped(removed))),
+        };
+        Ok(Change { field: ("removed", removed.into()), done })
     }
 }

@@ -25,7 +25,7 @@ These options are stored in the file. Never replaces an existing file.";
 /// Create an empty index
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct IndexCreate {
     /// Index to create
     #[arg(value_name = "FILE")]
     path: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcome> {
     let (folder, name) = LocalStorage::split_path(&arguments.path)?;
     refuse_reserved(&arguments.path)?;
     let mut pages = arguments.paging.options();

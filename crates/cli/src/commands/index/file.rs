@@ -1,17 +1,19 @@
 //! Options shared by the commands on indexes: file, memory, durability, payloads.
 
-use super::any::AnyIndex;
+use super::any::{AnyIndex, OpenIndex};
 use super::text::Form;
 use crate::failure::Result;
 use crate::size::ByteSize;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::{Durability, LostLog, PageOptions};
+use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The index, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct IndexFile {
+pub(crate) struct IndexFile {
     /// File of the index
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -47,6 +49,28 @@ pub(super) struct WritableIndexFile {
     durability: When,
 }
 
+/// The index to read, and a key.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct IndexLookup {
+    #[command(flatten)]
+    pub(super) file: IndexFile,
+
+    /// Key to look up
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    pub(super) key: OsString,
+}
+
+/// The index to modify, and the key of an entry.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct IndexEntry {
+    #[command(flatten)]
+    pub(super) index: WritableIndexFile,
+
+    /// Key of the entry
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    pub(super) key: OsString,
+}
+
 /// When a commit becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum When {
@@ -59,12 +83,12 @@ enum When {
 }
 
 impl WritableIndexFile {
-    /// Opens the index for writing.
-    pub(super) fn write(&self) -> Result<AnyIndex> {
+    /// Opens the index for writing, with payloads in this form.
+    pub(super) fn write(&self, form: Form) -> Result<OpenIndex> {
         let (storage, name) = self.file.place()?;
         let mut pages = self.file.paging.options();
         pages.durability = self.durability();
-        Ok(AnyIndex::open(&storage, &name, &pages, false)?)
+        Ok(OpenIndex { any: AnyIndex::open(&storage, &name, &pages, false)?, form })
     }
 
     /// Whether a commit is durable when it returns.
@@ -102,21 +126,22 @@ impl Paging {
     }
 }
 
-impl IndexFile {
-    /// The index's path, for messages.
-    pub(super) fn shown(&self) -> String {
-        self.file.display().to_string()
+impl fmt::Display for IndexFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.file.display().fmt(formatter)
     }
+}
 
+impl IndexFile {
     /// Refuses the file of the index as an input.
     pub(super) fn refuse_input(&self, input: &Path) -> Result<()> {
         crate::replace::refuse_same(&self.file, input)
     }
 
-    /// Opens the index read-only.
-    pub(super) fn read(&self) -> Result<AnyIndex> {
+    /// Opens the index read-only, with payloads in this form.
+    pub(super) fn read(&self, form: Form) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
-        Ok(AnyIndex::open(&storage, &name, &self.paging.options(), true)?)
+        Ok(OpenIndex { any: AnyIndex::open(&storage, &name, &self.paging.options(), true)?, form })
     }
 
     /// The index as of its last checkpoint, if its log is lost.

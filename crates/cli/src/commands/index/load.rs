@@ -2,7 +2,7 @@
 
 use super::any::{WordIndex, either, raw};
 use super::file::{PayloadOptions, WritableIndexFile};
-use super::text;
+use super::text::{self, Form};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
@@ -29,7 +29,7 @@ Records without values get payloads of zeros.";
 /// Load a file into an index
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct IndexLoad {
     #[command(flatten)]
     index: WritableIndexFile,
 
@@ -60,12 +60,12 @@ struct Loaded {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
     arguments.index.file.refuse_input(&arguments.input.path)?;
-    let any = arguments.index.write()?;
+    let any = arguments.index.write(Form::default())?.any;
     let mut committed = 0;
     let loaded = match either!(&any, index => load(index, arguments, &interrupt, &mut committed)) {
         Ok(loaded) => loaded,
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
             return Err(failure.but(what_is_there(committed, is_durable)));
         }
     };
-    let entries = any.len()?;
+    let entries = either!(&any, index => index.len())?;
     any.close()
         .map_err(|error| Failure::from(error).but(what_is_there(loaded.records, arguments.index.is_at_once())))?;
     if output.is_json() {
@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     } else {
         output.line(format_args!(
             "{}: {} records {} in {:.1} s; now {} entries",
-            arguments.index.file.shown(),
+            arguments.index.file,
             grouped(loaded.records),
             if loaded.bulk { "loaded" } else { "inserted" },
             started.elapsed().as_secs_f64(),
@@ -105,7 +105,7 @@ fn what_is_there(records: u64, is_durable: bool) -> String {
 /// Loads in bulk if possible, else inserts. `committed` counts the records in the index.
 fn load<W: Word>(
     index: &WordIndex<W>,
-    arguments: &Arguments,
+    arguments: &IndexLoad,
     interrupt: &Interrupt,
     committed: &mut u64,
 ) -> Result<Loaded> {
@@ -122,8 +122,8 @@ fn load<W: Word>(
     Ok(Loaded { records: *committed, bulk: false })
 }
 
-fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interrupt) -> Result<u64> {
-    let mut records = Records::open(index, arguments)?;
+fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &IndexLoad, interrupt: &Interrupt) -> Result<u64> {
+    let mut records = IndexRecords::open(index, arguments)?;
     let mut progress = Progress::start("loading", records.input.facts().length_bytes, Unit::Bytes);
     let mut failure = None;
     let loaded = {
@@ -148,11 +148,11 @@ fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &I
 
 fn insert<W: Word>(
     index: &WordIndex<W>,
-    arguments: &Arguments,
+    arguments: &IndexLoad,
     interrupt: &Interrupt,
     committed: &mut u64,
 ) -> Result<()> {
-    let mut records = Records::open(index, arguments)?;
+    let mut records = IndexRecords::open(index, arguments)?;
     let mut progress = Progress::start("inserting", records.input.facts().length_bytes, Unit::Bytes);
     let check = || {
         if !interrupt.is_asked() {
@@ -186,17 +186,17 @@ fn insert<W: Word>(
 }
 
 /// The records of an input as entries of an index.
-struct Records<'a> {
+struct IndexRecords<'a> {
     input: Box<dyn Input>,
-    arguments: &'a Arguments,
+    arguments: &'a IndexLoad,
     key_type: KeyType,
     record_type: table::KeyType,
     payload_bytes: usize,
     records: u64,
 }
 
-impl<'a> Records<'a> {
-    fn open<W: Word>(index: &WordIndex<W>, arguments: &'a Arguments) -> Result<Self> {
+impl<'a> IndexRecords<'a> {
+    fn open<W: Word>(index: &WordIndex<W>, arguments: &'a IndexLoad) -> Result<Self> {
         let (key_type, payload_bytes) = (index.key_type(), index.layout().payload_bytes);
         let options = input_options(&arguments.input, key_type);
         let input = options.open(options.first_key_type()?)?;

@@ -16,5 +16,5 @@ mod stats;
 mod text;
 mod verify;
 
-pub(crate) use arguments::{Arguments, run};
+pub(crate) use arguments::{EXAMPLES, IndexCommand};
 pub(crate) use relation::{is_index, relation};

@@ -1,11 +1,10 @@
 //! `ogive index put`: writes an entry.
 
-use super::file::{PayloadOptions, WritableIndexFile};
-use super::text;
+use super::file::{IndexEntry, PayloadOptions};
 use crate::args::Outcome;
-use crate::failure::{Failure, Result};
+use crate::commands::verbs;
+use crate::failure::Result;
 use crate::output::Output;
-use serde_json::json;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
@@ -22,13 +21,9 @@ entries, `ogive index load` is faster.";
 /// Insert or overwrite an entry
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct IndexPut {
     #[command(flatten)]
-    index: WritableIndexFile,
-
-    /// Key of the entry
-    #[arg(value_name = "KEY", allow_negative_numbers = true)]
-    key: OsString,
+    entry: IndexEntry,
 
     /// Payload of the entry
     #[arg(value_name = "VALUE", default_value = "", hide_default_value = true, allow_negative_numbers = true)]
@@ -39,25 +34,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let index = arguments.index.write()?;
-    let key_type = index.key_type();
-    let word = text::key_from_argument(key_type, &arguments.key)?;
-    let payload_bytes = index.layout().payload_bytes;
-    let form = arguments.payloads.values;
-    let payload = match arguments.value.as_bytes() {
-        [] => vec![0; payload_bytes],
-        written => form.parse(written, payload_bytes).map_err(|message| {
-            Failure::usage(message, "use a payload that fits, or set its form with --values: text, number or hex")
-        })?,
-    };
-    let grew = index.put(word, payload)?;
-    index.close()?;
-    if output.is_json() {
-        output.json(&json!({ "key": text::key_to_json(key_type, word), "new": grew }))?;
-    } else {
-        let done = if grew { "inserted" } else { "overwritten" };
-        output.line(format_args!("{}: {done}", text::key_shown(key_type, word)))?;
-    }
-    Ok(Outcome::Done)
+pub(crate) fn run(arguments: &IndexPut, output: &mut Output) -> Result<Outcome> {
+    let open = arguments.entry.index.write(arguments.payloads.values)?;
+    verbs::put(open, &arguments.entry.key, arguments.value.as_bytes(), output)
 }

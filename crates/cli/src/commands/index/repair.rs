@@ -1,5 +1,6 @@
 //! `ogive index repair`: recovers an index without its log.
 
+use super::any::either;
 use super::file::IndexFile;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -21,7 +22,7 @@ with damaged pages, which must be restored from a backup.";
 /// Recover an index whose log is lost
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct IndexRepair {
     #[command(flatten)]
     file: IndexFile,
 
@@ -31,8 +32,8 @@ pub(crate) struct Arguments {
 }
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let shown = arguments.file.shown();
+pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcome> {
+    let shown = arguments.file.to_string();
     let Some((index, lost)) = arguments.file.without_log()? else {
         if output.is_json() {
             output.json(&json!({ "opens": true, "repaired": false }))?;
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         }
         return Ok(Outcome::Done);
     };
-    let entries = match index.verify() {
+    let entries = match either!(&index, index => index.verify()) {
         Ok(report) => report.entries,
         Err(error) => {
             let kept = "its log is lost and its last checkpoint is damaged, so nothing was changed";

@@ -1,11 +1,15 @@
 //! `ogive index verify`: checks every page and node of an index.
 
+use super::any::either;
 use super::file::IndexFile;
-use crate::args::Outcome;
+use super::text::Form;
+use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
-use crate::output::{Output, note};
+use crate::output::Output;
 use crate::size::{counted, grouped};
 use ogive::Error;
+use ogive::index::IndexVerifyReport;
+use serde::Serialize;
 use serde_json::json;
 
 /// Help after the arguments.
@@ -17,33 +21,47 @@ Examples:
 Walks all nodes and checks checksums, the order of keys, links, models as lookups use them, and counts. Reports the
 first finding and exits with 1.";
 
-/// Runs the command.
-pub(crate) fn run(file: &IndexFile, output: &mut Output) -> Result<Outcome> {
-    let report = match file.read().and_then(|index| Ok(index.verify()?)) {
-        Err(Failure::Engine(error @ Error::Damaged { .. })) => return damaged(&error, output),
-        report => report?,
-    };
-    if output.is_json() {
-        output.json(&json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] }))?;
-    } else {
-        output.line(format_args!(
-            "{}: sound; entries: {}, in {}",
-            file.shown(),
-            grouped(report.entries),
-            counted(report.pages, "page")
-        ))?;
+/// Result of a verification: counts, or the first finding.
+#[derive(Debug)]
+pub(super) struct IndexFindings(Result<IndexVerifyReport, Error>);
+
+impl IndexFindings {
+    /// Verifies an index. It may be too damaged to open.
+    pub(super) fn of(file: &IndexFile) -> Result<Self> {
+        match file.read(Form::default()).and_then(|open| Ok(either!(&open.any, index => index.verify())?)) {
+            Err(Failure::Engine(error @ Error::Damaged { .. })) => Ok(Self(Err(error))),
+            report => Ok(Self(Ok(report?))),
+        }
     }
-    Ok(Outcome::Done)
 }
 
-fn damaged(error: &Error, output: &mut Output) -> Result<Outcome> {
-    if output.is_json()
-        && let Error::Damaged { offset, detail, .. } = error
-    {
-        output.json(&json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] }))?;
+impl Report for IndexFindings {
+    fn to_json(&self) -> Result<impl Serialize> {
+        Ok(match &self.0 {
+            Ok(report) => {
+                json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] })
+            }
+            Err(Error::Damaged { offset, detail, .. }) => {
+                json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] })
+            }
+            Err(error) => json!({ "sound": false, "findings": [{ "detail": error.to_string() }] }),
+        })
     }
-    output.flush()?;
-    note(format_args!("error: {error}"));
-    note("hint: restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage");
-    Ok(Outcome::Negative)
+
+    fn print(&self, name: &str, output: &mut Output) -> Result<()> {
+        let Ok(report) = &self.0 else { return Ok(()) };
+        let (entries, pages) = (grouped(report.entries), counted(report.pages, "page"));
+        output.line(format_args!("{name}: sound; entries: {entries}, in {pages}"))
+    }
+
+    fn remarks(&self, _: &str, _: bool) -> Vec<String> {
+        let Err(error) = &self.0 else { return Vec::new() };
+        let hint =
+            "restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage";
+        vec![format!("error: {error}"), format!("hint: {hint}")]
+    }
+
+    fn is_sound(&self) -> bool {
+        self.0.is_ok()
+    }
 }

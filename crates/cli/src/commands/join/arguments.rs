@@ -1,4 +1,4 @@
-//! Arguments of `ogive join`.
+//! JoinArguments of `ogive join`.
 
 use crate::failure::{Failure, Result};
 use crate::input::{Column, Format, InputOptions};
@@ -33,7 +33,7 @@ RIGHT, files of a store or an index, or anything that is not a regular file.";
 /// Join two inputs by key, within a memory limit
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) left: LeftSide,
 
@@ -196,7 +196,7 @@ pub(super) struct SideOptions {
     pub(super) to: Option<OsString>,
 }
 
-impl Arguments {
+impl JoinArguments {
     /// The options of both inputs.
     pub(super) fn sides(&self) -> [SideOptions; 2] {
         let (left, right) = (self.left.clone(), self.right.clone());

@@ -8,5 +8,5 @@ mod show;
 mod side;
 mod watch;
 
-pub(crate) use arguments::Arguments;
+pub(crate) use arguments::JoinArguments;
 pub(crate) use run::run;

@@ -1,6 +1,6 @@
 //! The run of `ogive join`.
 
-use super::arguments::{Arguments, Io, To};
+use super::arguments::{Io, JoinArguments, To};
 use super::shape::RowShape;
 use super::side::{Opening, length_bytes, open};
 use super::{show, watch};
@@ -24,11 +24,11 @@ const PIECE_BYTES: usize = 64 << 10;
 const PIECES_WAITING: usize = 4;
 
 /// Runs the command.
-pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn run(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     run_join(arguments, output).map_err(in_the_commands_memory)
 }
 
-fn run_join(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let to = arguments.to()?;
     let sides = arguments.sides();
@@ -119,7 +119,7 @@ fn spill_folder() -> (Arc<dyn Storage>, String) {
 }
 
 /// The requested profile, else that of the page cache if `--io cached` is given.
-fn profile(arguments: &Arguments) -> Result<Profile> {
+fn profile(arguments: &JoinArguments) -> Result<Profile> {
     Ok(match arguments.profile.as_deref() {
         Some("cached") => join::cached_profile(),
         Some(name) => Profile::by_name_or_file(name)?,
@@ -129,7 +129,7 @@ fn profile(arguments: &Arguments) -> Result<Profile> {
 }
 
 /// The destination of the output file, unless rows go to standard output.
-fn place(arguments: &Arguments, to: To) -> Result<Option<Place>> {
+fn place(arguments: &JoinArguments, to: To) -> Result<Option<Place>> {
     if arguments.is_piped() {
         return Ok(None);
     }
@@ -169,7 +169,7 @@ fn piped(
     std::thread::scope(|scope| {
         let (sender, pieces) = sync_channel::<Vec<u8>>(PIECES_WAITING);
         let joining = std::thread::Builder::new().spawn_scoped(scope, move || {
-            let mut rows = Rows { sender, piece: Vec::with_capacity(PIECE_BYTES) };
+            let mut rows = PipedRows { sender, piece: Vec::with_capacity(PIECE_BYTES) };
             let output = join::Output::caller(move |key, left, right| {
                 if is_json {
                     shape.object(key, left, right, &mut rows.piece);
@@ -194,12 +194,12 @@ fn piped(
 }
 
 /// Rows for standard output, collected into pieces.
-struct Rows {
+struct PipedRows {
     sender: SyncSender<Vec<u8>>,
     piece: Vec<u8>,
 }
 
-impl Rows {
+impl PipedRows {
     fn send_if_full(&mut self) -> Result<(), Error> {
         if self.piece.len() < PIECE_BYTES {
             return Ok(());
@@ -209,7 +209,7 @@ impl Rows {
     }
 }
 
-impl Drop for Rows {
+impl Drop for PipedRows {
     fn drop(&mut self) {
         // The receiver is gone only when the join is ending.
         let _ = self.sender.send(std::mem::take(&mut self.piece));
@@ -217,7 +217,7 @@ impl Drop for Rows {
 }
 
 /// Reports the result.
-fn tell(report: &JoinReport, arguments: &Arguments, output: &mut Output) -> Result<()> {
+fn tell(report: &JoinReport, arguments: &JoinArguments, output: &mut Output) -> Result<()> {
     let explanation = report.explanation.as_ref().filter(|_| arguments.explain);
     if output.is_json() {
         if let Some(explanation) = explanation {
@@ -231,7 +231,7 @@ fn tell(report: &JoinReport, arguments: &Arguments, output: &mut Output) -> Resu
 }
 
 /// Prints lines: to standard error if the rows go to standard output.
-fn say(lines: Vec<String>, arguments: &Arguments, output: &mut Output) -> Result<()> {
+fn say(lines: Vec<String>, arguments: &JoinArguments, output: &mut Output) -> Result<()> {
     lines.into_iter().try_for_each(|line| {
         if arguments.is_piped() {
             note(line);

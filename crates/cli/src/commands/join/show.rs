@@ -1,6 +1,6 @@
 //! Reports on a join: its plan and its result.
 
-use super::arguments::Arguments;
+use super::arguments::JoinArguments;
 use crate::size::{counted, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
 use ogive::join::{Alternative, Cost, Explanation, JoinReport, RelationSummary, Side};
@@ -75,7 +75,7 @@ fn refusal(alternative: &Alternative) -> Option<String> {
 }
 
 /// One line on the result.
-pub(super) fn summary(arguments: &Arguments, report: &JoinReport) -> String {
+pub(super) fn summary(arguments: &JoinArguments, report: &JoinReport) -> String {
     let target =
         if arguments.is_piped() { "standard output".to_owned() } else { arguments.output.display().to_string() };
     format!("{target}: {} by {} in {:.2} s", counted(report.rows, "row"), report.method, report.seconds.total())

@@ -51,7 +51,7 @@ impl OpenSide {
 
 /// Detected kind of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum InputKind {
     Table,
     Index,
     Store,
@@ -75,7 +75,7 @@ pub(super) fn length_bytes(path: &Path) -> u64 {
 /// of inputs and of the engine.
 pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSide; 2]> {
     let found = [find(&sides[0], opening)?, find(&sides[1], opening)?];
-    let is_open_to_types = |side: &SideOptions, found: &Found| *found == Found::File && is_untyped(&side.input);
+    let is_open_to_types = |side: &SideOptions, found: &InputKind| *found == InputKind::File && is_untyped(&side.input);
     let right_first = is_open_to_types(&sides[0], &found[0]) && !is_open_to_types(&sides[1], &found[1]);
     let (first, second) = if right_first { (1, 0) } else { (0, 1) };
     let one = sides[first].open(&found[first], None, opening)?;
@@ -105,18 +105,18 @@ fn is_untyped(input: &InputOptions) -> bool {
     input.key_type.is_none() && !input.has_typed_keys()
 }
 
-fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<Found> {
+fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
     let path = &side.input.path;
     let found = if path.is_dir() {
-        Found::Store
+        InputKind::Store
     } else if side.input.format.is_some() || (path.exists() && !path.is_file()) {
-        Found::File
+        InputKind::File
     } else {
         let (storage, name) = place(path, opening.direct)?;
         match open_to_see(&storage, &name) {
-            Ok(_) => Found::Table,
-            Err(Error::NotATable { .. }) if index::is_index(&storage, &name)? => Found::Index,
-            Err(Error::NotATable { .. }) => Found::File,
+            Ok(_) => InputKind::Table,
+            Err(Error::NotATable { .. }) if index::is_index(&storage, &name)? => InputKind::Index,
+            Err(Error::NotATable { .. }) => InputKind::File,
             Err(error) => return Err(error.into()),
         }
     };
@@ -137,16 +137,16 @@ impl SideOptions {
     }
 
     /// Refuses flags that would be ignored.
-    fn check_flags(&self, found: &Found) -> Result<()> {
+    fn check_flags(&self, found: &InputKind) -> Result<()> {
         let has_columns = self.input.key.is_some() || self.input.value.is_some();
-        if has_columns && *found != Found::File {
+        if has_columns && *found != InputKind::File {
             return Err(Failure::usage(
                 format!("{} is not a file with columns", self.shown()),
                 format!("remove --{0}-key and --{0}-value", self.word),
             ));
         }
         let is_cut = self.from.is_some() || self.to.is_some();
-        if is_cut && *found != Found::Store {
+        if is_cut && *found != InputKind::Store {
             return Err(Failure::usage(
                 format!("{} is not a store", self.shown()),
                 format!("remove --{0}-from and --{0}-to", self.word),
@@ -155,22 +155,22 @@ impl SideOptions {
         Ok(())
     }
 
-    fn open(&self, found: &Found, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
+    fn open(&self, found: &InputKind, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
         match found {
-            Found::Table => self.open_table(opening),
-            Found::Index => {
+            InputKind::Table => self.open_table(opening),
+            InputKind::Index => {
                 let (storage, name) = place(&self.input.path, opening.direct)?;
                 let (source, key_type) = index::relation(&storage, &name, opening.memory_bytes)?;
                 Ok(OpenSide::of(source, key_type))
             }
-            Found::Store => {
+            InputKind::Store => {
                 let asked = (self.input.key_type, wanted);
                 let bounds = (self.from.as_deref(), self.to.as_deref());
                 let path = &self.input.path;
                 let (source, key_type) = db::relation(path, &self.keyspace, asked, bounds, opening.memory_bytes)?;
                 Ok(OpenSide::of(source, key_type))
             }
-            Found::File => match self.open_file(wanted, opening) {
+            InputKind::File => match self.open_file(wanted, opening) {
                 // An empty file is a valid input of a join.
                 Err(Failure::Input(InputError::Empty { .. })) => {
                     let typed = (self.input.format() == Format::Sosd).then_some(KeyType::U64);

@@ -15,8 +15,7 @@ pub(super) fn watcher() -> Watcher {
             *shown = Some((progress.phase, Progress::start(word(progress.phase), Some(progress.total), Unit::Items)));
         }
         if let Some((_, bar)) = shown.as_mut() {
-            bar.set_total(progress.total);
-            bar.reach(progress.done);
+            bar.reach_of(progress.done, progress.total);
         }
     })
 }

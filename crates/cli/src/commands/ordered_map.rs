@@ -1,0 +1,169 @@
+//! Ordered maps: tables, indexes and keyspaces of stores, as the commands on them see them.
+//!
+//! `get`, `put`, `delete`, `scan`, `stats` and `verify` have one body each in [`super::verbs`], over [`OrderedMap`]. An
+//! implementation says what differs: forms of keys and values, traces of reads, remarks, and reports.
+
+use crate::failure::{Failure, Result};
+use crate::key;
+use crate::output::Output;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::ops::{Bound, Deref};
+
+/// The two ends of a range of keys.
+pub(crate) type Bounds<K> = (Bound<K>, Bound<K>);
+
+/// An open table, index or keyspace, with the options of the command on its output.
+pub(crate) trait OrderedMap {
+    /// The arguments that name the table, index or store.
+    type Place;
+    /// A key. Its order is that of the map.
+    type Key: Ord;
+    /// A value in memory.
+    type Value: Deref<Target = [u8]>;
+
+    /// The key given as an argument.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when it is not a key of the map's type.
+    fn parse_key(&self, written: &OsStr) -> Result<Self::Key>;
+
+    /// A key as text.
+    fn shown_key<'a>(&self, key: &'a Self::Key) -> Cow<'a, str>;
+
+    /// A key in JSON.
+    fn key_to_json(&self, key: &Self::Key) -> Value;
+
+    /// A value as text.
+    fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
+        key::escaped(value)
+    }
+
+    /// A value in JSON.
+    fn value_to_json(&self, value: &[u8]) -> Value {
+        key::bytes_to_json(value)
+    }
+
+    /// The values of a key: all of them, or only the first. Keyspaces have one value per key.
+    fn get(&self, key: &Self::Key, all: bool) -> Result<Vec<Self::Value>>;
+
+    /// A remark on found values that print as empty lines. Stores make none.
+    fn remark(&self, _values: &[Self::Value]) -> Option<&'static str> {
+        None
+    }
+
+    /// Prints entries of a range that is not empty, each by [`Self::print_entry`].
+    fn scan(&self, range: Bounds<Self::Key>, window: Window, output: &mut Output) -> Result<()>;
+
+    /// Prints an entry on a line: key, tab, value, or a JSON object. The value is `None` if only keys are requested.
+    fn print_entry(&self, key: &Self::Key, value: Option<&[u8]>, output: &mut Output) -> Result<()> {
+        if output.is_json() {
+            let mut object = json!({ "key": self.key_to_json(key) });
+            if let Some(value) = value {
+                object["value"] = self.value_to_json(value);
+            }
+            return output.json(&object);
+        }
+        match value {
+            Some(value) => output.line(format_args!("{}\t{}", self.shown_key(key), self.shown_value(value))),
+            None => output.line(self.shown_key(key)),
+        }
+    }
+
+    /// Adds the reads to a JSON answer if requested. Only tables trace them.
+    fn add_trace(&self, _object: &mut Value) {}
+
+    /// Prints the reads after an answer in text or after a scan if requested. Only tables trace them.
+    fn print_trace(&self, _output: &mut Output) -> Result<()> {
+        Ok(())
+    }
+
+    /// The report of `stats`, or of `explain` for tables.
+    fn stats(place: &Self::Place) -> Result<impl Report>;
+
+    /// The report of `verify`. Indexes show no progress, and stores need not open.
+    fn verify(place: &Self::Place) -> Result<impl Report>;
+
+    /// The bounds of a range given as arguments; `None` if the range is empty.
+    fn parse_range(&self, from: Option<&OsStr>, to: Option<&OsStr>) -> Result<Option<Bounds<Self::Key>>> {
+        let from = from.map(|from| self.parse_key(from)).transpose()?;
+        let to = to.map(|to| self.parse_key(to)).transpose()?;
+        let is_empty = from.as_ref().zip(to.as_ref()).is_some_and(|(from, to)| from >= to);
+        Ok((!is_empty).then(|| bounds(from, to)))
+    }
+}
+
+/// An ordered map that can be modified: an index or a keyspace, open for writing.
+pub(crate) trait WritableMap: OrderedMap {
+    /// Inserts or overwrites an entry, and closes the map.
+    fn put(self, key: &Self::Key, value: &[u8]) -> Result<Change>;
+
+    /// Removes one entry of a key, or all of them, and closes the map. Keyspaces have one entry per key.
+    fn remove(self, key: &Self::Key, all: bool) -> Result<Change>;
+}
+
+/// Result of a `put` or `delete`.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// Name and value of its field in JSON.
+    pub(crate) field: (&'static str, Value),
+    /// Description in text; `None` if the key was absent.
+    pub(crate) done: Option<String>,
+}
+
+/// A report on a table, index or store, by `stats` or `verify`.
+pub(crate) trait Report {
+    /// The report as JSON.
+    fn to_json(&self) -> Result<impl Serialize>;
+
+    /// Prints the report as text, under the name of its subject.
+    fn print(&self, name: &str, output: &mut Output) -> Result<()>;
+
+    /// Remarks for standard error. Stores make none with `--json`.
+    fn remarks(&self, _name: &str, _is_json: bool) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether no damage was found.
+    fn is_sound(&self) -> bool {
+        true
+    }
+}
+
+/// The part of a range that a scan prints.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Window {
+    /// Print at most N entries
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+
+    /// Print the entries in reverse order
+    #[arg(long)]
+    pub(crate) reverse: bool,
+}
+
+impl Window {
+    /// Calls `visit` with the entries in this part.
+    pub(crate) fn visit<T, E>(
+        self,
+        mut entries: impl DoubleEndedIterator<Item = Result<T, E>>,
+        mut visit: impl FnMut(T) -> Result<()>,
+    ) -> Result<()>
+    where
+        Failure: From<E>,
+    {
+        for _ in 0..self.limit.unwrap_or(u64::MAX) {
+            let entry = if self.reverse { entries.next_back() } else { entries.next() };
+            let Some(entry) = entry else { break };
+            visit(entry?)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bounds of a range from `from` up to but not including `to`; open at an end that is `None`.
+pub(crate) fn bounds<K>(from: Option<K>, to: Option<K>) -> Bounds<K> {
+    (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded))
+}

@@ -1,0 +1,122 @@
+//! Commands that tables, indexes and stores share: equal answers for equal entries, and the differences that are meant.
+//! Method: whole runs on one set of entries in all three.
+
+use super::run::{Folder, Run};
+use serde_json::json;
+
+/// A table `t`, an index `i` and a store `s` with the entries 1 to 9 and values `v1` to `v9`.
+fn filled() -> Folder {
+    let folder = Folder::new();
+    let rows: String = (1..10).map(|number| format!("{number},v{number}\n")).collect();
+    folder.write("rows.csv", format!("id,name\n{rows}"));
+    let columns = ["rows.csv", "--key", "id", "--value", "name"];
+    folder.build("rows.csv", "t", &[&columns[1..], &["--key-type", "u64"]].concat());
+    folder.run(&["index", "create", "i", "--value-bytes", "2"]).exits_with(0);
+    folder.run(&[&["index", "load", "i"], &columns[..]].concat()).exits_with(0);
+    folder.run(&[&["db", "import", "s", "--key-type", "u64"], &columns[..]].concat()).exits_with(0);
+    folder
+}
+
+/// Runs a sub-command on the table, the index and the store.
+fn on_all(folder: &Folder, verb: &str, arguments: &[&str]) -> [Run; 3] {
+    [&["t"][..], &["i"], &["s"]].map(|name| {
+        let command: &[&str] = match name[0] {
+            "t" => &[verb],
+            "i" => &["index", verb],
+            _ => &["db", verb],
+        };
+        folder.run(&[command, name, arguments].concat())
+    })
+}
+
+#[test]
+fn present_and_absent_keys_are_answered_alike() {
+    let folder = filled();
+    for run in on_all(&folder, "get", &["7"]) {
+        assert_eq!(run.exits_with(0).prints("v7\n").stderr, "");
+    }
+    for run in on_all(&folder, "get", &["7", "--json"]) {
+        assert_eq!(run.exits_with(0).json(), json!({ "key": 7, "found": true, "value": "v7" }));
+    }
+    for run in on_all(&folder, "get", &["10"]) {
+        assert_eq!(run.exits_with(1).prints("").stderr, "10: not found\n");
+    }
+    for run in on_all(&folder, "get", &["10", "--json"]) {
+        let run = run.exits_with(1);
+        assert_eq!((run.json(), run.stderr.as_str()), (json!({ "key": 10, "found": false }), "10: not found\n"));
+    }
+    for run in on_all(&folder, "get", &["seven"]) {
+        run.exits_with(2).complains_of("'seven' is not a valid key");
+    }
+}
+
+#[test]
+fn parts_of_a_scan_are_printed_alike() {
+    let folder = filled();
+    let scans: [(&[&str], &str); 4] = [
+        (&["--limit", "2"], "1\tv1\n2\tv2\n"),
+        (&["--reverse", "--limit", "2"], "9\tv9\n8\tv8\n"),
+        (&["--limit", "0"], ""),
+        (&["--limit", "1", "--json"], "{\"key\":1,\"value\":\"v1\"}\n"),
+    ];
+    for (arguments, expected) in scans {
+        for run in on_all(&folder, "scan", arguments) {
+            run.exits_with(0).prints(expected);
+        }
+    }
+    for (from, to, expected) in [("3", "5", "3\tv3\n4\tv4\n"), ("5", "3", ""), ("5", "5", ""), ("0", "0", "")] {
+        folder.run(&["scan", "t", from, to]).exits_with(0).prints(expected);
+        for command in [["index", "scan", "i"], ["db", "scan", "s"]] {
+            let range = ["--from", from, "--to", to];
+            folder.run(&[&command[..], &range].concat()).exits_with(0).prints(expected);
+        }
+    }
+    folder.run(&["index", "scan", "i", "--to", "0"]).exits_with(0).prints("");
+    folder.run(&["scan", "t", "5", "3", "--explain"]).exits_with(0).prints("");
+    let keys = ["db", "scan", "s", "--keys-only", "--limit", "2"];
+    folder.run(&keys).exits_with(0).prints("1\n2\n");
+    folder.run(&[&keys[..], &["--json"]].concat()).exits_with(0).prints("{\"key\":1}\n{\"key\":2}\n");
+}
+
+#[test]
+fn sound_data_is_reported_on_standard_output_alone() {
+    let folder = filled();
+    for run in on_all(&folder, "verify", &[]) {
+        let run = run.exits_with(0);
+        assert!(run.stdout.contains(": sound; ") && run.stderr.is_empty(), "{}{}", run.stdout, run.stderr);
+    }
+    for run in on_all(&folder, "verify", &["--json"]) {
+        assert_eq!(run.exits_with(0).json()["sound"], true);
+    }
+}
+
+#[test]
+fn writes_say_in_their_own_words_what_they_did() {
+    let folder = filled();
+    folder.run(&["index", "put", "i", "7", "x", "--json"]).exits_with(0).prints("{\"key\":7,\"new\":false}\n");
+    folder.run(&["db", "put", "s", "7", "x", "--json"]).exits_with(0).prints("{\"durable\":true,\"key\":7}\n");
+    folder.run(&["index", "delete", "i", "7"]).exits_with(0).prints("7: 1 entry removed\n");
+    folder.run(&["db", "delete", "s", "7"]).exits_with(0).prints("7: removed\n");
+    for command in [["index", "delete", "i"], ["db", "delete", "s"]] {
+        let run = folder.run(&[&command[..], &["7", "--json"]].concat()).exits_with(1);
+        assert_eq!(run.prints("{\"key\":7,\"removed\":0}\n").stderr, "7: not found\n");
+    }
+}
+
+#[test]
+fn empty_values_are_remarked_on_except_in_stores() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,name\n1,\n");
+    let columns = ["--key", "id", "--value", "name", "--key-type", "u64"];
+    folder.build("rows.csv", "t", &columns);
+    folder.run(&["index", "create", "i"]).exits_with(0);
+    folder.run(&["index", "put", "i", "1"]).exits_with(0);
+    folder.run(&[&["db", "import", "s", "rows.csv"], &columns[..]].concat()).exits_with(0);
+    let remarks = ["found; the value is empty\n", "found; this index has no payloads\n", ""];
+    for (run, remark) in on_all(&folder, "get", &["1"]).into_iter().zip(remarks) {
+        assert_eq!(run.exits_with(0).prints("\n").stderr, remark);
+    }
+    for run in on_all(&folder, "get", &["1", "--json"]) {
+        assert_eq!(run.exits_with(0).stderr, "");
+    }
+}
