@@ -3,7 +3,8 @@
 use crate::input::take_u8;
 use ogive::block::checksum;
 use ogive::io::MemoryStorage;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::KeyType;
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use std::error::Error;
 use std::sync::Arc;
 

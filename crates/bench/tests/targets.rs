@@ -4,8 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use ogive::KeyType;
 use ogive::io::{MemoryStorage, Profile, Purpose};
-use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
 use ogive::tune::Sample;
 use ogive_bench::keys::{KeySet, open};
 use std::sync::Arc;

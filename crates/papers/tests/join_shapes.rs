@@ -3,9 +3,9 @@
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
+use ogive::KeyType;
 use ogive::io::FastPaths;
 use ogive::join::{JoinKind, Method};
-use ogive::table::KeyType;
 use ogive_papers::joins::{BTREE, METHODS};
 use ogive_papers::register;
 use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, TableForm, Values, Way};

@@ -12,16 +12,17 @@ const ENGINE: &str = "crates/engine/src/";
 const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("durability", &[]),
+    ("key_type", &["error"]),
     ("io", &["error"]),
     ("block", &["io", "error"]),
     ("log", &["block", "io", "error"]),
     ("tune", &["block", "io", "error"]),
     ("page", &["log", "block", "io", "durability", "error"]),
-    ("index", &["page", "block", "io", "durability", "error"]),
-    ("table", &["tune", "block", "io", "error"]),
+    ("index", &["page", "block", "io", "key_type", "durability", "error"]),
+    ("table", &["tune", "block", "io", "key_type", "error"]),
     ("vlog", &["block", "io", "error"]),
-    ("lsm", &["vlog", "table", "tune", "log", "block", "io", "durability", "error"]),
-    ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "durability", "error"]),
+    ("lsm", &["vlog", "table", "tune", "log", "block", "io", "key_type", "durability", "error"]),
+    ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "key_type", "durability", "error"]),
     ("check", &["lsm", "vlog", "table", "log", "block", "io", "durability", "error"]),
 ];
 

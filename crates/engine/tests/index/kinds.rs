@@ -115,7 +115,7 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     refused(IndexOptions { kind: UNREGISTERED, ..good.clone() });
     refused(IndexOptions { tunables: vec![(1, 1)], ..good.clone() });
     refused(IndexOptions { payload_bytes: Some(9), ..good.clone() });
-    refused(IndexOptions { key_type: Some(ogive::index::KeyType::U128), ..good.clone() });
+    refused(IndexOptions { key_type: Some(ogive::KeyType::U128), ..good.clone() });
     assert!(Index::<u64, [u8; 400]>::create(&storage, NAME, &good).is_err());
     assert!(Index::<ogive::index::Raw<u64>, u64>::create(&storage, NAME, &good).is_err());
     assert!(Index::<u64, Vec<u8>>::create(&storage, NAME, &good).is_err());

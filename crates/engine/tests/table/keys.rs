@@ -3,9 +3,10 @@
 //! every operation.
 
 use crate::support::check_strange;
+use ogive::KeyType;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::external::{RecordFile, index_records, index_table};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 
 fn open(storage: &Arc<dyn Storage>, name: &str) -> Table {

@@ -4,10 +4,10 @@ use super::choices::Choices;
 use super::shape::{Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Way};
 use super::values::Values;
 use crate::fast_paths;
+use ogive::KeyType;
 use ogive::io::FastPaths;
 use ogive::join::{JoinKind, Method};
 use ogive::lsm::Learning;
-use ogive::table::KeyType;
 
 /// Designs of any keys, and then those of numbers alone.
 const DESIGNS: [&str; 11] = [

@@ -2,7 +2,7 @@
 
 use super::shape::{Ends, Shape};
 use crate::random::Random;
-use ogive::table::KeyType;
+use ogive::KeyType;
 
 const WORDS: [&str; 10] = ["usr", "lib", "share", "a", "b", "item", "images", "index.html", "x86_64", "\u{fc}ber"];
 

@@ -3,9 +3,9 @@
 use super::keys;
 use super::store::check_there;
 use crate::failure::{Failure, Result};
+use ogive::KeyType;
 use ogive::join::Source;
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::KeyType;
 use std::ffi::OsStr;
 use std::ops::Bound;
 use std::path::Path;

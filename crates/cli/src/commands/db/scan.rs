@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let open = arguments.keyspace.read()?;
     let keys = open.keys;
     let range = match &arguments.prefix {
-        Some(prefix) => open.keyspace.prefix(crate::key::from_argument(ogive::table::KeyType::Bytes, prefix)?),
+        Some(prefix) => open.keyspace.prefix(crate::key::from_argument(ogive::KeyType::Bytes, prefix)?),
         None => {
             let from = keys.parse_some(arguments.from.as_deref())?;
             let to = keys.parse_some(arguments.to.as_deref())?;

@@ -5,10 +5,9 @@ use super::stoppable::Stoppable;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::size::ByteSize;
-use ogive::Error;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
-use ogive::table::KeyType;
+use ogive::lsm::{Db, DbOptions, Keyspace};
+use ogive::{Durability, Error, KeyType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,7 +37,8 @@ pub(super) struct KeyspaceOptions {
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Store")]
     pub(super) keyspace: String,
 
-    /// Type of the keys: u64, u128, i64, f64, text or bytes [default: as imported, else bytes]
+    /// Type of the keys: u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16 [default: as imported, else
+    /// bytes]
     #[arg(long, value_name = "TYPE", help_heading = "Store")]
     keys: Option<KeyType>,
 }

@@ -1,12 +1,12 @@
 //! An index whose key and payload types are known only at run time.
 
 use ogive::index::{
-    Index, IndexLayout, IndexOptions, IndexRange, IndexVerifyReport, KeyType, Kind, Raw, Statistics, Visit, Word,
+    Index, IndexLayout, IndexOptions, IndexRange, IndexVerifyReport, Kind, Raw, Statistics, Visit, Word,
 };
 use ogive::io::Storage;
 use ogive::page::PageOptions;
 use ogive::page::{LostLog, PageStatistics};
-use ogive::{Error, Result};
+use ogive::{Error, KeyType, Result};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl AnyIndex {
         key_type: KeyType,
         options: &IndexOptions,
     ) -> Result<Self> {
-        if key_type.word_bytes() == u64::BYTES {
+        if key_type.width().is_some_and(|width| width <= u64::BYTES) {
             Index::create(storage, name, options).map(Self::Short)
         } else {
             Index::create(storage, name, options).map(Self::Long)

@@ -4,8 +4,9 @@ use super::any::AnyIndex;
 use super::text::Form;
 use crate::failure::Result;
 use crate::size::ByteSize;
+use ogive::Durability;
 use ogive::io::{LocalStorage, Storage};
-use ogive::page::{Durability, LostLog, PageOptions};
+use ogive::page::{LostLog, PageOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use super::text;
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
-use ogive::index::KeyType;
+use ogive::KeyType;
 use serde_json::json;
 use std::ffi::OsString;
 use std::ops::RangeInclusive;
@@ -71,7 +71,7 @@ fn bounds(arguments: &Arguments, key_type: KeyType) -> Result<Option<RangeInclus
     let parsed = |argument: &Option<OsString>| {
         argument.as_ref().map(|argument| text::key_from_argument(key_type, argument)).transpose()
     };
-    let greatest = if key_type.word_bytes() == 8 { u128::from(u64::MAX) } else { u128::MAX };
+    let greatest = if key_type.width().is_some_and(|width| width <= 8) { u128::from(u64::MAX) } else { u128::MAX };
     let low = parsed(&arguments.from)?.unwrap_or(0);
     let high = match parsed(&arguments.to)? {
         Some(to) => to.checked_sub(1),
