@@ -245,7 +245,7 @@ mod tests {
             (KeyType::F64, &["-inf", "-1.5", "-0", "0", "0.000001", "2", "inf"]),
             (KeyType::Text, &["", "a", "b", "c:\\x41", "ä"]),
             (KeyType::Bytes, &["", "\\x00", "a", "a\\\\b", "ä", "\\xff"]),
-            (KeyType::FixedBytes(1), &["\\x00", "a", "\\\\", "\\xff"]),
+            (KeyType::FixedBytes(1), &["\\x00", "\\\\", "a", "\\xff"]),
             (KeyType::FixedBytes(3), &["\\x00\\x00\\x00", "a\\x00b", "abc", "ab\\xff"]),
         ];
         for (kind, texts) in cases {
