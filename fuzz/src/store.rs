@@ -1,9 +1,10 @@
 //! Stores of which one file is anything.
 
 use crate::input::take_u8;
+use ogive::Durability;
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
 use std::sync::{Arc, OnceLock};
 
 /// The files of a store, by name.

@@ -1,9 +1,10 @@
 //! Whole table files.
 
 use crate::input::take_u8;
+use ogive::KeyType;
 use ogive::block::checksum;
 use ogive::io::MemoryStorage;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use std::error::Error;
 use std::sync::Arc;
 

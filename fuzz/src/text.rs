@@ -1,11 +1,21 @@
 //! Fuzz targets for text that people type: keys and designs.
 
 use crate::input::take_u8;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use ogive::tune::DesignRequest;
 
-const KEY_TYPES: [KeyType; 6] =
-    [KeyType::U64, KeyType::U128, KeyType::I64, KeyType::F64, KeyType::Text, KeyType::Bytes];
+const KEY_TYPES: [KeyType; 10] = [
+    KeyType::U64,
+    KeyType::U128,
+    KeyType::I64,
+    KeyType::F64,
+    KeyType::Text,
+    KeyType::Bytes,
+    KeyType::U32,
+    KeyType::I128,
+    KeyType::FixedBytes(3),
+    KeyType::FixedBytes(16),
+];
 
 /// Reads any text as a key and shows any bytes as one. Input: type u8, the text or the bytes.
 ///
@@ -37,8 +47,18 @@ fn check_key(key_type: KeyType, key: &[u8]) {
 
 /// Keys of each type.
 pub fn key_seeds() -> Vec<Vec<u8>> {
-    let texts =
-        ["18446744073709551615", "340282366920938463463374607431768211455", "-1", "-1.5e-300", "Größe", "a\\x00\\\\"];
+    let texts = [
+        "18446744073709551615",
+        "340282366920938463463374607431768211455",
+        "-1",
+        "-1.5e-300",
+        "Größe",
+        "a\\x00\\\\",
+        "4294967295",
+        "-170141183460469231731687303715884105728",
+        "a\\x00\\\\",
+        "0123456789abcdef",
+    ];
     (0_u8..).zip(texts).map(|(key_type, text)| [&[key_type], text.as_bytes()].concat()).collect()
 }
 

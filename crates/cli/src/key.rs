@@ -1,7 +1,7 @@
 //! Conversion of keys and values between text and the order-preserving bytes in a table.
 
 use crate::failure::{Failure, Result};
-use ogive::table::KeyType;
+use ogive::KeyType;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -12,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 pub(crate) fn from_input(key_type: KeyType, written: &[u8]) -> Option<Vec<u8>> {
     match key_type {
         KeyType::Bytes => Some(written.to_vec()),
+        KeyType::FixedBytes(width) => (written.len() == usize::from(width)).then(|| written.to_vec()),
         _ => key_type.parse(std::str::from_utf8(written).ok()?).ok(),
     }
 }
@@ -24,6 +25,7 @@ pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u
     let bytes = argument.as_bytes();
     match (key_type, argument.to_str()) {
         (KeyType::Text, _) | (KeyType::Bytes, None) => Ok(bytes.to_vec()),
+        (KeyType::FixedBytes(width), None) if bytes.len() == usize::from(width) => Ok(bytes.to_vec()),
         (_, text) => text.and_then(|text| key_type.parse(text).ok()).ok_or_else(|| {
             Failure::usage(
                 format!("'{}' is not a valid key for this table", escaped(bytes)),
@@ -34,14 +36,19 @@ pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u
 }
 
 /// Description of the keys of a type, for messages.
-fn describe(key_type: KeyType) -> &'static str {
+pub(crate) fn describe(key_type: KeyType) -> String {
     match key_type {
-        KeyType::U64 => "whole numbers from 0 to 18446744073709551615",
-        KeyType::U128 => "whole numbers from 0 to 2^128 - 1",
-        KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807",
-        KeyType::F64 => "floating-point numbers",
-        KeyType::Text => "text",
-        _ => "bytes; write a backslash as \\\\ and any byte as \\xNN",
+        KeyType::U32 => "whole numbers from 0 to 4294967295".into(),
+        KeyType::U64 => "whole numbers from 0 to 18446744073709551615".into(),
+        KeyType::U128 => "whole numbers from 0 to 2^128 - 1".into(),
+        KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807".into(),
+        KeyType::I128 => "whole numbers from -2^127 to 2^127 - 1".into(),
+        KeyType::F64 => "floating-point numbers".into(),
+        KeyType::Text => "text".into(),
+        KeyType::FixedBytes(width) => {
+            format!("{width} bytes each; write a backslash as \\\\ and any byte as \\xNN")
+        }
+        _ => "bytes; write a backslash as \\\\ and any byte as \\xNN".into(),
     }
 }
 
@@ -55,13 +62,15 @@ pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
 
 /// A key in JSON: a number where JSON allows it, text as a string, other bytes as `{"hex": ...}`.
 pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
-    if matches!(key_type, KeyType::Text | KeyType::Bytes) {
+    if matches!(key_type, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_)) {
         return bytes_to_json(key);
     }
     let shown = key_type.display(key);
     match key_type {
         // An infinity, for example, is not a JSON number.
-        KeyType::U64 | KeyType::I64 | KeyType::F64 => serde_json::from_str(&shown).unwrap_or(Value::String(shown)),
+        KeyType::U32 | KeyType::U64 | KeyType::I64 | KeyType::F64 => {
+            serde_json::from_str(&shown).unwrap_or(Value::String(shown))
+        }
         _ => Value::String(shown),
     }
 }
@@ -123,7 +132,9 @@ mod tests {
 
     #[test]
     fn numbers_print_as_they_were_given_and_keep_their_order() {
-        let cases: [(KeyType, &[&str]); 4] = [
+        let cases: [(KeyType, &[&str]); 6] = [
+            (KeyType::U32, &["0", "9", "10", "4294967295"]),
+            (KeyType::I128, &["-170141183460469231731687303715884105728", "-1", "0", "1"]),
             (KeyType::U64, &["0", "1", "9", "10", "255", "256", "9007199254740993", "18446744073709551615"]),
             (KeyType::U128, &["0", "18446744073709551616", "340282366920938463463374607431768211455"]),
             (KeyType::I64, &["-9223372036854775808", "-10", "-9", "0", "7", "9223372036854775807"]),
@@ -147,6 +158,9 @@ mod tests {
             (KeyType::U64, "1.0"),
             (KeyType::I64, "9223372036854775808"),
             (KeyType::F64, "one"),
+            (KeyType::U32, "4294967296"),
+            (KeyType::FixedBytes(3), "ab"),
+            (KeyType::FixedBytes(3), "ab\\x00d"),
         ] {
             assert_eq!(from_argument(key_type, OsStr::new(text)).unwrap_err().exit_code(), 2, "{text}");
         }
@@ -170,6 +184,9 @@ mod tests {
             assert_eq!(from_argument(KeyType::Bytes, OsStr::new(shown.as_ref())).unwrap(), key);
         }
         assert_eq!(from_argument(KeyType::Bytes, OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
+        assert_eq!(from_argument(KeyType::FixedBytes(1), OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
+        assert_eq!(from_argument(KeyType::FixedBytes(2), OsStr::new("\\x00a")).unwrap(), b"\0a");
+        assert_eq!(from_input(KeyType::FixedBytes(2), b"\\a").unwrap(), b"\\a");
         assert_eq!(from_argument(KeyType::Text, OsStr::new("a\\x41")).unwrap(), b"a\\x41");
     }
 
@@ -179,6 +196,9 @@ mod tests {
         assert_eq!(to_json(KeyType::U128, &u128::MAX.to_be_bytes()), json!(u128::MAX.to_string()));
         assert_eq!(to_json(KeyType::F64, &from_input(KeyType::F64, b"inf").unwrap()), json!("inf"));
         assert_eq!(to_json(KeyType::Text, b"a\tb"), json!("a\tb"));
+        assert_eq!(to_json(KeyType::U32, &[0, 0, 1, 0]), json!(256));
+        assert_eq!(to_json(KeyType::I128, &[0; 16]), json!(i128::MIN.to_string()));
+        assert_eq!(to_json(KeyType::FixedBytes(2), b"ab"), json!("ab"));
         assert_eq!(to_json(KeyType::Bytes, b"\xff\x01"), json!({ "hex": "ff01" }));
     }
 

@@ -5,10 +5,10 @@ use crate::input::{Input, InputError, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, Unit};
 use crate::watched::Watched;
-use ogive::Error;
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
-use ogive::table::{KeyType, SortingWriter, TableReport, TableWriter, WriteOptions};
+use ogive::table::{SortingWriter, TableReport, TableWriter, WriteOptions};
+use ogive::{Error, KeyType};
 use std::num::NonZero;
 use std::sync::Arc;
 

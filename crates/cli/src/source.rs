@@ -5,8 +5,9 @@ use crate::input::{Input, InputOptions, TableInput, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
+use ogive::KeyType;
 use ogive::io::Storage;
-use ogive::table::{KeyType, Table, WriteOptions};
+use ogive::table::{Table, WriteOptions};
 use ogive::tune::DesignRequest;
 use std::sync::Arc;
 

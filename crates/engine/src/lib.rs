@@ -92,6 +92,7 @@ mod error;
 pub mod index;
 pub mod io;
 pub mod join;
+mod key_type;
 mod log;
 pub mod lsm;
 pub mod page;
@@ -108,11 +109,11 @@ pub use index::{
 };
 pub use io::{LocalStorage, MemoryStorage, Profile, Storage};
 pub use join::{JoinKind, JoinOptions, JoinReport, Method, Output, RecordShape, Source, explain, join};
+pub use key_type::{KeyType, encode_f64, encode_i64};
 pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
 pub use page::PageOptions;
 pub use table::{
-    KeyType, OpenOptions, ReadTrace, SortingWriter, Table, TableRange, TableReport, TableVerifyReport, TableWriter,
-    WriteOptions, encode_f64, encode_i64,
+    OpenOptions, ReadTrace, SortingWriter, Table, TableRange, TableReport, TableVerifyReport, TableWriter, WriteOptions,
 };
 pub use tune::DesignRequest;
 

@@ -5,8 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "the system says in a file what is resident")]
 
+use ogive::Durability;
 use ogive::io::{LocalStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
 use ogive_testkit::{PeakAlloc, Random};
 use std::sync::{Arc, Mutex, PoisonError};
 

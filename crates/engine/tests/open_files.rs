@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(unix)]
 
+use ogive::KeyType;
 use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{KeyType, TableWriter, WriteOptions};
+use ogive::table::{TableWriter, WriteOptions};
 use std::sync::Arc;
 
 const HANDLES: usize = 64;

@@ -13,9 +13,9 @@
 #![allow(clippy::disallowed_methods, reason = "how long to run, and from which seed, comes from the environment")]
 #![allow(clippy::disallowed_macros, reason = "a run of an hour says how far it is")]
 
+use ogive::KeyType;
 use ogive::io::{FastPaths, Timer};
 use ogive::join::{JoinKind, Method};
-use ogive::table::KeyType;
 use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Values, Way};
 
 /// Blocks of 4 KiB, tuned.

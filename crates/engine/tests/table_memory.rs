@@ -5,9 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "makes a file that no writer would")]
 
-use ogive::Error;
 use ogive::io::{LocalStorage, Storage};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{Error, KeyType};
 use ogive_testkit::{PeakAlloc, Random};
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -5,8 +5,8 @@
 
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinOptions, Method, Output, Source, explain, join};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{Error, KeyType, Result};
 use ogive_papers::joins::{METHODS, PGM};
 use ogive_papers::register;
 use std::sync::Arc;

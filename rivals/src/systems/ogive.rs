@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use ogive::Durability;
 use ogive::block::Compression;
 use ogive::io::LocalStorage;
-use ogive::lsm::{Batch as Together, Db, DbOptions, Durability, Learning};
+use ogive::lsm::{Batch as Together, Db, DbOptions, Learning};
 use ogive_papers::bourbon::LearningRule;
 
 use crate::store::{Batch, Reader, Settings, Store, System, Writer};

@@ -2,8 +2,9 @@
 //!
 //! The short versions run on a million keys, the long ones at the sizes of the stated targets.
 
+use ogive::KeyType;
 use ogive::io::{MemoryStorage, Profile, Purpose};
-use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
 use ogive::tune::Sample;
 use ogive_bench::keys::{KeySet, open};
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use super::dates::date;
 use super::walk::Found;
 use crate::input::{Facts, Input, InputError, Record};
 use crate::size::grouped;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::path::PathBuf;
 
 /// The files that a walk found.

@@ -5,7 +5,7 @@ use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
 use crate::size::counted;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::InputError;
 use crate::key;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::path::{Path, PathBuf};
 
 /// Converts the keys of one input to bytes that order like the keys.
@@ -37,7 +37,8 @@ impl KeyReader {
         match self.key_type {
             KeyType::Bytes => return Ok(written),
             KeyType::Text if std::str::from_utf8(written).is_ok() => return Ok(written),
-            KeyType::Text => return Err(self.refuse(written)),
+            KeyType::FixedBytes(width) if written.len() == usize::from(width) => return Ok(written),
+            KeyType::Text | KeyType::FixedBytes(_) => return Err(self.refuse(written)),
             _ => {}
         }
         // Spreadsheets often pad numbers.

@@ -3,7 +3,7 @@
 use super::InputError;
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

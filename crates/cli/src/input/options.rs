@@ -10,9 +10,9 @@ use super::{Facts, Input};
 use crate::failure::{Failure, Result};
 use crate::sample::sample;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use ogive::Error;
-use ogive::table::{KeyType, OpenOptions, Table};
+use ogive::table::{OpenOptions, Table};
 use ogive::tune::Sample;
+use ogive::{Error, KeyType};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +55,8 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
 
-    /// Type of the keys: u64, u128, i64, f64, text or bytes [default: integers if all keys are integers, else text;
-    /// text for a pipe]
+    /// Type of the keys: u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16 for bytes of one length
+    /// [default: u64 or i64 if all keys are such integers, else text; text for a pipe]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 

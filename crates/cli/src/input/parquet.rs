@@ -11,7 +11,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::fmt;
 use std::fs::File;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Input records: the common form of all input formats.
 
 use super::InputError;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::fmt::Debug;
 use std::path::PathBuf;
 

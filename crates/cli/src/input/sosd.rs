@@ -2,7 +2,7 @@
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
-use ogive::table::KeyType;
+use ogive::KeyType;
 use ogive::tune::Sample;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

@@ -4,7 +4,7 @@
 use super::*;
 use crate::failure::{Failure, Result};
 use clap::Parser;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::path::PathBuf;
 
 /// A command line with only the options of inputs.

@@ -6,6 +6,7 @@ mod demo;
 mod indexes;
 mod inputs;
 mod joins;
+mod key_types;
 mod lost_logs;
 #[cfg(unix)]
 mod open_files;

@@ -1,6 +1,5 @@
 //! The handle of an open index.
 
-use super::KeyType;
 use super::header::IndexHeader;
 use super::key::Key;
 use super::kind::Kind;
@@ -14,6 +13,7 @@ use super::verify::IndexVerifyReport;
 use super::write::WriteTransaction;
 use crate::error::Result;
 use crate::io::Storage;
+use crate::key_type::KeyType;
 use crate::page::PageOptions;
 use crate::page::{LostLog, PageFile, PageStatistics, Pages};
 use std::marker::PhantomData;

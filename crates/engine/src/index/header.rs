@@ -1,10 +1,11 @@
 //! The index header in the page file: kind, widths and options. Layout: `docs/format/index.md`.
 
-use super::key::KeyType;
+use super::key;
 use super::kind::{Kind, Tunable, reserved_name};
 use super::options::{IndexLayout, IndexOptions};
 use super::word::Word;
 use crate::error::{Error, Result};
+use crate::key_type::KeyType;
 use std::path::Path;
 
 /// The first bytes of the header of every index.
@@ -61,7 +62,7 @@ impl IndexHeader {
             return invalid(format!("an index of kind {kind} has no duplicate keys; these have: {}", able.join(", ")));
         }
         let page_payload_bytes = options.pages.page_bytes.saturating_sub(PAGE_TRAILER_BYTES);
-        let longest = payload_bytes_max(page_payload_bytes, key_type.word_bytes());
+        let longest = payload_bytes_max(page_payload_bytes, key::word_bytes(key_type));
         if payload_bytes > longest {
             return invalid(format!(
                 "payloads of {payload_bytes} bytes do not fit pages of {} bytes; \
@@ -83,7 +84,8 @@ impl IndexHeader {
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.push(self.kind.code());
-        bytes.extend_from_slice(&self.key_type.code());
+        // Types without a code were rejected before.
+        bytes.extend_from_slice(&key::code(self.key_type).unwrap_or_default());
         bytes.push(self.layout.fill_percent);
         bytes.push(if self.layout.duplicates { FLAG_DUPLICATES } else { 0 });
         bytes.push(self.tunables.len() as u8);
@@ -113,7 +115,7 @@ impl IndexHeader {
         }
         let damaged = |detail: &str| Error::damaged(path, 0, detail);
         let kind = registered(kind, path)?;
-        let key_type = KeyType::from_code([key_family, key_bytes]);
+        let key_type = key::from_code([key_family, key_bytes]);
         let key_type = key_type.ok_or_else(|| damaged("its header names no type of keys"))?;
         let payload_bytes = u32::from_le_bytes([p0, p1, p2, p3]) as usize;
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates: flags == FLAG_DUPLICATES };
@@ -121,7 +123,7 @@ impl IndexHeader {
             && (FILL_PERCENT_MIN..=100).contains(&fill_percent)
             && flags <= FLAG_DUPLICATES
             && (!layout.duplicates || kind.allows_duplicates())
-            && payload_bytes <= payload_bytes_max(page_payload_bytes, key_type.word_bytes());
+            && payload_bytes <= payload_bytes_max(page_payload_bytes, key::word_bytes(key_type));
         let stored = bytes.get(FIXED_BYTES..FIXED_BYTES + usize::from(count) * TUNABLE_BYTES);
         let tunables = stored.and_then(|stored| kind.factory().tunables(&parse_tunables(stored)).ok());
         match tunables {

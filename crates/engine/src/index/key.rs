@@ -1,13 +1,14 @@
-//! Key types of the public API, and their order-preserving conversion to native keys.
+//! Keys of indexes: their order-preserving conversion to native keys, and the codes of their types in the file.
 
 use super::word::Word;
-use std::fmt::{self, Debug, Display};
-use std::str::FromStr;
+use crate::error::{Error, Result};
+use crate::key_type::KeyType;
+use std::fmt::Debug;
 
 /// Bytes of the longest key.
 const KEY_BYTES_MAX: u8 = 16;
 /// Bytes of the longest key whose word has 8 bytes.
-const SHORT_KEY_BYTES_MAX: u8 = 8;
+const SHORT_KEY_BYTES_MAX: usize = 8;
 
 /// A type of keys of one width: integers and byte arrays of up to 16 bytes.
 ///
@@ -27,95 +28,40 @@ pub trait Key: Copy + Ord + Debug + Send + Sync + 'static {
     fn from_word(word: Self::Word) -> Self;
 }
 
-/// The type of the keys of an index, stored in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum KeyType {
-    /// `u32`.
-    U32,
-    /// `u64`.
-    U64,
-    /// `u128`.
-    U128,
-    /// `i64`.
-    I64,
-    /// `i128`.
-    I128,
-    /// `[u8; N]` with N from 1 to 16.
-    Bytes(u8),
+/// Bytes of the [`Word`] of a key of a type that an index takes: 8 or 16.
+pub(super) fn word_bytes(key_type: KeyType) -> usize {
+    if key_type.width().is_some_and(|width| width <= SHORT_KEY_BYTES_MAX) { u64::BYTES } else { u128::BYTES }
 }
 
-impl KeyType {
-    /// Bytes of a key of this type.
-    pub fn key_bytes(self) -> usize {
-        match self {
-            Self::U32 => 4,
-            Self::U64 | Self::I64 => 8,
-            Self::U128 | Self::I128 => 16,
-            Self::Bytes(count) => usize::from(count),
-        }
-    }
-
-    /// Bytes of the [`Word`] of such a key: 8 or 16.
-    pub fn word_bytes(self) -> usize {
-        if self.key_bytes() <= usize::from(SHORT_KEY_BYTES_MAX) { u64::BYTES } else { u128::BYTES }
-    }
-
-    /// The code in the file header: family and number of bytes.
-    pub(super) fn code(self) -> [u8; 2] {
-        let family = match self {
-            Self::U32 | Self::U64 | Self::U128 => 1,
-            Self::I64 | Self::I128 => 2,
-            Self::Bytes(_) => 3,
-        };
-        [family, self.key_bytes() as u8]
-    }
-
-    /// The type of a code; `None` for an unknown code.
-    pub(super) fn from_code(code: [u8; 2]) -> Option<Self> {
-        match code {
-            [1, 4] => Some(Self::U32),
-            [1, 8] => Some(Self::U64),
-            [1, 16] => Some(Self::U128),
-            [2, 8] => Some(Self::I64),
-            [2, 16] => Some(Self::I128),
-            [3, count @ 1..=KEY_BYTES_MAX] => Some(Self::Bytes(count)),
-            _ => None,
-        }
+/// The code in the file header: family and number of bytes.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a type that an index cannot have.
+pub(super) fn code(key_type: KeyType) -> Result<[u8; 2]> {
+    match key_type {
+        KeyType::U32 => Ok([1, 4]),
+        KeyType::U64 => Ok([1, 8]),
+        KeyType::U128 => Ok([1, 16]),
+        KeyType::I64 => Ok([2, 8]),
+        KeyType::I128 => Ok([2, 16]),
+        KeyType::FixedBytes(count @ 1..=KEY_BYTES_MAX) => Ok([3, count]),
+        _ => Err(Error::InvalidArgument(format!(
+            "the keys of an index cannot be of type {key_type}; \
+             they are u32, u64, u128, i64, i128, or bytes1 to bytes16"
+        ))),
     }
 }
 
-impl Display for KeyType {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::U32 => formatter.write_str("u32"),
-            Self::U64 => formatter.write_str("u64"),
-            Self::U128 => formatter.write_str("u128"),
-            Self::I64 => formatter.write_str("i64"),
-            Self::I128 => formatter.write_str("i128"),
-            Self::Bytes(count) => write!(formatter, "bytes{count}"),
-        }
-    }
-}
-
-impl FromStr for KeyType {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let bytes = || {
-            let count = text.strip_prefix("bytes")?.parse::<u8>().ok()?;
-            (1..=KEY_BYTES_MAX).contains(&count).then_some(Self::Bytes(count))
-        };
-        match text {
-            "u32" => Ok(Self::U32),
-            "u64" => Ok(Self::U64),
-            "u128" => Ok(Self::U128),
-            "i64" => Ok(Self::I64),
-            "i128" => Ok(Self::I128),
-            _ => bytes().ok_or_else(|| {
-                format!("'{text}' is no type of index keys; there are u32, u64, u128, i64, i128, and bytes1 to bytes16")
-            }),
-        }
+/// The type of a code; `None` for an unknown code.
+pub(super) fn from_code(code: [u8; 2]) -> Option<KeyType> {
+    match code {
+        [1, 4] => Some(KeyType::U32),
+        [1, 8] => Some(KeyType::U64),
+        [1, 16] => Some(KeyType::U128),
+        [2, 8] => Some(KeyType::I64),
+        [2, 16] => Some(KeyType::I128),
+        [3, count @ 1..=KEY_BYTES_MAX] => Some(KeyType::FixedBytes(count)),
+        _ => None,
     }
 }
 
@@ -186,7 +132,7 @@ macro_rules! bytes {
     ($word:ty: $($count:literal)*) => {$(
         impl Key for [u8; $count] {
             type Word = $word;
-            const TYPE: Option<KeyType> = Some(KeyType::Bytes($count));
+            const TYPE: Option<KeyType> = Some(KeyType::FixedBytes($count));
 
             fn to_word(self) -> $word {
                 let mut padded = [0; <$word>::BYTES];
@@ -233,17 +179,17 @@ mod tests {
     }
 
     #[test]
-    fn names_and_codes_of_types_round_trip() {
-        let bytes = (1..=16).map(KeyType::Bytes);
+    fn codes_of_types_round_trip() {
+        let bytes = (1..=16).map(KeyType::FixedBytes);
         let integers = [KeyType::U32, KeyType::U64, KeyType::U128, KeyType::I64, KeyType::I128];
         for key_type in integers.into_iter().chain(bytes) {
-            assert_eq!(key_type.to_string().parse(), Ok(key_type));
-            assert_eq!(KeyType::from_code(key_type.code()), Some(key_type));
+            assert_eq!(from_code(code(key_type).unwrap()), Some(key_type));
         }
-        for wrong in ["", "u16", "bytes", "bytes0", "bytes17", "bytes-1", "bytes999"] {
-            assert!(wrong.parse::<KeyType>().is_err(), "{wrong}");
+        assert_eq!(from_code([0, 8]), None);
+        assert_eq!(from_code([3, 17]), None);
+        for wrong in [KeyType::F64, KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(0), KeyType::FixedBytes(17)] {
+            let message = code(wrong).unwrap_err().to_string();
+            assert!(message.contains("u32, u64, u128, i64, i128, or bytes1 to bytes16"), "{message}");
         }
-        assert_eq!(KeyType::from_code([0, 8]), None);
-        assert_eq!(KeyType::from_code([3, 17]), None);
     }
 }

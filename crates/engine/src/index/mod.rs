@@ -64,7 +64,7 @@ mod word;
 mod write;
 
 pub use handle::Index;
-pub use key::{Key, KeyType, Raw};
+pub use key::{Key, Raw};
 pub use kind::Kind;
 pub use options::{IndexLayout, IndexOptions};
 pub use payload::Payload;

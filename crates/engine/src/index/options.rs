@@ -1,7 +1,7 @@
 //! Options of an index: kind and layout, which the file stores, and the options of its pages.
 
-use super::key::KeyType;
 use super::kind::{Kind, Tunable};
+use crate::key_type::KeyType;
 use crate::page::PageOptions;
 
 /// The layout of an index, passed to every structure.

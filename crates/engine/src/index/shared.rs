@@ -1,12 +1,13 @@
 //! The state shared by all handles of one open index.
 
 use super::header::IndexHeader;
-use super::key::{Key, KeyType};
+use super::key::{self, Key};
 use super::options::IndexOptions;
 use super::payload::Payload;
 use super::structure::Structure;
 use super::word::Word;
 use crate::error::{Error, Result};
+use crate::key_type::KeyType;
 use crate::page::PageFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,7 +96,8 @@ pub(super) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Resul
         }
         (own, asked) => own.or(asked).ok_or_else(|| invalid("an index of raw keys needs a key type in its options"))?,
     };
-    if key_type.word_bytes() != <K::Word as Word>::BYTES {
+    key::code(key_type)?;
+    if key::word_bytes(key_type) != <K::Word as Word>::BYTES {
         return Err(invalid("raw keys have 8 bytes for types of up to 8 bytes, and 16 bytes for longer ones"));
     }
     let payload_bytes = match (V::BYTES, options.payload_bytes) {
@@ -118,8 +120,11 @@ pub(super) fn check_types<K: Key, V: Payload>(header: &IndexHeader, path: &Path)
     let found = header.key_type;
     match K::TYPE {
         Some(own) if own != found => return wrong(format!("its keys are of type {found}, not {own}")),
-        None if found.word_bytes() != <K::Word as Word>::BYTES => {
-            return wrong(format!("its keys are of type {found}, which makes words of {} bytes", found.word_bytes()));
+        None if key::word_bytes(found) != <K::Word as Word>::BYTES => {
+            return wrong(format!(
+                "its keys are of type {found}, which makes words of {} bytes",
+                key::word_bytes(found)
+            ));
         }
         _ => {}
     }

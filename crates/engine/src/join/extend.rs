@@ -16,7 +16,8 @@
 //! use ogive::io::{MemoryStorage, Storage};
 //! use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, ProbeJob, ProbeMethod};
 //! use ogive::join::{Cost, JoinKind, JoinOptions, Method, Output, Side, Source, join};
-//! use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+//! use ogive::KeyType;
+//! use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 //! use std::sync::Arc;
 //!
 //! /// Counts partners: one lookup per outer row, in the blocks between two separators.

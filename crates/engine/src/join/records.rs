@@ -5,7 +5,7 @@ use super::source::{KeyRange, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
-use crate::table::KeyType;
+use crate::key_type::KeyType;
 use crate::table::external::RecordFile;
 use std::fmt;
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use super::spill::Spill;
 use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::table::KeyType;
+use crate::key_type::KeyType;
 use std::sync::Arc;
 
 /// The output gets this fraction of the memory, 1/4, up to [`OUTPUT_BYTES_MAX`].
@@ -25,7 +25,8 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// ```
 /// use ogive::io::MemoryStorage;
 /// use ogive::join::{JoinKind, JoinOptions, Output, Source, join};
-/// use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+/// use ogive::KeyType;
+/// use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
@@ -91,9 +92,13 @@ pub fn explain(left: &Source, right: &Source, options: &JoinOptions) -> Result<E
     Ok(plan(left, right, options)?.explanation)
 }
 
-/// Rejects key types whose equal keys differ in their bytes. Keys of type bytes or text match any type.
+/// Rejects key types whose equal keys differ in their bytes. Keys of type bytes, of any or of a fixed width, or text
+/// match any type.
 fn check_keys(left: &RelationFacts, right: &RelationFacts) -> Result<()> {
-    let is_open = |facts: &RelationFacts| matches!(facts.key_type, KeyType::Bytes | KeyType::Text);
+    left.key_type.check()?;
+    right.key_type.check()?;
+    let is_open =
+        |facts: &RelationFacts| matches!(facts.key_type, KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Text);
     if left.key_type == right.key_type || is_open(left) || is_open(right) {
         return Ok(());
     }

@@ -5,8 +5,8 @@ use super::source::{KeyRange, Prober, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
 use crate::index::{self, Index, IndexReader, Key, Payload, Word};
+use crate::key_type::KeyType;
 use crate::lsm::{self, DbSnapshot, Keyspace};
-use crate::table::KeyType;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 
@@ -28,14 +28,14 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
     pub(crate) fn new(index: &Index<K, V>) -> Result<Self> {
         let reader = index.reader()?;
         let (layout, rows) = (index.layout(), reader.len()?);
-        let key_bytes = index.key_type().key_bytes();
+        let key_bytes = index.key_type().width().unwrap_or(0);
         let payload_bytes = layout.payload_bytes;
         let facts = RelationFacts {
             name: index.path().display().to_string(),
             rows,
             is_exact: true,
             bytes: rows.saturating_mul((key_bytes + payload_bytes) as u64),
-            key_type: key_type(index.key_type()),
+            key_type: index.key_type(),
             key_bytes: Some(key_bytes),
             value_bytes: Some(payload_bytes),
             is_sorted: true,
@@ -54,16 +54,6 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
                 .map_or(Bound::Unbounded, |key| if is_longer { outside(key) } else { inside(key) })
         };
         (bound(&range.from, Bound::Included, Bound::Excluded), bound(&range.to, Bound::Excluded, Bound::Included))
-    }
-}
-
-/// The key type of tables that orders like a key type of indexes.
-fn key_type(of: index::KeyType) -> KeyType {
-    match of {
-        index::KeyType::U64 => KeyType::U64,
-        index::KeyType::I64 => KeyType::I64,
-        index::KeyType::U128 => KeyType::U128,
-        _ => KeyType::Bytes,
     }
 }
 

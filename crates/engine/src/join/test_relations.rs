@@ -9,7 +9,7 @@ use super::spill::Spill;
 use super::task::Task;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, StorageWrapper, WritableFile, WriterWrapper};
-use crate::table::KeyType;
+use crate::key_type::KeyType;
 use crate::table::external::RecordFile;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

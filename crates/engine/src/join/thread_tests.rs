@@ -4,7 +4,8 @@
 use super::{JoinOptions, Output, Source, join};
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, refusing};
-use crate::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use crate::key_type::KeyType;
+use crate::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

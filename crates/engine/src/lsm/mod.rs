@@ -82,7 +82,6 @@ mod visible;
 mod visible_tests;
 pub(crate) mod wal;
 
-pub use crate::durability::Durability;
 pub use batch::Batch;
 pub use counters::Activity;
 pub use db::Db;

@@ -37,7 +37,6 @@ mod verify;
 mod write_statistics;
 mod writer;
 
-pub use crate::durability::Durability;
 pub use abandon::LostLog;
 pub use edit::PageEdit;
 pub use file::PageFile;

@@ -6,7 +6,6 @@
 
 use super::format::{DataSource, Section, TableMeta};
 use super::index;
-use super::key::KeyType;
 use super::locations::{BlockLocations, LocationWriter};
 use super::options::{OpenOptions, WriteOptions};
 use super::output::PublishedFile;
@@ -18,6 +17,7 @@ use super::writer::check_block_bytes;
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
+use crate::key_type::KeyType;
 use std::sync::Arc;
 
 /// Size of a read while data is scanned, in bytes.

@@ -4,10 +4,11 @@
 //! with zeros until `length mod 512` is the class of the tail's size. There are 16 classes for each doubling.
 
 use super::filter::FilterLayout;
-use super::key::KeyType;
+use super::key;
 use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
+use crate::key_type::KeyType;
 use std::path::Path;
 
 /// Newest format version that this program reads, and the one it writes.
@@ -244,7 +245,7 @@ impl TableMeta {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut encoder = MetadataEncoder::default();
         let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1;
-        encoder.int(self.key_type.code()).int(self.value_width.map_or(0, |width| width + 1)).int(flags);
+        encoder.int(key::code(self.key_type)).int(self.value_width.map_or(0, |width| width + 1)).int(flags);
         encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
         encoder.int(self.largest_block_bytes).int(self.data_bytes);
         self.source.encode(&mut encoder);
@@ -273,7 +274,7 @@ impl TableMeta {
     /// Decodes metadata; `None` for anything that [`Self::encode`] cannot have written.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let decoder = &mut MetadataDecoder(bytes);
-        let key_type = KeyType::from_code(decoder.int()?)?;
+        let key_type = key::from_code(decoder.int()?)?;
         let value_width = decoder.int()?.checked_sub(1);
         let flags = decoder.int()?;
         let mut meta = Self {

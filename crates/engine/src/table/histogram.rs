@@ -72,7 +72,8 @@ fn thinned(points: Vec<HistogramPoint>, most: usize) -> Vec<HistogramPoint> {
 #[cfg(test)]
 mod tests {
     use crate::io::MemoryStorage;
-    use crate::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+    use crate::key_type::KeyType;
+    use crate::table::{OpenOptions, Table, TableWriter, WriteOptions};
     use std::sync::Arc;
 
     fn table(design: &str, key_type: KeyType) -> Table {

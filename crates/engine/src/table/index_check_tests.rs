@@ -3,9 +3,10 @@
 
 use super::index_check::{coded_lead, steps_lead};
 use super::options::{OpenOptions, WriteOptions};
-use super::{KeyType, Table, TableWriter};
+use super::{Table, TableWriter};
 use crate::error::Error;
 use crate::io::{MemoryStorage, Storage};
+use crate::key_type::KeyType;
 use crate::tune::DesignRequest;
 use ogive_model::coded::{CodedLayer, Effort, StringLayer, encode_row};
 use ogive_model::{Fence, FenceRun, step};

@@ -59,7 +59,7 @@ pub(crate) use bottom_layer::NodeRun;
 pub(crate) use cursor::TableCursor;
 pub use format::{FORMAT_VERSION, opening_bytes};
 pub(crate) use histogram::HistogramPoint;
-pub use key::{KEY_BYTES_MAX, KeyType, encode_f64, encode_i64};
+pub use key::KEY_BYTES_MAX;
 pub use operations::{Record, RecordVersion, Traced};
 pub use options::{OpenOptions, WriteOptions};
 pub(crate) use output::PublishedFile;

@@ -1,8 +1,8 @@
 //! The options for writing a table and for opening one.
 
-use super::key::KeyType;
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
+use crate::key_type::KeyType;
 use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
 
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.

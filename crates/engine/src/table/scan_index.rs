@@ -5,7 +5,6 @@ use super::borders::Borders;
 use super::counts::even_count;
 use super::format::{DataSource, Section, TableMeta};
 use super::index::{self, IndexInput};
-use super::key::KeyType;
 use super::options::WriteOptions;
 use super::output::PublishedFile;
 use super::report::TableReport;
@@ -13,6 +12,7 @@ use super::sections::{FilterWriter, write_counts, write_tail};
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
+use crate::key_type::KeyType;
 use std::path::{Path, PathBuf};
 
 /// Collects borders, counts and filter of existing blocks, key by key.

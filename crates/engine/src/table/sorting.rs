@@ -25,7 +25,8 @@ const VALUE_SEPARATE: u8 = 1;
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
-/// use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, WriteOptions};
+/// use ogive::KeyType;
+/// use ogive::table::{OpenOptions, SortingWriter, Table, WriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());

@@ -8,6 +8,7 @@ use super::*;
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
 use crate::io::{FastPaths, MemoryStorage, Profile, Storage};
+use crate::key_type::KeyType;
 use crate::tune::DesignRequest;
 use ogive_testkit::Random;
 use proptest::prelude::*;

@@ -48,7 +48,8 @@ const BATCH_BYTES: usize = 64 << 10;
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
-/// use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+/// use ogive::KeyType;
+/// use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
@@ -642,6 +643,7 @@ pub(super) fn check_block_bytes(block_bytes: u32) -> Result<()> {
 
 fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
     check_block_bytes(block_bytes)?;
+    options.key_type.check()?;
     let record = options.key_type.width().unwrap_or(0) + options.value_width.unwrap_or(0) as usize;
     if options.key_type.width().is_some()
         && record + super::block::TRAILER_BYTES > block_bytes as usize

@@ -3,8 +3,9 @@
 //! Method: all writes and all files are counted. No time is measured, and with the work done inside the calls each run
 //! is the same.
 
+use ogive::Durability;
 use ogive::io::{MemoryStorage, Meter, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
 use ogive_testkit::Random;
 use std::sync::Arc;
 

@@ -3,11 +3,11 @@
 //! a table and a store whose indexes deny keys that scans show, and a store that no flush could ever write.
 
 use crate::support::{LEAST_MEMORY, copy_of, in_any_memory};
-use ogive::Error;
 use ogive::check::{repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{Error, KeyType};
 use std::sync::Arc;
 
 const MISLED_TABLE: &[u8] = include_bytes!("../fixtures/misled.ogive");

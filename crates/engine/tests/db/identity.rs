@@ -5,11 +5,11 @@
 //! is opened, read, verified and repaired.
 
 use crate::support::{Files, files, memory};
-use ogive::Error;
 use ogive::check::{repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage, StorageWrapper, UpdatableFile};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{KeyType, TableWriter, WriteOptions};
+use ogive::table::{TableWriter, WriteOptions};
+use ogive::{Error, KeyType};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,10 +4,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "links and copies are made in real folders")]
 
-use ogive::Error;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
-use ogive::table::{KeyType, TableWriter, WriteOptions};
+use ogive::lsm::{Db, DbOptions};
+use ogive::table::{TableWriter, WriteOptions};
+use ogive::{Durability, Error, KeyType};
 use ogive_testkit::{CrashOptions, Fault, Operation, Random, SimulatedDisk, enumerate_crashes, enumerate_faults};
 use std::collections::BTreeMap;
 use std::sync::Arc;

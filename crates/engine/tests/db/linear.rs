@@ -6,12 +6,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "a sync that takes its time is simulated by sleeping")]
 
-use ogive::Result;
 use ogive::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
     UpdaterWrapper, WritableFile, WriterWrapper,
 };
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
+use ogive::{Durability, Result};
 use ogive_testkit::Random;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;

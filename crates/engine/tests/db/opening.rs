@@ -4,11 +4,11 @@
 //! are reopened with minimal memory and with more.
 
 use crate::support::{LEAST_MEMORY, collect, in_any_memory};
-use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
 use ogive::table::{TableWriter, WriteOptions};
 use ogive::tune::DesignRequest;
+use ogive::{Durability, Error};
 use std::sync::Arc;
 
 fn options() -> DbOptions {

@@ -7,9 +7,9 @@
 
 use crate::support::{Records, collect, small};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
 use ogive::table::{TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::{Durability, Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! Read-count tests of cold lookups. Goal: a bound on the reads of a lookup, with four times as much data as memory.
 //! Method: a meter counts the requests of lookups after a full compaction and a reopening.
 
+use ogive::Durability;
 use ogive::io::{MemoryStorage, Meter, MeterSnapshot, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
 use ogive_testkit::Random;
 use std::sync::Arc;
 

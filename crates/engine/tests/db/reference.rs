@@ -7,11 +7,11 @@
 
 use crate::model::{Space, Value, bounds, key};
 use crate::support::Draws;
-use ogive::Error;
 use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning};
 use ogive::table::{TableWriter, WriteOptions};
+use ogive::{Durability, Error};
 use ogive_papers::bourbon::{Bourbon, LearningRule};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;

@@ -3,11 +3,11 @@
 //! the reader must answer from them. A random file id is the one thing that differs between two writes, so the written
 //! table is stamped with the page's id first.
 
-use ogive::Error;
 use ogive::block::checksum;
 use ogive::io::MemoryStorage;
-use ogive::table::{FORMAT_VERSION, KeyType, OpenOptions, Table, TableWriter, WriteOptions, opening_bytes};
+use ogive::table::{FORMAT_VERSION, OpenOptions, Table, TableWriter, WriteOptions, opening_bytes};
 use ogive::tune::DesignRequest;
+use ogive::{Error, KeyType};
 use ogive_model::coded::{CodedLayer, GroupHeader, StringLayer, search, search_strings, separator_at};
 use ogive_model::line::{self, LineNode};
 use ogive_model::step::{self, StepPiece};

@@ -2,11 +2,11 @@
 //! and files that do not fit are refused with a typed error. Method: the tests of the test kit, and a kind that is
 //! registered here.
 
-use ogive::Error;
 use ogive::index::extend::{Structure, StructureFactory, Tunable};
 use ogive::index::{Index, IndexLayout, IndexOptions, Key, Kind, Payload};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
+use ogive::{Error, KeyType};
 use ogive_testkit::kind_tests;
 use ogive_testkit::kinds::support::{NAME, Numbers, assert_same, empty, memory, options};
 use ogive_testkit::kinds::{crash, reference};
@@ -115,7 +115,17 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     refused(good.clone().kind(UNREGISTERED));
     refused(good.clone().tunables(vec![(1, 1)]));
     refused(good.clone().payload_bytes(9));
-    refused(good.clone().key_type(ogive::index::KeyType::U128));
+    refused(good.clone().key_type(KeyType::U128));
+    for key_type in [KeyType::F64, KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(0), KeyType::FixedBytes(17)] {
+        let options = good.clone().key_type(key_type);
+        let short = Index::<ogive::index::Raw<u64>, u64>::create(&storage, NAME, &options).map(drop).unwrap_err();
+        let long = Index::<ogive::index::Raw<u128>, u64>::create(&storage, NAME, &options).map(drop).unwrap_err();
+        for error in [short, long] {
+            let names_types = error.to_string().contains("u32, u64, u128, i64, i128, or bytes1 to bytes16");
+            assert!(matches!(error, Error::InvalidArgument(_)) && names_types, "{error}");
+        }
+        assert!(storage.list().unwrap().is_empty());
+    }
     assert!(Index::<u64, [u8; 400]>::create(&storage, NAME, &good).is_err());
     assert!(Index::<ogive::index::Raw<u64>, u64>::create(&storage, NAME, &good).is_err());
     assert!(Index::<u64, Vec<u8>>::create(&storage, NAME, &good).is_err());

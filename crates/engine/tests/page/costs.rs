@@ -2,9 +2,9 @@
 //! statistics and the meter of the storage are checked against each other.
 
 use crate::support::options;
-use ogive::Error;
 use ogive::io::{MemoryStorage, Meter, Purpose, Storage};
-use ogive::page::{Durability, PageFile, PageNumber, PageOptions, Pages, Phase};
+use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Phase};
+use ogive::{Durability, Error};
 use ogive_testkit::Random;
 use std::sync::Arc;
 

@@ -3,8 +3,9 @@
 //! recovery and creation.
 
 use crate::support::{Model, change, options, transact};
+use ogive::Durability;
 use ogive::io::Storage;
-use ogive::page::{Durability, PageFile, PageOptions};
+use ogive::page::{PageFile, PageOptions};
 use ogive_testkit::{CrashOptions, CrashPoint, Random, SimulatedDisk, enumerate_crashes};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

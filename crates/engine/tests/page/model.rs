@@ -2,8 +2,9 @@
 //! reopenings on both.
 
 use crate::support::{Model, change, options, transact};
+use ogive::Durability;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::page::{Durability, PageFile, PageOptions};
+use ogive::page::{PageFile, PageOptions};
 use ogive_testkit::Random;
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 //! none, each complete. Method: every mutating call of a writer fails once, and each disk state that may result is
 //! opened, searched and verified; then the next writer of the name must succeed and clean up.
 
-use ogive::Result;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{KeyType, Result};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
 use ogive::table::external::{RecordFile, index_records};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use crate::support::{check, numbers, words};
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
 use ogive::table::external::{RecordFile, compare_records, index_records, index_table};
-use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
+use ogive::{Error, KeyType, Result};
 use ogive_testkit::{
     CrashOptions, Fault, Operation, Random, Record, SimulatedDisk, enumerate_crashes, enumerate_faults, key_sets,
 };

@@ -3,8 +3,8 @@
 //! and while it is read; then the storage is inspected without the fault.
 
 use ogive::io::{MemoryStorage, Storage};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{Error, KeyType, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, enumerate_faults};
 use std::sync::Arc;
 

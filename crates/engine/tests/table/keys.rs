@@ -3,9 +3,10 @@
 //! every operation.
 
 use crate::support::check_strange;
+use ogive::KeyType;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::external::{RecordFile, index_records, index_table};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 
 fn open(storage: &Arc<dyn Storage>, name: &str) -> Table {
@@ -41,7 +42,16 @@ fn ask(table: &Table, what: &str) {
 #[test]
 fn a_key_of_another_width_is_an_error_by_every_question() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    for key_type in [KeyType::U64, KeyType::I64, KeyType::F64, KeyType::U128] {
+    for key_type in [
+        KeyType::U64,
+        KeyType::I64,
+        KeyType::F64,
+        KeyType::U128,
+        KeyType::U32,
+        KeyType::I128,
+        KeyType::FixedBytes(5),
+        KeyType::FixedBytes(16),
+    ] {
         for (design, count) in [("coded", 2000), ("tuned", 2000), ("none", 20), ("coded", 0)] {
             write(&storage, key_type, design, count);
             ask(&open(&storage, "t"), &format!("{key_type}, {design}, {count} records"));

@@ -2,8 +2,9 @@
 //! index page, which is followed by zeros. Method: a root budget so small that several layers are built, and a lookup
 //! of each key and of a key just after it.
 
+use ogive::KeyType;
 use ogive::io::MemoryStorage;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 
 #[test]

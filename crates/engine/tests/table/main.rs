@@ -6,6 +6,7 @@ mod crash;
 mod damage;
 mod external;
 mod faults;
+mod key_types;
 mod keys;
 mod layers_of_strings;
 mod reads;

@@ -2,8 +2,9 @@
 //! for the data, for present and absent keys, within the sizes that the file states. Method: read traces of uncached
 //! lookups, for every design and key type.
 
+use ogive::KeyType;
 use ogive::io::{MemoryStorage, Meter, Purpose};
-use ogive::table::{KeyType, OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
 

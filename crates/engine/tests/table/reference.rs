@@ -4,9 +4,10 @@
 //! table: blocks, memory, compression, filter, layout, direct or cached reads.
 
 use crate::support::{Drawn, check, numbers, value_bytes, value_width, words};
+use ogive::KeyType;
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::tune::DesignRequest;
 use ogive_testkit::{Random, Record, Repeat, key_sets, named_seed};
 use std::sync::Arc;

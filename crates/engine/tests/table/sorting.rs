@@ -5,8 +5,8 @@
 use crate::support::{check, numbers, words};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
-use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, TableReport, TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::table::{OpenOptions, SortingWriter, Table, TableReport, TableWriter, WriteOptions};
+use ogive::{Error, KeyType, Result};
 use ogive_testkit::{Fault, Operation, Random, Record, ReferenceTable, enumerate_faults};
 use std::sync::Arc;
 

@@ -19,7 +19,8 @@
 //! ```
 //! use ogive::io::MemoryStorage;
 //! use ogive::join::{JoinOptions, Output, Source, join};
-//! use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+//! use ogive::KeyType;
+//! use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 //! use std::sync::Arc;
 //!
 //! ogive_papers::register();

@@ -9,11 +9,11 @@
 //! one.
 
 use super::cost;
-use ogive::index::{Index, IndexOptions, Key, KeyType, Kind, Payload, Raw, Word};
+use ogive::index::{Index, IndexOptions, Key, Kind, Payload, Raw, Word};
 use ogive::join::extend::{CopiedRelation, CopyJob, CopyMethod, CostModel, MemoryGrant, SpillName};
 use ogive::join::{Cost, Side, Source};
-use ogive::page::{Durability, PageOptions};
-use ogive::{Error, Result};
+use ogive::page::PageOptions;
+use ogive::{Durability, Error, KeyType, Result};
 
 /// Rows per commit, and between two checks for a stop request.
 const ROWS_PER_COMMIT: u64 = 1 << 17;
@@ -126,7 +126,7 @@ impl PendingTree {
         let key_type = match key {
             8 => KeyType::U64,
             16 => KeyType::U128,
-            other => KeyType::Bytes(other as u8),
+            other => KeyType::FixedBytes(other as u8),
         };
         let options = IndexOptions::default()
             .kind(Kind::BTREE)

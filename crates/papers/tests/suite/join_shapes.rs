@@ -1,9 +1,9 @@
 //! Goal: what joins by the methods of this crate write can be read back, for every shape of input. Method: the random
 //! shapes of the test kit that come out of such a join, and nested keys, whose separators are long.
 
+use ogive::KeyType;
 use ogive::io::FastPaths;
 use ogive::join::{JoinKind, Method};
-use ogive::table::KeyType;
 use ogive_papers::joins::{BTREE, METHODS};
 use ogive_papers::register;
 use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, TableForm, Values, Way};

@@ -4,10 +4,10 @@ use super::choices::Choices;
 use super::shape::{Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Way};
 use super::values::Values;
 use crate::fast_paths;
+use ogive::KeyType;
 use ogive::io::FastPaths;
 use ogive::join::{JoinKind, Method};
 use ogive::lsm::Learning;
-use ogive::table::KeyType;
 
 /// Designs of any keys, and then those of numbers alone.
 const DESIGNS: [&str; 11] = [
@@ -70,13 +70,35 @@ pub(super) fn shape(choices: &mut Choices<'_>, most_bytes: u64) -> Shape {
         let record_bytes = (shape.prefix_bytes + shape.values.most_bytes() + ENTRY_BYTES) as u64;
         form.make_room_for(shape.rows as u64 * record_bytes);
     }
-    // Last, so that seeds give the other choices that they gave before there was this one.
+    // These two come last, so that seeds give the other choices that they gave before there were these.
     if choices.one_in(3) {
         shape.fast_paths = fast_paths::of_bits(choices.below(fast_paths::SETTINGS));
         let block_bytes = u64::from(shape.table.block_bytes.unwrap_or(4096));
         shape.fast_paths.cache |= shape.rows as u64 * block_bytes > UNCACHED_BYTES_MAX;
     }
+    if !is_string && choices.one_in(3) {
+        other_width(choices, &mut shape);
+    }
     shape
+}
+
+/// Keys of another width than 8 bytes, or of 16 with a sign.
+fn other_width(choices: &mut Choices<'_>, shape: &mut Shape) {
+    shape.key_type = match choices.below(4) {
+        0 => KeyType::U32,
+        1 => KeyType::I128,
+        _ => KeyType::FixedBytes(1 + choices.below(16) as u8),
+    };
+    if !shape.key_type.is_numeric() && !DESIGNS[..DESIGNS_OF_ANY_KEYS].contains(&shape.table.design) {
+        shape.table.design = "coded";
+    }
+    // Each of few keys has many rows, and a join of them the square of that.
+    let rows_max = match shape.key_type.width() {
+        Some(1) => 4_000,
+        Some(2) => 200_000,
+        _ => usize::MAX,
+    };
+    shape.rows = shape.rows.min(rows_max);
 }
 
 fn string_ends(choices: &mut Choices<'_>, key_type: KeyType) -> Ends {

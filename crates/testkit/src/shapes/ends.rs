@@ -2,7 +2,6 @@
 
 use super::shape::{Ends, Shape};
 use crate::random::Random;
-use ogive::table::KeyType;
 
 const WORDS: [&str; 10] = ["usr", "lib", "share", "a", "b", "item", "images", "index.html", "x86_64", "\u{fc}ber"];
 
@@ -35,17 +34,20 @@ fn numbers(shape: &Shape, show: &mut dyn FnMut(&[u8])) {
         }
         _ => (0..count).map(|i| start + i).collect(),
     };
+    let width = shape.key_type.width().unwrap_or(8);
+    if width < 8 {
+        keys.iter_mut().for_each(|key| *key &= (1 << (8 * width)) - 1);
+    }
     keys.sort_unstable();
     let wide = random.below(3);
     for key in keys {
-        match shape.key_type {
-            KeyType::U128 => {
-                let key = u128::from(key);
-                let key = [key, (key << 64) | (key % 251), key << 30][wide as usize];
-                show(&key.to_be_bytes());
-            }
-            _ => show(&key.to_be_bytes()),
-        }
+        let key = u128::from(key);
+        let key = match width {
+            16 => [key, (key << 64) | (key % 251), key << 30][wide as usize],
+            9.. => key << [0, 8 * (width - 8), 3 * (width - 8)][wide as usize],
+            _ => key,
+        };
+        show(&key.to_be_bytes()[16 - width..]);
     }
 }
 

@@ -3,9 +3,10 @@
 use super::check::{Answers, Effort, check_table, doing};
 use super::rows::Rows;
 use super::shape::{JoinForm, Relation, Shape};
+use ogive::Durability;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, Output, RecordShape, Source, join};
-use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::lsm::{Db, DbOptions};
 use ogive::table::{Table, TableWriter};
 use std::sync::Arc;
 

@@ -5,10 +5,11 @@ use super::choices::Choices;
 use super::rows::Rows;
 use super::values::Values;
 use super::{draw, join, store};
+use ogive::KeyType;
 use ogive::block::compress::Compression;
 use ogive::io::{FastPaths, MemoryStorage, Meter, Storage};
 use ogive::join::{JoinKind, Method};
-use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, SortingWriter, Table, TableWriter, WriteOptions};
 use std::fmt;
 use std::sync::Arc;
 

@@ -3,10 +3,11 @@
 use super::check::{Answers, Effort, SCANNED_ROWS, doing, shown, spread};
 use super::rows::Rows;
 use super::shape::{Shape, StoreForm};
+use ogive::Durability;
 use ogive::block::compress::Compression;
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning};
 use ogive::table::TableWriter;
 use std::sync::Arc;
 

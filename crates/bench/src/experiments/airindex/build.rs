@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
+use ogive::KeyType;
 use ogive::io::{LocalStorage, Profile, Timer};
-use ogive::table::{KeyType, TableReport, TableWriter, WriteOptions};
+use ogive::table::{TableReport, TableWriter, WriteOptions};
 use ogive::tune::DesignRequest;
 
 use super::super::{Context, Experiment, Output};

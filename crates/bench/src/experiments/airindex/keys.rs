@@ -2,7 +2,7 @@
 
 use crate::keys::KeySet;
 use crate::random::mix;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use ogive::tune::Sample;
 
 /// Bytes of the trailer of a data block.

@@ -1,8 +1,9 @@
 //! Sizes, key sets and counts shared by the experiments.
 
 use anyhow::Result;
+use ogive::Durability;
 use ogive::block::Compression;
-use ogive::lsm::{DbOptions, Durability};
+use ogive::lsm::DbOptions;
 
 use super::super::Context;
 use super::subjects::Subject;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use ogive::KeyType;
 use ogive::io::{Profile, Storage};
 use ogive::join::{Output, Source};
 use ogive::table::external::RecordFile;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter};
+use ogive::table::{OpenOptions, Table, TableWriter};
 
 use super::super::Context;
 use crate::random::{Permutation, Random};

@@ -7,7 +7,8 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{grouped, human_bytes};
-use ogive::lsm::{Db, Durability};
+use ogive::Durability;
+use ogive::lsm::Db;
 use serde_json::json;
 use std::time::Instant;
 

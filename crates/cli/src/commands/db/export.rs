@@ -9,9 +9,9 @@ use crate::progress::{Progress, Unit};
 use crate::replace::{Force, Kind, Place, claim};
 use crate::size::grouped;
 use crate::watched::Watched;
-use ogive::Error;
 use ogive::io::{FileLock, LocalStorage, Storage, WritableFile, random_u64};
-use ogive::table::{KeyType, TableWriter, WriteOptions};
+use ogive::table::{TableWriter, WriteOptions};
+use ogive::{Error, KeyType};
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -159,7 +159,7 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: 
     rows.write_record(["key", "value"]).map_err(failed)?;
     for entry in open.keyspace.iter() {
         let (key, value) = entry?;
-        let is_plain = matches!(open.keys.key_type(), KeyType::Text | KeyType::Bytes);
+        let is_plain = matches!(open.keys.key_type(), KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_));
         if is_plain {
             rows.write_record([&key[..], &value[..]]).map_err(failed)?;
         } else {

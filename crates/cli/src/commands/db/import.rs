@@ -8,8 +8,8 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::grouped;
-use ogive::lsm::{Batch, Db, Durability, Keyspace};
-use ogive::table::KeyType;
+use ogive::lsm::{Batch, Db, Keyspace};
+use ogive::{Durability, KeyType};
 use serde_json::json;
 use std::time::Instant;
 

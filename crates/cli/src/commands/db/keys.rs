@@ -5,9 +5,9 @@
 
 use crate::failure::{Failure, Result};
 use crate::key;
+use ogive::KeyType;
 use ogive::block::Slice;
 use ogive::lsm::{Db, Keyspace};
-use ogive::table::KeyType;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;

@@ -4,9 +4,9 @@ use super::keys;
 use super::store::check_there;
 use crate::commands::ordered_map::bounds;
 use crate::failure::{Failure, Result};
+use ogive::KeyType;
 use ogive::join::Source;
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::KeyType;
 use std::ffi::OsStr;
 use std::path::Path;
 

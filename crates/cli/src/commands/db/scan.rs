@@ -7,7 +7,7 @@ use crate::commands::verbs;
 use crate::failure::Result;
 use crate::key;
 use crate::output::Output;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use std::ffi::OsString;
 
 const EXAMPLES: &str = "\

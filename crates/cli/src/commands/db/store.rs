@@ -8,12 +8,12 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::ByteSize;
-use ogive::Error;
+use ogive::Durability;
 use ogive::block::Slice;
 use ogive::check::verify_store;
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, DbRange, Durability, Keyspace};
-use ogive::table::KeyType;
+use ogive::lsm::{Db, DbOptions, DbRange, Keyspace};
+use ogive::{Error, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -48,7 +48,8 @@ pub(super) struct KeyspaceOptions {
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Store")]
     pub(super) keyspace: String,
 
-    /// Type of the keys: u64, u128, i64, f64, text or bytes [default: as imported, else bytes]
+    /// Type of the keys: u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16 [default: as imported, else
+    /// bytes]
     #[arg(long, value_name = "TYPE", help_heading = "Store")]
     keys: Option<KeyType>,
 }

@@ -8,10 +8,10 @@ use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, W
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::grouped;
-use ogive::Error;
-use ogive::index::{Index, IndexLayout, IndexOptions, KeyType, Kind, Raw, Word};
+use ogive::index::{Index, IndexLayout, IndexOptions, Kind, Raw, Word};
 use ogive::io::Storage;
 use ogive::page::{LostLog, PageOptions};
+use ogive::{Error, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -52,7 +52,7 @@ impl AnyIndex {
         key_type: KeyType,
         options: &IndexOptions,
     ) -> ogive::Result<Self> {
-        if key_type.word_bytes() == u64::BYTES {
+        if key_type.width().is_some_and(|width| width <= u64::BYTES) {
             Index::create(storage, name, options).map(Self::Short)
         } else {
             Index::create(storage, name, options).map(Self::Long)

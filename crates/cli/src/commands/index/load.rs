@@ -7,11 +7,12 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
+use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::grouped;
-use ogive::index::{KeyType, Raw, Word};
-use ogive::{Error, table};
+use ogive::index::{Raw, Word};
+use ogive::{Error, KeyType};
 use serde_json::json;
 use std::time::Instant;
 
@@ -190,7 +191,7 @@ struct IndexRecords<'a> {
     input: Box<dyn Input>,
     arguments: &'a IndexLoad,
     key_type: KeyType,
-    record_type: table::KeyType,
+    record_type: KeyType,
     payload_bytes: usize,
     records: u64,
 }
@@ -211,7 +212,7 @@ impl<'a> IndexRecords<'a> {
         let word = text::key_from_record(self.key_type, self.record_type, record.key).ok_or_else(|| {
             Failure::refused(
                 format!("the key of {} is not of type {}", place(), self.key_type),
-                format!("the keys of this index are {}", text::describe(self.key_type)),
+                format!("the keys of this index are {}", key::describe(self.key_type)),
             )
         })?;
         let form = self.arguments.payloads.values;
@@ -238,11 +239,11 @@ impl<'a> IndexRecords<'a> {
 /// The options of the input, with the key type of the index as default.
 fn input_options(input: &InputOptions, key_type: KeyType) -> InputOptions {
     let unguessed = match key_type {
-        KeyType::U32 | KeyType::U64 => table::KeyType::U64,
-        KeyType::U128 => table::KeyType::U128,
-        KeyType::I64 => table::KeyType::I64,
-        KeyType::I128 => table::KeyType::Text,
-        _ => table::KeyType::Bytes,
+        KeyType::U32 | KeyType::U64 => KeyType::U64,
+        KeyType::U128 => KeyType::U128,
+        KeyType::I64 => KeyType::I64,
+        KeyType::I128 => KeyType::Text,
+        _ => KeyType::Bytes,
     };
     let told = input.key_type.or((!input.has_typed_keys()).then_some(unguessed));
     InputOptions { key_type: told, ..input.clone() }

@@ -2,11 +2,10 @@
 
 use super::any::{AnyIndex, either};
 use crate::failure::Result;
-use ogive::Error;
 use ogive::io::Storage;
 use ogive::join::Source;
 use ogive::page::PageOptions;
-use ogive::table::KeyType;
+use ogive::{Error, KeyType};
 use std::sync::Arc;
 
 /// Whether a file is an index, even a damaged one.
@@ -23,12 +22,7 @@ pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64
     let mut pages = PageOptions::default();
     pages.budget_bytes = memory_bytes;
     let index = AnyIndex::open(storage, name, &pages, true)?;
-    let key_type = match index.key_type() {
-        ogive::index::KeyType::U64 => KeyType::U64,
-        ogive::index::KeyType::I64 => KeyType::I64,
-        ogive::index::KeyType::U128 => KeyType::U128,
-        _ => KeyType::Bytes,
-    };
+    let key_type = index.key_type();
     let source = either!(&index, index => Source::index(index))?;
     Ok((source, key_type))
 }

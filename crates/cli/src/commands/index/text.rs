@@ -2,8 +2,8 @@
 
 use crate::failure::{Failure, Result};
 use crate::key;
-use ogive::index::{Key, KeyType};
-use ogive::table;
+use ogive::KeyType;
+use ogive::index::Key;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -30,13 +30,13 @@ pub(super) enum Form {
 pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u128> {
     let bytes = argument.as_bytes();
     let written = match argument.to_str() {
-        Some(text) if matches!(key_type, KeyType::Bytes(_)) => table::KeyType::Bytes.parse(text).unwrap_or_default(),
+        Some(text) if matches!(key_type, KeyType::FixedBytes(_)) => KeyType::Bytes.parse(text).unwrap_or_default(),
         _ => bytes.to_vec(),
     };
     key_from_written(key_type, &written).ok_or_else(|| {
         Failure::usage(
             format!("'{}' is not a valid key for this index", key::escaped(bytes)),
-            format!("its keys are {}", describe(key_type)),
+            format!("its keys are {}", key::describe(key_type)),
         )
     })
 }
@@ -52,22 +52,25 @@ pub(super) fn key_from_written(key_type: KeyType, written: &[u8]) -> Option<u128
         KeyType::U128 => number::<u128>(written),
         KeyType::I64 => number::<i64>(written).map(|key| u128::from(key.to_word())),
         KeyType::I128 => number::<i128>(written).map(Key::to_word),
-        _ => (written.len() == key_type.key_bytes()).then(|| big_endian(written)),
+        _ => (key_type.width() == Some(written.len())).then(|| big_endian(written)),
     }
 }
 
 /// A key of an input with typed keys; `None` if it is not a key of the index.
-pub(super) fn key_from_record(key_type: KeyType, record_type: table::KeyType, key: &[u8]) -> Option<u128> {
-    let unsigned = matches!(record_type, table::KeyType::U64 | table::KeyType::U128);
+pub(super) fn key_from_record(key_type: KeyType, record_type: KeyType, key: &[u8]) -> Option<u128> {
+    let unsigned = matches!(record_type, KeyType::U32 | KeyType::U64 | KeyType::U128);
     let word = big_endian(key);
     match key_type {
         KeyType::U32 if unsigned => u32::try_from(word).ok().map(u128::from),
         KeyType::U64 if unsigned => u64::try_from(word).ok().map(u128::from),
         KeyType::U128 if unsigned => Some(word),
-        KeyType::I64 if record_type == table::KeyType::I64 => Some(word),
+        KeyType::I64 if record_type == KeyType::I64 => Some(word),
         KeyType::I64 if unsigned => i64::try_from(word).ok().map(|key| u128::from(key.to_word())),
+        KeyType::I128 if record_type == KeyType::I128 => Some(word),
         KeyType::I128 if unsigned => i128::try_from(word).ok().map(Key::to_word),
-        _ if matches!(record_type, table::KeyType::Text | table::KeyType::Bytes) => key_from_written(key_type, key),
+        _ if matches!(record_type, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_)) => {
+            key_from_written(key_type, key)
+        }
         _ => None,
     }
 }
@@ -76,21 +79,9 @@ fn big_endian(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |word, &byte| word << 8 | u128::from(byte))
 }
 
-/// Description of the keys of a type, for messages.
-pub(super) fn describe(key_type: KeyType) -> String {
-    match key_type {
-        KeyType::U32 => "whole numbers from 0 to 4294967295".into(),
-        KeyType::U64 => "whole numbers from 0 to 18446744073709551615".into(),
-        KeyType::U128 => "whole numbers from 0 to 2^128 - 1".into(),
-        KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807".into(),
-        KeyType::I128 => "whole numbers from -2^127 to 2^127 - 1".into(),
-        _ => format!("{} bytes each; write a backslash as \\\\ and any byte as \\xNN", key_type.key_bytes()),
-    }
-}
-
 /// The bytes of a key of bytes.
 fn key_bytes(key_type: KeyType, word: u128) -> Vec<u8> {
-    word.to_be_bytes()[16 - key_type.key_bytes()..].to_vec()
+    word.to_be_bytes()[16 - key_type.width().unwrap_or(0).min(16)..].to_vec()
 }
 
 /// A key as it was given: numbers in decimal, bytes with escapes.
@@ -197,8 +188,8 @@ mod tests {
             (KeyType::U128, &["0", "18446744073709551616", "340282366920938463463374607431768211455"]),
             (KeyType::I64, &["-9223372036854775808", "-10", "-9", "0", "7", "9223372036854775807"]),
             (KeyType::I128, &["-170141183460469231731687303715884105728", "-1", "0", "1"]),
-            (KeyType::Bytes(3), &["abc", "abd", "b\\x00\\\\"]),
-            (KeyType::Bytes(16), &["0123456789abcdef", "0123456789abcdeg"]),
+            (KeyType::FixedBytes(3), &["abc", "abd", "b\\x00\\\\"]),
+            (KeyType::FixedBytes(16), &["0123456789abcdef", "0123456789abcdeg"]),
         ];
         for (key_type, written) in cases {
             let words: Vec<u128> =
@@ -216,8 +207,8 @@ mod tests {
             (KeyType::U64, "-1"),
             (KeyType::U64, "18446744073709551616"),
             (KeyType::I64, "9223372036854775808"),
-            (KeyType::Bytes(3), "ab"),
-            (KeyType::Bytes(3), "abcd"),
+            (KeyType::FixedBytes(3), "ab"),
+            (KeyType::FixedBytes(3), "abcd"),
         ] {
             assert_eq!(key_from_argument(key_type, OsStr::new(text)).unwrap_err().exit_code(), 2, "{text}");
         }
@@ -226,14 +217,14 @@ mod tests {
     #[test]
     fn keys_of_inputs_widen_but_never_wrap() {
         let big = |number: u64| number.to_be_bytes();
-        let from = |key_type, number| key_from_record(key_type, table::KeyType::U64, &big(number));
+        let from = |key_type, number| key_from_record(key_type, KeyType::U64, &big(number));
         assert_eq!(from(KeyType::U64, u64::MAX), Some(u128::from(u64::MAX)));
         assert_eq!(from(KeyType::U32, 1 << 32), None);
         assert_eq!(from(KeyType::U128, 7), Some(7));
         assert_eq!(from(KeyType::I64, 7).map(|word| key_shown(KeyType::I64, word)).as_deref(), Some("7"));
         assert_eq!(from(KeyType::I64, 1 << 63), None);
-        assert_eq!(key_from_record(KeyType::U64, table::KeyType::F64, &big(1)), None);
-        assert_eq!(key_from_record(KeyType::U64, table::KeyType::Text, b"12"), Some(12));
+        assert_eq!(key_from_record(KeyType::U64, KeyType::F64, &big(1)), None);
+        assert_eq!(key_from_record(KeyType::U64, KeyType::Text, b"12"), Some(12));
     }
 
     #[test]

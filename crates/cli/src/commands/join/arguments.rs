@@ -4,8 +4,8 @@ use crate::failure::{Failure, Result};
 use crate::input::{Column, Format, InputOptions};
 use crate::replace::Force;
 use crate::size::ByteSize;
+use ogive::KeyType;
 use ogive::join::{JoinKind, Method};
-use ogive::table::KeyType;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -171,7 +171,8 @@ pub(super) struct RightSide {
 /// Options of both inputs.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct BothSides {
-    /// Type of the keys: u64, u128, i64, f64, text or bytes [default: as in the inputs, else by their first keys]
+    /// Type of the keys: u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16 [default: as in the inputs,
+    /// else by their first keys]
     #[arg(long, value_name = "TYPE", help_heading = "Both sides")]
     pub(super) key_type: Option<KeyType>,
 

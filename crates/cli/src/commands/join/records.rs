@@ -2,9 +2,8 @@
 
 use crate::failure::Result;
 use crate::input::{Facts, Input, InputOptions};
-use ogive::Error;
 use ogive::join::{Record, RecordShape, Source};
-use ogive::table::KeyType;
+use ogive::{Error, KeyType};
 use std::io;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Formatting of joined rows as text and JSON.
 
 use crate::key;
-use ogive::table::KeyType;
+use ogive::KeyType;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 

@@ -9,11 +9,11 @@ use crate::input::{Format, InputError, InputOptions, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
-use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{Output, Source};
 use ogive::table::external::RecordFile;
-use ogive::table::{KeyType, OpenOptions, Table};
+use ogive::table::{OpenOptions, Table};
+use ogive::{Error, KeyType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
     let right_first = is_open_to_types(&sides[0], &found[0]) && !is_open_to_types(&sides[1], &found[1]);
     let (first, second) = if right_first { (1, 0) } else { (0, 1) };
     let one = sides[first].open(&found[first], None, opening)?;
-    let other = sides[second].open(&found[second], Some(one.key_type), opening)?;
+    let other = sides[second].open(&found[second], Some(wanted_by(one.key_type)), opening)?;
     if !is_one_type(one.key_type, other.key_type) {
         return Err(Failure::refused(
             format!(
@@ -95,10 +95,19 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
     Ok(if right_first { [other, one] } else { [one, other] })
 }
 
+/// The type of the keys of the other input, if it has none of its own: bytes of any length may be compared with those
+/// of one length.
+fn wanted_by(key_type: KeyType) -> KeyType {
+    if matches!(key_type, KeyType::FixedBytes(_)) { KeyType::Bytes } else { key_type }
+}
+
 /// Whether keys of two types are equal when their bytes are. The keys of a store may be untyped bytes.
 fn is_one_type(one: KeyType, other: KeyType) -> bool {
-    let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
-    one == other || (is_plain(one) && is_plain(other))
+    let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_));
+    // Keys of indexes of these types can be compared with those of a table or store that has their bytes.
+    let has_bytes = |key_type| matches!(key_type, KeyType::Bytes | KeyType::U32 | KeyType::I128);
+    let is_bytes = one == KeyType::Bytes || other == KeyType::Bytes;
+    one == other || (is_plain(one) && is_plain(other)) || (is_bytes && has_bytes(one) && has_bytes(other))
 }
 
 fn is_untyped(input: &InputOptions) -> bool {

@@ -11,7 +11,8 @@ use super::super::table_file::{
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
-use crate::table::{KeyType, TableWriter, WriteOptions};
+use crate::key_type::KeyType;
+use crate::table::{TableWriter, WriteOptions};
 use crate::tune::DesignRequest;
 use crate::vlog::ValueFilePointer;
 use std::sync::Arc;

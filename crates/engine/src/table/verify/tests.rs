@@ -4,10 +4,10 @@
 
 use super::super::format::{NodeKind, TableMeta, encode_tail};
 use super::super::index_page::INDEX_PAGE_TRAILER_BYTES;
-use super::super::key::KeyType;
 use super::super::{OpenOptions, Table, TableVerifyReport, TableWriter, WriteOptions};
 use crate::block::checksum;
 use crate::io::MemoryStorage;
+use crate::key_type::KeyType;
 use ogive_model::line::{self, LineNode};
 use ogive_model::step;
 use std::sync::Arc;

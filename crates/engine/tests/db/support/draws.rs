@@ -1,8 +1,9 @@
 //! Randomly drawn store options for tests, including unusual ones.
 
+use ogive::Durability;
 use ogive::block::Compression;
 use ogive::io::{FastPaths, LocalStorage, Storage};
-use ogive::lsm::{DbOptions, Durability, Learning};
+use ogive::lsm::{DbOptions, Learning};
 use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
 use ogive_testkit::{Random, fast_paths};
 use std::path::Path;

@@ -6,9 +6,9 @@ mod draws;
 
 pub(crate) use draws::Draws;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
-use ogive::table::{KeyType, TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::lsm::{Db, DbOptions, Keyspace};
+use ogive::table::{TableWriter, WriteOptions};
+use ogive::{Durability, Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -4,10 +4,11 @@
 //! counts all threads.
 
 use crate::{methods, some_methods};
+use ogive::KeyType;
 use ogive::io::{LocalStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
 use ogive::table::external::RecordFile;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
 use ogive_testkit::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

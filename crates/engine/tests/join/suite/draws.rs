@@ -4,11 +4,11 @@
 
 use crate::support::{Row, check, collect, options, reference, unsorted};
 use crate::{drawn_tunables, methods};
-use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, random_u64};
 use ogive::join::{JoinKind, JoinOptions, Method, Side, Source};
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{Error, KeyType};
 use ogive_testkit::{Random, Repeat, seeds};
 use std::path::Path;
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 
 use crate::methods;
 use crate::support::{Row, Shape, check, numbered, options, reference, store, table, unsorted};
+use ogive::KeyType;
 use ogive::join::{JoinKind, JoinOptions, Method, Side, Source};
-use ogive::table::KeyType;
 
 const MEMORY_BYTES: u64 = 4 << 20;
 const TEXTS: Shape = Shape { key_type: KeyType::Bytes, value_width: None, design: "coded", block_bytes: 512 };

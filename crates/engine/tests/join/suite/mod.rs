@@ -4,6 +4,7 @@
 mod draws;
 mod empty_keys;
 mod faults;
+mod key_types;
 mod rates;
 mod reference;
 mod rows;

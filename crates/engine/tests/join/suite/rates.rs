@@ -4,10 +4,11 @@
 
 use crate::methods;
 use crate::support::{Row, Shape, numbered, write_table};
+use ogive::KeyType;
 use ogive::io::{MemoryStorage, Profile, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
 use ogive::table::external::RecordFile;
-use ogive::table::{KeyType, OpenOptions, Table};
+use ogive::table::{OpenOptions, Table};
 use std::sync::Arc;
 
 const ROWS: u64 = 2_000_000;

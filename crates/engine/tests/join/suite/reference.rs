@@ -9,9 +9,9 @@ use crate::support::{
     unsorted, wide,
 };
 use crate::{drawn_tunables, methods, some_methods};
+use ogive::KeyType;
 use ogive::index::Kind;
 use ogive::join::{JoinKind, Method, Side, Source};
-use ogive::table::KeyType;
 use ogive_testkit::key_sets::nasty;
 use std::collections::BTreeMap;
 

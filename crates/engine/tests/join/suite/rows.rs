@@ -5,10 +5,10 @@
 
 use crate::support::{Joined, Row, Shape, check, collect, options, reference, table, unsorted};
 use crate::{methods, some_methods};
-use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, Method, Output, RecordShape, Source, join};
-use ogive::table::{KeyType, OpenOptions, Table};
+use ogive::table::{OpenOptions, Table};
+use ogive::{Error, KeyType};
 use std::sync::Arc;
 
 const MEMORY_BYTES: u64 = 4 << 20;

@@ -5,13 +5,13 @@
 mod draws;
 
 pub use draws::Draws;
-use ogive::index::{Index, IndexOptions, Kind};
+use ogive::index::{Index, IndexOptions, Key, Kind};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, RecordShape, Source, join};
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::external::RecordFile;
-use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
-use ogive::{Error, Result};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::{Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -205,6 +205,27 @@ pub fn texts(keys: &[u64], seed: u64) -> Vec<Row> {
 /// The same keys in 16 bytes, without values.
 pub fn wide(keys: &[u64]) -> Vec<Row> {
     keys.iter().map(|&key| ((u128::from(key) << 40).to_be_bytes().to_vec(), Vec::new())).collect()
+}
+
+/// The same keys in this many bytes, as many as fit, each with a value of its own.
+pub fn narrow_or_wide(keys: &[u64], width: usize, seed: u64) -> Vec<Row> {
+    let shift = 8 * width.saturating_sub(10);
+    let most = u128::MAX >> (8 * (16 - width));
+    let mut keys: Vec<u128> = keys.iter().map(|&key| (u128::from(key) << shift) & most).collect();
+    keys.sort_unstable();
+    // So that the rows of a join stay few where keys are.
+    keys.truncate(if width == 1 { 200 } else { usize::MAX });
+    let value = |at: usize| (seed << 32 | at as u64).to_le_bytes().to_vec();
+    keys.iter().enumerate().map(|(at, key)| (key.to_be_bytes()[16 - width..].to_vec(), value(at))).collect()
+}
+
+/// An index of the keys of these rows, with their values.
+pub fn index_of<K: Key>(rows: &[Row], key: impl Fn(&[u8]) -> K) -> Source {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let options = IndexOptions::default().duplicates(true).payload_bytes(8);
+    let index: Index<K, Vec<u8>> = Index::create(&storage, "i", &options).unwrap();
+    index.bulk_load(rows.iter().map(|(bytes, value)| (key(bytes), value.clone()))).unwrap();
+    Source::index(&index).unwrap()
 }
 
 fn keys_of(range: Range<u64>, step: usize) -> Vec<u64> {

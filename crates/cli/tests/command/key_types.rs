@@ -1,0 +1,119 @@
+//! Key types given by name. Method: tables, stores and joins of each new type from text inputs, and their errors.
+
+use super::run::Folder;
+use serde_json::json;
+
+#[test]
+fn tables_are_built_with_keys_of_each_width_from_text() {
+    let folder = Folder::new();
+    folder.write("u32.csv", "id,name\n4294967295,last\n7,seven\n 10,ten\n");
+    folder.write(
+        "i128.txt",
+        "0\n-170141183460469231731687303715884105728\n-5\n170141183460469231731687303715884105727\n",
+    );
+    folder.write("bytes4.csv", "code,name\nefgh,2\nab\\d,1\n");
+    folder.build("u32.csv", "u32.ogive", &["--key-type", "u32", "--value", "name"]);
+    folder.run(&["scan", "u32.ogive"]).exits_with(0).prints("7\tseven\n10\tten\n4294967295\tlast\n");
+    folder.run(&["get", "u32.ogive", "10"]).exits_with(0).prints("ten\n");
+    folder.run(&["rank", "u32.ogive", "11"]).exits_with(0).prints("2\n");
+    folder.run(&["get", "u32.ogive", "4294967296"]).exits_with(2).complains_of("0 to 4294967295");
+    let rows = folder.run(&["scan", "u32.ogive", "--json"]).exits_with(0).json_lines();
+    assert_eq!(rows[2]["key"], json!(4_294_967_295_u32));
+    folder.build("i128.txt", "i128.ogive", &["--key-type", "i128"]);
+    let least_first =
+        "-170141183460469231731687303715884105728\t\n-5\t\n0\t\n170141183460469231731687303715884105727\t\n";
+    folder.run(&["scan", "i128.ogive"]).exits_with(0).prints(least_first);
+    folder.run(&["count", "i128.ogive", "-5", "1"]).exits_with(0).prints("2\n");
+    folder.build("bytes4.csv", "bytes4.ogive", &["--key-type", "bytes4", "--value", "name"]);
+    folder.run(&["scan", "bytes4.ogive"]).exits_with(0).prints("ab\\\\d\t1\nefgh\t2\n");
+    folder.run(&["get", "bytes4.ogive", "ab\\\\d"]).exits_with(0).prints("1\n");
+    folder.run(&["get", "bytes4.ogive", "abc"]).exits_with(2).complains_of("4 bytes each");
+    for key_type in ["u32", "i128", "bytes4"] {
+        let table = format!("{key_type}.ogive");
+        let told = folder.run(&["explain", &table, "--json"]).exits_with(0).json();
+        assert_eq!(told["key_type"], json!(key_type), "{told}");
+        folder.run(&["verify", &table]).exits_with(0);
+    }
+}
+
+#[test]
+fn keys_of_another_type_and_unknown_types_are_refused() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,name\nabc,1\n");
+    let build = |key_type| folder.run(&["build", "rows.csv", "-o", "t.ogive", "--key-type", key_type]);
+    for key_type in ["u32", "i128", "bytes4"] {
+        build(key_type).exits_with(1).complains_of(key_type).complains_of("--key-type");
+    }
+    let names = "u32, u64, u128, i64, i128, f64, text, bytes, and bytes1 to bytes16";
+    for unknown in ["u16", "bytes0", "bytes17"] {
+        build(unknown).exits_with(2).complains_of(names);
+    }
+    for key_type in ["f64", "text", "bytes"] {
+        let run = folder.run(&["index", "create", "i.ogx", "--key", key_type]).exits_with(2);
+        run.complains_of(key_type).complains_of("u32, u64, u128, i64, i128, or bytes1 to bytes16");
+    }
+    assert_eq!(folder.names(), ["rows.csv"]);
+}
+
+#[test]
+fn the_help_lists_all_key_types() {
+    let folder = Folder::new();
+    for arguments in [&["build", "--help"][..], &["join", "--help"], &["db", "import", "--help"]] {
+        let help = folder.run(arguments).exits_with(0).stdout;
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16"), "{help}");
+    }
+}
+
+#[test]
+fn a_store_keeps_the_new_types() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,name\n300,c\n2,b\n");
+    folder.write("codes.csv", "id,name\nab,c\n\"a,\",b\n");
+    let import = |rows, keyspace, key_type| {
+        let arguments = ["db", "import", "s", rows, "--value", "name", "--keyspace", keyspace, "--key-type", key_type];
+        folder.run(&arguments).exits_with(0);
+    };
+    import("rows.csv", "ids", "u32");
+    import("codes.csv", "codes", "bytes2");
+    folder.run(&["db", "scan", "s", "--keyspace", "ids"]).exits_with(0).prints("2\tb\n300\tc\n");
+    folder.run(&["db", "get", "s", "300", "--keyspace", "ids"]).exits_with(0).prints("c\n");
+    folder.run(&["db", "get", "s", "abc", "--keyspace", "codes"]).exits_with(2).complains_of("2 bytes each");
+    folder.run(&["db", "export", "s", "out.csv", "--keyspace", "codes"]).exits_with(0);
+    assert_eq!(std::fs::read_to_string(folder.path("out.csv")).unwrap(), "key,value\n\"a,\",b\nab,c\n");
+    folder.run(&["db", "export", "s", "ids.ogive", "--keyspace", "ids"]).exits_with(0);
+    folder.run(&["scan", "ids.ogive"]).exits_with(0).prints("2\tb\n300\tc\n");
+}
+
+#[test]
+fn indexes_of_narrow_keys_are_joined_with_files_tables_and_stores() {
+    let folder = Folder::new();
+    folder.write("ids.csv", "id,name\n7,x\n9,y\n");
+    folder.write("other.csv", "id,name\n9,z\n300,u\n");
+    folder.write("codes.csv", "id,name\nabc,x\nabd,y\n");
+    folder.write("words.csv", "id,name\nab,t\nabd,u\n");
+    for (index, key, rows) in [("u32.ogx", "u32", "ids.csv"), ("b3.ogx", "bytes3", "codes.csv")] {
+        folder.run(&["index", "create", index, "--key", key, "--value-bytes", "1"]).exits_with(0);
+        folder.run(&["index", "load", index, rows, "--value", "name"]).exits_with(0);
+    }
+    let join =
+        |left: &str, right: &str, flags: &[&str]| folder.run(&[&["join", left, right, "-o", "-"], flags].concat());
+    let value = &["--right-value", "name"][..];
+    join("u32.ogx", "other.csv", value).exits_with(0).prints("9\ty\tz\n");
+    join("other.csv", "u32.ogx", &["--left-value", "name"]).exits_with(0).prints("9\tz\ty\n");
+    folder.build("other.csv", "u32.ogive", &["--key-type", "u32", "--value", "name"]);
+    join("u32.ogx", "u32.ogive", &[]).exits_with(0).prints("9\ty\tz\n");
+    folder.build("other.csv", "u64.ogive", &["--value", "name"]);
+    join("u32.ogx", "u64.ogive", &[]).exits_with(1).complains_of("u32");
+    // Bytes of one length are compared with those of any.
+    join("b3.ogx", "words.csv", value).exits_with(0).prints("abd\ty\tu\n");
+    folder.build("words.csv", "words.ogive", &["--key-type", "bytes", "--value", "name"]);
+    join("b3.ogx", "words.ogive", &[]).exits_with(0).prints("abd\ty\tu\n");
+    // A store of untyped keys, on either side.
+    folder.run(&["db", "put", "s", "abd", "s"]).exits_with(0);
+    folder.run(&["db", "put", "s", "\\x00\\x00\\x00\\x09", "n", "--keys", "bytes"]).exits_with(0);
+    join("b3.ogx", "s", &["--right-from", "ab"]).exits_with(0).prints("abd\ty\ts\n");
+    join("s", "b3.ogx", &[]).exits_with(0).prints("abd\ts\ty\n");
+    join("u32.ogx", "s", &[]).exits_with(0).prints("9\ty\tn\n");
+    join("s", "u32.ogx", &[]).exits_with(0).prints("\\x00\\x00\\x00\\x09\tn\ty\n");
+}

@@ -1,0 +1,138 @@
+//! Goal: keys of every type are joined, and sides of different types whenever equal bytes mean equal keys. Method:
+//! tables, indexes and unsorted rows of keys of 1 to 16 bytes by every method and kind, against the reference; pairs of
+//! types that must be joined, and pairs that must be refused.
+
+use crate::support::{
+    DENSE, Draws, Row, Shape, check, index_of, narrow_or_wide, options, pairs, reference, table, unsorted,
+};
+use crate::{drawn_tunables, methods};
+use ogive::index::{Index, IndexOptions, Raw};
+use ogive::io::{MemoryStorage, Storage};
+use ogive::join::{JoinKind, JoinOptions, Method, Output, Source, explain, join};
+use ogive::table::{OpenOptions, Table, WriteOptions};
+use ogive::{Error, KeyType};
+use std::sync::Arc;
+
+const TYPES: [KeyType; 7] = [
+    KeyType::U32,
+    KeyType::I128,
+    KeyType::FixedBytes(1),
+    KeyType::FixedBytes(3),
+    KeyType::FixedBytes(8),
+    KeyType::FixedBytes(11),
+    KeyType::FixedBytes(16),
+];
+const MEMORY_BYTES: u64 = 16 << 20;
+
+#[test]
+fn every_method_joins_keys_of_every_type() {
+    let mut draws = Draws::new(env!("CARGO_CRATE_NAME"), drawn_tunables);
+    for key_type in TYPES {
+        let shape = Shape { key_type, value_width: Some(8), ..DENSE };
+        let by_column = Shape { value_width: None, ..shape };
+        for (what, left, right) in pairs(200) {
+            let width = key_type.width().unwrap();
+            let (left, right) = (narrow_or_wide(&left, width, 1), narrow_or_wide(&right, width, 2));
+            let forms = [
+                ("tables", draws.table(&left, shape), draws.table(&right, shape)),
+                ("tables by column", draws.table(&left, by_column), draws.table(&right, by_column)),
+                ("unsorted", unsorted(&left, key_type, Some(8)), draws.table(&right, shape)),
+            ];
+            let kind = draws.any(&JoinKind::ALL).0;
+            let expected = reference(kind, &left, &right);
+            for (form, left, right) in &forms {
+                for method in methods() {
+                    draws.check((left, right), (kind, method), &expected, &format!("{key_type}, {what}, {form}"));
+                }
+            }
+        }
+    }
+}
+
+fn integer(key: &[u8]) -> u64 {
+    key.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+fn rows(width: usize) -> (Vec<Row>, Vec<Row>) {
+    let keys = |step: usize| (0..900_u64).step_by(step).collect::<Vec<_>>();
+    (narrow_or_wide(&keys(2), width, 1), narrow_or_wide(&keys(3), width, 2))
+}
+
+/// Joins by every method, and holds the rows against the reference.
+fn check_joined(left: &Source, right: &Source, rows: (&[Row], &[Row]), what: &str) {
+    let expected = reference(JoinKind::Inner, rows.0, rows.1);
+    let done = methods()
+        .into_iter()
+        .filter(|&method| check(left, right, &options(JoinKind::Inner, method, MEMORY_BYTES), &expected, what))
+        .count();
+    assert!(done > 0, "{what}: no method");
+}
+
+#[test]
+fn indexes_are_joined_with_tables_of_their_type_and_of_bytes() {
+    let narrow = rows(4);
+    let words = rows(8);
+    let wide = rows(16);
+    let of_u32 = index_of(&narrow.0, |key| integer(key) as u32);
+    let of_bytes4 = index_of(&narrow.0, |key| <[u8; 4]>::try_from(key).unwrap());
+    let of_bytes8 = index_of(&words.0, |key| <[u8; 8]>::try_from(key).unwrap());
+    let of_i128 = index_of(&wide.0, |key| i128::from_be_bytes(key.try_into().unwrap()) ^ i128::MIN);
+    let cases = [
+        ("u32", &of_u32, &narrow, vec![KeyType::U32, KeyType::Bytes, KeyType::Text, KeyType::FixedBytes(4)]),
+        ("bytes4", &of_bytes4, &narrow, vec![KeyType::U32, KeyType::Bytes, KeyType::FixedBytes(4)]),
+        (
+            "bytes8",
+            &of_bytes8,
+            &words,
+            vec![KeyType::FixedBytes(8), KeyType::Bytes, KeyType::U64, KeyType::I64, KeyType::F64],
+        ),
+        ("i128", &of_i128, &wide, vec![KeyType::I128, KeyType::Bytes, KeyType::FixedBytes(16)]),
+    ];
+    for (what, index, (ours, theirs), types) in cases {
+        for key_type in types {
+            let what = format!("an index of {what} with a table of {key_type}");
+            let value_width = key_type.width().map(|_| 8);
+            let other = table(theirs, Shape { key_type, value_width, ..DENSE });
+            check_joined(index, &other, (ours, theirs), &what);
+            check_joined(&other, index, (theirs, ours), &what);
+        }
+    }
+}
+
+#[test]
+fn types_whose_equal_keys_differ_in_bytes_are_refused() {
+    let (narrow, wide) = (rows(4).0, rows(16).0);
+    let of_u32 = index_of(&narrow, |key| integer(key) as u32);
+    let of_u64 = index_of(&narrow, integer);
+    let of_i128 = index_of(&wide, |key| i128::from_be_bytes(key.try_into().unwrap()));
+    let of_u128 = index_of(&wide, |key| u128::from_be_bytes(key.try_into().unwrap()));
+    for (left, right) in [(&of_u32, &of_u64), (&of_i128, &of_u128), (&of_u32, &of_i128)] {
+        for (left, right) in [(left, right), (right, left)] {
+            let error = explain(left, right, &JoinOptions::default()).map(drop).unwrap_err();
+            assert!(matches!(&error, Error::InvalidArgument(why) if why.contains("cannot be joined")), "{error}");
+        }
+    }
+    let no_width = unsorted(&[], KeyType::FixedBytes(0), None);
+    assert!(matches!(explain(&no_width, &no_width, &JoinOptions::default()), Err(Error::InvalidArgument(_))));
+}
+
+#[test]
+fn an_output_table_has_the_type_of_the_left_index() {
+    let (left, right) = rows(4);
+    for key_type in [KeyType::U32, KeyType::FixedBytes(4)] {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let options = IndexOptions::default().key_type(key_type).payload_bytes(8);
+        let index: Index<Raw<u64>, Vec<u8>> = Index::create(&storage, "i", &options).unwrap();
+        index.bulk_load(left.iter().map(|(key, value)| (Raw(integer(key)), value.clone()))).unwrap();
+        let other = table(&right, Shape { key_type, value_width: Some(8), ..DENSE });
+        let output = Output::table(storage.clone(), "t", WriteOptions::default());
+        let source = Source::index(&index).unwrap();
+        join(&source, &other, output, &crate::support::options(JoinKind::Inner, Method::Merge, MEMORY_BYTES)).unwrap();
+        let joined = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+        assert_eq!(joined.key_type(), key_type);
+        let expected = reference(JoinKind::Inner, &left, &right);
+        let found: Vec<Row> = joined.range::<&[u8]>(..).map(Result::unwrap).collect();
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(&expected).all(|((key, _), (other, ..))| key == other));
+    }
+}
