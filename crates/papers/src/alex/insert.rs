@@ -72,8 +72,8 @@ impl Alex {
 }
 
 impl<W: Word> AlexChange<'_, W> {
-    /// Inserts an entry by shifting entries of a full page to an adjacent page of the node, if that has room. An append to
-    /// a vacant page moves nothing, but adjusts the model so that it predicts the end.
+    /// Inserts an entry by shifting entries of a full page to an adjacent page of the node, if that has room. An append
+    /// to a vacant page moves nothing, but adjusts the model so that it predicts the end.
     fn share_with_neighbour(&mut self, page: DataPage<W>, entry: NewEntry<'_, W>) -> Result<bool> {
         let shape = &self.planner.shape;
         let Some(AlexStep { node, .. }) = self.path.last() else { return Ok(false) };
