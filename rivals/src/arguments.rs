@@ -2,23 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Subcommand};
 use ogive_bench::keys::spec::parse_count;
 use ogive_bench::workload::{KeyForm, Requests};
 
 use crate::protocol::Order;
 use crate::workloads::Workload;
-
-/// Runs Ogive and other embedded stores on the same workloads.
-#[derive(Debug, Parser)]
-#[command(name = "ogive-rivals", version)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-    /// Print one JSON object a line
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -14,33 +14,26 @@ mod systems;
 mod worker;
 mod workloads;
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use arguments::Command;
+use ogive_bench::command_line::Program;
+
+const PROGRAM: Program = Program {
+    name: "ogive-rivals",
+    version: env!("CARGO_PKG_VERSION"),
+    about: "Runs Ogive and other embedded stores on the same workloads",
+};
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
-    let mut out = BufWriter::new(io::stdout().lock());
-    let done = run(&arguments, &mut out).and_then(|()| Ok(out.flush()?));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    PROGRAM.main(run)
 }
 
-fn run(arguments: &arguments::Arguments, out: &mut dyn Write) -> anyhow::Result<()> {
-    match &arguments.command {
-        arguments::Command::List => report::list(out, arguments.json),
-        arguments::Command::Run(run) => conduct::run(run, out, arguments.json),
-        arguments::Command::Worker { setup } => worker::serve(setup, out),
+fn run(command: &Command, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    match command {
+        Command::List => report::list(out, json),
+        Command::Run(run) => conduct::run(run, out, json),
+        Command::Worker { setup } => worker::serve(setup, out),
     }
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }

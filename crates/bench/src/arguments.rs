@@ -2,21 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Subcommand};
 use ogive_bench::experiments::Resident;
 use ogive_bench::keys::spec::parse_count;
 use ogive_bench::workload::{Mix, Requests};
-
-/// Generate sorted key sets and run the experiments of the papers
-#[derive(Debug, Parser)]
-#[command(name = "ogive-bench", version)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-    /// Print one JSON object per line
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -10,13 +10,13 @@ use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
 use ogive_bench::output::{Record, Reporter, machine};
 
 use crate::MEMORY;
-use crate::arguments::{Arguments, Command, KeysArguments, RunArguments};
+use crate::arguments::{Command, KeysArguments, RunArguments};
 
-pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
-    match &arguments.command {
-        Command::List => list(&mut Reporter::new(out, arguments.json)),
-        Command::Keys(keys) => print_keys(keys, arguments.json, out),
-        Command::Run(run) => run_experiments(run, &mut Reporter::new(out, arguments.json)),
+pub(crate) fn run(command: &Command, json: bool, out: &mut dyn Write) -> Result<()> {
+    match command {
+        Command::List => list(&mut Reporter::new(out, json)),
+        Command::Keys(keys) => print_keys(keys, json, out),
+        Command::Run(run) => run_experiments(run, &mut Reporter::new(out, json)),
     }
 }
 

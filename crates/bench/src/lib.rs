@@ -4,11 +4,13 @@
 //! - [`workload`]: request distributions: uniform, absent, Zipf, or a recorded trace;
 //! - [`output`]: one [`output::Record`] per result, as a line of JSON or a row of a table;
 //! - [`experiments`]: the experiments of `ogive-bench run NAME`;
+//! - [`command_line`]: the main function of `ogive-bench` and `ogive-rivals`;
 //! - [`stopwatch`]: processor time and elapsed time.
 //!
 //! The same name and seed give the same keys on every machine: [`math`] uses only IEEE addition, multiplication,
 //! division and square root, and [`random`] only integers.
 
+pub mod command_line;
 pub mod error;
 pub mod experiments;
 pub mod keys;

@@ -6,15 +6,20 @@
 mod arguments;
 mod commands;
 
-use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
+use ogive_bench::command_line::Program;
 use ogive_bench::experiments::MemoryGauge;
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+const PROGRAM: Program = Program {
+    name: "ogive-bench",
+    version: env!("CARGO_PKG_VERSION"),
+    about: "Generate sorted key sets and run the experiments of the papers",
+};
 
 /// The memory gauge of the experiments: the counting allocator.
 const MEMORY: MemoryGauge = MemoryGauge {
@@ -27,19 +32,5 @@ const MEMORY: MemoryGauge = MemoryGauge {
 
 fn main() -> ExitCode {
     ogive_papers::register();
-    let arguments = arguments::Arguments::parse();
-    let mut out = BufWriter::new(io::stdout().lock());
-    let done = commands::run(&arguments, &mut out).and_then(|()| Ok(out.flush()?));
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    PROGRAM.main(commands::run)
 }

@@ -10,12 +10,10 @@ use crate::error::{Error, Result};
 use crate::math::{exp, ln};
 use crate::random::{Permutation, Random};
 
-/// Share of the keys that are hot unless said, and of the requests that go to them.
-const HOT_KEYS: f64 = 0.01;
-const HOT_REQUESTS: f64 = 0.9;
-/// Share of the newest keys in YCSB's exponential distribution, and of the requests that go to them.
-const NEW_KEYS: f64 = 0.857_142_857;
-const NEW_REQUESTS: f64 = 0.95;
+/// Default share of the keys that are hot, and of the requests for them.
+const HOT_SHARES: (f64, f64) = (0.01, 0.9);
+/// Share of the newest keys in YCSB's exponential distribution, and of the requests for them.
+const NEW_SHARES: (f64, f64) = (0.857_142_857, 0.95);
 /// All requests in a share of the keys is no exponential law.
 const MOST_NEW_REQUESTS: f64 = 0.999_999;
 /// Zipf's law is recomputed when the number of keys has grown by 1/N.
@@ -88,14 +86,12 @@ impl FromStr for Requests {
             ("sequential", None) => Ok(Self::Sequential),
             ("zipf", _) => Ok(Self::Zipf { skew: skew()? }),
             ("latest", _) => Ok(Self::Latest { skew: skew()? }),
-            ("hotspot", None) => Ok(Self::Hotspot { keys: HOT_KEYS, requests: HOT_REQUESTS }),
-            ("hotspot", Some(option)) => {
-                let (keys, requests) = shares(option, 1.0)?;
+            ("hotspot", option) => {
+                let (keys, requests) = option.map_or(Ok(HOT_SHARES), |option| shares(option, 1.0))?;
                 Ok(Self::Hotspot { keys, requests })
             }
             ("exponential", option) => {
-                let (keys, requests) =
-                    option.map_or(Ok((NEW_KEYS, NEW_REQUESTS)), |option| shares(option, MOST_NEW_REQUESTS))?;
+                let (keys, requests) = option.map_or(Ok(NEW_SHARES), |option| shares(option, MOST_NEW_REQUESTS))?;
                 Ok(Self::Exponential { keys, requests })
             }
             _ => Err(Error::spec(

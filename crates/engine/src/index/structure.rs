@@ -24,6 +24,31 @@ pub enum Amount {
     All,
 }
 
+/// The answers of a batched lookup, as in [`Structure::get_many`].
+pub(super) struct BatchAnswers<'a> {
+    payload_bytes: usize,
+    payloads: &'a mut [u8],
+    found: &'a mut [bool],
+}
+
+impl<'a> BatchAnswers<'a> {
+    /// No answers yet for this number of keys.
+    pub(super) fn new(keys: usize, payloads: &'a mut [u8], found: &'a mut [bool]) -> Self {
+        Self { payload_bytes: payloads.len().checked_div(keys).unwrap_or(0), payloads, found }
+    }
+
+    /// Answers the key of a rank by a lookup, which copies the payload and returns whether the key exists.
+    #[inline]
+    pub(super) fn set(&mut self, rank: usize, lookup: impl FnOnce(&mut [u8]) -> Result<bool>) -> Result<()> {
+        let payload = self.payloads.get_mut(rank * self.payload_bytes..(rank + 1) * self.payload_bytes);
+        let exists = lookup(payload.unwrap_or_default())?;
+        if let Some(found) = self.found.get_mut(rank) {
+            *found = exists;
+        }
+        Ok(())
+    }
+}
+
 /// An on-disk index structure.
 ///
 /// A structure is stateless: all that changes is in pages and in its *state*, a few bytes committed with them (the
@@ -57,10 +82,9 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
         payloads: &mut [u8],
         found: &mut [bool],
     ) -> Result<()> {
-        let width = payloads.len().checked_div(keys.len()).unwrap_or(0);
-        for ((rank, &key), found) in keys.iter().enumerate().zip(found) {
-            let payload = payloads.get_mut(rank * width..(rank + 1) * width).unwrap_or_default();
-            *found = self.get(pages, state, key, payload)?;
+        let mut answers = BatchAnswers::new(keys.len(), payloads, found);
+        for (rank, &key) in keys.iter().enumerate() {
+            answers.set(rank, |payload| self.get(pages, state, key, payload))?;
         }
         Ok(())
     }

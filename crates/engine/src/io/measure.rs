@@ -9,10 +9,11 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// Measured read sizes: powers of two, as exponents.
-const SIZE_BITS: std::ops::RangeInclusive<u32> = 9..=24;
+const SIZE_BITS: RangeInclusive<u32> = 9..=24;
 const READ_BYTES_MAX: u64 = 1 << 24;
 /// Measured numbers of reads in flight, and the size of each read.
 const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -24,13 +25,19 @@ const PIECE_BYTES: usize = 16 << 20;
 /// Alignment of addresses and, from this size on, of offsets; smaller reads are aligned to their size.
 const ALIGNMENT: usize = 4096;
 
-/// Shares of the time budget: writing the file, all sizes, all levels.
-const WRITING_SHARE: f64 = 0.3;
-const SIZES_SHARE: f64 = 0.4;
-const LEVELS_SHARE: f64 = 0.2;
+/// Shares of the time budget.
+struct BudgetShares {
+    /// Writing the file.
+    writing: f64,
+    /// Reads of all sizes.
+    sizes: f64,
+    /// All numbers of reads in flight.
+    levels: f64,
+}
+
+const BUDGET_SHARES: BudgetShares = BudgetShares { writing: 0.3, sizes: 0.4, levels: 0.2 };
 /// Limits for the number of reads behind a median.
-const READS_MIN: usize = 2;
-const READS_MAX: usize = 2_000;
+const READS: RangeInclusive<usize> = 2..=2_000;
 
 /// Limits of a measurement.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +157,7 @@ pub fn measure_profile(
     progress(1, steps);
     let mut done = 1;
     let mut points = Vec::new();
-    let slice_s = options.budget_s * SIZES_SHARE / SIZE_BITS.count() as f64;
+    let slice_s = options.budget_s * BUDGET_SHARES.sizes / SIZE_BITS.count() as f64;
     for bits in SIZE_BITS {
         points.extend(scratch.time_reads(1 << bits, slice_s, points.last())?);
         done += 1;
@@ -158,7 +165,8 @@ pub fn measure_profile(
     }
     let mut levels = Vec::new();
     for in_flight in LEVELS {
-        let requests_per_s = scratch.throughput(in_flight, options.budget_s * LEVELS_SHARE / LEVELS.len() as f64)?;
+        let requests_per_s =
+            scratch.throughput(in_flight, options.budget_s * BUDGET_SHARES.levels / LEVELS.len() as f64)?;
         levels.push(MeasuredLevel { in_flight, requests_per_s });
         done += 1;
         progress(done, steps);
@@ -232,7 +240,7 @@ impl ScratchFile {
         let mut piece = vec![0_u8; PIECE_BYTES];
         let mut random = XorShift::new();
         while self.length_bytes < 2 * READ_BYTES_MAX
-            || (self.length_bytes < options.file_bytes && timer.elapsed_s() < options.budget_s * WRITING_SHARE)
+            || (self.length_bytes < options.file_bytes && timer.elapsed_s() < options.budget_s * BUDGET_SHARES.writing)
         {
             for word in piece.chunks_exact_mut(8) {
                 word.copy_from_slice(&random.next().to_le_bytes());
@@ -254,7 +262,7 @@ impl ScratchFile {
         }
         let slice = Timer::start();
         let mut times_us = Vec::new();
-        while times_us.len() < READS_MIN || (times_us.len() < READS_MAX && slice.elapsed_s() < slice_s) {
+        while times_us.len() < *READS.start() || (times_us.len() < *READS.end() && slice.elapsed_s() < slice_s) {
             let timer = Timer::start();
             reads.read().map_err(|source| Error::io("read", &self.path, source))?;
             times_us.push(timer.elapsed_us());

@@ -82,10 +82,20 @@ impl OpenLevels {
 /// The result of a lookup: [`ValueKind::Value`] with the value, or [`ValueKind::Pointer`] with the encoded pointer.
 pub(crate) type FoundValue = (ValueKind, Slice);
 
+/// An entry of a key: its kind, its sequence number, and its value in the form that the lookup asked for.
+type KeyEntry<T> = (ValueKind, Sequence, T);
+
 /// The answer of one source: its newest range tombstone that covers the key, and its newest entry of the key.
 pub(super) struct SourceAnswer<T> {
     pub(super) hidden: Sequence,
-    pub(super) entry: Option<(ValueKind, Sequence, T)>,
+    pub(super) entry: Option<KeyEntry<T>>,
+}
+
+/// The key of a lookup, and the newest sequence number that it may see.
+#[derive(Clone, Copy)]
+struct VisibleKey<'a> {
+    key: &'a [u8],
+    at: Sequence,
 }
 
 /// The way in which a lookup returns a value.
@@ -96,65 +106,41 @@ trait CaptureValue {
     #[inline]
     fn ended(&self, _step: LookupStep) {}
 
-    fn of_memtable(
-        &mut self,
-        memtable: &Memtable,
-        key: &[u8],
-        at: Sequence,
-    ) -> Option<(ValueKind, Sequence, Self::Captured)>;
+    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<Self::Captured>>;
 
+    /// The guide of the level may have predicted a window of positions.
     fn of_table(
         &mut self,
         table: &TableFile,
-        key: &[u8],
-        at: Sequence,
+        wanted: VisibleKey<'_>,
         window: Option<PositionWindow>,
-    ) -> Result<Option<(ValueKind, Sequence, Self::Captured)>>;
+    ) -> Result<Option<KeyEntry<Self::Captured>>>;
 }
 
-/// Returns the value as a slice that shares its buffer.
-struct ShareValue;
+/// Returns the value as a slice that shares its buffer, and reports each step.
+struct ShareValue<F>(F);
 
-impl CaptureValue for ShareValue {
+impl<F: Fn(LookupStep) + Copy> CaptureValue for ShareValue<F> {
     type Captured = Slice;
 
-    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
-        memtable.get_slice(key, at)
-    }
-
-    fn of_table(
-        &mut self,
-        table: &TableFile,
-        key: &[u8],
-        at: Sequence,
-        window: Option<PositionWindow>,
-    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        table.get(key, at, window, |_| {})
-    }
-}
-
-/// As [`ShareValue`]; reports each step.
-struct ObserveSteps<'a>(&'a dyn Fn(LookupStep));
-
-impl CaptureValue for ObserveSteps<'_> {
-    type Captured = Slice;
-
+    #[inline]
     fn ended(&self, step: LookupStep) {
         (self.0)(step);
     }
 
-    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
-        memtable.get_slice(key, at)
+    #[inline]
+    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<Slice>> {
+        memtable.get_slice(wanted.key, wanted.at)
     }
 
+    #[inline]
     fn of_table(
         &mut self,
         table: &TableFile,
-        key: &[u8],
-        at: Sequence,
+        wanted: VisibleKey<'_>,
         window: Option<PositionWindow>,
-    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        table.get(key, at, window, self.0)
+    ) -> Result<Option<KeyEntry<Slice>>> {
+        table.get(wanted.key, wanted.at, window, self.0)
     }
 }
 
@@ -164,8 +150,8 @@ struct CopyValue<'a>(&'a mut Vec<u8>);
 impl CaptureValue for CopyValue<'_> {
     type Captured = ();
 
-    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, ())> {
-        let entry = memtable.get(key, at)?;
+    fn of_memtable(&mut self, memtable: &Memtable, wanted: VisibleKey<'_>) -> Option<KeyEntry<()>> {
+        let entry = memtable.get(wanted.key, wanted.at)?;
         self.0.clear();
         self.0.extend_from_slice(entry.value);
         Some((entry.kind, entry.sequence, ()))
@@ -174,11 +160,10 @@ impl CaptureValue for CopyValue<'_> {
     fn of_table(
         &mut self,
         table: &TableFile,
-        key: &[u8],
-        at: Sequence,
+        wanted: VisibleKey<'_>,
         window: Option<PositionWindow>,
-    ) -> Result<Option<(ValueKind, Sequence, ())>> {
-        table.copy(key, at, window, self.0)
+    ) -> Result<Option<KeyEntry<()>>> {
+        table.copy(wanted.key, wanted.at, window, self.0)
     }
 }
 
@@ -188,12 +173,12 @@ impl KeyspaceView {
     /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
     /// with an answer decides.
     pub(crate) fn find(&self, key: &[u8], at: Sequence) -> Result<Option<FoundValue>> {
-        self.find_by(key, at, &mut ShareValue)
+        self.find_by(VisibleKey { key, at }, &mut ShareValue(|_| {}))
     }
 
     /// As [`Self::find`]; copies the value, or the encoded pointer, into a buffer.
     pub(crate) fn find_into(&self, key: &[u8], at: Sequence, value: &mut Vec<u8>) -> Result<Option<ValueKind>> {
-        Ok(self.find_by(key, at, &mut CopyValue(value))?.map(|(kind, ())| kind))
+        Ok(self.find_by(VisibleKey { key, at }, &mut CopyValue(value))?.map(|(kind, ())| kind))
     }
 
     /// As [`Self::find`]; calls `ended` at the end of each step.
@@ -203,22 +188,21 @@ impl KeyspaceView {
         at: Sequence,
         ended: &dyn Fn(LookupStep),
     ) -> Result<Option<FoundValue>> {
-        self.find_by(key, at, &mut ObserveSteps(ended))
+        self.find_by(VisibleKey { key, at }, &mut ShareValue(ended))
     }
 
     #[inline]
     fn find_by<T: CaptureValue>(
         &self,
-        key: &[u8],
-        at: Sequence,
+        wanted: VisibleKey<'_>,
         take: &mut T,
     ) -> Result<Option<(ValueKind, T::Captured)>> {
+        let VisibleKey { key, at } = wanted;
         for memtable in self.memtables() {
             if memtable.is_empty() {
                 continue;
             }
-            let source =
-                SourceAnswer { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, key, at) };
+            let source = SourceAnswer { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, wanted) };
             if let Some(found) = source.decide() {
                 take.ended(LookupStep::SearchMemtables);
                 return Ok(found);
@@ -228,7 +212,7 @@ impl KeyspaceView {
         for table in &self.levels.newest {
             if table.may_hold(key) {
                 take.ended(LookupStep::FindTable);
-                let entry = take.of_table(table, key, at, None)?;
+                let entry = take.of_table(table, wanted, None)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
                 }
@@ -238,7 +222,7 @@ impl KeyspaceView {
             let routed = level.route(key);
             take.ended(if level.guide().is_some() { LookupStep::SearchLevel } else { LookupStep::FindTable });
             if let Some((table, window)) = routed {
-                let entry = take.of_table(table, key, at, window)?;
+                let entry = take.of_table(table, wanted, window)?;
                 if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
                 }

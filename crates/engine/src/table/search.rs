@@ -25,6 +25,13 @@ pub(super) struct RecordPosition {
     pub(super) bytes: Option<Arc<[u8]>>,
 }
 
+/// A key's hash, and the page of the filter that covers the key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FilterQuery {
+    pub(super) page: u64,
+    pub(super) hash: u64,
+}
+
 impl TableInner {
     pub(super) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
         BlockView::new(self.layout, self.meta.versioned, bytes).ok_or_else(|| {
@@ -273,20 +280,20 @@ impl TableInner {
         }
         let hash = filter::hash_key(key);
         for group in meta.layout.groups_of_blocks(window.first..=window.last) {
-            if self.filter_page_may_contain(&meta, meta.layout.page_in_group(group, hash), hash, reads)? {
+            let query = FilterQuery { page: meta.layout.page_in_group(group, hash), hash };
+            if self.filter_may_contain(&meta, query, reads)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Whether a page of the filter admits a hash.
+    /// Whether the filter admits a hash.
     #[inline]
-    pub(super) fn filter_page_may_contain(
+    pub(super) fn filter_may_contain(
         &self,
         meta: &FilterMeta,
-        page: u64,
-        hash: u64,
+        query: FilterQuery,
         reads: &mut ReadContext<'_>,
     ) -> Result<bool> {
         let resident = match self.filter.get() {
@@ -294,17 +301,16 @@ impl TableInner {
             None => self.resident_filter(meta, reads)?,
         };
         match resident {
-            Some(filter) => Ok(filter.may_contain(page, hash)),
-            None => self.cached_filter_page_may_contain(meta, page, hash, reads),
+            Some(filter) => Ok(filter.may_contain(query.page, query.hash)),
+            None => self.cached_filter_may_contain(meta, query, reads),
         }
     }
 
-    /// As [`Self::filter_page_may_contain`], for a filter that does not fit memory: its pages go through the cache.
-    fn cached_filter_page_may_contain(
+    /// As [`Self::filter_may_contain`], for a filter that does not fit memory: its pages go through the cache.
+    fn cached_filter_may_contain(
         &self,
         meta: &FilterMeta,
-        page: u64,
-        hash: u64,
+        FilterQuery { page, hash }: FilterQuery,
         reads: &mut ReadContext<'_>,
     ) -> Result<bool> {
         let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(true) };

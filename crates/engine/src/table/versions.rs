@@ -12,6 +12,7 @@ use super::format::{DataSource, NodeKind, TableMeta};
 use super::key::KeyBound;
 use super::options::OpenOptions;
 use super::reader::{ReadContext, Table, TableInner};
+use super::search::FilterQuery;
 use super::separators::{self, ResidentSeparators};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
@@ -353,7 +354,8 @@ impl TableInner {
     fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
         let Some(meta) = &self.asked_filter else { return Ok(true) };
         let hash = hash_key(key);
-        self.filter_page_may_contain(meta, meta.layout.page_of(block, hash), hash, &mut ReadContext::default())
+        let query = FilterQuery { page: meta.layout.page_of(block, hash), hash };
+        self.filter_may_contain(meta, query, &mut ReadContext::default())
     }
 
     /// Searches one block for a version; `None` if it is not of the kind that the fast path supports.

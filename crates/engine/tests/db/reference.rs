@@ -236,7 +236,11 @@ impl World {
                 assert_eq!(handle.get_into(&key, &mut value).unwrap(), expected.is_some(), "{place}");
                 assert!(expected.map_or(value.is_empty(), |expected| expected.is(&value)), "{place}");
             }
-            (None, _) => assert_same(handle.get(&key).unwrap().as_ref(), expected, &place),
+            (None, _) => {
+                assert_same(handle.get(&key).unwrap().as_ref(), expected, &place);
+                // The same lookup, step by step.
+                assert_same(handle.get_observed(&key, &|_| {}).unwrap().as_ref(), expected, &place);
+            }
         }
     }
 

@@ -1,13 +1,12 @@
 //! ALEX inserts into data nodes that have room in the page or in a neighbouring one.
 
+use super::change::AlexChange;
 use super::child::ChildPointer;
 use super::cost::Planner;
 use super::leaf::{DataPage, DataPageHeader, compose};
 use super::line::AlexLine;
 use super::node::{find_page, read_page};
 use super::search::{AlexStep, path_to};
-use super::split::set_child;
-use super::state::AlexState;
 use super::tree::Alex;
 use crate::batch::Batch;
 use ogive::Result;
@@ -32,16 +31,15 @@ impl Alex {
         &self,
         tx: &mut Transaction,
         bytes: &mut Vec<u8>,
-        key: W,
-        value: &[u8],
+        entry: NewEntry<'_, W>,
     ) -> Result<bool> {
+        let NewEntry { key, value } = entry;
         tx.enter(Phase::Search);
-        let planner = self.planner::<W>(tx)?;
-        let mut state = AlexState::load(tx, &planner.shape, bytes)?;
+        let (planner, mut state) = self.load::<W>(tx, bytes)?;
         let grew = match state.root {
             None => {
                 tx.enter(Phase::Insert);
-                state.root = Some(self.create_root(tx, &planner, NewEntry { key, value })?);
+                state.root = Some(self.create_root(tx, &planner, entry)?);
                 true
             }
             Some(root) => {
@@ -56,9 +54,12 @@ impl Alex {
                 if page.count() < planner.shape.slots {
                     tx.enter(Phase::Insert);
                     page.insert(tx, &node.line, key, value)?;
-                } else if !share_with_neighbour(tx, &planner, &mut state, &path, page, NewEntry { key, value })? {
-                    tx.enter(Phase::Structure);
-                    self.insert_into_full(tx, &planner, &mut state, &path, NewEntry { key, value })?;
+                } else {
+                    let mut change = AlexChange { tx, planner: &planner, state: &mut state, path: &path };
+                    if !change.share_with_neighbour(page, entry)? {
+                        change.tx.enter(Phase::Structure);
+                        change.insert_into_full(entry)?;
+                    }
                 }
                 true
             }
@@ -70,44 +71,39 @@ impl Alex {
     }
 }
 
-/// Inserts an entry by shifting entries of a full page to an adjacent page of the node, if that has room. An append to
-/// a vacant page moves nothing, but adjusts the model so that it predicts the end.
-fn share_with_neighbour<W: Word>(
-    tx: &mut Transaction,
-    planner: &Planner,
-    state: &mut AlexState<W>,
-    path: &[AlexStep<W>],
-    page: DataPage<W>,
-    entry: NewEntry<'_, W>,
-) -> Result<bool> {
-    let shape = &planner.shape;
-    let Some(AlexStep { node, .. }) = path.last() else { return Ok(false) };
-    let index = usize::from(page.header.index);
-    let mut best: Option<DataPage<W>> = None;
-    for neighbour in [index.checked_sub(1), Some(index + 1).filter(|&index| index < usize::from(node.size))] {
-        let Some(neighbour) = neighbour else { continue };
-        let neighbour = read_page(tx, shape, node, neighbour, Purpose::Leaf)?;
-        let room = neighbour.count() * 8 <= shape.slots * SHARED_PAGE_EIGHTHS_MAX;
-        if room && best.as_ref().is_none_or(|best| neighbour.count() < best.count()) {
-            best = Some(neighbour);
+impl<W: Word> AlexChange<'_, W> {
+    /// Inserts an entry by shifting entries of a full page to an adjacent page of the node, if that has room. An append
+    /// to a vacant page moves nothing, but adjusts the model so that it predicts the end.
+    fn share_with_neighbour(&mut self, page: DataPage<W>, entry: NewEntry<'_, W>) -> Result<bool> {
+        let shape = &self.planner.shape;
+        let Some(AlexStep { node, .. }) = self.path.last() else { return Ok(false) };
+        let index = usize::from(page.header.index);
+        let mut best: Option<DataPage<W>> = None;
+        for neighbour in [index.checked_sub(1), Some(index + 1).filter(|&index| index < usize::from(node.size))] {
+            let Some(neighbour) = neighbour else { continue };
+            let neighbour = read_page(self.tx, shape, node, neighbour, Purpose::Leaf)?;
+            let room = neighbour.count() * 8 <= shape.slots * SHARED_PAGE_EIGHTHS_MAX;
+            if room && best.as_ref().is_none_or(|best| neighbour.count() < best.count()) {
+                best = Some(neighbour);
+            }
         }
+        let Some(neighbour) = best else { return Ok(false) };
+        self.tx.enter(Phase::Insert);
+        let (left, right) = if neighbour.number < page.number { (neighbour, page) } else { (page, neighbour) };
+        let appends = right.header.vacant && left.last_key().is_some_and(|last| entry.key > last);
+        self.tx.count(if appends { "page opened" } else { "page shared" });
+        let mut batch = Batch::new(shape.value);
+        left.entries().chain(right.entries()).for_each(|(key, value)| batch.push(key, value));
+        batch.insert(entry.key, entry.value);
+        let cut = if appends { left.count() } else { batch.keys.len() / 2 };
+        rewrite(self.tx, self.planner, &node.line, (&left, &right), &batch, cut)?;
+        if let Some(&first) = batch.keys.first().filter(|_| appends) {
+            let slope = cut as f64 / entry.key.distance(first);
+            let line = AlexLine::through(entry.key, slope, f64::from(right.header.index) * shape.slots as f64);
+            self.set_child(&ChildPointer { line, ..*node })?;
+        }
+        Ok(true)
     }
-    let Some(neighbour) = best else { return Ok(false) };
-    tx.enter(Phase::Insert);
-    let (left, right) = if neighbour.number < page.number { (neighbour, page) } else { (page, neighbour) };
-    let appends = right.header.vacant && left.last_key().is_some_and(|last| entry.key > last);
-    tx.count(if appends { "page opened" } else { "page shared" });
-    let mut batch = Batch::new(shape.value);
-    left.entries().chain(right.entries()).for_each(|(key, value)| batch.push(key, value));
-    batch.insert(entry.key, entry.value);
-    let cut = if appends { left.count() } else { batch.keys.len() / 2 };
-    rewrite(tx, planner, &node.line, (&left, &right), &batch, cut)?;
-    if let Some(&first) = batch.keys.first().filter(|_| appends) {
-        let slope = cut as f64 / entry.key.distance(first);
-        let line = AlexLine::through(entry.key, slope, f64::from(right.header.index) * shape.slots as f64);
-        set_child(tx, planner, state, path, &ChildPointer { line, ..*node })?;
-    }
-    Ok(true)
 }
 
 /// Rewrites two adjacent pages, with the border before entry `cut`.

@@ -17,6 +17,7 @@
 //!   and any key can be removed.
 
 mod build;
+mod change;
 mod child;
 mod cost;
 mod cursor;

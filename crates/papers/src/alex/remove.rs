@@ -1,13 +1,13 @@
 //! ALEX removals: contractions, merges, and release of empty nodes.
 
 use super::build::write_plans;
+use super::change::AlexChange;
 use super::child::{AlexNodeKind, ChildPointer};
 use super::cost::Planner;
 use super::inner::{ModelSlots, PlainNode, set_slots};
 use super::node::{NodeLinks, find_page, load_node, relink};
 use super::plan::Plan;
 use super::search::{AlexStep, path_to};
-use super::split::set_child;
 use super::state::AlexState;
 use super::tree::Alex;
 use crate::batch::Batch;
@@ -25,8 +25,7 @@ impl Alex {
     /// Those of the pages; [`ogive::Error::Damaged`].
     pub(super) fn remove_entry<W: Word>(&self, tx: &mut Transaction, bytes: &mut Vec<u8>, key: W) -> Result<u64> {
         tx.enter(Phase::Search);
-        let planner = self.planner::<W>(tx)?;
-        let mut state = AlexState::load(tx, &planner.shape, bytes)?;
+        let (planner, mut state) = self.load::<W>(tx, bytes)?;
         let Some(root) = state.root else { return Ok(0) };
         let path = path_to(tx, &planner.shape, &root, key)?;
         let node = path.last().map_or(root, |step| step.node);
@@ -44,7 +43,7 @@ impl Alex {
             tx.count("rebuild");
             state = self.rebuild(tx, &planner, &state)?;
         } else if left == 0 || left == planner.shape.slots / SPARSE_PAGE_DIVISOR {
-            self.shrink(tx, &planner, &mut state, &path)?;
+            AlexChange { tx, planner: &planner, state: &mut state, path: &path }.shrink()?;
         }
         *bytes = state.stored(&planner.shape);
         Ok(1)
@@ -66,56 +65,45 @@ impl Alex {
         let entries = batch.keys.len() as u64;
         Ok(AlexState { entries, peak: entries, root: Some(root) })
     }
+}
 
+impl<W: Word> AlexChange<'_, W> {
     /// Removes, contracts or merges a data node that has lost entries.
-    fn shrink<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        planner: &Planner,
-        state: &mut AlexState<W>,
-        path: &[AlexStep<W>],
-    ) -> Result<()> {
-        let Some(&AlexStep { node, .. }) = path.last() else { return Ok(()) };
-        let (batch, links) = load_node(tx, &planner.shape, &node)?;
+    fn shrink(&mut self) -> Result<()> {
+        let Some(&AlexStep { node, .. }) = self.path.last() else { return Ok(()) };
+        let (batch, links) = load_node(self.tx, &self.planner.shape, &node)?;
         let (entries, pages) = (batch.keys.len(), usize::from(node.size));
         if entries == 0 {
-            if path.len() > 1 {
-                tx.count("data node removed");
-                relink(tx, links, links.next, links.previous)?;
-                tx.free(node.first, node.pages(&planner.shape));
-                return remove_child(tx, planner, state, path);
+            if self.path.len() > 1 {
+                self.tx.count("data node removed");
+                relink(self.tx, links, links.next, links.previous)?;
+                self.tx.free(node.first, node.pages(&self.planner.shape));
+                return self.remove_child();
             }
         } else if pages > 1 {
-            let room = pages * planner.shape.slots;
-            if entries * 200 < room * usize::from(planner.options.min_percent) {
-                tx.count("data node contraction");
-                let pages = planner.pages_for(entries, planner.options.initial_percent);
-                let fit = planner.fit(&batch.keys, pages);
+            let room = pages * self.planner.shape.slots;
+            if entries * 200 < room * usize::from(self.planner.options.min_percent) {
+                self.tx.count("data node contraction");
+                let pages = self.planner.pages_for(entries, self.planner.options.initial_percent);
+                let fit = self.planner.fit(&batch.keys, pages);
                 let plan = Plan::Data { range: 0..entries, fit };
-                self.replace(tx, planner, state, path, (&batch, links), &plan)?;
-                tx.free(node.first, node.pages(&planner.shape));
+                self.replace((&batch, links), &plan)?;
+                self.tx.free(node.first, node.pages(&self.planner.shape));
             }
-        } else if entries <= planner.shape.slots / SPARSE_PAGE_DIVISOR {
-            return self.merge(tx, planner, state, path, (batch, links));
+        } else if entries <= self.planner.shape.slots / SPARSE_PAGE_DIVISOR {
+            return self.merge(batch, links);
         }
         Ok(())
     }
 
     /// Merges a data node of few entries with its sibling, if both have one page and fit into one.
-    fn merge<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        planner: &Planner,
-        state: &mut AlexState<W>,
-        path: &[AlexStep<W>],
-        (batch, links): (Batch<W>, NodeLinks),
-    ) -> Result<()> {
-        let Some((step, above)) = path.split_last() else { return Ok(()) };
-        let Some((sibling_index, sibling)) = sibling(tx, planner, path)? else { return Ok(()) };
+    fn merge(&mut self, batch: Batch<W>, links: NodeLinks) -> Result<()> {
+        let Some((step, above)) = self.path.split_last() else { return Ok(()) };
+        let Some((sibling_index, sibling)) = sibling(self.tx, self.planner, self.path)? else { return Ok(()) };
         if sibling.kind != AlexNodeKind::Data || sibling.size != 1 {
             return Ok(());
         }
-        let (other, other_links) = load_node(tx, &planner.shape, &sibling)?;
+        let (other, other_links) = load_node(self.tx, &self.planner.shape, &sibling)?;
         let ((mut all, rest), links) = if sibling_index < step.index {
             ((other, batch), NodeLinks { previous: other_links.previous, next: links.next })
         } else {
@@ -123,19 +111,49 @@ impl Alex {
         };
         let entries = all.keys.len() + rest.keys.len();
         let ascend = all.keys.last() < rest.keys.first() || rest.keys.is_empty();
-        if !ascend || entries > planner.shape.slots * usize::from(planner.options.initial_percent) / 100 {
+        if !ascend || entries > self.planner.shape.slots * usize::from(self.planner.options.initial_percent) / 100 {
             return Ok(());
         }
-        tx.count("data node merge");
+        self.tx.count("data node merge");
         all.keys.extend(rest.keys);
         all.values.extend(rest.values);
-        let fit = planner.fit(&all.keys, 1);
+        let fit = self.planner.fit(&all.keys, 1);
         let plan = Plan::Data { range: 0..entries, fit };
         let to_sibling = [above, &[AlexStep { node: sibling, index: sibling_index, depth: step.depth }]].concat();
-        self.replace(tx, planner, state, &to_sibling, (&all, links), &plan)?;
-        tx.free(sibling.first, 1);
-        tx.free(step.node.first, 1);
-        remove_child(tx, planner, state, path)
+        self.at(&to_sibling).replace((&all, links), &plan)?;
+        self.tx.free(sibling.first, 1);
+        self.tx.free(step.node.first, 1);
+        self.remove_child()
+    }
+
+    /// Removes the pointer to the last node of a path. An inner node with one child left is replaced by that child; one
+    /// with none is removed too.
+    fn remove_child(&mut self) -> Result<()> {
+        let Some((step, above)) = self.path.split_last() else { return Ok(()) };
+        let Some(parent) = above.last() else {
+            self.state.root = None;
+            return Ok(());
+        };
+        let (shape, node, depth) = (&self.planner.shape, &parent.node, parent.depth);
+        let Some((sibling_index, sibling_node)) = sibling(self.tx, self.planner, self.path)? else {
+            self.tx.free(node.first, node.pages(shape));
+            return self.at(above).remove_child();
+        };
+        let only = if node.kind == AlexNodeKind::Model {
+            let run = ModelSlots::new(self.tx, shape, node, depth).run(step.index)?;
+            set_slots(self.tx, shape, node, depth, run, &sibling_node)?;
+            ModelSlots::new(self.tx, shape, node, depth).run(sibling_index)? == (0..node.fanout())
+        } else {
+            let plain: PlainNode<W> = PlainNode::read(self.tx, shape, node.first, depth)?;
+            plain.remove(self.tx, depth, step.index as usize)?;
+            plain.count == 2
+        };
+        if only {
+            self.tx.count("inner node removed");
+            self.tx.free(node.first, node.pages(shape));
+            self.at(above).set_child(&sibling_node)?;
+        }
+        Ok(())
     }
 }
 
@@ -158,39 +176,4 @@ fn sibling<W: Word>(
     let index = step.index as usize;
     let sibling_index = index.checked_sub(1).or(Some(index + 1).filter(|&index| index < plain.count));
     sibling_index.map(|sibling_index| Ok((sibling_index as u32, plain.child(tx, sibling_index)?))).transpose()
-}
-
-/// Removes the pointer to the last node of a path. An inner node with one child left is replaced by that child; one
-/// with none is removed too.
-fn remove_child<W: Word>(
-    tx: &mut Transaction,
-    planner: &Planner,
-    state: &mut AlexState<W>,
-    path: &[AlexStep<W>],
-) -> Result<()> {
-    let Some((step, above)) = path.split_last() else { return Ok(()) };
-    let Some(parent) = above.last() else {
-        state.root = None;
-        return Ok(());
-    };
-    let (shape, node, depth) = (&planner.shape, &parent.node, parent.depth);
-    let Some((sibling_index, sibling_node)) = sibling(tx, planner, path)? else {
-        tx.free(node.first, node.pages(shape));
-        return remove_child(tx, planner, state, above);
-    };
-    let only = if node.kind == AlexNodeKind::Model {
-        let run = ModelSlots::new(tx, shape, node, depth).run(step.index)?;
-        set_slots(tx, shape, node, depth, run, &sibling_node)?;
-        ModelSlots::new(tx, shape, node, depth).run(sibling_index)? == (0..node.fanout())
-    } else {
-        let plain: PlainNode<W> = PlainNode::read(tx, shape, node.first, depth)?;
-        plain.remove(tx, depth, step.index as usize)?;
-        plain.count == 2
-    };
-    if only {
-        tx.count("inner node removed");
-        tx.free(node.first, node.pages(shape));
-        set_child(tx, planner, state, above, &sibling_node)?;
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! ALEX structure modifications for inserts: expansions, splits, appends.
 
 use super::build::write_plans;
+use super::change::AlexChange;
 use super::child::{AlexNodeKind, ChildPointer};
 use super::cost::{NodeFit, Planner};
 use super::inner::{ModelSlots, PlainNode, set_slots, write_plain};
@@ -9,7 +10,6 @@ use super::line::AlexLine;
 use super::node::{NodeLinks, load_node, relink, write_node};
 use super::plan::Plan;
 use super::search::AlexStep;
-use super::state::AlexState;
 use super::tree::Alex;
 use crate::batch::Batch;
 use ogive::Result;
@@ -38,6 +38,9 @@ pub(super) enum SplitBorder<W> {
     Key(W),
 }
 
+/// The entries of a data node, and its links.
+pub(super) type NodeContents<'a, W> = (&'a Batch<W>, NodeLinks);
+
 impl Alex {
     /// Creates the first node.
     pub(super) fn create_root<W: Word>(
@@ -52,87 +55,70 @@ impl Alex {
         let [root] = write_plans(tx, planner, &batch, &[Plan::Data { range: 0..1, fit }], NodeLinks::default(), 0)?;
         Ok(root)
     }
+}
 
+impl<W: Word> AlexChange<'_, W> {
     /// Inserts an entry into a data node without room, by an expansion or a split, whichever costs less.
-    pub(super) fn insert_into_full<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        planner: &Planner,
-        state: &mut AlexState<W>,
-        path: &[AlexStep<W>],
-        entry: NewEntry<'_, W>,
-    ) -> Result<()> {
-        let Some((step, above)) = path.split_last() else { return Ok(()) };
-        let (mut batch, links) = load_node(tx, &planner.shape, &step.node)?;
+    pub(super) fn insert_into_full(&mut self, entry: NewEntry<'_, W>) -> Result<()> {
+        let Some((step, above)) = self.path.split_last() else { return Ok(()) };
+        let (mut batch, links) = load_node(self.tx, &self.planner.shape, &step.node)?;
         if links.next == 0 && batch.keys.last().is_some_and(|&last| entry.key > last) {
-            return self.append(tx, planner, state, path, (batch, links), entry);
+            return self.append(batch, links, entry);
         }
         batch.insert(entry.key, entry.value);
         let keys = &batch.keys;
-        let expanded = grown_pages(planner, keys.len()).map(|pages| planner.fit(keys, pages));
+        let expanded = grown_pages(self.planner, keys.len()).map(|pages| self.planner.fit(keys, pages));
         let cut = match above.last() {
-            Some(parent) if parent.node.kind == AlexNodeKind::Model => sideways(tx, planner, parent, step, keys)?,
-            Some(_) => by_count(planner, keys),
+            Some(parent) if parent.node.kind == AlexNodeKind::Model => {
+                sideways(self.tx, self.planner, parent, step, keys)?
+            }
+            Some(_) => by_count(self.planner, keys),
             None => None,
         };
         match (expanded, cut) {
             (Some(fit), cut) if cut.as_ref().is_none_or(|cut| fit.cost <= cut.cost) => {
-                tx.count("data node expansion");
+                self.tx.count("data node expansion");
                 let plan = Plan::Data { range: 0..keys.len(), fit };
-                self.replace(tx, planner, state, path, (&batch, links), &plan)?;
+                self.replace((&batch, links), &plan)?;
             }
-            (_, Some(cut)) => self.split(tx, planner, state, path, (&batch, links), cut)?,
-            (_, None) if self.widen(tx, planner, state, path, (&batch, links))? => {}
+            (_, Some(cut)) => self.split((&batch, links), cut)?,
+            (_, None) if self.widen((&batch, links))? => {}
             (_, None) => {
-                tx.count("data node split downwards");
-                let plan = planner.plan_inner(keys, 0..keys.len(), step.depth);
-                self.replace(tx, planner, state, path, (&batch, links), &plan)?;
+                self.tx.count("data node split downwards");
+                let plan = self.planner.plan_inner(keys, 0..keys.len(), step.depth);
+                self.replace((&batch, links), &plan)?;
             }
         }
-        tx.free(step.node.first, step.node.pages(&planner.shape));
+        self.tx.free(step.node.first, step.node.pages(&self.planner.shape));
         Ok(())
     }
 
     /// Replaces a data node by a planned subtree.
-    pub(super) fn replace<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        planner: &Planner,
-        state: &mut AlexState<W>,
-        path: &[AlexStep<W>],
-        (batch, links): (&Batch<W>, NodeLinks),
-        plan: &Plan<W>,
-    ) -> Result<()> {
-        let depth = path.last().map_or(0, |step| step.depth);
-        let [root] = write_plans(tx, planner, batch, std::array::from_ref(plan), links, depth)?;
-        set_child(tx, planner, state, path, &root)
+    pub(super) fn replace(&mut self, contents: NodeContents<'_, W>, plan: &Plan<W>) -> Result<()> {
+        let (batch, links) = contents;
+        let depth = self.path.last().map_or(0, |step| step.depth);
+        let [root] = write_plans(self.tx, self.planner, batch, std::array::from_ref(plan), links, depth)?;
+        self.set_child(&root)
     }
 
-    fn split<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        planner: &Planner,
-        state: &mut AlexState<W>,
-        path: &[AlexStep<W>],
-        (batch, links): (&Batch<W>, NodeLinks),
-        cut: SplitPlan<W>,
-    ) -> Result<()> {
-        let Some((step, above)) = path.split_last() else { return Ok(()) };
+    fn split(&mut self, contents: NodeContents<'_, W>, cut: SplitPlan<W>) -> Result<()> {
+        let Some((step, above)) = self.path.split_last() else { return Ok(()) };
+        let (batch, links) = contents;
         let halves = [
             Plan::Data { range: 0..cut.at, fit: cut.left },
             Plan::Data { range: cut.at..batch.keys.len(), fit: cut.right },
         ];
-        let [left, right] = write_plans(tx, planner, batch, &halves, links, step.depth)?;
+        let [left, right] = write_plans(self.tx, self.planner, batch, &halves, links, step.depth)?;
         match (cut.border, above.last()) {
             (SplitBorder::Slot(run, slot), Some(parent)) => {
-                tx.count("data node split sideways");
-                set_slots(tx, &planner.shape, &parent.node, parent.depth, run.start..slot, &left)?;
-                set_slots(tx, &planner.shape, &parent.node, parent.depth, slot..run.end, &right)
+                self.tx.count("data node split sideways");
+                set_slots(self.tx, &self.planner.shape, &parent.node, parent.depth, run.start..slot, &left)?;
+                set_slots(self.tx, &self.planner.shape, &parent.node, parent.depth, slot..run.end, &right)
             }
             (SplitBorder::Key(separator), _) => {
-                tx.count("data node split by count");
-                set_child(tx, planner, state, path, &left)?;
-                insert_right(tx, planner, state, path, &left, (separator, right))
+                self.tx.count("data node split by count");
+                self.set_child(&left)?;
+                self.insert_right(&left, (separator, right))
             }
             (SplitBorder::Slot(..), None) => Ok(()),
         }
@@ -140,43 +126,67 @@ impl Alex {
 
     /// Appends an entry to the last node, which has no room: doubles the node, with its entries packed; or, if it has
     /// the greatest size, starts a new node with room for further appends.
-    fn append<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        planner: &Planner,
-        state: &mut AlexState<W>,
-        path: &[AlexStep<W>],
-        (mut batch, links): (Batch<W>, NodeLinks),
-        entry: NewEntry<'_, W>,
-    ) -> Result<()> {
-        tx.count("data node append");
-        let Some(&AlexStep { node: old, .. }) = path.last() else { return Ok(()) };
-        let (old_pages, pages_max) = (u32::from(old.size), u32::from(planner.options.max_node_pages));
-        let slots = planner.shape.slots;
+    fn append(&mut self, mut batch: Batch<W>, links: NodeLinks, entry: NewEntry<'_, W>) -> Result<()> {
+        self.tx.count("data node append");
+        let Some(&AlexStep { node: old, .. }) = self.path.last() else { return Ok(()) };
+        let (old_pages, pages_max) = (u32::from(old.size), u32::from(self.planner.options.max_node_pages));
+        let slots = self.planner.shape.slots;
         if old_pages < pages_max {
             batch.push(entry.key, entry.value);
             let count = batch.keys.len();
             let ends: Vec<usize> = (1..=count.div_ceil(slots)).map(|page| (page * slots).min(count)).collect();
             let pages = pages_max.min(old_pages * 2);
-            let node = ChildPointer::data(tx.allocate_extent(pages)?, pages, AlexLine::fit(&batch.keys, count));
+            let node = ChildPointer::data(self.tx.allocate_extent(pages)?, pages, AlexLine::fit(&batch.keys, count));
             let fit = NodeFit { line: node.line, ends, cost: 0.0 };
-            write_node(tx, planner, &node, links, &fit, (&batch, 0..count))?;
-            relink(tx, links, node.first, node.first + pages - 1)?;
-            set_child(tx, planner, state, path, &node)?;
-            tx.free(old.first, old_pages);
+            write_node(self.tx, self.planner, &node, links, &fit, (&batch, 0..count))?;
+            relink(self.tx, links, node.first, node.first + pages - 1)?;
+            self.set_child(&node)?;
+            self.tx.free(old.first, old_pages);
             return Ok(());
         }
         // The model of the old node followed its last appends; now it is fitted to all entries.
         let old = ChildPointer { line: AlexLine::fit(&batch.keys, batch.keys.len()), ..old };
-        set_child(tx, planner, state, path, &old)?;
-        let mut single = Batch::new(self.value_bytes);
+        self.set_child(&old)?;
+        let mut single = Batch::new(self.planner.shape.value);
         single.push(entry.key, entry.value);
         let line = AlexLine { base: entry.key, slope: old.line.slope };
-        let node = ChildPointer::data(tx.allocate_extent(pages_max)?, pages_max, line);
+        let node = ChildPointer::data(self.tx.allocate_extent(pages_max)?, pages_max, line);
         let links = NodeLinks { previous: old.first + old_pages - 1, next: 0 };
-        write_node(tx, planner, &node, links, &NodeFit { line, ends: vec![1], cost: 0.0 }, (&single, 0..1))?;
-        relink(tx, links, node.first, node.first)?;
-        insert_right(tx, planner, state, path, &old, (entry.key, node))
+        write_node(self.tx, self.planner, &node, links, &NodeFit { line, ends: vec![1], cost: 0.0 }, (&single, 0..1))?;
+        relink(self.tx, links, node.first, node.first)?;
+        self.insert_right(&old, (entry.key, node))
+    }
+
+    /// Inserts a node after the last node of a path, which is now `left`: into the plain node above, which may split in
+    /// turn, or with `left` under a new plain node.
+    fn insert_right(&mut self, left: &ChildPointer<W>, right: (W, ChildPointer<W>)) -> Result<()> {
+        let shape = &self.planner.shape;
+        let Some((step, above)) = self.path.split_last() else { return Ok(()) };
+        let Some(parent) = above.last().filter(|parent| parent.node.kind == AlexNodeKind::Plain) else {
+            self.tx.count("plain node");
+            let plain = write_plain(self.tx, shape, step.depth, &[(W::MIN, *left), right])?;
+            return self.set_child(&plain);
+        };
+        let plain: PlainNode<W> = PlainNode::read(self.tx, shape, parent.node.first, parent.depth)?;
+        let index = step.index as usize + 1;
+        if plain.count < shape.plain_entries() {
+            return plain.insert(self.tx, parent.depth, index.min(plain.count), right);
+        }
+        self.tx.count("plain node split");
+        let mut entries = plain.entries(self.tx)?;
+        entries.insert(index.min(entries.len()), right);
+        // An append moves only the new entry.
+        let cut = if index >= plain.count { plain.count } else { entries.len() / 2 };
+        let upper = entries.split_off(cut);
+        let Some(&(separator, _)) = upper.first() else { return Ok(()) };
+        let right = write_plain(self.tx, shape, parent.depth, &upper)?;
+        if let Some(&entry) = entries.get(index) {
+            plain.truncate(self.tx, parent.depth, cut - 1)?;
+            PlainNode::read(self.tx, shape, plain.number, parent.depth)?.insert(self.tx, parent.depth, index, entry)?;
+        } else {
+            plain.truncate(self.tx, parent.depth, cut.min(plain.count))?;
+        }
+        self.at(above).insert_right(&parent.node, (separator, right))
     }
 }
 
@@ -226,63 +236,4 @@ fn by_count<W: Word>(planner: &Planner, keys: &[W]) -> Option<SplitPlan<W>> {
     let cut = halves(planner, keys, at, SplitBorder::Key(*keys.get(at)?))?;
     let cost = cut.cost + planner.division_cost(keys.len());
     Some(SplitPlan { cost, ..cut })
-}
-
-/// Replaces the pointer to the last node of a path.
-pub(super) fn set_child<W: Word>(
-    tx: &mut Transaction,
-    planner: &Planner,
-    state: &mut AlexState<W>,
-    path: &[AlexStep<W>],
-    child: &ChildPointer<W>,
-) -> Result<()> {
-    let Some((step, above)) = path.split_last() else { return Ok(()) };
-    let Some(parent) = above.last() else {
-        state.root = Some(*child);
-        return Ok(());
-    };
-    if parent.node.kind == AlexNodeKind::Model {
-        let run = ModelSlots::new(tx, &planner.shape, &parent.node, parent.depth).run(step.index)?;
-        return set_slots(tx, &planner.shape, &parent.node, parent.depth, run, child);
-    }
-    let plain: PlainNode<W> = PlainNode::read(tx, &planner.shape, parent.node.first, parent.depth)?;
-    plain.set_child(tx, parent.depth, step.index as usize, child)
-}
-
-/// Inserts a node after the last node of a path, which is now `left`: into the plain node above, which may split in
-/// turn, or with `left` under a new plain node.
-fn insert_right<W: Word>(
-    tx: &mut Transaction,
-    planner: &Planner,
-    state: &mut AlexState<W>,
-    path: &[AlexStep<W>],
-    left: &ChildPointer<W>,
-    right: (W, ChildPointer<W>),
-) -> Result<()> {
-    let Some((step, above)) = path.split_last() else { return Ok(()) };
-    let Some(parent) = above.last().filter(|parent| parent.node.kind == AlexNodeKind::Plain) else {
-        tx.count("plain node");
-        let plain = write_plain(tx, &planner.shape, step.depth, &[(W::MIN, *left), right])?;
-        return set_child(tx, planner, state, path, &plain);
-    };
-    let plain: PlainNode<W> = PlainNode::read(tx, &planner.shape, parent.node.first, parent.depth)?;
-    let index = step.index as usize + 1;
-    if plain.count < planner.shape.plain_entries() {
-        return plain.insert(tx, parent.depth, index.min(plain.count), right);
-    }
-    tx.count("plain node split");
-    let mut entries = plain.entries(tx)?;
-    entries.insert(index.min(entries.len()), right);
-    // An append moves only the new entry.
-    let cut = if index >= plain.count { plain.count } else { entries.len() / 2 };
-    let upper = entries.split_off(cut);
-    let Some(&(separator, _)) = upper.first() else { return Ok(()) };
-    let right = write_plain(tx, &planner.shape, parent.depth, &upper)?;
-    if let Some(&entry) = entries.get(index) {
-        plain.truncate(tx, parent.depth, cut - 1)?;
-        PlainNode::read(tx, &planner.shape, plain.number, parent.depth)?.insert(tx, parent.depth, index, entry)?;
-    } else {
-        plain.truncate(tx, parent.depth, cut.min(plain.count))?;
-    }
-    insert_right(tx, planner, state, above, &parent.node, (separator, right))
 }

@@ -27,7 +27,8 @@ mod bounds {
         let mut harness = StructureHarness::new(&alex, IndexLayout::default(), PAGE_BYTES, &[]);
         keys.iter().for_each(|&key| harness.insert(key));
         harness.check();
-        let statistics = harness.with_pages(|pages| alex.count_nodes::<u64>(pages, &harness.state).unwrap());
+        let statistics =
+            harness.with_pages(|pages| Structure::<u64>::statistics(&alex, pages, &harness.state).unwrap());
         let least_pages = keys.len().div_ceil(SLOTS) as u64;
         let pages = statistics.leaf_pages + statistics.inner_pages;
         assert!(statistics.height <= 7, "{name}: height {}", statistics.height);

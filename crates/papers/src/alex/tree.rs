@@ -3,11 +3,13 @@
 use super::build::write_plans;
 use super::cost::Planner;
 use super::cursor::AlexCursor;
+use super::insert::NewEntry;
 use super::node::{NodeLinks, find_page};
 use super::options::AlexOptions;
 use super::search::data_node;
 use super::shape::AlexLayout;
 use super::state::AlexState;
+use super::verify::{self, AlexWalk};
 use crate::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
@@ -47,6 +49,13 @@ impl Alex {
     pub(super) fn planner<W: Word>(&self, pages: &dyn Pages) -> Result<Planner> {
         Ok(Planner { shape: AlexLayout::new::<W>(pages, self.value_bytes)?, options: self.options })
     }
+
+    /// The planner, and the decoded state.
+    pub(super) fn load<W: Word>(&self, pages: &dyn Pages, state: &[u8]) -> Result<(Planner, AlexState<W>)> {
+        let planner = self.planner::<W>(pages)?;
+        let state = AlexState::load(pages, &planner.shape, state)?;
+        Ok((planner, state))
+    }
 }
 
 impl<W: Word> Structure<W> for Alex {
@@ -77,7 +86,7 @@ impl<W: Word> Structure<W> for Alex {
     }
 
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {
-        self.insert_entry(tx, state, key, payload)
+        self.insert_entry(tx, state, NewEntry { key, value: payload })
     }
 
     fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, _amount: Amount) -> Result<u64> {
@@ -89,15 +98,18 @@ impl<W: Word> Structure<W> for Alex {
     }
 
     fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        self.count_nodes::<W>(pages, state)
+        let (planner, state) = self.load::<W>(pages, state)?;
+        verify::statistics(&mut AlexWalk::new(pages, planner), &state)
     }
 
     fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
-        self.verify_tree(pages, state, visitor)
+        let (planner, state) = self.load::<W>(pages, state)?;
+        verify::verify(&mut AlexWalk::new(pages, planner), &state, visitor)
     }
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        self.explain_path(pages, state, key)
+        let (planner, state) = self.load::<W>(pages, state)?;
+        verify::explain(pages, &planner.shape, &state, key)
     }
 
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {

@@ -6,6 +6,7 @@ use super::inner::{ModelSlots, PlainNode};
 use super::leaf::DataPage;
 use super::node::{find_page, read_page};
 use super::search::{check_depth, path_to};
+use super::shape::AlexLayout;
 use super::state::AlexState;
 use super::tree::Alex;
 use ogive::Result;
@@ -25,14 +26,14 @@ struct Branch<W> {
 }
 
 /// A walk over all nodes. It ends even in a damaged tree, because it reads at most as many pages as the file has.
-struct AlexWalk<'a> {
+pub(super) struct AlexWalk<'a> {
     pages: &'a dyn Pages,
     planner: Planner,
     pages_left: u64,
 }
 
 impl<'a> AlexWalk<'a> {
-    fn new(pages: &'a dyn Pages, planner: Planner) -> Self {
+    pub(super) fn new(pages: &'a dyn Pages, planner: Planner) -> Self {
         Self { pages, planner, pages_left: u64::from(pages.page_count()) }
     }
 
@@ -73,78 +74,78 @@ struct VerifyProgress<'a, W> {
     next: Option<PageNumber>,
 }
 
+/// Checks a whole tree.
+pub(super) fn verify<W: Word>(
+    walk: &mut AlexWalk<'_>,
+    state: &AlexState<W>,
+    visitor: &mut dyn Visitor<W>,
+) -> Result<()> {
+    let mut progress = VerifyProgress { visitor, entries: 0, last_key: None, last_page: 0, next: None };
+    if let Some(root) = state.root {
+        verify_node(walk, &root, 0, &mut progress)?;
+    }
+    if progress.next.is_some_and(|next| next != 0) {
+        return Err(walk.pages.damaged(progress.last_page, "the last data node has a next one"));
+    }
+    if progress.entries != state.entries {
+        return Err(walk.pages.damaged(0, "the state has a wrong number of entries"));
+    }
+    Ok(())
+}
+
+/// Counts the nodes of a tree.
+pub(super) fn statistics<W: Word>(walk: &mut AlexWalk<'_>, state: &AlexState<W>) -> Result<Statistics> {
+    let mut statistics = Statistics::default();
+    let mut counts = AlexCounts::default();
+    if let Some(root) = state.root {
+        count_node(walk, &root, 0, &mut statistics, &mut counts)?;
+    }
+    statistics.height = statistics.levels.len() as u32;
+    statistics.mean_height = counts.depths as f64 / statistics.entries.max(1) as f64;
+    statistics.details = vec![
+        ("model nodes", counts.model),
+        ("plain nodes", counts.plain),
+        ("entries beside the page predicted", counts.missed),
+    ];
+    Ok(statistics)
+}
+
+/// The path of a lookup.
+pub(super) fn explain<W: Word>(
+    pages: &dyn Pages,
+    shape: &AlexLayout,
+    state: &AlexState<W>,
+    key: W,
+) -> Result<Vec<Visit>> {
+    let Some(root) = state.root else { return Ok(Vec::new()) };
+    let path = path_to(pages, shape, &root, key)?;
+    let mut visits = Vec::new();
+    for pair in path.windows(2) {
+        let (node, index) = (&pair[0].node, pair[1].index);
+        let visit = |name, page, entries, detail| Visit { node: name, page, depth: pair[0].depth, entries, detail };
+        visits.push(if node.kind == AlexNodeKind::Model {
+            let page = node.first + index / shape.model_slots() as u32;
+            visit("model node", page, u64::from(node.fanout()), format!("slot {index} computed"))
+        } else {
+            let count = PlainNode::<W>::read(pages, shape, node.first, pair[0].depth)?.count as u64;
+            visit("plain node", node.first, count, format!("entry {index} by binary search"))
+        });
+    }
+    if let Some(step) = path.last() {
+        let page = find_page(pages, shape, &step.node, key)?;
+        let predicted = step.node.line.slot(key, usize::from(step.node.size) * shape.slots) / shape.slots;
+        let found = if page.find(key, &step.node.line).is_some() { "found" } else { "absent" };
+        let (index, size) = (page.header.index, step.node.size);
+        let detail = format!("page {predicted} of {size} predicted, page {index} holds the range; {found}");
+        let entries = page.count() as u64;
+        visits.push(Visit { node: "data node", page: page.number, depth: step.depth, entries, detail });
+    }
+    Ok(visits)
+}
+
 impl Alex {
-    pub(super) fn verify_tree<W: Word>(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        visitor: &mut dyn Visitor<W>,
-    ) -> Result<()> {
-        let planner = self.planner::<W>(pages)?;
-        let state: AlexState<W> = AlexState::load(pages, &planner.shape, state)?;
-        let mut progress = VerifyProgress { visitor, entries: 0, last_key: None, last_page: 0, next: None };
-        if let Some(root) = state.root {
-            verify_node(&mut AlexWalk::new(pages, planner), &root, 0, &mut progress)?;
-        }
-        if progress.next.is_some_and(|next| next != 0) {
-            return Err(pages.damaged(progress.last_page, "the last data node has a next one"));
-        }
-        if progress.entries != state.entries {
-            return Err(pages.damaged(0, "the state has a wrong number of entries"));
-        }
-        Ok(())
-    }
-
-    pub(super) fn count_nodes<W: Word>(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        let planner = self.planner::<W>(pages)?;
-        let state: AlexState<W> = AlexState::load(pages, &planner.shape, state)?;
-        let mut statistics = Statistics::default();
-        let mut counts = AlexCounts::default();
-        if let Some(root) = state.root {
-            count_node(&mut AlexWalk::new(pages, planner), &root, 0, &mut statistics, &mut counts)?;
-        }
-        statistics.height = statistics.levels.len() as u32;
-        statistics.mean_height = counts.depths as f64 / statistics.entries.max(1) as f64;
-        statistics.details = vec![
-            ("model nodes", counts.model),
-            ("plain nodes", counts.plain),
-            ("entries beside the page predicted", counts.missed),
-        ];
-        Ok(statistics)
-    }
-
-    pub(super) fn explain_path<W: Word>(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        let planner = self.planner::<W>(pages)?;
-        let shape = &planner.shape;
-        let Some(root) = AlexState::<W>::load(pages, shape, state)?.root else { return Ok(Vec::new()) };
-        let path = path_to(pages, shape, &root, key)?;
-        let mut visits = Vec::new();
-        for pair in path.windows(2) {
-            let (node, index) = (&pair[0].node, pair[1].index);
-            let visit = |name, page, entries, detail| Visit { node: name, page, depth: pair[0].depth, entries, detail };
-            visits.push(if node.kind == AlexNodeKind::Model {
-                let page = node.first + index / shape.model_slots() as u32;
-                visit("model node", page, u64::from(node.fanout()), format!("slot {index} computed"))
-            } else {
-                let count = PlainNode::<W>::read(pages, shape, node.first, pair[0].depth)?.count as u64;
-                visit("plain node", node.first, count, format!("entry {index} by binary search"))
-            });
-        }
-        if let Some(step) = path.last() {
-            let page = find_page(pages, shape, &step.node, key)?;
-            let predicted = step.node.line.slot(key, usize::from(step.node.size) * shape.slots) / shape.slots;
-            let found = if page.find(key, &step.node.line).is_some() { "found" } else { "absent" };
-            let (index, size) = (page.header.index, step.node.size);
-            let detail = format!("page {predicted} of {size} predicted, page {index} holds the range; {found}");
-            let entries = page.count() as u64;
-            visits.push(Visit { node: "data node", page: page.number, depth: step.depth, entries, detail });
-        }
-        Ok(visits)
-    }
-
     pub(super) fn free_tree<W: Word>(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
-        let planner = self.planner::<W>(tx)?;
-        let Some(root) = AlexState::<W>::load(tx, &planner.shape, state)?.root else { return Ok(()) };
+        let (planner, AlexState { root: Some(root), .. }) = self.load::<W>(tx, state)? else { return Ok(()) };
         let mut nodes = Vec::new();
         list_nodes(&mut AlexWalk::new(tx, planner), &root, 0, &mut nodes)?;
         nodes.into_iter().for_each(|(first, pages)| tx.free(first, pages));

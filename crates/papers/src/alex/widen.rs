@@ -1,63 +1,52 @@
 //! ALEX model nodes rebuilt with more slots, so that a child with one slot can be split sideways.
 
 use super::build::write_plans;
+use super::change::AlexChange;
 use super::child::{AlexNodeKind, ChildPointer};
 use super::cost::Planner;
 use super::inner::{ModelSlots, write_model};
 use super::line::AlexLine;
-use super::node::NodeLinks;
 use super::plan::Plan;
 use super::search::AlexStep;
-use super::split::{SplitBorder, SplitPlan, halves, set_child};
-use super::state::AlexState;
-use super::tree::Alex;
-use crate::batch::Batch;
+use super::split::{NodeContents, SplitBorder, SplitPlan, halves};
 use ogive::Result;
 use ogive::index::extend::Word;
-use ogive::page::Transaction;
 use std::ops::Range;
 
 /// Most doublings at once.
 const DOUBLINGS_MAX: u32 = 4;
 
-impl Alex {
+impl<W: Word> AlexChange<'_, W> {
     /// Doubles the slots of the parent model node, once or more, and splits the data node sideways. False if the
     /// weighted pages cost more than another level for the entries of the data node, or if that does not divide them.
-    pub(super) fn widen<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        planner: &Planner,
-        state: &mut AlexState<W>,
-        path: &[AlexStep<W>],
-        (batch, links): (&Batch<W>, NodeLinks),
-    ) -> Result<bool> {
-        let [above @ .., step] = path else { return Ok(false) };
+    pub(super) fn widen(&mut self, (batch, links): NodeContents<'_, W>) -> Result<bool> {
+        let [above @ .., step] = self.path else { return Ok(false) };
         let Some(parent) = above.last().filter(|parent| parent.node.kind == AlexNodeKind::Model) else {
             return Ok(false);
         };
-        let shape = &planner.shape;
-        let run = ModelSlots::new(tx, shape, &parent.node, parent.depth).run(step.index)?;
-        let Some((wide, doublings, cut)) = find_cut(planner, parent, &run, &batch.keys) else { return Ok(false) };
+        let shape = &self.planner.shape;
+        let run = ModelSlots::new(self.tx, shape, &parent.node, parent.depth).run(step.index)?;
+        let Some((wide, doublings, cut)) = find_cut(self.planner, parent, &run, &batch.keys) else { return Ok(false) };
         let SplitBorder::Slot(_, border) = cut.border else { return Ok(false) };
-        tx.count("inner node widened");
-        tx.count("data node split sideways");
-        let mut children = ModelSlots::new(tx, shape, &parent.node, parent.depth).runs()?;
+        self.tx.count("inner node widened");
+        self.tx.count("data node split sideways");
+        let mut children = ModelSlots::new(self.tx, shape, &parent.node, parent.depth).runs()?;
         children.iter_mut().for_each(|(end, _)| *end <<= doublings);
         let plans = [
             Plan::Data { range: 0..cut.at, fit: cut.left },
             Plan::Data { range: cut.at..batch.keys.len(), fit: cut.right },
         ];
-        let [left, right] = write_plans(tx, planner, batch, &plans, links, step.depth)?;
+        let [left, right] = write_plans(self.tx, self.planner, batch, &plans, links, step.depth)?;
         let Some(index) = children.iter().position(|(_, child)| child.first == step.node.first) else {
-            return Err(ogive::page::Pages::damaged(tx, parent.node.first, "an inner node has lost a child"));
+            return Err(ogive::page::Pages::damaged(self.tx, parent.node.first, "an inner node has lost a child"));
         };
         let end = run.end << doublings;
         children.splice(index..=index, [(border, left), (end, right)]);
-        let first = tx.allocate_extent(wide.pages(shape))?;
+        let first = self.tx.allocate_extent(wide.pages(shape))?;
         let wide = ChildPointer { first, ..wide };
-        write_model(tx, shape, &wide, parent.depth, &children)?;
-        set_child(tx, planner, state, above, &wide)?;
-        tx.free(parent.node.first, parent.node.pages(shape));
+        write_model(self.tx, shape, &wide, parent.depth, &children)?;
+        self.at(above).set_child(&wide)?;
+        self.tx.free(parent.node.first, parent.node.pages(shape));
         Ok(true)
     }
 }

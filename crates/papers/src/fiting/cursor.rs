@@ -131,6 +131,11 @@ impl<W: Word> FitingCursor<W> {
         Ok(())
     }
 
+    /// Moves to before the first entry, unless there is a position.
+    fn begin(&mut self, pages: &dyn Pages) -> Result<()> {
+        if self.position.is_none() { self.seek_to(pages, W::MIN, false) } else { Ok(()) }
+    }
+
     /// Moves to the next segment; false at the end.
     fn forward(&mut self, pages: &dyn Pages) -> Result<bool> {
         let Some(position) = &mut self.position else { return Ok(false) };
@@ -175,9 +180,7 @@ impl<W: Word> Cursor<W> for FitingCursor<W> {
     }
 
     fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        if self.position.is_none() {
-            self.seek_to(pages, W::MIN, false)?;
-        }
+        self.begin(pages)?;
         while let Some(position) = &mut self.position {
             if let Some(key) = position.next(pages, payload)? {
                 return Ok(Some(key));
@@ -190,9 +193,7 @@ impl<W: Word> Cursor<W> for FitingCursor<W> {
     }
 
     fn previous(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<W>> {
-        if self.position.is_none() {
-            self.seek_to(pages, W::MIN, false)?;
-        }
+        self.begin(pages)?;
         while let Some(position) = &mut self.position {
             if let Some(key) = position.previous(pages, payload)? {
                 return Ok(Some(key));

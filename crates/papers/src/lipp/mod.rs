@@ -17,6 +17,7 @@
 
 mod build;
 mod cells;
+mod change;
 mod cursor;
 mod fence;
 mod header;

@@ -2,6 +2,7 @@
 
 use super::build::LippBuilder;
 use super::cells::free_cell;
+use super::change::LippChange;
 use super::link::Link;
 use super::mixed::LippSlot;
 use super::node::LippNode;
@@ -118,22 +119,6 @@ impl Lipp {
         state.free_cells = [0; CLASSES];
     }
 
-    /// Frees the nodes of a subtree.
-    pub(super) fn free_nodes<W: Word>(
-        tx: &mut Transaction,
-        shape: &LippLayout,
-        state: &mut LippState<W>,
-        nodes: &[Link<W>],
-    ) -> Result<()> {
-        for node in nodes {
-            match *node {
-                Link::Cell { page, cell } => free_cell(tx, shape, &mut state.free_cells, page, cell)?,
-                Link::Wide { first, size, .. } => tx.free(first, shape.wide_extent_pages(size).unwrap_or(1)),
-            }
-        }
-        Ok(())
-    }
-
     /// All nodes below the root.
     pub(super) fn all_nodes<W: Word>(pages: &dyn Pages, shape: &LippLayout, root: &Link<W>) -> Result<Vec<Link<W>>> {
         let mut nodes = Vec::new();
@@ -145,62 +130,48 @@ impl Lipp {
         })?;
         Ok(nodes)
     }
+}
 
-    /// Rebuilds the subtree of step `level` of a path. A single entry moves to the slot of the parent, if that has
-    /// slots; an empty subtree is removed.
-    pub(super) fn rebuild<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        shape: &LippLayout,
-        state: &mut LippState<W>,
-        path: &[LippStep<W>],
-        level: usize,
-    ) -> Result<()> {
-        // The root may have changed since the path was read; below it, only the changed node.
-        let link = if level == 0 { state.root } else { path.get(level).map(|step| step.link) };
-        let Some(link) = link else { return Ok(()) };
-        let (batch, nodes) = self.collect(tx, shape, &link, level as u8)?;
-        if level == 0 {
-            Self::free_all(tx, shape, state, &nodes);
-        } else {
-            Self::free_nodes(tx, shape, state, &nodes)?;
-        }
-        let above = level.checked_sub(1).and_then(|above| path.get(above));
-        match (batch.keys.first(), above) {
-            (None, None) => *state = LippState::EMPTY,
-            (None, Some(_)) => return self.drop_child(tx, shape, state, path, level),
-            (Some(&key), Some(LippStep { node: LippNode::Mixed(mixed), index, .. })) if batch.keys.len() == 1 => {
-                return mixed.set(tx, *index, &LippSlot::Data(key, batch.value(0).to_vec()));
-            }
-            (Some(_), _) => {
-                let link =
-                    LippBuilder::new(shape, &self.options, &batch, &mut state.free_cells).build(tx, level as u8)?;
-                if level == 0 {
-                    state.built = batch.keys.len() as u64;
-                    state.conflicts = 0;
-                }
-                set_link(tx, state, path, level, &link)?;
+impl<W: Word> LippChange<'_, W> {
+    /// Frees the nodes of a subtree.
+    pub(super) fn free_nodes(&mut self, nodes: &[Link<W>]) -> Result<()> {
+        for node in nodes {
+            match *node {
+                Link::Cell { page, cell } => free_cell(self.tx, self.shape, &mut self.state.free_cells, page, cell)?,
+                Link::Wide { first, size, .. } => self.tx.free(first, self.shape.wide_extent_pages(size).unwrap_or(1)),
             }
         }
         Ok(())
     }
-}
 
-/// Replaces the pointer to step `level` of a path.
-pub(super) fn set_link<W: Word>(
-    tx: &mut Transaction,
-    state: &mut LippState<W>,
-    path: &[LippStep<W>],
-    level: usize,
-    link: &Link<W>,
-) -> Result<()> {
-    let Some(above) = level.checked_sub(1).and_then(|above| path.get(above)) else {
-        state.root = Some(*link);
-        return Ok(());
-    };
-    match &above.node {
-        LippNode::Mixed(mixed) => mixed.set(tx, above.index, &LippSlot::Node(*link)),
-        LippNode::Fence(fence) => fence.set_link(tx, above.index as usize, link),
-        LippNode::Packed(_) => Ok(()),
+    /// Rebuilds the subtree of step `level` of the path. A single entry moves to the slot of the parent, if that has
+    /// slots; an empty subtree is removed.
+    pub(super) fn rebuild(&mut self, level: usize) -> Result<()> {
+        // The root may have changed since the path was read; below it, only the changed node.
+        let link = if level == 0 { self.state.root } else { self.path.get(level).map(|step| step.link) };
+        let Some(link) = link else { return Ok(()) };
+        let (batch, nodes) = self.tree.collect(self.tx, self.shape, &link, level as u8)?;
+        if level == 0 {
+            Lipp::free_all(self.tx, self.shape, self.state, &nodes);
+        } else {
+            self.free_nodes(&nodes)?;
+        }
+        match (batch.keys.first(), self.above(level)) {
+            (None, None) => *self.state = LippState::EMPTY,
+            (None, Some(_)) => return self.drop_child(level),
+            (Some(&key), Some(LippStep { node: LippNode::Mixed(mixed), index, .. })) if batch.keys.len() == 1 => {
+                return mixed.set(self.tx, *index, &LippSlot::Data(key, batch.value(0).to_vec()));
+            }
+            (Some(_), _) => {
+                let link = LippBuilder::new(self.shape, &self.tree.options, &batch, &mut self.state.free_cells)
+                    .build(self.tx, level as u8)?;
+                if level == 0 {
+                    self.state.built = batch.keys.len() as u64;
+                    self.state.conflicts = 0;
+                }
+                self.set_link(level, &link)?;
+            }
+        }
+        Ok(())
     }
 }

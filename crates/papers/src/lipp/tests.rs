@@ -27,7 +27,8 @@ mod bounds {
         let mut harness = StructureHarness::new(&lipp, IndexLayout::default(), PAGE_BYTES, &[]);
         keys.iter().for_each(|&key| harness.insert(key));
         harness.check();
-        let statistics = harness.with_pages(|pages| lipp.count_nodes::<u64>(pages, &harness.state).unwrap());
+        let statistics =
+            harness.with_pages(|pages| Structure::<u64>::statistics(&lipp, pages, &harness.state).unwrap());
         let bytes = (statistics.leaf_pages + statistics.inner_pages) * PAGE_BYTES as u64;
         assert!(statistics.height <= 9, "{name}: height {}", statistics.height);
         assert!(bytes <= 20_000 + 400 * keys.len() as u64, "{name}: {bytes} bytes for {} keys", keys.len());

@@ -6,6 +6,7 @@ use super::options::LippOptions;
 use super::search::get;
 use super::shape::LippLayout;
 use super::state::LippState;
+use super::verify;
 use crate::batch::Batch;
 use ogive::Result;
 use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
@@ -43,6 +44,13 @@ impl Lipp {
     pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> Result<LippLayout> {
         LippLayout::new::<W>(pages, self.value_bytes)
     }
+
+    /// The layout, and the decoded state.
+    pub(super) fn load<W: Word>(&self, pages: &dyn Pages, state: &[u8]) -> Result<(LippLayout, LippState<W>)> {
+        let shape = self.shape::<W>(pages)?;
+        let state = LippState::load(pages, &shape, state)?;
+        Ok((shape, state))
+    }
 }
 
 impl<W: Word> Structure<W> for Lipp {
@@ -60,10 +68,9 @@ impl<W: Word> Structure<W> for Lipp {
     }
 
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
-        let shape = self.shape::<W>(pages)?;
-        match LippState::<W>::load(pages, &shape, state)?.root {
-            Some(root) => get(pages, &shape, &root, key, payload),
-            None => Ok(false),
+        match self.load::<W>(pages, state)? {
+            (shape, LippState { root: Some(root), .. }) => get(pages, &shape, &root, key, payload),
+            _ => Ok(false),
         }
     }
 
@@ -80,20 +87,24 @@ impl<W: Word> Structure<W> for Lipp {
     }
 
     fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        self.count_nodes::<W>(pages, state)
+        let (shape, state) = self.load::<W>(pages, state)?;
+        verify::statistics(pages, &shape, state.root)
     }
 
     fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
-        self.verify_tree(pages, state, visitor)
+        let (shape, state) = self.load::<W>(pages, state)?;
+        verify::verify(pages, shape, &state, visitor)
     }
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        self.explain_path(pages, state, key)
+        match self.load::<W>(pages, state)? {
+            (shape, LippState { root: Some(root), .. }) => verify::explain(pages, &shape, &root, key),
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
-        let shape = self.shape::<W>(tx)?;
-        let mut state: LippState<W> = LippState::load(tx, &shape, state)?;
+        let (shape, mut state) = self.load::<W>(tx, state)?;
         let Some(root) = state.root else { return Ok(()) };
         let nodes = Self::all_nodes(tx, &shape, &root)?;
         Self::free_all(tx, &shape, &mut state, &nodes);

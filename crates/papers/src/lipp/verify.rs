@@ -10,7 +10,6 @@ use super::recent::RecentPages;
 use super::search::{check_depth, path_to};
 use super::shape::{CLASSES, LippLayout};
 use super::state::LippState;
-use super::tree::Lipp;
 use super::wide::is_page_used;
 use ogive::Result;
 use ogive::index::extend::{LevelStatistics, Statistics, Visit, Visitor, Word};
@@ -31,76 +30,71 @@ struct LippVerifier<'a, W> {
 /// The entries of a subtree: their number, and the least and the greatest key.
 type EntryRange<W> = (u64, Option<(W, W)>);
 
-impl Lipp {
-    pub(super) fn verify_tree<W: Word>(
-        &self,
-        pages: &dyn Pages,
-        state: &[u8],
-        visitor: &mut dyn Visitor<W>,
-    ) -> Result<()> {
-        let shape = self.shape::<W>(pages)?;
-        let state: LippState<W> = LippState::load(pages, &shape, state)?;
-        let nodes_left = u64::from(pages.page_count()) * shape.cells_in_page(0) as u64;
-        let recent = RecentPages::new(pages);
-        let mut verifier =
-            LippVerifier { pages: &recent, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
-        let (entries, _) = match &state.root {
-            Some(root) => verifier.node(root, 0)?,
-            None => (0, None),
-        };
-        if entries != state.entries {
-            return Err(pages.damaged(0, "the state has a wrong number of entries"));
-        }
-        verifier.cell_pages(&state.free_cells)
+/// Checks a whole tree.
+pub(super) fn verify<W: Word>(
+    pages: &dyn Pages,
+    shape: LippLayout,
+    state: &LippState<W>,
+    visitor: &mut dyn Visitor<W>,
+) -> Result<()> {
+    let nodes_left = u64::from(pages.page_count()) * shape.cells_in_page(0) as u64;
+    let recent = RecentPages::new(pages);
+    let mut verifier =
+        LippVerifier { pages: &recent, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
+    let (entries, _) = match &state.root {
+        Some(root) => verifier.node(root, 0)?,
+        None => (0, None),
+    };
+    if entries != state.entries {
+        return Err(pages.damaged(0, "the state has a wrong number of entries"));
     }
+    verifier.cell_pages(&state.free_cells)
+}
 
-    pub(super) fn count_nodes<W: Word>(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        let shape = self.shape::<W>(pages)?;
-        let state: LippState<W> = LippState::load(pages, &shape, state)?;
-        let mut counter = NodeCounter::default();
-        let Some(root) = state.root else { return Ok(counter.statistics()) };
-        LippWalk::new(&RecentPages::new(pages), &shape).run(&root, 0, &mut |visited| {
-            match visited {
-                Visited::Node(link, node, depth) => counter.node(&shape, link, node, depth),
-                Visited::Entry(_, _, depth) => counter.entry(depth),
+/// Counts the nodes below a root.
+pub(super) fn statistics<W: Word>(pages: &dyn Pages, shape: &LippLayout, root: Option<Link<W>>) -> Result<Statistics> {
+    let mut counter = NodeCounter::default();
+    let Some(root) = root else { return Ok(counter.statistics()) };
+    LippWalk::new(&RecentPages::new(pages), shape).run(&root, 0, &mut |visited| {
+        match visited {
+            Visited::Node(link, node, depth) => counter.node(shape, link, node, depth),
+            Visited::Entry(_, _, depth) => counter.entry(depth),
+        }
+        Ok(())
+    })?;
+    Ok(counter.statistics())
+}
+
+/// The path of a lookup.
+pub(super) fn explain<W: Word>(pages: &dyn Pages, shape: &LippLayout, root: &Link<W>, key: W) -> Result<Vec<Visit>> {
+    let path = path_to(pages, shape, root, key)?;
+    let mut visits = Vec::new();
+    for (depth, step) in path.iter().enumerate() {
+        let index = step.index;
+        let (node, page, entries, detail) = match &step.node {
+            LippNode::Mixed(mixed) => {
+                let name = if mixed.wide.is_some() { "wide node" } else { "cell" };
+                let found = match mixed.slot(pages, index)? {
+                    LippSlot::Null => "NULL",
+                    LippSlot::Data(found, _) if found == key => "DATA, the key",
+                    LippSlot::Data(..) => "DATA, another key",
+                    LippSlot::Node(_) => "NODE",
+                };
+                (name, mixed.page_of(index), u64::from(mixed.slots), format!("slot {index} computed: {found}"))
             }
-            Ok(())
-        })?;
-        Ok(counter.statistics())
+            LippNode::Packed(packed) => {
+                let found = if packed.find(key).is_ok() { "found" } else { "absent" };
+                let detail = format!("entry {index} by binary search: {found}");
+                ("packed node", packed.cell.number, packed.count as u64, detail)
+            }
+            LippNode::Fence(fence) => {
+                let detail = format!("child {index} by binary search");
+                ("fence", fence.cell.number, fence.count as u64, detail)
+            }
+        };
+        visits.push(Visit { node, page, depth: depth as u8, entries, detail });
     }
-
-    pub(super) fn explain_path<W: Word>(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        let shape = self.shape::<W>(pages)?;
-        let Some(root) = LippState::<W>::load(pages, &shape, state)?.root else { return Ok(Vec::new()) };
-        let path = path_to(pages, &shape, &root, key)?;
-        let mut visits = Vec::new();
-        for (depth, step) in path.iter().enumerate() {
-            let index = step.index;
-            let (node, page, entries, detail) = match &step.node {
-                LippNode::Mixed(mixed) => {
-                    let name = if mixed.wide.is_some() { "wide node" } else { "cell" };
-                    let found = match mixed.slot(pages, index)? {
-                        LippSlot::Null => "NULL",
-                        LippSlot::Data(found, _) if found == key => "DATA, the key",
-                        LippSlot::Data(..) => "DATA, another key",
-                        LippSlot::Node(_) => "NODE",
-                    };
-                    (name, mixed.page_of(index), u64::from(mixed.slots), format!("slot {index} computed: {found}"))
-                }
-                LippNode::Packed(packed) => {
-                    let found = if packed.find(key).is_ok() { "found" } else { "absent" };
-                    let detail = format!("entry {index} by binary search: {found}");
-                    ("packed node", packed.cell.number, packed.count as u64, detail)
-                }
-                LippNode::Fence(fence) => {
-                    let detail = format!("child {index} by binary search");
-                    ("fence", fence.cell.number, fence.count as u64, detail)
-                }
-            };
-            visits.push(Visit { node, page, depth: depth as u8, entries, detail });
-        }
-        Ok(visits)
-    }
+    Ok(visits)
 }
 
 impl<W: Word> LippVerifier<'_, W> {

@@ -5,7 +5,7 @@ use ogive::tune::BuilderKind;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Records, kinds};
+use super::rows::{Records, with_design};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
@@ -44,11 +44,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     .design("tuned")
                     .figure("builders", name)
                     .figure("modelled_us", modelled_us)
-                    .figure("ratio_to_all", modelled_us / *all_us.get_or_insert(modelled_us))
-                    .figure("index_bytes", design.index_bytes())
-                    .figure("block_size_bytes", blocks.block_bytes())
-                    .figure("layers", kinds(&design));
-                output.report(record)?;
+                    .figure("ratio_to_all", modelled_us / *all_us.get_or_insert(modelled_us));
+                output.report(with_design(record, &blocks, &design))?;
                 progress.step();
             }
         }

@@ -6,7 +6,7 @@ use ogive::tune::{Builder, Design, DesignRequest};
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Blocks, Records, kinds};
+use super::rows::{Blocks, Records, with_design};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
@@ -62,15 +62,13 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn record(keys: &str, profile: &Profile, name: &str, blocks: &Blocks, design: &Design, tuned_us: f64) -> Record {
-    Record::new(KNOBS.name)
+    let record = Record::new(KNOBS.name)
         .keys(keys)
         .profile(profile.name())
         .design(name)
         .figure("modelled_us", design.cost.total_us)
-        .figure("ratio_to_tuned", design.cost.total_us / tuned_us)
-        .figure("index_bytes", design.index_bytes())
-        .figure("block_size_bytes", blocks.block_bytes())
-        .figure("layers", kinds(design))
+        .figure("ratio_to_tuned", design.cost.total_us / tuned_us);
+    with_design(record, blocks, design)
 }
 
 fn settings() -> Vec<Setting> {

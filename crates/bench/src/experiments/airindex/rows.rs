@@ -8,6 +8,7 @@ use ogive_model::Fence;
 use ogive_model::coded::{Effort, EvenCuts, GROUP_CHILDREN_MAX, fit_flexible};
 
 use super::keys::{BLOCK_TRAILER_BYTES, Keys};
+use crate::output::Record;
 
 /// Bytes of the opening read of a table in addition to the root: metadata and footer.
 const BESIDE_ROOT_BYTES: u64 = 128;
@@ -128,6 +129,14 @@ fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &SearchOption
 pub(super) fn read_bytes(design: &Design) -> f64 {
     let reads: f64 = design.reads.iter().map(|reads| reads.mean_bytes()).sum();
     design.root_bytes() as f64 + reads
+}
+
+/// Adds the size, the blocks and the layers of a design to a record.
+pub(super) fn with_design(record: Record, blocks: &Blocks, design: &Design) -> Record {
+    record
+        .figure("index_bytes", design.index_bytes())
+        .figure("block_size_bytes", blocks.block_bytes())
+        .figure("layers", kinds(design))
 }
 
 /// The builders, bottom first, such as `coded(4096)/gstep(1024)`; `none` without layers.

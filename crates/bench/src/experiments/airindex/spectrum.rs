@@ -5,7 +5,7 @@ use ogive::io::Profile;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Records, kinds, read_bytes};
+use super::rows::{Records, read_bytes, with_design};
 use super::settings::{KEY_SETS, Progress, search};
 use crate::output::Record;
 
@@ -39,11 +39,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 .figure("bandwidth_mb_per_s", bandwidth_mb_per_s)
                 .figure("index_layers", design.layers.len() as u64)
                 .figure("read_bytes", read_bytes(&design))
-                .figure("modelled_us", design.cost.total_us)
-                .figure("index_bytes", design.index_bytes())
-                .figure("block_size_bytes", blocks.block_bytes())
-                .figure("layers", kinds(&design));
-            output.report(record)?;
+                .figure("modelled_us", design.cost.total_us);
+            output.report(with_design(record, &blocks, &design))?;
             progress.step();
         }
     }

@@ -12,8 +12,8 @@ use ogive::lsm::DbOptions;
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::setting::{SETS, lookups, options, records};
-use super::store::{Order, Store};
-use super::subjects::{BASELINE, CODED, COST_BENEFIT, FILE, READ_ONLY, Subject, chosen};
+use super::store::{Order, Store, StoreSetup};
+use super::subjects::{BASELINE, CODED, COST_BENEFIT, FILE, READ_ONLY, chosen};
 use super::turns::record;
 use super::ycsb::{drawn, growing};
 use crate::output::Record;
@@ -69,20 +69,12 @@ fn little_memory(options: DbOptions, records: &Records, share: f64) -> DbOptions
 }
 
 /// A store on a clock.
-fn clocked<'r>(
-    context: &Context,
-    records: &'r Records,
-    population: &'r Population,
-    order: Order,
-    options: &DbOptions,
-    subject: &Subject,
-    profile: &Profile,
-) -> Result<(Store<'r>, ModelledClock)> {
+fn clocked<'r>(setup: &StoreSetup<'_, 'r>, profile: &Profile) -> Result<(Store<'r>, ModelledClock)> {
     let mut clock = None;
     let around = |storage: Arc<dyn Storage>| -> Arc<dyn Storage> {
         Arc::new(clock.insert(ModelledClock::new(storage, profile.clone())).clone())
     };
-    let store = Store::load_around(context, records, population, order, options, subject, around)?;
+    let store = Store::load_around(setup, around)?;
     let clock = clock.ok_or_else(|| anyhow::anyhow!("the store was opened without its storage"))?;
     Ok((store, clock))
 }
@@ -106,7 +98,9 @@ fn lookups_on(
             for subject in &subjects {
                 progress.on(format!("{} on {}, {spec}", subject.name, profile.name()));
                 let options = little_memory(options(context, &records, subject), &records, share);
-                let (store, clock) = clocked(context, &records, &population, order, &options, subject, profile)?;
+                let (records, population, options) = (&records, &population, &options);
+                let setup = StoreSetup { context, records, population, order, options, subject };
+                let (store, clock) = clocked(&setup, profile)?;
                 let times = requests.iter().map(|requests| timed(context, &store, &clock, requests));
                 rows.push(times.collect::<Result<_>>()?);
                 progress.step();
@@ -160,8 +154,15 @@ fn fig16(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 for subject in &subjects {
                     progress.on(format!("{mix}, {} on {}", subject.name, profile.name()));
                     let options = little_memory(options(context, &records, subject), &records, SCARCE);
-                    let (mut store, clock) =
-                        clocked(context, &records, &population, Order::Random, &options, subject, profile)?;
+                    let setup = StoreSetup {
+                        context,
+                        records: &records,
+                        population: &population,
+                        order: Order::Random,
+                        options: &options,
+                        subject,
+                    };
+                    let (mut store, clock) = clocked(&setup, profile)?;
                     clock.reset();
                     let work = store.run(&operations, |_, _| Ok(()))?;
                     let processor_us = work.foreground_us();

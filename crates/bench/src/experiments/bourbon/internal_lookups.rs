@@ -7,7 +7,7 @@ use super::super::{Context, Experiment, Output};
 use super::setting::records;
 use super::store::Order;
 use super::table_watch::Life;
-use super::watched::Watched;
+use super::watched::{Watched, guideline};
 use crate::output::Record;
 use crate::workload::{Records, Requests};
 
@@ -101,19 +101,16 @@ fn conclude(records: &Records, cases: &[Vec<Asked>], output: &mut Output<'_>) ->
         1.0 - ends(levels).1.positive / sum.max(1.0)
     };
     let none_in_vain = |levels: &[Asked]| levels.iter().map(|asked| asked.negative).sum::<f64>();
-    let guideline = |number: u64, text: &str, confirmed: bool| {
-        Record::new(FIG4.name)
-            .keys(records.name())
-            .figure("guideline", number)
-            .figure("says", text)
-            .figure("confirmed", confirmed)
-    };
     output.report(guideline(
+        FIG4.name,
+        records,
         3,
         "tables of upper levels are asked more often than deep ones, mostly for absent keys",
         upper_serve,
     ))?;
     output.report(guideline(
+        FIG4.name,
+        records,
         4,
         "upper levels serve more of skewed requests than of uniform ones; sequential loads cause fewer empty lookups",
         above(zipf) > above(uniform) && none_in_vain(sequential) < none_in_vain(uniform),

@@ -7,7 +7,7 @@ use super::super::{Context, Experiment, Output};
 use super::setting::{records, requests};
 use super::store::Order;
 use super::table_watch::Change;
-use super::watched::{Watched, percents};
+use super::watched::{Watched, guideline, percents};
 use crate::output::{Record, Spread};
 use crate::workload::Requests;
 
@@ -31,7 +31,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 let changes: Vec<Change> =
                     watched.watch.changes().iter().filter(|change| change.level == level).copied().collect();
                 let rest = rest_operations(&changes, watched.operations);
-                output.report(row(records.name(), percent, level, &changes, rest, watched.operations))?;
+                let record = watched.level_record(FIG5.name, records.name(), percent, level);
+                output.report(row(record, &changes, rest))?;
                 if context.full {
                     changes.iter().try_for_each(|change| output.report(point(records.name(), percent, change)))?;
                 }
@@ -43,13 +44,9 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-        output.report(
-            Record::new(FIG5.name)
-                .keys(records.name())
-                .figure("guideline", 5)
-                .figure("says", "the more is written, the shorter the deepest level rests")
-                .figure("confirmed", rests.is_sorted_by(|less, more| less.0 >= more.0 || less.1 > more.1)),
-        )?;
+        let confirmed = rests.is_sorted_by(|less, more| less.0 >= more.0 || less.1 > more.1);
+        let says = "the more is written, the shorter the deepest level rests";
+        output.report(guideline(FIG5.name, &records, 5, says, confirmed))?;
     }
     Ok(())
 }
@@ -60,14 +57,11 @@ fn rest_operations(changes: &[Change], operations: u64) -> f64 {
     if between.is_empty() { operations as f64 } else { between.iter().sum::<f64>() / between.len() as f64 }
 }
 
-fn row(set: &str, percent: u64, level: usize, changes: &[Change], rest: f64, operations: u64) -> Record {
+/// Adds the changes of a level.
+fn row(record: Record, changes: &[Change], rest: f64) -> Record {
     let shares: Vec<f64> = changes.iter().map(|change| change.changes as f64 / change.tables.max(1) as f64).collect();
     let spread = Spread::of(&shares);
-    Record::new(FIG5.name)
-        .keys(set)
-        .figure("writes_percent", percent)
-        .figure("operations", operations)
-        .figure("level", level as u64)
+    record
         .figure("bursts", changes.len() as u64)
         .figure("operations_between_bursts", rest)
         .figure("changes_per_table_median", spread.median)

@@ -7,7 +7,7 @@ use super::super::{Context, Experiment, Output};
 use super::setting::{records, requests};
 use super::store::Order;
 use super::table_watch::Life;
-use super::watched::{Watched, percents};
+use super::watched::{Watched, guideline, percents};
 use crate::output::{Record, Spread};
 use crate::workload::Requests;
 
@@ -34,7 +34,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             for level in watched.levels() {
                 let lives = watched.of_level(level);
                 means.push((mean(&lives), short_share(&lives)));
-                output.report(row(records.name(), percent, level, &lives, watched.operations))?;
+                output.report(row(watched.level_record(FIG3.name, records.name(), percent, level), &lives))?;
             }
             let ends = (means.first(), means.last());
             if let (Some((top, _)), Some((bottom, short))) = ends {
@@ -43,19 +43,16 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             }
             progress.step();
         }
-        let guideline = |number: u64, text: &str, confirmed: bool| {
-            Record::new(FIG3.name)
-                .keys(records.name())
-                .figure("guideline", number)
-                .figure("says", text)
-                .figure("confirmed", confirmed)
-        };
         output.report(guideline(
+            FIG3.name,
+            &records,
             1,
             "tables of the deepest level live longest, at each share of writes",
             deeper_live_longer,
         ))?;
         output.report(guideline(
+            FIG3.name,
+            &records,
             2,
             "even at the deepest level some tables are short-lived, at some share of writes",
             short_at_the_bottom,
@@ -74,15 +71,12 @@ fn short_share(lives: &[Life]) -> f64 {
     lives.iter().filter(|life| (life.operations as f64) < limit).count() as f64 / lives.len().max(1) as f64
 }
 
-fn row(set: &str, percent: u64, level: usize, lives: &[Life], operations: u64) -> Record {
+/// Adds the lifetimes of the tables of a level.
+fn row(record: Record, lives: &[Life]) -> Record {
     let mut sorted: Vec<f64> = lives.iter().map(|life| life.operations as f64).collect();
     sorted.sort_by(f64::total_cmp);
     let at = |share: f64| sorted.get((share * sorted.len() as f64) as usize).copied().unwrap_or(f64::NAN);
-    Record::new(FIG3.name)
-        .keys(set)
-        .figure("writes_percent", percent)
-        .figure("operations", operations)
-        .figure("level", level as u64)
+    record
         .figure("tables", lives.len() as u64)
         .figure("made_in_the_run", lives.iter().filter(|life| !life.is_old).count() as u64)
         .figure("mean_life_operations", mean(lives))

@@ -6,7 +6,7 @@ use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::learned::Learned;
 use super::setting::{options, records, requests};
-use super::store::{Order, Store, Work};
+use super::store::{Order, Store, StoreSetup, Work};
 use super::subjects::{ALWAYS, ALWAYS_LEVEL, BASELINE, POLICIES, Subject, chosen};
 use super::turns::record;
 use crate::output::{Record, Spread};
@@ -93,7 +93,8 @@ fn once(
     operations: &[StoreOperation],
 ) -> Result<Run> {
     let options = options(context, records, subject).threads(threads);
-    let mut store = Store::load(context, records, population, Order::Random, &options, subject)?;
+    let setup = StoreSetup { context, records, population, order: Order::Random, options: &options, subject };
+    let mut store = Store::load(&setup)?;
     store.warm(&store.asked(&Requests::Uniform, operations.len() / 10, true, context.seed)?)?;
     let before = store.db.learning_stats();
     let work = store.run(operations, |_, _| Ok(()))?;

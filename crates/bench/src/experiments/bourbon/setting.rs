@@ -15,19 +15,29 @@ const KEYS: u64 = 200_000;
 const LOOKUPS: usize = 200_000;
 /// Bytes of a value (Bourbon, Section 5).
 const VALUE_BYTES: usize = 64;
-/// The paper's stores hold 64 million records of 16-byte keys and 16-byte pointers, over a first level of 10 MB, in
-/// tables of 2 MB and memtables of 4 MB: the level holds 1/N of the data.
-const LEVELS_OF: u64 = 200;
-/// Tables per level, and the share of a level that a memtable holds.
-const TABLES_OF_LEVEL: u64 = 5;
-const MEMTABLE_OF_LEVEL: f64 = 0.4;
 /// Approximate bytes of a pointer to a separated value in a table.
 const POINTER_BYTES: u64 = 16;
 /// Minimum size of a level, in bytes.
 const LEAST_LEVEL_BYTES: u64 = 128 << 10;
-/// If all data are to stay in memory: the multiple of their size, and an addition to it.
-const AMPLE: u64 = 4;
-const AMPLE_BYTES: u64 = 256 << 20;
+
+/// The proportions of a store.
+struct Proportions {
+    /// The first level holds 1/N of the data.
+    level_divisor: u64,
+    /// A table holds 1/N of the first level.
+    table_divisor: u64,
+    /// The share of the first level that a memtable holds.
+    memtable_share: f64,
+}
+
+/// The paper's stores hold 64 million records of 16-byte keys and 16-byte pointers, over a first level of 10 MB, in
+/// tables of 2 MB and memtables of 4 MB.
+const PAPER: Proportions = Proportions { level_divisor: 200, table_divisor: 5, memtable_share: 0.4 };
+
+/// Memory that holds all of `data_bytes`, and whatever else a store needs.
+fn ample_bytes(data_bytes: u64) -> u64 {
+    4 * data_bytes + (256 << 20)
+}
 
 /// The sets of experiments with one set: by generator.
 pub(super) const SETS: [&str; 2] = ["lognormal", "uniform"];
@@ -56,14 +66,14 @@ pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -
     let count = records.len() as u64;
     let keys_bytes = records.raw_bytes() - count * records.value_bytes() as u64;
     let table_bytes = if inline { records.raw_bytes() } else { keys_bytes + count * POINTER_BYTES };
-    let level_bytes = (table_bytes / LEVELS_OF).max(LEAST_LEVEL_BYTES);
+    let level_bytes = (table_bytes / PAPER.level_divisor).max(LEAST_LEVEL_BYTES);
     DbOptions::default()
-        .memory_bytes(AMPLE * records.raw_bytes() + AMPLE_BYTES)
-        .memtable_bytes((level_bytes as f64 * MEMTABLE_OF_LEVEL) as u64)
+        .memory_bytes(ample_bytes(records.raw_bytes()))
+        .memtable_bytes((level_bytes as f64 * PAPER.memtable_share) as u64)
         .durability(Durability::Buffered)
         .separation_threshold(if inline { u64::MAX } else { 0 })
         .compression(Compression::None)
-        .table_bytes(level_bytes / TABLES_OF_LEVEL)
+        .table_bytes(level_bytes / PAPER.table_divisor)
         .level_bytes(level_bytes)
         .learning(subject.learning())
         .threads(0)

@@ -31,6 +31,17 @@ impl Order {
     }
 }
 
+/// What to load into a store: the records of a population, in an order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StoreSetup<'a, 'r> {
+    pub(super) context: &'a Context,
+    pub(super) records: &'r Records,
+    pub(super) population: &'r Population,
+    pub(super) order: Order,
+    pub(super) options: &'a DbOptions,
+    pub(super) subject: &'a Subject,
+}
+
 /// A store in memory, or in a temporary folder on the requested device.
 #[derive(Debug)]
 pub(super) struct Store<'r> {
@@ -78,27 +89,16 @@ fn storage(context: &Context) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
 
 impl<'r> Store<'r> {
     /// Loads the records of a population, and learns them if the subject begins with models.
-    pub(super) fn load(
-        context: &Context,
-        records: &'r Records,
-        population: &'r Population,
-        order: Order,
-        options: &DbOptions,
-        subject: &Subject,
-    ) -> Result<Self> {
-        Self::load_around(context, records, population, order, options, subject, |storage| storage)
+    pub(super) fn load(setup: &StoreSetup<'_, 'r>) -> Result<Self> {
+        Self::load_around(setup, |storage| storage)
     }
 
     /// As [`Self::load`], with the storage wrapped by `around`.
     pub(super) fn load_around(
-        context: &Context,
-        records: &'r Records,
-        population: &'r Population,
-        order: Order,
-        options: &DbOptions,
-        subject: &Subject,
+        setup: &StoreSetup<'_, 'r>,
         around: impl FnOnce(Arc<dyn Storage>) -> Arc<dyn Storage>,
     ) -> Result<Self> {
+        let StoreSetup { context, records, population, order, options, subject } = *setup;
         let (storage, folder) = storage(context)?;
         let db = Db::open_in(around(Arc::clone(&storage)), options)?;
         let mut store =

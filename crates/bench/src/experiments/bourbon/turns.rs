@@ -5,7 +5,7 @@ use ogive::lsm::DbOptions;
 
 use super::super::Context;
 use super::setting::options;
-use super::store::{Order, Store};
+use super::store::{Order, Store, StoreSetup};
 use super::subjects::{BASELINE, Subject};
 use crate::output::{Record, Spread};
 use crate::workload::{Population, Records};
@@ -30,7 +30,7 @@ impl<'r> Stores<'r> {
     ) -> Result<Self> {
         let load = |subject: &Subject| {
             let options = adjust(options(context, records, subject));
-            Store::load(context, records, population, order, &options, subject)
+            Store::load(&StoreSetup { context, records, population, order, options: &options, subject })
         };
         Ok(Self { subjects: subjects.to_vec(), stores: subjects.iter().map(load).collect::<Result<_>>()? })
     }

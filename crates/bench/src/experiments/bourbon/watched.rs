@@ -4,9 +4,10 @@ use anyhow::Result;
 
 use super::super::Context;
 use super::setting::options;
-use super::store::{Order, Store};
+use super::store::{Order, Store, StoreSetup};
 use super::subjects::BASELINE;
 use super::table_watch::{Life, TableWatch};
+use crate::output::Record;
 use crate::workload::{Population, Records, Requests, StoreMix, StoreOperation};
 
 /// Operations per record: the paper runs 200 million on 256 million.
@@ -32,7 +33,9 @@ impl Watched {
     ) -> Result<Self> {
         let population = Population::whole((0..records.len() as u64).collect());
         let options = options(context, records, &BASELINE);
-        let mut store = Store::load(context, records, &population, order, &options, &BASELINE)?;
+        let setup =
+            StoreSetup { context, records, population: &population, order, options: &options, subject: &BASELINE };
+        let mut store = Store::load(&setup)?;
         let count = context.lookups.unwrap_or((records.len() as f64 * OPERATIONS_PER_RECORD) as usize);
         let operations: Vec<StoreOperation> =
             StoreMix::Writes(percent).operations(&population, requests, 0, count, context.seed)?.collect();
@@ -54,9 +57,27 @@ impl Watched {
         levels.into_iter()
     }
 
+    /// A record on a level of a run over a set.
+    pub(super) fn level_record(&self, experiment: &str, set: &str, percent: u64, level: usize) -> Record {
+        Record::new(experiment)
+            .keys(set)
+            .figure("writes_percent", percent)
+            .figure("operations", self.operations)
+            .figure("level", level as u64)
+    }
+
     pub(super) fn of_level(&self, level: usize) -> Vec<Life> {
         self.lives.iter().filter(|life| life.level == level).copied().collect()
     }
+}
+
+/// The verdict on a guideline of the paper, for the records of an experiment.
+pub(super) fn guideline(experiment: &str, records: &Records, number: u64, says: &str, confirmed: bool) -> Record {
+    Record::new(experiment)
+        .keys(records.name())
+        .figure("guideline", number)
+        .figure("says", says)
+        .figure("confirmed", confirmed)
 }
 
 /// The requested shares of writes, else those of the paper.

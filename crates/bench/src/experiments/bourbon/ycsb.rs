@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::setting::{lookups, options, records, requests};
-use super::store::{Order, Store, Work};
+use super::store::{Order, Store, StoreSetup, Work};
 use super::subjects::{BASELINE, POLICIES, Subject, chosen};
 use super::turns::record;
 use crate::output::Spread;
@@ -69,7 +69,8 @@ fn once(
     operations: &[StoreOperation],
 ) -> Result<Work> {
     let options = options(context, records, subject);
-    let mut store = Store::load(context, records, population, Order::Random, &options, subject)?;
+    let setup = StoreSetup { context, records, population, order: Order::Random, options: &options, subject };
+    let mut store = Store::load(&setup)?;
     store.warm(&store.asked(&Requests::Uniform, operations.len() / 10, true, context.seed)?)?;
     store.run(operations, |_, _| Ok(()))
 }

@@ -15,6 +15,7 @@
 
 mod build;
 mod chain;
+mod change;
 mod cursor;
 mod insert;
 mod leaf;

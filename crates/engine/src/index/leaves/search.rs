@@ -5,7 +5,7 @@ use super::leaf::Leaf;
 use super::tree::LeafTree;
 use crate::error::Result;
 use crate::index::router::Router;
-use crate::index::structure::Visit;
+use crate::index::structure::{BatchAnswers, Visit};
 use crate::index::word::Word;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages};
@@ -22,11 +22,17 @@ pub(super) fn get<W: Word, R: Router<W>>(
 ) -> Result<bool> {
     let (chain, router) = ChainState::parse(pages, state)?;
     let leaf = tree.read::<W>(pages, tree.route(pages, &chain, router, key)?)?;
+    Ok(get_in(&leaf, key, payload))
+}
+
+/// Copies the payload of a key of a leaf; false if the key is absent.
+#[inline]
+fn get_in<W: Word>(leaf: &Leaf, key: W, payload: &mut [u8]) -> bool {
     let index = leaf.position(key);
     if let Some(index) = index {
         leaf.copy_payload::<W>(index, payload);
     }
-    Ok(index.is_some())
+    index.is_some()
 }
 
 /// Looks up ascending keys in batches: the nodes of each level of the router, and then the leaves, are read
@@ -36,11 +42,9 @@ pub(super) fn get_many<W: Word, R: Router<W>>(
     pages: &dyn Pages,
     state: &[u8],
     keys: &[W],
-    payloads: &mut [u8],
-    found: &mut [bool],
+    mut answers: BatchAnswers<'_>,
 ) -> Result<()> {
     let (chain, router) = ChainState::parse(pages, state)?;
-    let width = payloads.len().checked_div(keys.len()).unwrap_or(0);
     let shape = tree.shape::<W>(pages);
     for (batch, keys) in keys.chunks(BATCH_KEYS_MAX).enumerate() {
         let routed = if chain.is_single() { 0 } else { keys.partition_point(|&key| key <= chain.low) };
@@ -59,14 +63,7 @@ pub(super) fn get_many<W: Word, R: Router<W>>(
                     None => tree.read::<W>(pages, head)?,
                 },
             };
-            let rank = batch * BATCH_KEYS_MAX + rank;
-            let index = leaf.position(key);
-            if let (Some(index), Some(payload)) = (index, payloads.get_mut(rank * width..(rank + 1) * width)) {
-                leaf.copy_payload::<W>(index, payload);
-            }
-            if let Some(found) = found.get_mut(rank) {
-                *found = index.is_some();
-            }
+            answers.set(batch * BATCH_KEYS_MAX + rank, |payload| Ok(get_in(&leaf, key, payload)))?;
             current = Some(leaf);
         }
     }

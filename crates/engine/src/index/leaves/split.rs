@@ -1,13 +1,13 @@
 //! Splits of full leaves.
 
 use super::chain::{ChainState, below};
+use super::change::LeafChange;
 use super::insert::NewEntry;
 use super::leaf::{Leaf, LeafEdit, LeafHeader, RunFlags, entry_bytes, link_new_leaf};
-use super::tree::LeafTree;
 use crate::error::Result;
 use crate::index::router::{Gap, Router};
 use crate::index::word::Word;
-use crate::page::{PageNumber, Transaction};
+use crate::page::PageNumber;
 
 /// The router chooses among the boundaries within 1/16 of a leaf on either side of its middle, so that the smaller half
 /// has at least 7/16.
@@ -67,51 +67,27 @@ impl<W: Word> OverfullLeaf<'_, W> {
     }
 }
 
-impl<R> LeafTree<R> {
+impl<W: Word, R: Router<W>> LeafChange<'_, W, R> {
     /// Inserts an entry into a full leaf.
-    pub(super) fn insert_into_full<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        state: &mut Vec<u8>,
-        chain: ChainState<W>,
-        leaf: &Leaf,
-        entry: NewEntry<'_, W>,
-    ) -> Result<()>
-    where
-        R: Router<W>,
-    {
-        if leaf.number == chain.last && entry.key > leaf.greatest() {
-            return self.append_leaf(tx, state, chain, leaf, entry);
+    pub(super) fn insert_into_full(self, leaf: &Leaf, entry: NewEntry<'_, W>) -> Result<()> {
+        if leaf.number == self.chain.last && entry.key > leaf.greatest() {
+            return self.append_leaf(leaf, entry);
         }
         let overfull = OverfullLeaf { leaf, key: entry.key, index: leaf.upper_bound(entry.key) };
         let boundaries = overfull.boundaries();
         let gaps: Vec<Gap<W>> = boundaries.iter().map(|&(_, gap)| gap).collect();
         if gaps.is_empty() {
-            return self.begin_run(tx, state, chain, leaf, entry);
+            return self.begin_run(leaf, entry);
         }
-        let (_, router) = ChainState::<W>::parse(tx, state)?;
-        let chosen = self.router.choose_split(tx, router, &gaps)?.min(gaps.len() - 1);
-        let (boundary, gap) = boundaries[chosen];
-        self.split(tx, state, chain, leaf, entry, boundary, gap)
+        let (_, router) = ChainState::<W>::parse(self.tx, self.state)?;
+        let chosen = self.tree.router.choose_split(self.tx, router, &gaps)?.min(gaps.len() - 1);
+        self.split(leaf, entry, boundaries[chosen])
     }
 
     /// Moves the first `boundary` entries, counting the new one, to a new leaf on the left; the others stay, so that
     /// the old separator stays valid.
-    #[expect(clippy::too_many_arguments, reason = "a split has these parts")]
-    fn split<W: Word>(
-        &self,
-        tx: &mut Transaction,
-        state: &mut Vec<u8>,
-        mut chain: ChainState<W>,
-        leaf: &Leaf,
-        entry: NewEntry<'_, W>,
-        boundary: usize,
-        gap: Gap<W>,
-    ) -> Result<()>
-    where
-        R: Router<W>,
-    {
-        tx.count("leaf split");
+    fn split(mut self, leaf: &Leaf, entry: NewEntry<'_, W>, (boundary, gap): (usize, Gap<W>)) -> Result<()> {
+        self.tx.count("leaf split");
         let (shape, index) = (leaf.shape, leaf.upper_bound(entry.key));
         let goes_left = index < boundary;
         let moved = boundary - usize::from(goes_left);
@@ -126,14 +102,14 @@ impl<R> LeafTree<R> {
             previous: leaf.header.previous,
             next: leaf.number,
         };
-        let number = link_new_leaf(tx, shape, header, &left)?;
-        let mut edit = LeafEdit::new(tx, leaf.number, shape)?;
+        let number = link_new_leaf(self.tx, shape, header, &left)?;
+        let mut edit = LeafEdit::new(self.tx, leaf.number, shape)?;
         edit.move_entries(moved, 0, leaf.count());
         if !goes_left {
             edit.insert(index - moved, leaf.count() - moved, entry.key, entry.payload);
         }
         drop(edit);
-        chain.insert_before(leaf.number, number, gap.high);
-        self.change_router(tx, state, &chain, |router, tx, state| router.insert(tx, state, gap, number))
+        self.chain.insert_before(leaf.number, number, gap.high);
+        self.change_router(|router, tx, state| router.insert(tx, state, gap, number))
     }
 }

@@ -6,7 +6,7 @@ use super::{build, cursor, search, walk};
 use crate::error::Result;
 use crate::index::options::IndexLayout;
 use crate::index::router::Router;
-use crate::index::structure::{Amount, Cursor, Entries, Statistics, Structure, Visit, Visitor};
+use crate::index::structure::{Amount, BatchAnswers, Cursor, Entries, Statistics, Structure, Visit, Visitor};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Pages, Transaction};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
         payloads: &mut [u8],
         found: &mut [bool],
     ) -> Result<()> {
-        search::get_many(self, pages, state, keys, payloads, found)
+        search::get_many(self, pages, state, keys, BatchAnswers::new(keys.len(), payloads, found))
     }
 
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! Partition files of a hash join, as relations: rows whose hashes share bits.
 
 use crate::error::{Error, Result};
-use crate::join::partition::{Buckets, FRAME_BYTES, Scatter, framed};
+use crate::join::partition::{Buckets, FRAME_BYTES, Scatter, frame, framed};
 use crate::join::rows::{RowStream, RowsView, Span};
 use crate::join::sorted::{SortInput, SortProgress};
 use crate::join::source::{KeyRange, Relation, RelationFacts};
@@ -34,10 +34,7 @@ pub(super) fn scatter(
             if width.is_some() {
                 return scatter.put_parts(bucket_of(key), [key, value, &[]]);
             }
-            let mut frame = [0; FRAME_BYTES];
-            frame[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
-            frame[4..].copy_from_slice(&(value.len() as u32).to_le_bytes());
-            scatter.put_parts(bucket_of(key), [&frame, key, value])
+            scatter.put_parts(bucket_of(key), [&frame(key, value), key, value])
         })?;
     }
     drop((input, long));

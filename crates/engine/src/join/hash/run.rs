@@ -33,6 +33,21 @@ pub(crate) struct HashJoin<'a> {
     pub(crate) spill: &'a Arc<Spill>,
 }
 
+/// A level of the recursion: what to join within which memory.
+#[derive(Clone, Copy)]
+struct HashLevel<'a> {
+    range: &'a KeyRange,
+    memory_bytes: u64,
+    /// Number of partitionings above.
+    depth: usize,
+}
+
+/// Where the rows of a join go, and the number of processed left rows.
+struct HashOutput<'a> {
+    sink: &'a mut dyn RowSink,
+    done: &'a mut dyn FnMut(u64),
+}
+
 impl HashJoin<'_> {
     /// Joins the rows of both relations within a range of keys, in about `memory_bytes` of the budget, in key order or
     /// in any order. Calls `done` with numbers of processed left rows.
@@ -48,6 +63,7 @@ impl HashJoin<'_> {
         sink: &mut dyn RowSink,
         done: &mut dyn FnMut(u64),
     ) -> Result<()> {
+        let level = HashLevel { range, memory_bytes, depth: 0 };
         let (build, probe) = self.sides();
         let fits = table::memory_bytes(build.facts()) + 2 * input_bytes(memory_bytes) <= memory_bytes;
         let facts = build.facts();
@@ -56,11 +72,12 @@ impl HashJoin<'_> {
         // With one table in memory, rows come out in the order of the probe side.
         let in_order = any_order || (fits && is_certain && probe.facts().is_sorted);
         if in_order {
-            return self.join_level(range, memory_bytes, 0, sink, done);
+            return self.join_level(level, &mut HashOutput { sink, done });
         }
         let order_bytes = memory_bytes / ORDER_DIVISOR;
         let mut order = OrderSink::new(self.spill, order_bytes)?;
-        self.join_level(range, memory_bytes - order_bytes, 0, &mut order, done)?;
+        let level = HashLevel { memory_bytes: memory_bytes - order_bytes, ..level };
+        self.join_level(level, &mut HashOutput { sink: &mut order, done })?;
         order.drain_to(sink)
     }
 
@@ -77,14 +94,8 @@ impl HashJoin<'_> {
         }
     }
 
-    fn join_level(
-        &self,
-        range: &KeyRange,
-        memory_bytes: u64,
-        depth: usize,
-        sink: &mut dyn RowSink,
-        done: &mut dyn FnMut(u64),
-    ) -> Result<()> {
+    fn join_level(&self, level: HashLevel<'_>, output: &mut HashOutput<'_>) -> Result<()> {
+        let HashLevel { range, memory_bytes, depth } = level;
         let (build, probe) = self.sides();
         let total = if depth == 0 { build.facts().rows } else { 0 };
         let mut progress = SortProgress::new(self.task, total);
@@ -97,27 +108,19 @@ impl HashJoin<'_> {
             let is_left = self.build() == Side::Right;
             let mut count = |rows| {
                 if is_left {
-                    done(rows)
+                    (output.done)(rows)
                 }
             };
-            return HashProbe::new(self.task.kind, &table, self.build()).run(self.task, &mut *stream, sink, &mut count);
+            let mut probe = HashProbe::new(self.task.kind, &table, self.build());
+            return probe.run(self.task, &mut *stream, output.sink, &mut count);
         }
-        self.scattered(range, memory_bytes, depth, sink, done, &mut progress)
+        self.scattered(level, output, &mut progress)
     }
 
     /// Partitions both relations by hash, and joins pairs of partitions.
-    fn scattered(
-        &self,
-        range: &KeyRange,
-        memory_bytes: u64,
-        depth: usize,
-        sink: &mut dyn RowSink,
-        done: &mut dyn FnMut(u64),
-        progress: &mut SortProgress,
-    ) -> Result<()> {
-        let Some(&seed) = SEEDS.get(depth) else {
-            return self.sort_and_merge(range, memory_bytes, sink, done, progress);
-        };
+    fn scattered(&self, level: HashLevel<'_>, output: &mut HashOutput<'_>, progress: &mut SortProgress) -> Result<()> {
+        let HashLevel { range, memory_bytes, depth } = level;
+        let Some(&seed) = SEEDS.get(depth) else { return self.sort_and_merge(level, output, progress) };
         let (build, _) = self.sides();
         let needed = table::memory_bytes(build.facts());
         let input = input_bytes(memory_bytes);
@@ -128,15 +131,15 @@ impl HashJoin<'_> {
         let bytes = self.left.facts().bytes.saturating_add(self.right.facts().bytes);
         if Scatter::list_bytes(bytes, flush as usize) > memory_bytes / 4 {
             // The list of chunks would not fit memory.
-            return self.sort_and_merge(range, memory_bytes, sink, done, progress);
+            return self.sort_and_merge(level, output, progress);
         }
         let shape = (buckets, flush as usize, input);
         let hash = |key: &[u8]| table::hash(key, seed);
         let left = scatter(&**self.left, range, self.spill, shape, hash, progress)?;
         let right = scatter(&**self.right, range, self.spill, shape, hash, progress)?;
         for number in 0..buckets {
-            let (left, right) = (left.bucket(number), right.bucket(number));
-            self.bucket(left, right, memory_bytes, depth, sink, done)?;
+            let below = HashLevel { range: &KeyRange::all(), memory_bytes, depth: depth + 1 };
+            self.bucket(left.bucket(number), right.bucket(number), below, output)?;
         }
         Ok(())
     }
@@ -145,13 +148,11 @@ impl HashJoin<'_> {
         &self,
         left: BucketRelation,
         right: BucketRelation,
-        memory_bytes: u64,
-        depth: usize,
-        sink: &mut dyn RowSink,
-        done: &mut dyn FnMut(u64),
+        level: HashLevel<'_>,
+        output: &mut HashOutput<'_>,
     ) -> Result<()> {
         if left.facts().rows == 0 || (right.facts().rows == 0 && !self.task.kind.keeps_unmatched()) {
-            done(left.facts().rows);
+            (output.done)(left.facts().rows);
             return Ok(());
         }
         let (left, right): (Arc<dyn Relation>, Arc<dyn Relation>) = (Arc::new(left), Arc::new(right));
@@ -160,21 +161,19 @@ impl HashJoin<'_> {
         let is_part = |part: &Arc<dyn Relation>, whole: &Arc<dyn Relation>| part.facts().rows <= whole.facts().rows / 2;
         let (build, _) = bucket.sides();
         let whole = if bucket.build() == Side::Left { self.left } else { self.right };
-        let fits = table::memory_bytes(build.facts()) <= memory_bytes / 2;
+        let fits = table::memory_bytes(build.facts()) <= level.memory_bytes / 2;
         if fits || is_part(build, whole) {
-            return bucket.join_level(&KeyRange::all(), memory_bytes, depth + 1, sink, done);
+            return bucket.join_level(level, output);
         }
         let mut progress = SortProgress::new(self.task, 0);
-        bucket.sort_and_merge(&KeyRange::all(), memory_bytes, sink, done, &mut progress)
+        bucket.sort_and_merge(level, output, &mut progress)
     }
 
     /// Sorts both relations, and merges them.
     fn sort_and_merge(
         &self,
-        range: &KeyRange,
-        memory_bytes: u64,
-        sink: &mut dyn RowSink,
-        done: &mut dyn FnMut(u64),
+        HashLevel { range, memory_bytes, .. }: HashLevel<'_>,
+        HashOutput { sink, done }: &mut HashOutput<'_>,
         progress: &mut SortProgress,
     ) -> Result<()> {
         let part = memory_bytes / 4;
@@ -194,7 +193,7 @@ impl HashJoin<'_> {
         let facts = self.right.facts();
         let overflow = SpilledRun::new(self.spill, (facts.key_bytes, facts.value_bytes), group_bytes);
         let mut group = KeyGroup::new(self.task, group_bytes, Some(Box::new(overflow)))?;
-        merge::join(self.task, &mut *left_rows, &mut *right_rows, sink, &mut group, done)
+        merge::join(self.task, &mut *left_rows, &mut *right_rows, *sink, &mut group, *done)
     }
 }
 

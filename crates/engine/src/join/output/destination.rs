@@ -1,6 +1,6 @@
 //! The output of a join: a table, a file of records, a text file, or a callback.
 
-use super::file::{LineSink, RecordWriter};
+use super::file::{LineSink, OutputFile, RecordWriter};
 use super::table::TableOutput;
 use crate::error::Result;
 use crate::io::Storage;
@@ -119,11 +119,13 @@ impl Output {
                 Ok(Box::new(Emitter::new(form, Box::new(writer))))
             }
             OutputTarget::Records { storage, name, replace } => {
-                let writer = RecordWriter::create(storage, &name, replace, form, task, memory_bytes)?;
-                Ok(Box::new(Emitter::new(form, Box::new(writer))))
+                RecordWriter::check_widths(&form, &storage.path(&name))?;
+                let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;
+                Ok(Box::new(Emitter::new(form, Box::new(RecordWriter::new(file)))))
             }
             OutputTarget::Lines { storage, name, replace, line } => {
-                Ok(Box::new(LineSink::create(storage, &name, replace, line, task, memory_bytes)?))
+                let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;
+                Ok(Box::new(LineSink::new(file, line)))
             }
             OutputTarget::Caller(visit) => Ok(Box::new(CallerSink { visit, rows: 0 })),
         }

@@ -8,20 +8,21 @@ use crate::join::emit::{RowForm, RowWriter};
 use crate::join::merge::RowSink;
 use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::PublishedFile;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Smallest and largest size of a buffer, in bytes.
 const BUFFER_BYTES_LIMITS: (usize, usize) = (16 << 10, 1 << 20);
 
 /// An output file, under a temporary name until it is complete.
-struct OutputFile {
+pub(super) struct OutputFile {
     file: PublishedFile,
     task: Arc<Task>,
     _grant: MemoryGrant,
 }
 
 impl OutputFile {
-    fn create(
+    pub(super) fn create(
         storage: Arc<dyn Storage>,
         name: &str,
         replace: bool,
@@ -48,21 +49,19 @@ impl OutputFile {
 pub(super) struct RecordWriter(OutputFile);
 
 impl RecordWriter {
-    pub(super) fn create(
-        storage: Arc<dyn Storage>,
-        name: &str,
-        replace: bool,
-        form: RowForm,
-        task: &Arc<Task>,
-        memory_bytes: u64,
-    ) -> Result<Self> {
-        if form.widths().is_none() {
-            return Err(Error::InvalidArgument(format!(
-                "{} cannot be a file of plain records: its keys or values vary in width; write a table or text",
-                storage.path(name).display()
-            )));
+    pub(super) fn new(file: OutputFile) -> Self {
+        Self(file)
+    }
+
+    /// Refuses rows of several widths, for the file at `path`.
+    pub(super) fn check_widths(form: &RowForm, path: &Path) -> Result<()> {
+        if form.widths().is_some() {
+            return Ok(());
         }
-        OutputFile::create(storage, name, replace, task, memory_bytes).map(Self)
+        Err(Error::InvalidArgument(format!(
+            "{} cannot be a file of plain records: its keys or values vary in width; write a table or text",
+            path.display()
+        )))
     }
 }
 
@@ -89,16 +88,8 @@ pub(super) struct LineSink {
 }
 
 impl LineSink {
-    pub(super) fn create(
-        storage: Arc<dyn Storage>,
-        name: &str,
-        replace: bool,
-        line: Box<LineFormatter>,
-        task: &Arc<Task>,
-        memory_bytes: u64,
-    ) -> Result<Self> {
-        let file = OutputFile::create(storage, name, replace, task, memory_bytes)?;
-        Ok(Self { file, line, rows: 0 })
+    pub(super) fn new(file: OutputFile, line: Box<LineFormatter>) -> Self {
+        Self { file, line, rows: 0 }
     }
 }
 

@@ -26,6 +26,7 @@ mod dense;
 mod general;
 mod model;
 mod plan;
+mod relation;
 mod sample;
 mod scatter;
 #[cfg(test)]
@@ -34,6 +35,6 @@ mod window;
 
 pub(crate) use copy_method::copies_by;
 pub use copy_method::{ArrivingRows, CopiedRelation, CopyJob, CopyMethod};
-pub(crate) use general::{FRAME_BYTES, framed};
+pub(crate) use general::{FRAME_BYTES, frame, framed};
 pub(crate) use plan::{flush_bytes, sorted_copies};
 pub(crate) use scatter::{Buckets, Scatter};

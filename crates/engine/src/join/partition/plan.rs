@@ -1,8 +1,9 @@
 //! The partition plan: which relation stays in memory, which is scattered, and the number of buckets.
 
-use super::dense::DensePartition;
-use super::general::GeneralPartition;
+use super::dense::DenseBucketRows;
+use super::general::{FRAME_BYTES, GeneralBucketRows};
 use super::model::KeyDistribution;
+use super::relation::PartitionedRelation;
 use super::sample::KeySample;
 use super::scatter::Scatter;
 use crate::block::KeyPrefixes;
@@ -30,8 +31,6 @@ const ERROR_DIVISOR: u64 = 16;
 const SAMPLE_DIVISOR: u64 = 16;
 /// Lists of chunks take at most 1/16 of the memory; two of them and all buffers leave 1/16 to the input.
 const LIST_DIVISOR: u64 = 16;
-/// Header bytes of a row of any length.
-const FRAME_BYTES: u64 = 8;
 
 /// The borders of the buckets, shared by both relations.
 #[derive(Debug)]
@@ -98,7 +97,7 @@ impl<'a> PartitionInput<'a> {
         let facts = relation.facts();
         let sorted_copy = facts.is_sorted.then(|| Arc::clone(relation));
         let width = facts.key_bytes.zip(facts.value_bytes).map(|(key, value)| (key + value) as u64);
-        let bytes = width.map_or(facts.bytes + FRAME_BYTES * facts.rows, |width| width * facts.rows);
+        let bytes = width.map_or(facts.bytes + FRAME_BYTES as u64 * facts.rows, |width| width * facts.rows);
         Self { relation, rows: facts.rows, bytes, sorted_copy }
     }
 
@@ -189,7 +188,7 @@ fn learn(
         let drawn = sample.draw(&**side.relation, wanted.max(1), task, memory)?;
         if let Some((rows, bytes)) = drawn.counted {
             side.rows = rows;
-            side.bytes = bytes + FRAME_BYTES * rows;
+            side.bytes = bytes + FRAME_BYTES as u64 * rows;
         }
     }
     let plan = plan(sides);
@@ -221,11 +220,13 @@ fn scatter(
         width,
         N => {
             let scatter = Scatter::create(spill, buckets, flush_bytes / N * N)?;
-            Ok(Arc::new(DensePartition::<N>::fill(relation, borders, scatter, spill, input_bytes, progress)?))
+            let fill = PartitionedRelation::<DenseBucketRows<N>>::fill;
+            Ok(Arc::new(fill(relation, borders, scatter, spill, input_bytes, progress)?))
         },
         else {
             let scatter = Scatter::create(spill, buckets, flush_bytes)?;
-            Ok(Arc::new(GeneralPartition::fill(relation, borders, scatter, spill, input_bytes, progress)?))
+            let fill = PartitionedRelation::<GeneralBucketRows>::fill;
+            Ok(Arc::new(fill(relation, borders, scatter, spill, input_bytes, progress)?))
         }
     )
 }

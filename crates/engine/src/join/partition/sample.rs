@@ -4,6 +4,7 @@ use super::window::key_window;
 use crate::block::KeyPrefixes;
 use crate::error::Result;
 use crate::join::records::mix;
+use crate::join::rows::RowStream;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::{MemoryGrant, Task};
 use std::sync::Arc;
@@ -71,20 +72,13 @@ impl KeySample {
         if relation.sample(wanted, SAMPLE_SEED, task, &mut |key| self.push(key))? {
             return Ok(SampleTotals::default());
         }
-        self.reservoir(relation, wanted, task, memory)
+        self.reservoir(&mut *relation.scan(&KeyRange::all(), task, memory)?, wanted)
     }
 
-    /// Reads the whole relation; every row is kept with equal probability (Vitter's algorithm R).
-    fn reservoir(
-        &mut self,
-        relation: &dyn Relation,
-        wanted: usize,
-        task: &Arc<Task>,
-        memory: MemoryGrant,
-    ) -> Result<SampleTotals> {
+    /// Reads all rows of a relation; every row is kept with equal probability (Vitter's algorithm R).
+    fn reservoir(&mut self, stream: &mut dyn RowStream, wanted: usize) -> Result<SampleTotals> {
         let start = self.len();
         let wanted = wanted.min(self.room());
-        let mut stream = relation.scan(&KeyRange::all(), task, memory)?;
         let (mut rows, mut bytes) = (0_u64, 0_u64);
         while stream.advance(None)? {
             let chunk = stream.rows();

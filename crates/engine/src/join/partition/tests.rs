@@ -4,7 +4,9 @@
 use super::*;
 use crate::io::{MemoryStorage, Storage};
 use crate::join::source::{KeyRange, Relation};
+use crate::join::spill::Spill;
 use crate::join::test_relations::{self, Row, assert_sorted_copy, caller, file, spill, spilled};
+use proptest::prelude::*;
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
@@ -59,4 +61,48 @@ fn a_full_storage_and_an_interruption_leave_nothing() {
         }
         Ok(())
     });
+}
+
+/// The rows from `from` on within a range, sorted, as a stream that may skip to `from` gives them.
+fn rows_from(copy: &dyn Relation, range: &KeyRange, from: &[u8], spill: &Spill) -> Vec<Row> {
+    let memory = spill.task().budget.take(MIB / 8, "a scan").unwrap();
+    let mut stream = copy.scan(range, spill.task(), memory).unwrap();
+    let mut found = Vec::new();
+    while stream.advance(Some(from)).unwrap() {
+        let rows = stream.rows();
+        let all = (0..rows.len()).map(|row| (rows.key(row).to_vec(), rows.value(row).to_vec()));
+        found.extend(all.filter(|(key, _)| key.as_slice() >= from));
+    }
+    assert!(found.is_sorted_by(|a: &Row, b| a.0 <= b.0), "out of order");
+    found.sort();
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    /// Few distinct keys make buckets that exceed memory, which are merged.
+    #[test]
+    fn rows_of_one_width_and_of_any_length_come_alike(
+        distinct in prop_oneof![1_u64..4, 4_u64..50_000],
+        seed: u64,
+        bounds in proptest::collection::vec(proptest::option::of(0.0..1.2_f64), 2),
+        from in 0.0..1.2_f64,
+    ) {
+        let rows = test_relations::rows(70_000, 8, |i| crate::join::records::mix(i ^ seed) % distinct);
+        let key = |share: f64| ((share * distinct as f64) as u64).to_be_bytes().to_vec();
+        let range = KeyRange { from: bounds[0].map(key), to: bounds[1].map(key) };
+        let from = key(from);
+        let storage = MemoryStorage::new();
+        let spill = spill(&storage, MIB);
+        let relations = [file(&rows), caller(&rows)];
+        let copies = sorted_copies([&relations[0], &relations[1]], &spill, MIB / 2, MIB / 4).unwrap();
+        prop_assert_eq!(spilled(&storage), 2);
+        let mut expected = rows;
+        expected.retain(|(key, _)| range.holds(key) && *key >= from);
+        expected.sort();
+        for copy in &copies {
+            prop_assert!(rows_from(&**copy, &range, &from, &spill) == expected, "{range:?} from {from:?}");
+        }
+    }
 }

@@ -32,6 +32,7 @@ struct PendingSort {
 }
 
 /// The rows of a finished sort, chunk by chunk.
+#[derive(Debug)]
 pub(crate) struct SortedChunks {
     // Declared before the name: run files must be dropped before their name is released.
     sorted: Sorted,

@@ -110,6 +110,21 @@ pub(crate) enum RangeStep {
     Done,
 }
 
+/// A request for a job: in which keyspace, and for what reason.
+#[derive(Clone, Copy)]
+struct JobRequest<'a> {
+    keyspace: KeyspaceId,
+    levels: &'a KeyspaceLevels,
+    reason: JobReason,
+}
+
+impl JobRequest<'_> {
+    /// The job over `inputs`; `None` if there are none.
+    fn job(self, inputs: Vec<(usize, Arc<TableMeta>)>, output: usize) -> Option<CompactionJob> {
+        CompactionJob::new(self.keyspace, self.reason, inputs, output, self.levels)
+    }
+}
+
 /// The compaction picker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Picker<'a> {
@@ -256,8 +271,9 @@ impl<'a> Picker<'a> {
 
     fn due_job(&self, keyspace: KeyspaceId, level: usize) -> Option<CompactionJob> {
         let levels = self.state.levels(keyspace)?;
+        let request = |reason| JobRequest { keyspace, levels, reason };
         if level == 0 {
-            return self.level0_job(keyspace, levels, JobReason::Level0, self.targets(levels).base);
+            return self.level0_job(request(JobReason::Level0), self.targets(levels).base);
         }
         let mut candidates: Vec<(u64, &Arc<TableMeta>)> = levels
             .level(level)
@@ -266,20 +282,15 @@ impl<'a> Picker<'a> {
             .map(|table| (cost_of_merging(levels, level, table), table))
             .collect();
         candidates.sort_by_key(|(cost, _)| *cost);
-        candidates.into_iter().find_map(|(_, table)| self.table_job(keyspace, levels, JobReason::Size, level, table))
+        candidates.into_iter().find_map(|(_, table)| self.table_job(request(JobReason::Size), level, table))
     }
 
     /// Merges level 0, or the tables connected with its oldest one, into `output`; the levels between have no tables
     /// there.
-    pub(super) fn level0_job(
-        &self,
-        keyspace: KeyspaceId,
-        levels: &KeyspaceLevels,
-        reason: JobReason,
-        output: usize,
-    ) -> Option<CompactionJob> {
+    fn level0_job(&self, request: JobRequest<'_>, output: usize) -> Option<CompactionJob> {
+        let JobRequest { levels, .. } = request;
         let tables = levels.level(0);
-        if let Some(job) = self.moving_level0(keyspace, levels, reason, output) {
+        if let Some(job) = self.moving_level0(request, output) {
             return Some(job);
         }
         let oldest = tables.last()?;
@@ -288,17 +299,12 @@ impl<'a> Picker<'a> {
         let span = KeySpan::of(group.iter().map(AsRef::as_ref))?;
         let mut inputs: Vec<_> = group.into_iter().map(|table| (0, table)).collect();
         inputs.extend(levels.overlapping(output, span.bounds()).map(|table| (output, Arc::clone(table))));
-        self.unless_blocked(CompactionJob::new(keyspace, reason, inputs, output, levels)?)
+        self.unless_blocked(request.job(inputs, output)?)
     }
 
     /// Moves tables of level 0 that overlap nothing, so a load in key order is written only once.
-    fn moving_level0(
-        &self,
-        keyspace: KeyspaceId,
-        levels: &KeyspaceLevels,
-        reason: JobReason,
-        output: usize,
-    ) -> Option<CompactionJob> {
+    fn moving_level0(&self, request: JobRequest<'_>, output: usize) -> Option<CompactionJob> {
+        let JobRequest { levels, .. } = request;
         let tables = levels.level(0);
         let is_free = |table: &&Arc<TableMeta>| {
             let mut others = tables.iter().filter(|other| other.number != table.number);
@@ -310,7 +316,7 @@ impl<'a> Picker<'a> {
                 && (1..=output).all(|level| levels.overlapping(level, table.bounds()).next().is_none())
         };
         let free: Vec<_> = tables.iter().filter(is_free).map(|table| (0, Arc::clone(table))).collect();
-        let mut job = CompactionJob::new(keyspace, reason, free, output, levels)?;
+        let mut job = request.job(free, output)?;
         job.moves = true;
         // The span of tables that lie apart covers more than their keys, so outputs of other jobs may lie between them.
         self.unless_blocked(job)
@@ -321,21 +327,15 @@ impl<'a> Picker<'a> {
     }
 
     /// Merges a table into the next level, or moves it there.
-    pub(super) fn table_job(
-        &self,
-        keyspace: KeyspaceId,
-        levels: &KeyspaceLevels,
-        reason: JobReason,
-        level: usize,
-        table: &Arc<TableMeta>,
-    ) -> Option<CompactionJob> {
+    fn table_job(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableMeta>) -> Option<CompactionJob> {
+        let JobRequest { levels, .. } = request;
         let next = level + 1;
         let mut below: Vec<_> =
             levels.overlapping(next, table.bounds()).map(|table| (next, Arc::clone(table))).collect();
         let is_alone = below.is_empty();
         let mut inputs = vec![(level, Arc::clone(table))];
         inputs.append(&mut below);
-        let mut job = CompactionJob::new(keyspace, reason, inputs, next, levels)?;
+        let mut job = request.job(inputs, next)?;
         if is_alone
             && !self.is_misindexed(table)
             && !(job.is_bottom && table.is_dropped_at_the_bottom())
@@ -368,38 +368,33 @@ impl<'a> Picker<'a> {
 
     /// Rewrites a table of which much can be dropped, or merges it into the next level.
     fn droppable_job(&self, keyspace: KeyspaceId, levels: &KeyspaceLevels) -> Option<CompactionJob> {
+        let request = JobRequest { keyspace, levels, reason: JobReason::Droppable };
         levels
             .iter()
             .filter(|(level, table)| *level > 0 && self.is_mostly_dropped(table))
-            .find_map(|(level, table)| self.dropping_job(keyspace, levels, JobReason::Droppable, level, table))
+            .find_map(|(level, table)| self.dropping_job(request, level, table))
     }
 
     /// Rewrites a table with nothing below it, which drops what can be dropped; otherwise merges it into the next
     /// level.
-    fn dropping_job(
-        &self,
-        keyspace: KeyspaceId,
-        levels: &KeyspaceLevels,
-        reason: JobReason,
-        level: usize,
-        table: &Arc<TableMeta>,
-    ) -> Option<CompactionJob> {
+    fn dropping_job(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableMeta>) -> Option<CompactionJob> {
         if level == 0 {
-            return self.level0_job(keyspace, levels, reason, self.targets(levels).base);
+            return self.level0_job(request, self.targets(request.levels).base);
         }
-        let job = CompactionJob::new(keyspace, reason, vec![(level, Arc::clone(table))], level, levels)?;
+        let job = request.job(vec![(level, Arc::clone(table))], level)?;
         if job.is_bottom {
             return self.unless_blocked(job);
         }
-        self.table_job(keyspace, levels, reason, level, table)
+        self.table_job(request, level, table)
     }
 
     /// The next step of dropping removed entries between two keys.
     pub(crate) fn pick_cleanup(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
         let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
+        let request = JobRequest { keyspace, levels, reason: JobReason::Skips };
         let mut step = RangeStep::Done;
         for (level, table) in self.droppable_within(levels, range) {
-            match self.dropping_job(keyspace, levels, JobReason::Skips, level, table) {
+            match self.dropping_job(request, level, table) {
                 Some(job) => return RangeStep::Job(Box::new(self.collecting(job))),
                 None => step = RangeStep::Wait,
             }
@@ -469,11 +464,7 @@ impl<'a> Picker<'a> {
         tables.sort_by_key(|(bytes, ..)| std::cmp::Reverse(*bytes));
         tables.into_iter().find_map(|(_, keyspace, level, table)| {
             let levels = self.state.levels(keyspace)?;
-            let mut job =
-                CompactionJob::new(keyspace, JobReason::Collection, vec![(level, Arc::clone(table))], level, levels)?;
-            // Other tables of level 0 may contain older entries.
-            job.is_bottom &= level > 0;
-            self.unless_blocked(job)
+            self.in_place(JobRequest { keyspace, levels, reason: JobReason::Collection }, level, table)
         })
     }
 
@@ -482,12 +473,16 @@ impl<'a> Picker<'a> {
         let mut misindexed = self.state.tables().filter(|(_, _, table)| self.is_misindexed(table));
         misindexed.find_map(|(keyspace, level, table)| {
             let levels = self.state.levels(keyspace)?;
-            let mut job =
-                CompactionJob::new(keyspace, JobReason::Index, vec![(level, Arc::clone(table))], level, levels)?;
-            // Other tables of level 0 may contain older entries.
-            job.is_bottom &= level > 0;
-            self.unless_blocked(job)
+            self.in_place(JobRequest { keyspace, levels, reason: JobReason::Index }, level, table)
         })
+    }
+
+    /// Rewrites a table in its level.
+    fn in_place(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableMeta>) -> Option<CompactionJob> {
+        let mut job = request.job(vec![(level, Arc::clone(table))], level)?;
+        // Other tables of level 0 may contain older entries.
+        job.is_bottom &= level > 0;
+        self.unless_blocked(job)
     }
 
     /// Whether the index of a table is not proven to lead to all its keys: an ingested table may have any design, from
@@ -503,13 +498,14 @@ impl<'a> Picker<'a> {
     /// The next step of moving all entries of `range` to the last level, dropping those that no snapshot needs.
     pub(crate) fn pick_range(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
         let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
+        let request = JobRequest { keyspace, levels, reason: JobReason::Requested };
         let mut step = RangeStep::Done;
         for group in groups(levels) {
             let touches = group.iter().any(|(_, table)| table.overlaps(range));
             if !touches || self.is_settled(&group) {
                 continue;
             }
-            match self.group_job(keyspace, levels, group) {
+            match self.group_job(request, group) {
                 Some(job) => return RangeStep::Job(Box::new(self.collecting(job))),
                 None => step = RangeStep::Wait,
             }
@@ -530,8 +526,8 @@ impl<'a> Picker<'a> {
         }
         let Some(run) = settled.longest() else { return RangeStep::Done };
         let inputs = run.into_iter().map(|table| (LAST_LEVEL, table)).collect();
-        let job = CompactionJob::new(keyspace, JobReason::Requested, inputs, LAST_LEVEL, levels)
-            .and_then(|job| self.unless_blocked(job));
+        let request = JobRequest { keyspace, levels, reason: JobReason::Requested };
+        let job = request.job(inputs, LAST_LEVEL).and_then(|job| self.unless_blocked(job));
         job.map_or(RangeStep::Wait, |job| RangeStep::Job(Box::new(self.collecting(job))))
     }
 
@@ -541,42 +537,32 @@ impl<'a> Picker<'a> {
         matches!(group, [(LAST_LEVEL, table)] if !is_droppable(table, oldest_snapshot) && !self.is_unconfirmed(table))
     }
 
-    fn group_job(
-        &self,
-        keyspace: KeyspaceId,
-        levels: &KeyspaceLevels,
-        group: Vec<(usize, Arc<TableMeta>)>,
-    ) -> Option<CompactionJob> {
+    fn group_job(&self, request: JobRequest<'_>, group: Vec<(usize, Arc<TableMeta>)>) -> Option<CompactionJob> {
         let bytes: u64 = group.iter().map(|(_, table)| table.bytes).sum();
         if let [(level, table)] = &group[..]
             && *level != LAST_LEVEL
             && !table.is_dropped_at_the_bottom()
             && !self.is_unconfirmed(table)
         {
-            let mut job = CompactionJob::new(keyspace, JobReason::Requested, group, LAST_LEVEL, levels)?;
+            let mut job = request.job(group, LAST_LEVEL)?;
             job.moves = true;
             return self.unless_blocked(job);
         }
         if bytes <= self.limits.job_bytes || group.iter().all(|(level, _)| *level == LAST_LEVEL) {
-            return self.unless_blocked(CompactionJob::new(keyspace, JobReason::Requested, group, LAST_LEVEL, levels)?);
+            return self.unless_blocked(request.job(group, LAST_LEVEL)?);
         }
-        self.part_of_group(keyspace, levels, &group)
+        self.part_of_group(request, &group)
     }
 
     /// For a group too large for one job, compacts one level at a time: level 0 to the next level with tables, or a
     /// table to the next level.
-    fn part_of_group(
-        &self,
-        keyspace: KeyspaceId,
-        levels: &KeyspaceLevels,
-        group: &[(usize, Arc<TableMeta>)],
-    ) -> Option<CompactionJob> {
+    fn part_of_group(&self, request: JobRequest<'_>, group: &[(usize, Arc<TableMeta>)]) -> Option<CompactionJob> {
         let &(level, _) = group.iter().min_by_key(|(level, _)| *level)?;
         if level == 0 {
-            return self.level0_job(keyspace, levels, JobReason::Requested, self.targets(levels).base);
+            return self.level0_job(request, self.targets(request.levels).base);
         }
         let mut tables = group.iter().filter(|(found, _)| *found == level);
-        tables.find_map(|(_, table)| self.table_job(keyspace, levels, JobReason::Requested, level, table))
+        tables.find_map(|(_, table)| self.table_job(request, level, table))
     }
 }
 
