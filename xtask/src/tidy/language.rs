@@ -22,8 +22,6 @@ const RETIRED: &[(&str, &str)] = &[
     ("Bond", "write `StoreBinding`"),
     ("Outline", "write `KeyHistogram`"),
 ];
-/// Type names that are still repeated within a crate. New ones are refused; lower this when some are gone.
-const REPEATED_NAMES_MAX: usize = 40;
 
 /// The header and the width of one Rust file.
 pub(crate) fn check(source: &Source) -> Vec<Finding> {
@@ -82,11 +80,6 @@ fn retired_words(path: &str, text: &str) -> Vec<Finding> {
 
 /// Types that have the name of another type of the same crate, tests aside.
 pub(crate) fn check_names(project: &Project) -> Vec<Finding> {
-    repeated_names(project, REPEATED_NAMES_MAX)
-}
-
-/// All repeated names, if there are more than `most`.
-fn repeated_names(project: &Project, most: usize) -> Vec<Finding> {
     let mut places: BTreeMap<(&str, &str), Vec<(&str, usize)>> = BTreeMap::new();
     for source in &project.sources {
         let Some(name) = crate_name(&source.path) else { continue };
@@ -94,17 +87,14 @@ fn repeated_names(project: &Project, most: usize) -> Vec<Finding> {
             places.entry((name, type_name)).or_default().push((&source.path, line));
         }
     }
-    let repeated: Vec<_> = places.into_iter().filter(|(_, places)| places.len() > 1).collect();
-    if repeated.len() <= most {
-        return Vec::new();
-    }
+    let repeated = places.into_iter().filter(|(_, places)| places.len() > 1);
     let finding = |((_, name), places): ((&str, &str), Vec<(&str, usize)>)| {
         let (path, line) = places[0];
         let others: Vec<&str> = places[1..].iter().map(|(path, _)| *path).collect();
         let message = format!("`{name}` is also a type of {}: say in each name whose it is", others.join(", "));
         Finding::new(path, line, message)
     };
-    repeated.into_iter().map(finding).collect()
+    repeated.map(finding).collect()
 }
 
 /// The crate that a file of code, not of tests, belongs to.
@@ -151,8 +141,8 @@ mod tests {
         let source = |path: &str| Source::new(path, "struct A;\npub(crate) enum B {}\nmod tests {\n    struct A;\n}\n");
         let project =
             |paths: &[&str]| Project { sources: paths.iter().map(|path| source(path)).collect(), others: Vec::new() };
-        assert_eq!(repeated_names(&project(&["crates/x/src/a.rs", "crates/x/src/b/c.rs"]), 0).len(), 2);
+        assert_eq!(check_names(&project(&["crates/x/src/a.rs", "crates/x/src/b/c.rs"])).len(), 2);
         let apart = ["crates/x/src/a.rs", "crates/y/src/a.rs", "crates/x/src/a_tests.rs", "crates/x/tests/a.rs"];
-        assert!(repeated_names(&project(&apart), 0).is_empty());
+        assert!(check_names(&project(&apart)).is_empty());
     }
 }

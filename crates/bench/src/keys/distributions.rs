@@ -1,19 +1,17 @@
 //! Key sets drawn from a distribution: sorted uniform numbers mapped by its quantile function.
 
-use super::source::{Counted, Distinct, Mapped, Source};
+use super::source::{Counted, Distinct, Mapped, Source, SourceResult};
 use super::spec::Plan;
 use super::uniforms::{LEAF_KEYS, SortedUniforms};
 use crate::error::{Error, Result};
 use crate::math::{exp, normal_quantile};
 use crate::random::Random;
 
-type Made = Result<Box<dyn Source>>;
-
 /// Number of clusters of the Gaussian mixture (AirIndex, Section 7.1).
 const CLUSTERS: usize = 100;
 
 /// Distinct keys of the distribution whose quantile function is `quantile`; it must ascend.
-fn drawn(plan: &Plan, quantile: impl FnMut(u64) -> u64 + Send + 'static) -> Made {
+fn drawn(plan: &Plan, quantile: impl FnMut(u64) -> u64 + Send + 'static) -> SourceResult {
     let inner = SortedUniforms::new(plan.count, Random::new(plan.seed, "sorted uniforms"));
     Ok(Distinct::boxed(Mapped::new(inner, quantile), plan.name.clone()))
 }
@@ -24,22 +22,22 @@ fn share(fraction: u64, width: u64) -> u64 {
 }
 
 /// Uniform in `1..2^62`.
-pub(super) fn uniform(plan: &Plan) -> Made {
+pub(super) fn uniform(plan: &Plan) -> SourceResult {
     drawn(plan, |fraction| 1 + share(fraction, (1 << 62) - 1))
 }
 
 /// Uniform in `0..2^64`.
-pub(super) fn sparse(plan: &Plan) -> Made {
+pub(super) fn sparse(plan: &Plan) -> SourceResult {
     drawn(plan, |fraction| fraction)
 }
 
 /// exp(N(0, 2)) times 10^12, rounded down: a standard deviation of 2 for the logarithm.
-pub(super) fn lognormal(plan: &Plan) -> Made {
+pub(super) fn lognormal(plan: &Plan) -> SourceResult {
     drawn(plan, |fraction| (exp(2.0 * normal_quantile(fraction)) * 1e12) as u64)
 }
 
 /// N(2^55, 2^50), rounded down, within the range that a double resolves.
-pub(super) fn normal(plan: &Plan) -> Made {
+pub(super) fn normal(plan: &Plan) -> SourceResult {
     drawn(plan, |fraction| scaled_normal(fraction, 1 << 55, (1u64 << 50) as f64))
 }
 
@@ -49,7 +47,7 @@ fn scaled_normal(fraction: u64, centre: u64, deviation: f64) -> u64 {
 }
 
 /// The logarithm is uniform: as many keys between 2^k and 2^(k+1) for every k, until the small integers are used up.
-pub(super) fn log_uniform(plan: &Plan) -> Made {
+pub(super) fn log_uniform(plan: &Plan) -> SourceResult {
     drawn(plan, |fraction| {
         // The top six bits choose the octave, the rest the place in it, by its logarithm.
         let octave = fraction >> 58;
@@ -61,7 +59,7 @@ pub(super) fn log_uniform(plan: &Plan) -> Made {
 
 /// A mixture of [`CLUSTERS`] normal distributions whose centres are uniform in `2^58..2^62`, whose deviations are
 /// log-uniform between 2^40 and 2^54, and whose weights are uniform.
-pub(super) fn gaussian_mixture(plan: &Plan) -> Made {
+pub(super) fn gaussian_mixture(plan: &Plan) -> SourceResult {
     let mut random = Random::new(plan.seed, "clusters");
     let weights: Vec<f64> = (0..CLUSTERS).map(|_| random.unit()).collect();
     let (mut keys_left, mut weight_left) = (plan.count, weights.iter().sum::<f64>());
@@ -122,7 +120,7 @@ impl Source for Merged {
 
 /// Uniform ids below a thousand times their number, and a few keys at the top of the key space, 2^40 apart, `u64::MAX`
 /// among them: the shape of SOSD's `fb`.
-pub(super) fn outliers(plan: &Plan) -> Made {
+pub(super) fn outliers(plan: &Plan) -> SourceResult {
     let far = plan.option("outliers");
     if far.fract() != 0.0 || far > plan.count.min(1 << 20) as f64 {
         return Err(Error::spec(

@@ -11,6 +11,9 @@ pub(super) trait Source: Send {
     fn fill(&mut self, block: &mut Vec<u64>) -> Result<()>;
 }
 
+/// The source of a key set, or why there is none.
+pub(super) type SourceResult = Result<Box<dyn Source>>;
+
 /// The keys of a set in ascending order. After an error it ends.
 pub struct KeyStream {
     source: Box<dyn Source>,

@@ -68,12 +68,12 @@ impl std::fmt::Display for KeyForm {
 #[derive(Debug)]
 pub struct Records {
     name: String,
-    keys: Keys,
+    keys: RecordKeys,
     value_bytes: usize,
 }
 
 #[derive(Debug)]
-enum Keys {
+enum RecordKeys {
     Integers { keys: Vec<u64>, form: KeyForm },
     Strings { bytes: Vec<u8>, ends: Vec<usize> },
 }
@@ -85,7 +85,7 @@ impl Records {
     /// # Errors
     /// Those of reading the set; [`Error::NoLookups`] for an empty one.
     pub fn of(set: &KeySet, form: KeyForm, value_bytes: usize) -> Result<Self> {
-        let keys = if set.is_text() { Keys::strings(set)? } else { Keys::integers(set, form)? };
+        let keys = if set.is_text() { RecordKeys::strings(set)? } else { RecordKeys::integers(set, form)? };
         let records = Self { name: set.name().into(), keys, value_bytes };
         if records.is_empty() {
             let detail = "an empty key set has no records; take one with keys".into();
@@ -102,8 +102,8 @@ impl Records {
     /// The number of keys.
     pub fn len(&self) -> usize {
         match &self.keys {
-            Keys::Integers { keys, .. } => keys.len(),
-            Keys::Strings { ends, .. } => ends.len(),
+            RecordKeys::Integers { keys, .. } => keys.len(),
+            RecordKeys::Strings { ends, .. } => ends.len(),
         }
     }
 
@@ -120,8 +120,8 @@ impl Records {
     /// Bytes of all keys and values.
     pub fn raw_bytes(&self) -> u64 {
         let keys = match &self.keys {
-            Keys::Integers { keys, form } => keys.len() * form.bytes(),
-            Keys::Strings { bytes, .. } => bytes.len(),
+            RecordKeys::Integers { keys, form } => keys.len() * form.bytes(),
+            RecordKeys::Strings { bytes, .. } => bytes.len(),
         };
         (keys + self.len() * self.value_bytes) as u64
     }
@@ -129,8 +129,8 @@ impl Records {
     /// The integers behind the keys, ascending; none of strings.
     pub fn integers(&self) -> Option<&[u64]> {
         match &self.keys {
-            Keys::Integers { keys, .. } => Some(keys),
-            Keys::Strings { .. } => None,
+            RecordKeys::Integers { keys, .. } => Some(keys),
+            RecordKeys::Strings { .. } => None,
         }
     }
 
@@ -138,10 +138,10 @@ impl Records {
     pub fn key(&self, place: u64, out: &mut Vec<u8>) {
         out.clear();
         match &self.keys {
-            Keys::Integers { keys, form } => {
+            RecordKeys::Integers { keys, form } => {
                 keys.get(place as usize).copied().into_iter().for_each(|key| form.write(key, out));
             }
-            Keys::Strings { .. } => out.extend_from_slice(self.keys.string(place as usize)),
+            RecordKeys::Strings { .. } => out.extend_from_slice(self.keys.string(place as usize)),
         }
     }
 
@@ -150,8 +150,8 @@ impl Records {
     pub fn absent_key(&self, place: u64, random: &mut Random, out: &mut Vec<u8>) {
         out.clear();
         match &self.keys {
-            Keys::Integers { keys, form } => form.write(absent_integer(keys, place as usize, random), out),
-            Keys::Strings { ends, .. } => {
+            RecordKeys::Integers { keys, form } => form.write(absent_integer(keys, place as usize, random), out),
+            RecordKeys::Strings { ends, .. } => {
                 let mut place = place as usize;
                 loop {
                     out.clear();
@@ -181,7 +181,7 @@ impl Records {
     }
 }
 
-impl Keys {
+impl RecordKeys {
     fn integers(set: &KeySet, form: KeyForm) -> Result<Self> {
         let mut keys = set.load()?;
         keys.dedup();

@@ -5,7 +5,7 @@ use crate::io::{Purpose, ReadRequest, ReadableFile};
 
 /// A buffered part of a file around the current position.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct ReadWindow {
     bytes: Vec<u8>,
     start: u64,
     /// Limit of the readable range.
@@ -15,7 +15,7 @@ pub(crate) struct Window {
     purpose: Purpose,
 }
 
-impl Window {
+impl ReadWindow {
     /// A window over a file up to `end`, at most the length of the file.
     pub(crate) fn new(end: u64, read_bytes: usize, purpose: Purpose) -> Self {
         Self { bytes: Vec::new(), start: 0, end, read_bytes, purpose }
@@ -66,7 +66,7 @@ mod tests {
             storage.put("f", content.clone()).unwrap();
             let file = storage.open("f").unwrap();
             let end = end.min(length);
-            let mut window = Window::new(end, read_bytes, Purpose::Walk);
+            let mut window = ReadWindow::new(end, read_bytes, Purpose::Walk);
             for (position, wanted) in moves {
                 let from = position.min(end) as usize;
                 let to = (position + wanted as u64).min(end) as usize;

@@ -23,7 +23,7 @@ use crate::lsm::merge::MergeCursor;
 use crate::lsm::range_tombstones::RangeTombstones;
 use crate::lsm::table_file::{RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin};
 use crate::lsm::version::{
-    FileKind, LEVELS, ManifestEdit, ManifestState, TableMeta, file_name, largest_number, parse_file_name,
+    FileKind, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number, parse_file_name,
 };
 use crate::lsm::{DbOptions, wal};
 use crate::table::{OpenOptions, Table};
@@ -165,7 +165,7 @@ fn open_tables(
 ) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
     let cache = Arc::new(BlockCache::new(0));
     let mut owners: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut found: Vec<(u64, TableMeta, Option<u64>)> = Vec::new();
+    let mut found: Vec<(u64, TableFileMeta, Option<u64>)> = Vec::new();
     for name in names {
         let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
         match Table::open_for_walk(Arc::clone(storage), name, &OpenOptions::default()) {
@@ -202,16 +202,16 @@ fn open_tables(
 
 /// The metadata that a table itself states. An ingested table has lost its sequence number, unless the stale manifest
 /// records it, and counts as the oldest.
-fn stated_meta(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableMeta {
-    let same = |known: &TableMeta| known.number == number && known.file_id == Some(table.file_id());
+fn stated_meta(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableFileMeta {
+    let same = |known: &TableFileMeta| known.number == number && known.file_id == Some(table.file_id());
     let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
     let sequence = known.and_then(|(_, _, known)| known.global_sequence).unwrap_or(0);
-    TableMeta {
+    TableFileMeta {
         number,
         records: table.len(),
         has_range_tombstones: table.property(RANGE_TOMBSTONES_PROPERTY).is_some(),
         global_sequence: (!table.is_versioned()).then_some(sequence),
-        ..TableMeta::default()
+        ..TableFileMeta::default()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::lsm::merge::MergeCursor;
 use crate::lsm::table_file::{TableFile, TableOrigin};
 use crate::lsm::version::{
     ClosedLengths, FileKind, KeyspaceLevels, LEVELS, Manifest, ManifestEdit, ManifestState, RecoveredManifest,
-    TableMeta, file_name, parse_file_name,
+    TableFileMeta, file_name, parse_file_name,
 };
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,7 +83,7 @@ const RESERVED_NUMBERS: u64 = 1 << 32;
 fn rewrite(
     context: &RepairContext,
     state: &ManifestState,
-    table: (KeyspaceId, usize, &Arc<TableMeta>),
+    table: (KeyspaceId, usize, &Arc<TableFileMeta>),
     edit: &mut ManifestEdit,
 ) -> Result<()> {
     let (keyspace, level, table) = table;

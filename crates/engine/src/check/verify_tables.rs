@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Entry, ValueKind};
 use crate::lsm::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
-use crate::lsm::version::{FileKind, TableMeta, file_name};
+use crate::lsm::version::{FileKind, TableFileMeta, file_name};
 use crate::table::{OpenOptions, Table};
 use crate::vlog::ValueFilePointer;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ struct TableCounts {
 
 impl StoreVerifier<'_> {
     /// Checks a table by itself, against the manifest, and follows its pointers.
-    pub(super) fn table(&mut self, meta: &Arc<TableMeta>) -> Result<()> {
+    pub(super) fn table(&mut self, meta: &Arc<TableFileMeta>) -> Result<()> {
         let name = file_name(meta.number, FileKind::Table);
         let before = self.done_bytes;
         let opened = Table::open_for_walk(Arc::clone(&self.storage), &name, &OpenOptions::default());
@@ -107,7 +107,7 @@ impl StoreVerifier<'_> {
         Ok(())
     }
 
-    fn check_range(&mut self, name: &str, meta: &TableMeta, entry: &Entry<'_>) {
+    fn check_range(&mut self, name: &str, meta: &TableFileMeta, entry: &Entry<'_>) {
         let is_within = entry.key >= meta.smallest.as_slice()
             && !meta.ends_before(entry.key)
             && (meta.smallest_sequence..=meta.largest_sequence).contains(&entry.sequence);

@@ -77,8 +77,8 @@ impl KeyGroup {
         self.key.clear();
         self.key.extend_from_slice(left.0.rows().key(left.1.at));
         let key = std::mem::take(&mut self.key);
-        let mut left = RunCursor { stream: left.0, side: left.1, key: &key, task, done };
-        let mut right = RunCursor { stream: right.0, side: right.1, key: &key, task, done: &mut |_| () };
+        let mut left = GroupCursor { stream: left.0, side: left.1, key: &key, task, done };
+        let mut right = GroupCursor { stream: right.0, side: right.1, key: &key, task, done: &mut |_| () };
         let outcome = self.join_runs(&mut left, &mut right, sink);
         self.left.clear();
         self.right.clear();
@@ -88,8 +88,8 @@ impl KeyGroup {
 
     fn join_runs(
         &mut self,
-        left: &mut RunCursor<'_>,
-        right: &mut RunCursor<'_>,
+        left: &mut GroupCursor<'_>,
+        right: &mut GroupCursor<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<(bool, bool)> {
         let pairs = &mut self.pairs;
@@ -129,8 +129,8 @@ impl KeyGroup {
     /// Joins two runs larger than memory, of each of which a part is retained.
     fn join_spilled(
         &mut self,
-        left: &mut RunCursor<'_>,
-        right: &mut RunCursor<'_>,
+        left: &mut GroupCursor<'_>,
+        right: &mut GroupCursor<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<(bool, bool)> {
         let Some(overflow) = &mut self.overflow else {
@@ -167,7 +167,7 @@ impl KeyGroup {
 }
 
 /// A cursor over one run of a stream.
-struct RunCursor<'a> {
+struct GroupCursor<'a> {
     stream: &'a mut dyn RowStream,
     side: &'a mut StreamCursor,
     key: &'a [u8],
@@ -175,7 +175,7 @@ struct RunCursor<'a> {
     done: &'a mut dyn FnMut(u64),
 }
 
-impl RunCursor<'_> {
+impl GroupCursor<'_> {
     /// The rows of the run, if it ends in this chunk and has no out-of-line values.
     fn lies_in_chunk(&self) -> Option<Range<usize>> {
         let rows = self.stream.rows();
@@ -266,7 +266,7 @@ impl RetainedRun {
     }
 
     /// Copies the run. Returns whether rows follow it, or `None` if memory has no room for more of it.
-    fn collect(&mut self, run: &mut RunCursor<'_>) -> Result<Option<bool>> {
+    fn collect(&mut self, run: &mut GroupCursor<'_>) -> Result<Option<bool>> {
         loop {
             let rows = run.stream.rows();
             let end = run_end_of(&rows, run.side.at, run.key);

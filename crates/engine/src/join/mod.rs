@@ -44,7 +44,7 @@ pub use method::{Method, RegisteredMethod};
 pub use options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
 pub use output::Output;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
-pub use records::{Record, RecordShape, Records};
+pub use records::{RecordShape, Records};
 pub use report::{JoinReport, Seconds};
 pub use run::{explain, join};
 pub use source::Source;

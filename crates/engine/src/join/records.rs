@@ -6,6 +6,7 @@ use super::task::{MemoryGrant, Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
 use crate::key_type::KeyType;
+use crate::table::Record;
 use crate::table::external::RecordFile;
 use std::fmt;
 use std::sync::Arc;
@@ -227,8 +228,6 @@ impl RowStream for FileScan {
     }
 }
 
-/// A record: key and value.
-pub type Record = (Vec<u8>, Vec<u8>);
 /// An iterator over records. An error ends the join.
 pub type Records = Box<dyn Iterator<Item = Result<Record>> + Send>;
 

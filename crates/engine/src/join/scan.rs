@@ -92,7 +92,7 @@ fn cuts_from_histogram(histogram: &[HistogramPoint], blocks: f64, parts: usize) 
 }
 
 /// Position of a record: block, and record number in it.
-type RecordPosition = (u64, usize);
+type ScanPosition = (u64, usize);
 
 /// A scan of the rows in a range of a table.
 struct TableScan {
@@ -101,7 +101,7 @@ struct TableScan {
     /// The unread blocks of the current run.
     blocks: Range<usize>,
     /// Positions of the first record and after the last one.
-    ends: (RecordPosition, RecordPosition),
+    ends: (ScanPosition, ScanPosition),
     unpacked: Vec<u8>,
     at: CurrentChunk,
     copied: CopiedRows,

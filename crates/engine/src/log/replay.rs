@@ -3,7 +3,7 @@
 use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RECORD_OVERHEAD_BYTES, RecordLocation};
 use super::segment::Segment;
 use super::torn_tail::durable_after;
-use crate::block::window::Window;
+use crate::block::window::ReadWindow;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadableFile};
 
@@ -90,7 +90,7 @@ pub(crate) fn replay_records(
     header_is_valid: bool,
     visit: &mut dyn FnMut(LogEntry<'_>) -> Result<ReplayStep>,
 ) -> Result<LogExtent> {
-    let mut window = Window::new(records.file.len(), CHUNK_BYTES, Purpose::Log);
+    let mut window = ReadWindow::new(records.file.len(), CHUNK_BYTES, Purpose::Log);
     let mut extent = LogExtent { end: records.start, durable: 0 };
     while header_is_valid && let Some((kind, body, length)) = record(records, &mut window, extent.end)? {
         let location = RecordLocation { position: extent.end, body_bytes: body.len() as u32 };
@@ -117,7 +117,7 @@ pub(crate) fn replay_records(
 /// The record at `position`, if there is a valid one.
 fn record<'w>(
     records: RecordSource<'_>,
-    window: &'w mut Window,
+    window: &'w mut ReadWindow,
     position: u64,
 ) -> Result<Option<(u8, &'w [u8], usize)>> {
     let Some(body_bytes) = record::body_bytes(window.at(records.file, position, RECORD_OVERHEAD_BYTES)?) else {
@@ -138,7 +138,7 @@ fn commit(kind: u8, body: &[u8], end: u64) -> Option<Commit> {
 
 /// Searches for commits after `end`, the end of the valid records, by the torn-tail rule; returns up to where they
 /// state that the log was durable.
-fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Result<u64> {
+fn durable_later(records: RecordSource<'_>, window: &mut ReadWindow, end: u64) -> Result<u64> {
     let frame_bytes = COMMIT_BODY_BYTES + RECORD_OVERHEAD_BYTES;
     let length = (COMMIT_BODY_BYTES as u32).to_le_bytes();
     let start = [length[0], length[1], length[2], length[3], COMMIT_KIND];

@@ -15,7 +15,7 @@ use super::merge::MergeCursor;
 use super::table_file::{TableFile, TableOrigin};
 use super::value_files::ValueHandle;
 use super::version::{
-    CompactionJob, FileKind, JobReason, KeyspaceLevels, ManifestEdit, PickLimits, Picker, RangeStep, TableMeta,
+    CompactionJob, FileKind, JobReason, KeyspaceLevels, ManifestEdit, PickLimits, Picker, RangeStep, TableFileMeta,
     file_name,
 };
 use crate::error::{Error, Result};
@@ -303,14 +303,14 @@ impl Core {
     }
 
     /// Opens a table that was just written or ingested.
-    pub(super) fn open_table(&self, meta: TableMeta) -> Result<Arc<TableFile>> {
+    pub(super) fn open_table(&self, meta: TableFileMeta) -> Result<Arc<TableFile>> {
         let learner = self.learner.as_deref();
         let mut opened =
             TableFile::open(&self.storage, self.bond.store, Arc::new(meta), &self.cache, &self.options, learner)?;
         // From now on no other file is accepted in place of this one.
         if let Some(table) = Arc::get_mut(&mut opened) {
             let file_id = Some(table.table.file_id());
-            table.meta = Arc::new(TableMeta { file_id, ..TableMeta::clone(&table.meta) });
+            table.meta = Arc::new(TableFileMeta { file_id, ..TableFileMeta::clone(&table.meta) });
         }
         Ok(opened)
     }

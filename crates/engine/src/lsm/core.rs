@@ -16,7 +16,7 @@ use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::tombstone_cleanup::{SkippedEntries, TombstoneCleanup};
 use super::value_files::ValueFiles;
-use super::version::{CompactionJob, LEVELS, Manifest, ManifestEdit, ManifestState, TableMeta};
+use super::version::{CompactionJob, LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta};
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;
@@ -389,7 +389,7 @@ impl SharedState {
 
     /// The open tables of a keyspace; unchanged levels are reused, with their guides.
     fn levels(&self, levels: &super::version::KeyspaceLevels, before: &OpenLevels) -> OpenLevels {
-        let files = |tables: &[Arc<TableMeta>]| -> Vec<Arc<TableFile>> {
+        let files = |tables: &[Arc<TableFileMeta>]| -> Vec<Arc<TableFile>> {
             tables.iter().filter_map(|meta| self.tables.get(&meta.number)).cloned().collect()
         };
         let deeper = (1..LEVELS).filter(|&level| !levels.level(level).is_empty());

@@ -11,7 +11,7 @@ use super::file_numbers::FileNumberSource;
 use super::keyspace::Keyspace;
 use super::options::INLINE_BYTES_MAX;
 use super::table_file::OPENING_BYTES_MIN;
-use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableMeta, file_name};
+use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name};
 use super::view::KeyspaceTree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
@@ -81,7 +81,7 @@ impl Keyspace {
 /// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
 struct IncomingTables<'a> {
     core: &'a Core,
-    tables: Vec<TableMeta>,
+    tables: Vec<TableFileMeta>,
 }
 
 impl IncomingTables<'_> {
@@ -108,7 +108,7 @@ impl Drop for IncomingTables<'_> {
 }
 
 /// Reads a whole table and returns its metadata without numbers; `None` if it is empty.
-fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableMeta>> {
+fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableFileMeta>> {
     let cache = Arc::new(BlockCache::new(0));
     let unversioned = (ValueKind::Value as u8, 0);
     let options = SharedOptions {
@@ -128,7 +128,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
         let detail = format!("{}; rebuild it from a scan, which does not use the index", finding.detail);
         return Err(Error::damaged(storage.path(name), finding.offset, detail));
     }
-    let mut meta = TableMeta { bytes: storage.open(name)?.len(), ..TableMeta::default() };
+    let mut meta = TableFileMeta { bytes: storage.open(name)?.len(), ..TableFileMeta::default() };
     let mut cursor = table.compaction_cursor(super::table_file::SCAN_READ_AHEAD_BYTES);
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
@@ -153,7 +153,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
 
 impl Core {
     /// Installs tables from the folder in the store; those installed are taken out of `tables`.
-    fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableMeta>) -> Result<()> {
+    fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableFileMeta>) -> Result<()> {
         let id = tree.id;
         let mut writer = self.writer.lock();
         self.check_writable()?;
@@ -184,7 +184,7 @@ impl Core {
         };
         for (index, table) in tables.iter().enumerate() {
             let sequence = first + index as u64;
-            let meta = TableMeta {
+            let meta = TableFileMeta {
                 smallest_sequence: sequence,
                 largest_sequence: sequence,
                 global_sequence: Some(sequence),
@@ -216,7 +216,7 @@ fn has_entries(memtable: Option<&Arc<super::memtable::Memtable>>) -> bool {
 }
 
 /// The deepest level at which a table that is newer than all others may be placed.
-fn level_for(shared: &SharedState, id: KeyspaceId, table: &TableMeta, edit: &ManifestEdit) -> usize {
+fn level_for(shared: &SharedState, id: KeyspaceId, table: &TableFileMeta, edit: &ManifestEdit) -> usize {
     let none = KeyspaceLevels::default();
     let levels = shared.state.levels(id).unwrap_or(&none);
     // The outputs of running compactions count, and so do the other tables of this call.

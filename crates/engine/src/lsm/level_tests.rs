@@ -7,7 +7,7 @@ use super::entry::{SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::{LevelCursor, LevelTables};
 use super::table_file::TableFile;
 use super::test_model::{History, keys, steps};
-use super::version::{FileKind, TableMeta, file_name};
+use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::cache::BlockCache;
 use crate::table::{TableWriter, WriteOptions};
 use proptest::prelude::*;
@@ -87,7 +87,7 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         writer.append(key, &key.repeat(3)).unwrap();
     }
     let report = writer.finish().unwrap();
-    let meta = TableMeta {
+    let meta = TableFileMeta {
         number: 9,
         bytes: report.file_bytes,
         records: 3,
@@ -96,7 +96,7 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         smallest_sequence: 7,
         largest_sequence: 7,
         global_sequence: Some(7),
-        ..TableMeta::default()
+        ..TableFileMeta::default()
     };
     let cache = Arc::new(BlockCache::new(1 << 20));
     let file = TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options, None).unwrap();
@@ -109,6 +109,6 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         cursor.seek(b"b", sequence).unwrap();
         assert_eq!(cursor.entry().map(|entry| entry.key), Some(&expected[..]), "at {sequence}");
     }
-    let tagged = TableMeta { global_sequence: None, ..meta };
+    let tagged = TableFileMeta { global_sequence: None, ..meta };
     assert!(TableFile::open(&folder.storage, OWNER, Arc::new(tagged), &cache, &folder.options, None).is_err());
 }

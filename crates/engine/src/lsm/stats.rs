@@ -5,7 +5,7 @@ use super::counters::Activity;
 use super::db::Db;
 use super::learning::LearningStats;
 use super::table_file::TableFile;
-use super::version::{LEVELS, TableMeta};
+use super::version::{LEVELS, TableFileMeta};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ pub struct LevelStats {
 }
 
 impl LevelStats {
-    fn add(&mut self, table: &TableMeta, file: Option<&Arc<TableFile>>) {
+    fn add(&mut self, table: &TableFileMeta, file: Option<&Arc<TableFile>>) {
         self.tables += 1;
         self.bytes += table.bytes;
         self.records += table.records;

@@ -7,7 +7,7 @@ use super::lookup_times::{LookupSample, LookupTimes};
 use super::obsolete_file::ObsoleteFile;
 use super::options::{DbOptions, INLINE_BYTES_MAX};
 use super::range_tombstones::RangeTombstones;
-use super::version::{FileKind, TableMeta, file_name};
+use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ pub(crate) type ReadAheadBytes = Option<u64>;
 /// An open table of a store. Once obsolete, its file is removed when the last handle is dropped.
 #[derive(Debug)]
 pub struct TableFile {
-    pub(crate) meta: Arc<TableMeta>,
+    pub(crate) meta: Arc<TableFileMeta>,
     pub(crate) table: Table,
     pub(crate) tombstones: Arc<RangeTombstones>,
     pub(crate) origin: TableOrigin,
@@ -125,7 +125,7 @@ impl TableFile {
     pub(crate) fn open(
         storage: &Arc<dyn Storage>,
         owner: u64,
-        meta: Arc<TableMeta>,
+        meta: Arc<TableFileMeta>,
         cache: &Arc<BlockCache>,
         options: &DbOptions,
         learner: Option<&dyn Learner>,

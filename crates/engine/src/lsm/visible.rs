@@ -29,7 +29,7 @@ pub(crate) struct VisibleCursor {
     is_oldest_version: bool,
     tombstones: Vec<Arc<RangeTombstones>>,
     at: Sequence,
-    position: CursorPosition,
+    position: VisiblePosition,
     /// The current key if the cursor has moved away from it, or the key of versions being skipped.
     key: Vec<u8>,
     /// The rest of the current entry if the cursor has moved away from it.
@@ -95,7 +95,7 @@ impl EntrySource {
 
 /// The position of the underlying cursor relative to the current entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CursorPosition {
+enum VisiblePosition {
     /// There is no current entry.
     Nowhere,
     /// At the current entry.
@@ -128,7 +128,7 @@ impl VisibleCursor {
             is_oldest_version: false,
             tombstones,
             at,
-            position: CursorPosition::Nowhere,
+            position: VisiblePosition::Nowhere,
             key: Vec::new(),
             stashed: StashedEntry::new(),
             skipped: None,
@@ -145,14 +145,14 @@ impl VisibleCursor {
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'_>> {
         match self.position {
-            CursorPosition::Here => self.cursor.entry(),
-            CursorPosition::Before => Some(Entry {
+            VisiblePosition::Here => self.cursor.entry(),
+            VisiblePosition::Before => Some(Entry {
                 key: &self.key,
                 sequence: self.stashed.sequence,
                 kind: self.stashed.kind,
                 value: &self.stashed.value,
             }),
-            CursorPosition::Nowhere | CursorPosition::Failed => None,
+            VisiblePosition::Nowhere | VisiblePosition::Failed => None,
         }
     }
 
@@ -165,9 +165,9 @@ impl VisibleCursor {
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         match self.position {
-            CursorPosition::Here => self.cursor.value_slice(),
-            CursorPosition::Before => Some(self.stashed.value.clone()),
-            CursorPosition::Nowhere | CursorPosition::Failed => None,
+            VisiblePosition::Here => self.cursor.value_slice(),
+            VisiblePosition::Before => Some(self.stashed.value.clone()),
+            VisiblePosition::Nowhere | VisiblePosition::Failed => None,
         }
     }
 
@@ -209,13 +209,13 @@ impl VisibleCursor {
         self.guarded_move(|this| {
             match this.position {
                 // An entry with sequence number 0 is the last version of its key.
-                CursorPosition::Here if this.is_oldest_version => this.cursor.next()?,
-                CursorPosition::Here => this.skip_key()?,
-                CursorPosition::Before => {
+                VisiblePosition::Here if this.is_oldest_version => this.cursor.next()?,
+                VisiblePosition::Here => this.skip_key()?,
+                VisiblePosition::Before => {
                     this.key.push(0);
                     this.cursor.seek(&this.key, SEQUENCE_MAX)?;
                 }
-                CursorPosition::Nowhere | CursorPosition::Failed => return Ok(()),
+                VisiblePosition::Nowhere | VisiblePosition::Failed => return Ok(()),
             }
             this.find_visible_forward()
         })
@@ -225,12 +225,12 @@ impl VisibleCursor {
     pub(crate) fn prev(&mut self) -> Result<()> {
         self.guarded_move(|this| {
             match this.position {
-                CursorPosition::Here => {
+                VisiblePosition::Here => {
                     this.save_key();
                     this.cursor.seek_before(&this.key)?;
                 }
-                CursorPosition::Before => {}
-                CursorPosition::Nowhere | CursorPosition::Failed => return Ok(()),
+                VisiblePosition::Before => {}
+                VisiblePosition::Nowhere | VisiblePosition::Failed => return Ok(()),
             }
             this.find_visible_backward()
         })
@@ -238,12 +238,12 @@ impl VisibleCursor {
 
     #[inline]
     fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        if self.position == CursorPosition::Failed {
+        if self.position == VisiblePosition::Failed {
             return Err(Error::InvalidArgument("the iterator has failed before; create a new one".into()));
         }
         let moved = step(self);
         if moved.is_err() {
-            self.position = CursorPosition::Failed;
+            self.position = VisiblePosition::Failed;
         }
         moved
     }
@@ -264,14 +264,14 @@ impl VisibleCursor {
         let (mut too_new, mut skipped) = (0, 0);
         loop {
             let Some(entry) = self.cursor.entry() else {
-                self.position = CursorPosition::Nowhere;
+                self.position = VisiblePosition::Nowhere;
                 return Ok(());
             };
             if entry.sequence > self.at {
                 too_new = self.skip_too_new(too_new)?;
             } else if entry.kind != ValueKind::Remove && !self.is_hidden(entry.key, entry.sequence) {
                 self.is_oldest_version = entry.sequence == 0;
-                self.position = CursorPosition::Here;
+                self.position = VisiblePosition::Here;
                 return Ok(());
             } else {
                 too_new = 0;
@@ -338,7 +338,7 @@ impl VisibleCursor {
                 && self.stashed.kind != ValueKind::Remove
                 && !self.is_hidden(&self.key, self.stashed.sequence)
             {
-                self.position = CursorPosition::Before;
+                self.position = VisiblePosition::Before;
                 return Ok(());
             }
             skipped += 1;
@@ -346,7 +346,7 @@ impl VisibleCursor {
                 self.note_skipped(skipped);
             }
         }
-        self.position = CursorPosition::Nowhere;
+        self.position = VisiblePosition::Nowhere;
         Ok(())
     }
 

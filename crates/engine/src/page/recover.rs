@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A record whose commit has not been read yet.
 #[derive(Debug)]
-enum PendingRecord {
+enum PendingLogRecord {
     Page { number: PageNumber, place: RecordLocation, is_image: bool },
     State(Vec<u8>),
     Allocated(u32, Vec<Extent>),
@@ -105,7 +105,7 @@ impl Recovery {
 
     fn replay_one(&mut self, segment: &Arc<Segment>, header_is_valid: bool, limit: u64) -> Result<()> {
         let before = self.sequence;
-        let mut pending: Vec<(u64, PendingRecord)> = Vec::new();
+        let mut pending: Vec<(u64, PendingLogRecord)> = Vec::new();
         replay(segment, header_is_valid, &mut |entry| match entry {
             LogEntry::Record { kind, location, body } => {
                 let record = parse(kind, location, body).ok_or_else(|| invalid_record(segment, location.position))?;
@@ -121,7 +121,7 @@ impl Recovery {
                 // Pages last: what was allocated for them is logged behind those that had no room in memory.
                 let records = pending.drain(..).filter(|&(position, _)| position >= commit.first);
                 let (pages, others): (Vec<_>, Vec<_>) =
-                    records.partition(|(_, record)| matches!(record, PendingRecord::Page { .. }));
+                    records.partition(|(_, record)| matches!(record, PendingLogRecord::Page { .. }));
                 for (position, record) in others.into_iter().chain(pages) {
                     self.take(segment, commit, record).ok_or_else(|| invalid_record(segment, position))?;
                 }
@@ -144,9 +144,9 @@ impl Recovery {
     }
 
     /// Applies a committed record; `None` if it is invalid.
-    fn take(&mut self, segment: &Segment, commit: Commit, record: PendingRecord) -> Option<()> {
+    fn take(&mut self, segment: &Segment, commit: Commit, record: PendingLogRecord) -> Option<()> {
         match record {
-            PendingRecord::Page { number, place, is_image } => {
+            PendingLogRecord::Page { number, place, is_image } => {
                 if number >= self.page_count || !is_image && self.log_map.chain(number, segment.number()).is_none() {
                     return None;
                 }
@@ -154,11 +154,11 @@ impl Recovery {
                     PageVersion { sequence: commit.sequence, place, segment: segment.number(), is_image, body: None };
                 self.log_map.add(number, version);
             }
-            PendingRecord::State(body) => {
+            PendingLogRecord::State(body) => {
                 self.state =
                     records::changed_state(&self.state, &body).filter(|state| state.len() <= STATE_BYTES_MAX)?;
             }
-            PendingRecord::Allocated(page_count, extents) => {
+            PendingLogRecord::Allocated(page_count, extents) => {
                 self.page_count = self.page_count.max(page_count);
                 for (first, pages) in self.inside(extents)? {
                     if let Some(space) = &mut self.space {
@@ -167,14 +167,14 @@ impl Recovery {
                     }
                 }
             }
-            PendingRecord::Freed(extents) => {
+            PendingLogRecord::Freed(extents) => {
                 for (first, pages) in extents {
                     if let Some(space) = &mut self.space {
                         space.hold(segment.number(), first, pages);
                     }
                 }
             }
-            PendingRecord::Fresh(epoch, extents) => {
+            PendingLogRecord::Fresh(epoch, extents) => {
                 self.epoch = self.epoch.max(epoch);
                 for (first, pages) in self.inside(extents)? {
                     // Fresh pages were durable before their commit.
@@ -212,19 +212,19 @@ fn invalid_record(segment: &Segment, position: u64) -> Error {
     Error::damaged(segment.file.path(), position, "a log record has a valid checksum but invalid content")
 }
 
-fn parse(kind: u8, place: RecordLocation, body: &[u8]) -> Option<PendingRecord> {
+fn parse(kind: u8, place: RecordLocation, body: &[u8]) -> Option<PendingLogRecord> {
     let head = || body.split_first_chunk::<4>().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
     Some(match kind {
-        IMAGE | DELTA => PendingRecord::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },
-        STATE => PendingRecord::State(body.to_vec()),
+        IMAGE | DELTA => PendingLogRecord::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },
+        STATE => PendingLogRecord::State(body.to_vec()),
         ALLOCATED => {
             let (page_count, rest) = head()?;
-            PendingRecord::Allocated(page_count, records::decode_extents(rest)?)
+            PendingLogRecord::Allocated(page_count, records::decode_extents(rest)?)
         }
-        FREED => PendingRecord::Freed(records::decode_extents(body)?),
+        FREED => PendingLogRecord::Freed(records::decode_extents(body)?),
         FRESH => {
             let (epoch, rest) = head()?;
-            PendingRecord::Fresh(epoch, records::decode_extents(rest)?)
+            PendingLogRecord::Fresh(epoch, records::decode_extents(rest)?)
         }
         _ => return None,
     })

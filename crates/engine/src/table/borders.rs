@@ -1,6 +1,6 @@
 //! The borders between existing blocks, collected block by block for the index builder.
 
-use super::index::BlockSeparators;
+use super::index::WrittenSeparators;
 use super::index_check::IndexCheck;
 use super::key::key_as_u64;
 use ogive_model::Fence;
@@ -42,14 +42,14 @@ impl Borders {
     }
 
     /// The borders, and the result of the check of their separators.
-    pub(super) fn finish(self) -> (BlockSeparators, IndexCheck) {
+    pub(super) fn finish(self) -> (WrittenSeparators, IndexCheck) {
         match self {
             Self::Numbers { first, fences, .. } => {
-                (BlockSeparators::Numbers { first, fences, coded: CodedLayer::new() }, IndexCheck::default())
+                (WrittenSeparators::Numbers { first, fences, coded: CodedLayer::new() }, IndexCheck::default())
             }
             Self::Strings(mut borders) => {
                 borders.drain(0);
-                (BlockSeparators::Strings(borders.layer), borders.check)
+                (WrittenSeparators::Strings(borders.layer), borders.check)
             }
         }
     }

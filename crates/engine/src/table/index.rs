@@ -22,7 +22,7 @@ const STRING_LAYERS_MAX: usize = 8;
 
 /// The borders between data blocks, from which the index is built.
 #[derive(Debug)]
-pub(super) enum BlockSeparators {
+pub(super) enum WrittenSeparators {
     /// Numeric keys: the borders, and coded separators if the writer chose block ends by them.
     Numbers { first: u64, fences: Vec<Fence>, coded: CodedLayer },
     /// Byte strings: their separators.
@@ -36,7 +36,7 @@ pub(super) fn needs_fences(options: &WriteOptions) -> bool {
 
 #[derive(Debug)]
 pub(super) struct IndexInput {
-    pub(super) bottom: BlockSeparators,
+    pub(super) bottom: WrittenSeparators,
     pub(super) data_bytes: u64,
     /// Size of all blocks in bytes, without gaps between them.
     pub(super) stored_block_bytes: u64,
@@ -98,14 +98,14 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     }
     let mean_block = input.stored_block_bytes as f64 / input.blocks as f64;
     match input.bottom {
-        BlockSeparators::Numbers { coded, .. } if options.design == DesignRequest::Coded && coded.groups() > 0 => {
+        WrittenSeparators::Numbers { coded, .. } if options.design == DesignRequest::Coded && coded.groups() > 0 => {
             BuiltIndex::Coded {
                 layer: coded,
                 block_mean_bytes: mean_block.ceil() as u64,
                 block_max_bytes: input.largest_block_bytes.min(input.data_bytes),
             }
         }
-        BlockSeparators::Numbers { first, fences, coded } => {
+        WrittenSeparators::Numbers { first, fences, coded } => {
             let mut row = LevelInput { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
             let looked_up: Vec<u64> = options.looked_up.iter().map(|key| super::key::key_as_u64(key)).collect();
             row.weigh_by(&looked_up);
@@ -129,7 +129,7 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
             let block_max_bytes = most_blocks.saturating_mul(input.largest_block_bytes).min(input.data_bytes);
             BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes }
         }
-        BlockSeparators::Strings(bottom) => {
+        WrittenSeparators::Strings(bottom) => {
             let layers = stack_string_layers(bottom, options, input.location_bytes);
             BuiltIndex::Strings { layers, block_mean_bytes: mean_block, block_max_bytes: input.largest_block_bytes }
         }

@@ -122,13 +122,13 @@ impl Table {
         ended: impl Fn(LookupStep) + Copy,
     ) -> Result<Option<FoundVersion>> {
         self.inner.look_up(key, at, path, ended, |tag, sequence, value| match value {
-            FoundValue::InBlock(block, place) => {
+            VersionValue::InBlock(block, place) => {
                 // The value's first byte is accessed before the block's reference count, so that the processor fetches
                 // both at once.
                 std::hint::black_box(block.get(place.start));
                 Slice::of_block(block, place).map(|value| (tag, sequence, value))
             }
-            FoundValue::Read(value) => Some((tag, sequence, value.into())),
+            VersionValue::Read(value) => Some((tag, sequence, value.into())),
         })
     }
 
@@ -152,8 +152,8 @@ impl Table {
             path,
             |_| {},
             |tag, sequence, value| match value {
-                FoundValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
-                FoundValue::Read(value) => Some(visit(tag, sequence, &value)),
+                VersionValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
+                VersionValue::Read(value) => Some(visit(tag, sequence, &value)),
             },
         )
     }
@@ -199,14 +199,14 @@ impl Table {
 type VersionLocation = (Arc<[u8]>, usize, u64);
 
 /// A value that was found.
-enum FoundValue<'a> {
+enum VersionValue<'a> {
     InBlock(&'a Arc<[u8]>, Range<usize>),
     Read(Vec<u8>),
 }
 
 /// The result of the fast path.
 enum FastLookup<R> {
-    FoundValue(R),
+    VersionValue(R),
     Absent,
     /// The fallback must decide.
     Unknown,
@@ -278,14 +278,14 @@ impl TableInner {
         at: u64,
         path: SearchPath,
         ended: impl Fn(LookupStep) + Copy,
-        show: impl FnOnce(u8, u64, FoundValue<'_>) -> Option<R>,
+        show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
         if !self.meta.versioned && at < self.unversioned.1 {
             return Ok(None);
         }
         let mut show = Some(show);
         match self.quickly(key, at, path, ended, |tag, sequence, value| show.take()?(tag, sequence, value))? {
-            FastLookup::FoundValue(found) => Ok(Some(found)),
+            FastLookup::VersionValue(found) => Ok(Some(found)),
             FastLookup::Absent => Ok(None),
             FastLookup::Unknown => match show.take() {
                 Some(show) => {
@@ -322,7 +322,7 @@ impl TableInner {
         at: u64,
         path: SearchPath,
         ended: impl Fn(LookupStep) + Copy,
-        mut show: impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
+        mut show: impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<FastLookup<R>> {
         if self.meta.blocks == 0 || self.directory.is_none() {
             return Ok(FastLookup::Unknown);
@@ -338,12 +338,12 @@ impl TableInner {
         let outcome = self.in_block(&start, key, at, ended, &mut show)?;
         match (start.is_exact, outcome) {
             (true, Some(outcome)) => Ok(outcome),
-            (false, Some(FastLookup::FoundValue(found))) => Ok(FastLookup::FoundValue(found)),
+            (false, Some(FastLookup::VersionValue(found))) => Ok(FastLookup::VersionValue(found)),
             // The guide may have predicted the wrong block, or the key is in the next one.
             (false, _) if start.block + 1 < self.meta.blocks => {
                 let next = LookupStart { block: start.block + 1, hint: SearchHint::Share(0.0), is_exact: false };
                 let next = self.in_block(&next, key, at, ended, &mut show)?;
-                Ok(next.filter(|next| matches!(next, FastLookup::FoundValue(_))).unwrap_or(FastLookup::Unknown))
+                Ok(next.filter(|next| matches!(next, FastLookup::VersionValue(_))).unwrap_or(FastLookup::Unknown))
             }
             _ => Ok(FastLookup::Unknown),
         }
@@ -366,7 +366,7 @@ impl TableInner {
         key: &[u8],
         at: u64,
         ended: impl Fn(LookupStep) + Copy,
-        show: &mut impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
+        show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<FastLookup<R>>> {
         let block = start.block;
         let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(None) };
@@ -395,7 +395,7 @@ impl TableInner {
         note: &BlockNote,
         key: &[u8],
         at: u64,
-        show: &mut impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
+        show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<FastLookup<R>> {
         let columns = FixedKeyColumns::of(note)?;
         let hit = columns.search(bytes, key, start.hint)?;
@@ -414,7 +414,7 @@ impl TableInner {
         } else {
             (hit.index, self.unversioned.0, self.unversioned.1)
         };
-        show(tag, sequence, FoundValue::InBlock(bytes, columns.value(bytes, index)?)).map(FastLookup::FoundValue)
+        show(tag, sequence, VersionValue::InBlock(bytes, columns.value(bytes, index)?)).map(FastLookup::VersionValue)
     }
 
     /// The fallback, for blocks and tables of any kind.
@@ -423,15 +423,15 @@ impl TableInner {
         &self,
         key: &[u8],
         at: u64,
-        show: impl FnOnce(u8, u64, FoundValue<'_>) -> Option<R>,
+        show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
         let Some((bytes, index, block)) = self.locate_version(key, at)? else { return Ok(None) };
         let view = self.view(block, &bytes)?;
         let malformed = || self.malformed(block);
         let (tag, sequence) = self.version_in(&view, index).ok_or_else(malformed)?;
         let value = match view.place(index).ok_or_else(malformed)? {
-            ValueLocation::Inline(place) => FoundValue::InBlock(&bytes, place),
-            ValueLocation::Long(pointer) => FoundValue::Read(self.long_value(pointer)?),
+            ValueLocation::Inline(place) => VersionValue::InBlock(&bytes, place),
+            ValueLocation::Long(pointer) => VersionValue::Read(self.long_value(pointer)?),
         };
         show(tag, sequence, value).ok_or_else(malformed).map(Some)
     }

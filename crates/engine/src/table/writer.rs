@@ -7,7 +7,7 @@
 use super::block::{BLOCK_BYTES, Layout, StoredValue, VERSION_TAG_BYTES, VersionTag};
 use super::counts;
 use super::format::{DataSource, TableMeta};
-use super::index::{self, BlockSeparators, BuiltIndex, IndexInput};
+use super::index::{self, BuiltIndex, IndexInput, WrittenSeparators};
 use super::index_check::IndexCheck;
 use super::key::KEY_BYTES_MAX;
 use super::locations::LocationWriter;
@@ -498,12 +498,12 @@ impl TableWriter {
 
     fn design(&mut self, location_bytes: u64) -> BuiltIndex {
         let bottom = match self.options.key_type.is_numeric() {
-            true => BlockSeparators::Numbers {
+            true => WrittenSeparators::Numbers {
                 fences: std::mem::take(&mut self.fences),
                 first: self.first_key_as_u64,
                 coded: std::mem::take(&mut self.coded),
             },
-            false => BlockSeparators::Strings(std::mem::take(&mut self.strings)),
+            false => WrittenSeparators::Strings(std::mem::take(&mut self.strings)),
         };
         let input = IndexInput {
             bottom,

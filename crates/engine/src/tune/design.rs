@@ -26,14 +26,14 @@ pub struct Design {
     /// Size of the data in bytes.
     pub data_bytes: u64,
     /// Cost of a lookup on the storage that the design was built for.
-    pub cost: Cost,
+    pub cost: DesignCost,
 }
 
 /// Expected time of a lookup by read, in microseconds.
 ///
 /// Source: AirIndex, Equation 6.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Cost {
+pub struct DesignCost {
     /// The opening read, including the root.
     pub opening_us: f64,
     /// The reads after it: first data, then the layers below the root, bottom first.
@@ -75,7 +75,7 @@ impl Design {
                 *reads = windows.sizes(u64::from(pair[0].page_bytes));
             }
         }
-        let mut design = Self { layers, reads, data_bytes: row.size_bytes(), cost: Cost::default() };
+        let mut design = Self { layers, reads, data_bytes: row.size_bytes(), cost: DesignCost::default() };
         design.cost = design.cost_under(problem.profile, problem);
         design
     }
@@ -99,13 +99,13 @@ impl Design {
     }
 
     /// Expected cost of a lookup on storage with another profile than the one that the design was tuned for.
-    pub fn cost_under(&self, profile: &Profile, problem: &Problem<'_>) -> Cost {
+    pub fn cost_under(&self, profile: &Profile, problem: &Problem<'_>) -> DesignCost {
         let opened_bytes = if self.reads.is_empty() { self.data_bytes } else { self.root_bytes() };
         let opening_us = problem.opening_us(opened_bytes, profile);
         let reads_us: Vec<f64> =
             self.reads.iter().enumerate().map(|(depth, reads)| problem.expected_us(depth, reads, profile)).collect();
         let total_us = opening_us + reads_us.iter().sum::<f64>();
-        Cost { opening_us, reads_us, total_us }
+        DesignCost { opening_us, reads_us, total_us }
     }
 
     /// A report of each layer, bottom first. The data's own reads are `reads[0]`.

@@ -33,7 +33,7 @@ mod search;
 pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
 pub use builder::Builder;
 pub use complexity::{Assessment, assess, step_complexity_us};
-pub use design::{Cost, Design, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
+pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
 pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};
 pub use level_input::LevelInput;
 pub use ogive_model::rmi::RootKind;

@@ -3,7 +3,7 @@
 use super::chunk::{ChunkHead, ChunkPart, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, ValueFile};
 use super::pointer::ValueFilePointer;
-use crate::block::window::Window;
+use crate::block::window::ReadWindow;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 
@@ -84,7 +84,7 @@ impl ValueFile {
 /// The state of a scan.
 struct ValueFileScan<'a> {
     file: &'a ValueFile,
-    window: Window,
+    window: ReadWindow,
     position: u64,
     end: u64,
     /// The current record: its key, its offset, and the length of its value so far.
@@ -97,7 +97,7 @@ impl<'a> ValueFileScan<'a> {
     fn new(file: &'a ValueFile, end: u64) -> Self {
         let position = file.start;
         let scanned = ScanSummary { end: position, ..ScanSummary::default() };
-        let window = Window::new(end, READ_BYTES, Purpose::Walk);
+        let window = ReadWindow::new(end, READ_BYTES, Purpose::Walk);
         Self { file, window, position, end, open: None, unknown_bytes: 0, scanned }
     }
 

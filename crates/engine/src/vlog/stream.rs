@@ -4,7 +4,7 @@ use super::chunk::{CHUNK_BYTES, ChunkHead, ChunkPart, LATER_BYTES_MAX, STORED_BY
 use super::pointer::ValueFilePointer;
 use crate::block::compress::CODEC_STORED;
 use crate::block::stream::{ChunkReader, ChunkSource};
-use crate::block::window::Window;
+use crate::block::window::ReadWindow;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadableFile};
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ pub(crate) struct ValueStream {
 impl ValueStream {
     pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, pointer: ValueFilePointer) -> Self {
         let end = pointer.end().unwrap_or(u64::MAX);
-        let window = Window::new(end, READ_BYTES, Purpose::Value);
+        let window = ReadWindow::new(end, READ_BYTES, Purpose::Value);
         let chunks = ValueChunks { file, identity, pointer, end, window, position: pointer.offset };
         Self { chunks: ChunkReader::new(chunks) }
     }
@@ -61,7 +61,7 @@ struct ValueChunks {
     identity: u64,
     pointer: ValueFilePointer,
     end: u64,
-    window: Window,
+    window: ReadWindow,
     /// Offset of the next chunk.
     position: u64,
 }

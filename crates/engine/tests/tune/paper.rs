@@ -2,7 +2,7 @@
 
 use ogive::Result;
 use ogive::io::Profile;
-use ogive::tune::{Cost, Design, Problem, ReadSizes};
+use ogive::tune::{Design, DesignCost, Problem, ReadSizes};
 use ogive_model::line::LineNode;
 use ogive_model::step::StepPiece;
 use ogive_model::{Fence, FenceRun, band, step};
@@ -13,7 +13,7 @@ fn tree_cost_us(layers: usize, node_bytes: u64, profile: &Profile) -> f64 {
     let problem = Problem { open_bytes: &open_bytes, ..Problem::new(profile) };
     let below_root = std::iter::repeat_n(ReadSizes::constant(node_bytes), layers - 1);
     let reads = std::iter::once(ReadSizes::constant(4_000)).chain(below_root).collect();
-    let design = Design { layers: Vec::new(), reads, data_bytes: 0, cost: Cost::default() };
+    let design = Design { layers: Vec::new(), reads, data_bytes: 0, cost: DesignCost::default() };
     design.cost_under(profile, &problem).total_us
 }
 

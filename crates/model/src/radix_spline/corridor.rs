@@ -32,7 +32,7 @@ pub(super) fn points<'a>(run: &FenceRun<'a>) -> impl Iterator<Item = (u64, u64)>
 pub(super) fn greedy(points: impl Iterator<Item = (u64, u64)>, error: u64) -> Vec<(u64, u64)> {
     let error = i128::from(error.min(1 << 60));
     let mut knots: Vec<(u64, u64)> = Vec::new();
-    let mut cone: Option<Cone> = None;
+    let mut cone: Option<RayCone> = None;
     let mut last: Option<(u64, u64)> = None;
     for point in points {
         let (Some(&knot), Some(before)) = (knots.last(), last.replace(point)) else {
@@ -42,10 +42,10 @@ pub(super) fn greedy(points: impl Iterator<Item = (u64, u64)>, error: u64) -> Ve
         cone = Some(match cone {
             Some(cone) if cone.holds(Ray::to(knot, point, 0)) => cone.narrowed(knot, point, error),
             // The first point after a knot: any line through it and the knot is possible.
-            None => Cone::around(knot, point, error),
+            None => RayCone::around(knot, point, error),
             Some(_) => {
                 knots.push(before);
-                Cone::around(before, point, error)
+                RayCone::around(before, point, error)
             }
         });
     }
@@ -72,12 +72,12 @@ impl Ray {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cone {
+struct RayCone {
     lower: Ray,
     upper: Ray,
 }
 
-impl Cone {
+impl RayCone {
     fn around(knot: (u64, u64), point: (u64, u64), error: i128) -> Self {
         Self { lower: Ray::to(knot, point, -error), upper: Ray::to(knot, point, error) }
     }
@@ -87,7 +87,7 @@ impl Cone {
     }
 
     fn narrowed(self, knot: (u64, u64), point: (u64, u64), error: i128) -> Self {
-        let Cone { lower, upper } = Self::around(knot, point, error);
+        let RayCone { lower, upper } = Self::around(knot, point, error);
         Self {
             lower: if lower.steeper(self.lower).is_gt() { lower } else { self.lower },
             upper: if upper.steeper(self.upper).is_lt() { upper } else { self.upper },

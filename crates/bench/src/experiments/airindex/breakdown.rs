@@ -8,7 +8,7 @@ use ogive::io::{MemoryStorage, Purpose, Timer};
 use ogive::table::ReadTrace;
 
 use super::super::{Context, Experiment, Output};
-use super::cases::{Case, each_table};
+use super::cases::{LookupCase, each_table};
 use super::lookups::{Bench, positions};
 use super::tables::write_table;
 use super::warm::is_point;
@@ -42,7 +42,7 @@ struct Sums {
     get_cpu_us: Vec<f64>,
 }
 
-fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
+fn table(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
     let asked = positions(case.keys, &Workload::Present, case.context.lookups.unwrap_or(LOOKUPS), case.context.seed)?;
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), case.keys, &case.recipe())?;

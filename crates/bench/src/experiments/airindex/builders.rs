@@ -5,7 +5,7 @@ use ogive::tune::BuilderKind;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Records, with_design};
+use super::rows::{IntegerRecords, with_design};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
@@ -29,7 +29,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = profiles(context, &PROFILES)?;
     for spec in context.specs(&KEY_SETS) {
         let set = context.open(&spec, context.seed)?;
-        let records = Records::new(Keys::load(&set)?, context.payload_bytes)?;
+        let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
         let progress = Progress::new(profiles.len() * SETS.len())?;
         for profile in &profiles {
             let mut all_us = None;

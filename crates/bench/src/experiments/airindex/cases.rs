@@ -11,7 +11,7 @@ use super::tables::Recipe;
 use crate::output::Record;
 
 /// One table to be measured.
-pub(super) struct Case<'c> {
+pub(super) struct LookupCase<'c> {
     pub(super) context: &'c Context,
     set: &'c str,
     pub(super) keys: &'c Keys,
@@ -19,7 +19,7 @@ pub(super) struct Case<'c> {
     design: &'c DesignRequest,
 }
 
-impl Case<'_> {
+impl LookupCase<'_> {
     /// Options of the table.
     pub(super) fn recipe(&self) -> Recipe<'_> {
         Recipe::new(self.context, self.design, self.profile)
@@ -37,7 +37,7 @@ pub(super) fn each_table(
     context: &Context,
     default_profiles: &[&str],
     default_designs: &[&str],
-    mut measure: impl FnMut(&Case<'_>) -> Result<()>,
+    mut measure: impl FnMut(&LookupCase<'_>) -> Result<()>,
 ) -> Result<()> {
     let profiles = profiles(context, default_profiles)?;
     let designs = designs(context, default_designs)?;
@@ -48,7 +48,7 @@ pub(super) fn each_table(
         for profile in &profiles {
             for design in &designs {
                 progress.on(format!("{design} on {}", profile.name()));
-                measure(&Case { context, set: set.name(), keys: &keys, profile, design })?;
+                measure(&LookupCase { context, set: set.name(), keys: &keys, profile, design })?;
                 progress.step();
             }
         }

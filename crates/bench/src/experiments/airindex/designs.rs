@@ -8,7 +8,7 @@ use ogive::table::TableReport;
 use ogive::tune::DesignRequest;
 
 use super::super::{Context, Experiment, Output};
-use super::device::Device;
+use super::device::MeasuredDevice;
 use super::keys::Keys;
 use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
 use super::settings::{KEY_SETS, Progress, designs, profiles};
@@ -47,13 +47,13 @@ const PAPER: [(&str, &str, f64); 6] = [
 ];
 
 /// One design on one profile: a result for each seed.
-struct Cell {
+struct DesignCell {
     profile: String,
     design: String,
-    runs: Vec<Run>,
+    runs: Vec<DesignRun>,
 }
 
-struct Run {
+struct DesignRun {
     report: TableReport,
     modelled_us: f64,
     metered_us: f64,
@@ -66,9 +66,9 @@ struct Run {
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = profiles(context, &PROFILES)?;
     let specs = context.specs(&KEY_SETS);
-    let mut device = Device::new(context);
+    let mut device = MeasuredDevice::new(context);
     for spec in specs {
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut cells: Vec<DesignCell> = Vec::new();
         let mut name = spec.clone();
         for seed in context.seeds() {
             let set = context.open(&spec, seed)?;
@@ -134,7 +134,7 @@ fn run_tables(
     keys: &Keys,
     asked: &[u64],
     profiles: &[Profile],
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<DesignCell>,
 ) -> Result<()> {
     let entries = chosen(context, keys)?;
     let is_tuned = |entry: &Entry| entry.request == DesignRequest::Tuned;
@@ -159,7 +159,7 @@ fn run_table(
     design: &str,
     recipe: &Recipe<'_>,
     profiles: &[Profile],
-    cells: &mut Vec<Cell>,
+    cells: &mut Vec<DesignCell>,
 ) -> Result<()> {
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), keys, recipe)?;
@@ -175,7 +175,7 @@ fn run_table(
     let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, limits)?;
     let stored_bytes = keys.key_bytes() + keys.len() as u64 * u64::from(recipe.payload_bytes);
     for (profile, &metered_us) in profiles.iter().zip(&cold.mean_us) {
-        let run = Run {
+        let run = DesignRun {
             modelled_us: written.report.modelled_us(profile),
             metered_us,
             cold: cold.clone(),
@@ -186,13 +186,13 @@ fn run_table(
         let (profile, design) = (profile.name().to_owned(), design.to_owned());
         match cells.iter_mut().find(|cell| cell.profile == profile && cell.design == design) {
             Some(cell) => cell.runs.push(run),
-            None => cells.push(Cell { profile, design, runs: vec![run] }),
+            None => cells.push(DesignCell { profile, design, runs: vec![run] }),
         }
     }
     Ok(())
 }
 
-fn report(context: &Context, keys: &str, cells: &[Cell], output: &mut Output<'_>) -> Result<()> {
+fn report(context: &Context, keys: &str, cells: &[DesignCell], output: &mut Output<'_>) -> Result<()> {
     let mut profiles: Vec<&str> = Vec::new();
     for cell in cells {
         if !profiles.contains(&cell.profile.as_str()) {
@@ -201,7 +201,7 @@ fn report(context: &Context, keys: &str, cells: &[Cell], output: &mut Output<'_>
     }
     for profile in profiles {
         let here = || cells.iter().filter(|cell| cell.profile == profile);
-        let tuned_us = here().find(|cell| cell.design == "tuned").map(Cell::modelled_us);
+        let tuned_us = here().find(|cell| cell.design == "tuned").map(DesignCell::modelled_us);
         for cell in here() {
             output.report(cell.record(keys, tuned_us, paper_us(context, keys, cell)))?;
         }
@@ -210,7 +210,7 @@ fn report(context: &Context, keys: &str, cells: &[Cell], output: &mut Output<'_>
 }
 
 /// AirIndex's own figure for its tuned index, where it is known.
-fn paper_us(context: &Context, keys: &str, cell: &Cell) -> Option<f64> {
+fn paper_us(context: &Context, keys: &str, cell: &DesignCell) -> Option<f64> {
     let records = cell.runs.first().map_or(0, |run| run.report.records);
     if !cell.design.starts_with("tuned") || context.payload_bytes != 0 || records != 10_000_000 {
         return None;
@@ -219,12 +219,12 @@ fn paper_us(context: &Context, keys: &str, cell: &Cell) -> Option<f64> {
     PAPER.iter().find(|row| row.0 == set && row.1 == cell.profile).map(|row| row.2)
 }
 
-impl Cell {
-    fn values(&self, figure: impl Fn(&Run) -> f64) -> Vec<f64> {
+impl DesignCell {
+    fn values(&self, figure: impl Fn(&DesignRun) -> f64) -> Vec<f64> {
         self.runs.iter().map(figure).collect()
     }
 
-    fn median(&self, figure: impl Fn(&Run) -> f64) -> f64 {
+    fn median(&self, figure: impl Fn(&DesignRun) -> f64) -> f64 {
         Spread::of(&self.values(figure)).median
     }
 
@@ -233,7 +233,7 @@ impl Cell {
     }
 
     fn record(&self, keys: &str, tuned_us: Option<f64>, paper_us: Option<f64>) -> Record {
-        let error = |run: &Run| (run.metered_us / run.modelled_us - 1.0) * 100.0;
+        let error = |run: &DesignRun| (run.metered_us / run.modelled_us - 1.0) * 100.0;
         let mut record = Record::new(DESIGNS.name)
             .keys(keys)
             .profile(&self.profile)

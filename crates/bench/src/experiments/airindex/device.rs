@@ -28,7 +28,7 @@ const LOOKUPS: usize = 1_000;
 const BUDGET_BYTES: u64 = 1 << 20;
 
 /// A folder on a device whose profile is measured before its first use.
-pub(super) struct Device {
+pub(super) struct MeasuredDevice {
     folder: PathBuf,
     profile: Option<(Profile, bool)>,
 }
@@ -45,7 +45,7 @@ struct Times {
     later_get_us: Vec<f64>,
 }
 
-impl Device {
+impl MeasuredDevice {
     pub(super) fn new(context: &Context) -> Self {
         let folder = context.device.clone().unwrap_or_else(std::env::temp_dir);
         Self { folder, profile: None }

@@ -6,7 +6,7 @@ use ogive::tune::{Builder, Design, DesignRequest};
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Blocks, Records, with_design};
+use super::rows::{Blocks, IntegerRecords, with_design};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
@@ -40,7 +40,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let settings = settings();
     for spec in context.specs(&KEY_SETS[..1]) {
         let set = context.open(&spec, context.seed)?;
-        let records = Records::new(Keys::load(&set)?, context.payload_bytes)?;
+        let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
         for profile in profiles(context, &PROFILES)? {
             let progress = Progress::new(settings.len() + 1)?;
             progress.on("tuned");

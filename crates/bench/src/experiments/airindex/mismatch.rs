@@ -5,7 +5,7 @@ use ogive::io::Profile;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Records, kinds};
+use super::rows::{IntegerRecords, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
@@ -25,7 +25,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let options = search();
     for spec in context.specs(&KEY_SETS[..1]) {
         let set = context.open(&spec, context.seed)?;
-        let records = Records::new(Keys::load(&set)?, context.payload_bytes)?;
+        let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
         for profile in profiles(context, &PROFILES)? {
             let (blocks, design) = records.tuned(&profile, &options)?;
             let factors = factors(context.full);

@@ -14,7 +14,7 @@ use crate::output::Record;
 const BESIDE_ROOT_BYTES: u64 = 128;
 
 /// Integer keys of one width, from which level inputs are made.
-pub(super) struct Records {
+pub(super) struct IntegerRecords {
     sample: Sample,
     record_bytes: u64,
 }
@@ -25,7 +25,7 @@ pub(super) struct Blocks {
     pub(super) keys_per_block: f64,
 }
 
-impl Records {
+impl IntegerRecords {
     /// All integers of a set, each with a value of `payload_bytes`.
     pub(super) fn new(keys: Keys, payload_bytes: u32) -> Result<Self> {
         let Keys::Integers(keys) = keys else {

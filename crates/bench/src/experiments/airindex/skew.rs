@@ -6,7 +6,7 @@ use anyhow::Result;
 use ogive::io::MemoryStorage;
 
 use super::super::{Context, Experiment, Output};
-use super::cases::{Case, each_table};
+use super::cases::{LookupCase, each_table};
 use super::lookups::{Bench, check, positions};
 use super::tables::write_table;
 use crate::workload::Workload;
@@ -30,7 +30,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each_table(context, &PROFILES, &DESIGNS, |case| table(case, output))
 }
 
-fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
+fn table(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
     let storage = Arc::new(MemoryStorage::new());
     write_table(storage.clone(), case.keys, &case.recipe())?;
     let bench = Bench::new(storage, std::slice::from_ref(case.profile));

@@ -5,7 +5,7 @@ use ogive::io::Profile;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Records, read_bytes, with_design};
+use super::rows::{IntegerRecords, read_bytes, with_design};
 use super::settings::{KEY_SETS, Progress, search};
 use crate::output::Record;
 
@@ -24,7 +24,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let options = search();
     for spec in context.specs(&KEY_SETS[..1]) {
         let set = context.open(&spec, context.seed)?;
-        let records = Records::new(Keys::load(&set)?, context.payload_bytes)?;
+        let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
         let progress = Progress::new(LATENCY_LOG10.count() * BANDWIDTH_LOG10.count())?;
         for (latency, bandwidth) in LATENCY_LOG10.flat_map(|latency| BANDWIDTH_LOG10.map(move |b| (latency, b))) {
             let (latency_us, bandwidth_mb_per_s) = (10_f64.powi(latency), 10_f64.powi(bandwidth));

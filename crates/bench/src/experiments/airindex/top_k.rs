@@ -6,7 +6,7 @@ use ogive::tune::DesignRequest;
 
 use super::super::{Context, Experiment, Output};
 use super::keys::Keys;
-use super::rows::{Records, kinds};
+use super::rows::{IntegerRecords, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
@@ -23,7 +23,7 @@ const ROUNDS: usize = 3;
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     for spec in context.specs(&KEY_SETS) {
         let set = context.open(&spec, context.seed)?;
-        let records = Records::new(Keys::load(&set)?, context.payload_bytes)?;
+        let records = IntegerRecords::new(Keys::load(&set)?, context.payload_bytes)?;
         for profile in profiles(context, &PROFILES)? {
             let blocks = records.best_blocks(&profile, &search())?;
             let progress = Progress::new(MOST_CANDIDATES)?;

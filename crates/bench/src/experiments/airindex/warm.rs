@@ -6,7 +6,7 @@ use anyhow::Result;
 use ogive::io::{MemoryStorage, Timer};
 
 use super::super::{Context, Experiment, Output};
-use super::cases::{Case, each_table};
+use super::cases::{LookupCase, each_table};
 use super::lookups::{Bench, check, positions};
 use super::tables::write_table;
 use crate::workload::Workload;
@@ -28,7 +28,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// The curve of one table: points at 1, 2, 5, 10, 20, 50, ... lookups.
-fn curve(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
+fn curve(case: &LookupCase<'_>, output: &mut Output<'_>) -> Result<()> {
     let asked = positions(case.keys, &Workload::Present, case.context.lookups.unwrap_or(LOOKUPS), case.context.seed)?;
     let storage = Arc::new(MemoryStorage::new());
     write_table(storage.clone(), case.keys, &case.recipe())?;

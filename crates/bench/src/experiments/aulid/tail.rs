@@ -49,7 +49,7 @@ fn measure(context: &Context, set: &str, plan: &Plan<'_>, output: &mut Output<'_
         Some(run_on_device(&device, &Plan { profiles: &[], ..plan.clone() })?)
     };
     for (profile, latencies_us) in plan.profiles.iter().zip(&modelled.latencies_us) {
-        let modelled = Summary::of(latencies_us);
+        let modelled = LatencySummary::of(latencies_us);
         let mut row = record(set, plan.mix, plan.subject)
             .profile(profile.name())
             .figure("operations", latencies_us.len() as u64)
@@ -57,7 +57,7 @@ fn measure(context: &Context, set: &str, plan: &Plan<'_>, output: &mut Output<'_
             .figure("modelled_p99_us", modelled.p99_us)
             .figure("modelled_deviation_us", modelled.deviation_us);
         if let Some((run, direct)) = &measured {
-            let measured = Summary::of(run.latencies_us.last().map_or(&[], Vec::as_slice));
+            let measured = LatencySummary::of(run.latencies_us.last().map_or(&[], Vec::as_slice));
             row = row
                 .figure("measured_mean_us", measured.mean_us)
                 .figure("measured_p99_us", measured.p99_us)
@@ -71,13 +71,13 @@ fn measure(context: &Context, set: &str, plan: &Plan<'_>, output: &mut Output<'_
 
 /// Mean, 99th percentile and standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Summary {
+struct LatencySummary {
     mean_us: f64,
     p99_us: f64,
     deviation_us: f64,
 }
 
-impl Summary {
+impl LatencySummary {
     fn of(times_us: &[f64]) -> Self {
         let count = times_us.len().max(1) as f64;
         let mean_us = times_us.iter().sum::<f64>() / count;
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn one_in_a_hundred_lies_above_the_percentile() {
         let times_us: Vec<f64> = (1..=200).rev().map(f64::from).collect();
-        let summary = Summary::of(&times_us);
+        let summary = LatencySummary::of(&times_us);
         assert_eq!((summary.mean_us, summary.p99_us), (100.5, 198.0));
         assert!((summary.deviation_us - 57.734).abs() < 1e-3);
     }

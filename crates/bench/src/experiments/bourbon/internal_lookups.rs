@@ -29,12 +29,12 @@ const CASES: [(Order, Requests); 3] = [
 
 /// Mean internal lookups of the tables of a level.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked {
+struct MeanLookups {
     positive: f64,
     negative: f64,
 }
 
-impl Asked {
+impl MeanLookups {
     fn of(lives: &[Life]) -> Self {
         let mean = |figure: fn(&Life) -> u64| {
             lives.iter().map(|life| figure(life) as f64).sum::<f64>() / lives.len().max(1) as f64
@@ -55,7 +55,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let mut levels = Vec::new();
             for level in watched.levels() {
                 let lives = watched.of_level(level);
-                let asked = Asked::of(&lives);
+                let asked = MeanLookups::of(&lives);
                 output.report(row(&records, order, &requests, percent, level, &lives, asked))?;
                 levels.push(asked);
             }
@@ -74,7 +74,7 @@ fn row(
     percent: u64,
     level: usize,
     lives: &[Life],
-    asked: Asked,
+    asked: MeanLookups,
 ) -> Record {
     Record::new(FIG4.name)
         .keys(records.name())
@@ -89,18 +89,19 @@ fn row(
 }
 
 /// Checks the guidelines against the cases.
-fn conclude(records: &Records, cases: &[Vec<Asked>], output: &mut Output<'_>) -> Result<()> {
+fn conclude(records: &Records, cases: &[Vec<MeanLookups>], output: &mut Output<'_>) -> Result<()> {
     let [uniform, zipf, sequential] = cases else { return Ok(()) };
-    let ends =
-        |levels: &[Asked]| (levels.first().copied().unwrap_or_default(), levels.last().copied().unwrap_or_default());
+    let ends = |levels: &[MeanLookups]| {
+        (levels.first().copied().unwrap_or_default(), levels.last().copied().unwrap_or_default())
+    };
     let (top, bottom) = ends(uniform);
     let upper_serve = top.negative > bottom.negative && top.negative + top.positive > bottom.negative + bottom.positive;
     // The share of positive lookups that levels above the deepest serve.
-    let above = |levels: &[Asked]| {
+    let above = |levels: &[MeanLookups]| {
         let sum = levels.iter().map(|asked| asked.positive).sum::<f64>();
         1.0 - ends(levels).1.positive / sum.max(1.0)
     };
-    let none_in_vain = |levels: &[Asked]| levels.iter().map(|asked| asked.negative).sum::<f64>();
+    let none_in_vain = |levels: &[MeanLookups]| levels.iter().map(|asked| asked.negative).sum::<f64>();
     output.report(guideline(
         FIG4.name,
         records,

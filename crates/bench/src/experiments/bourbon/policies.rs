@@ -37,7 +37,7 @@ const WRITES: [u64; 5] = [1, 5, 10, 20, 50];
 const OPERATIONS_PER_RECORD: f64 = 1.5;
 
 /// A run of a policy.
-struct Run {
+struct PolicyRun {
     work: Work,
     learned: Learned,
     stored_ratio: f64,
@@ -57,7 +57,7 @@ fn run(
         let population = Population::whole((0..records.len() as u64).collect());
         let progress = Progress::new(percents.len() * subjects.len() * context.seeds as usize)?;
         for &percent in percents {
-            let mut runs: Vec<Vec<Run>> = subjects.iter().map(|_| Vec::new()).collect();
+            let mut runs: Vec<Vec<PolicyRun>> = subjects.iter().map(|_| Vec::new()).collect();
             for seed in context.seeds() {
                 let operations = operations(context, &records, &population, percent, seed)?;
                 for (subject, runs) in subjects.iter().zip(&mut runs) {
@@ -91,7 +91,7 @@ fn once(
     subject: &Subject,
     threads: usize,
     operations: &[StoreOperation],
-) -> Result<Run> {
+) -> Result<PolicyRun> {
     let options = options(context, records, subject).threads(threads);
     let setup = StoreSetup { context, records, population, order: Order::Random, options: &options, subject };
     let mut store = Store::load(&setup)?;
@@ -99,7 +99,7 @@ fn once(
     let before = store.db.learning_stats();
     let work = store.run(operations, |_, _| Ok(()))?;
     let learned = Learned::since(&store, &before);
-    Ok(Run { work, learned, stored_ratio: store.stored_bytes()? as f64 / records.raw_bytes() as f64 })
+    Ok(PolicyRun { work, learned, stored_ratio: store.stored_bytes()? as f64 / records.raw_bytes() as f64 })
 }
 
 fn report(
@@ -107,10 +107,10 @@ fn report(
     records: &Records,
     percent: u64,
     subjects: &[Subject],
-    runs: &[Vec<Run>],
+    runs: &[Vec<PolicyRun>],
     output: &mut Output<'_>,
 ) -> Result<()> {
-    let total_s = |runs: &Vec<Run>| Spread::of(&of(runs, |run| run.work.total_s())).median;
+    let total_s = |runs: &Vec<PolicyRun>| Spread::of(&of(runs, |run| run.work.total_s())).median;
     let least_s = runs.iter().map(total_s).fold(f64::INFINITY, f64::min);
     let baseline = subjects.iter().position(|subject| *subject == BASELINE).map(|index| &runs[index]);
     for (subject, runs) in subjects.iter().zip(runs) {
@@ -123,7 +123,7 @@ fn report(
             .spread("total_s", &of(runs, |run| run.work.total_s()))
             .figure("total_ratio_to_best", total_s(runs) / least_s);
         if let Some(baseline) = baseline {
-            let foreground_s = |runs: &Vec<Run>| Spread::of(&of(runs, |run| run.work.foreground_s)).median;
+            let foreground_s = |runs: &Vec<PolicyRun>| Spread::of(&of(runs, |run| run.work.foreground_s)).median;
             row = row
                 .figure("foreground_speedup", foreground_s(baseline) / foreground_s(runs))
                 .figure("total_ratio_to_never", total_s(runs) / total_s(baseline));
@@ -139,6 +139,6 @@ fn report(
     Ok(())
 }
 
-fn of(runs: &[Run], figure: fn(&Run) -> f64) -> Vec<f64> {
+fn of(runs: &[PolicyRun], figure: fn(&PolicyRun) -> f64) -> Vec<f64> {
     runs.iter().map(figure).collect()
 }

@@ -30,7 +30,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         for buffer_pages in BUFFER_PAGES {
             for subject in &subjects {
                 progress.on(format!("{} of {}, {mix}, {buffer_pages} pages", subject.name, set.name()));
-                let case = Case { context, population, mix, profiles: &profiles, buffer_pages };
+                let case = BufferCase { context, population, mix, profiles: &profiles, buffer_pages };
                 let record = case.record(set.name(), subject);
                 or_report(output, record.clone(), |output| case.measure(subject, &record, output))?;
                 progress.step();
@@ -40,7 +40,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     })
 }
 
-struct Case<'a> {
+struct BufferCase<'a> {
     context: &'a Context,
     population: &'a Population,
     mix: Mix,
@@ -48,7 +48,7 @@ struct Case<'a> {
     buffer_pages: u64,
 }
 
-impl Case<'_> {
+impl BufferCase<'_> {
     fn buffer_bytes(&self, subject: &Subject) -> u64 {
         self.buffer_pages * subject.options.pages.page_bytes as u64
     }

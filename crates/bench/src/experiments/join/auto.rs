@@ -65,12 +65,12 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     let options = JoinOptions::default().memory_bytes(memory_bytes);
                     let (_, left) = open_table(&place.inputs, &outer(ratio), &place.profile)?;
                     let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
-                    let cell = Cell { context, place, left, right, options };
+                    let cell = JoinCell { context, place, left, right, options };
                     output.report(cell.compared(&records, ratio, "sorted", &SORTED)?)?;
                     if UNSORTED_RATIOS.contains(&ratio) {
                         let left = open_shuffled(&place.inputs, &shuffled(ratio), &records)?;
                         let right = open_shuffled(&place.inputs, SHUFFLED, &records)?;
-                        let cell = Cell { left, right, ..cell };
+                        let cell = JoinCell { left, right, ..cell };
                         output.report(cell.compared(&records, ratio, "unsorted", &UNSORTED)?)?;
                     }
                     progress.step();
@@ -108,7 +108,7 @@ fn write_all(storage: &Arc<dyn Storage>, records: &Records, ratios: &[u64], seed
 }
 
 /// Two relations on a storage, with a memory limit.
-struct Cell<'a> {
+struct JoinCell<'a> {
     context: &'a Context,
     place: &'a Place,
     left: Source,
@@ -116,7 +116,7 @@ struct Cell<'a> {
     options: JoinOptions,
 }
 
-impl Cell<'_> {
+impl JoinCell<'_> {
     fn compared(&self, records: &Records, ratio: u64, order: &str, all: &[&str]) -> Result<Record> {
         let mut methods = methods(self.context, all)?;
         methods.insert(0, Method::Auto);

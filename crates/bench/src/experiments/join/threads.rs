@@ -50,9 +50,9 @@ pub(super) fn error_keys(window: u64) -> u64 {
 const PROFILES: [&str; 2] = ["ssd", "hdd"];
 
 /// Joins with a number of threads, by a method, with an optional window.
-type Case = (usize, Method, Option<u64>);
+type ThreadCase = (usize, Method, Option<u64>);
 
-fn run(name: &str, cases: &[Case], context: &Context, output: &mut Output<'_>) -> Result<()> {
+fn run(name: &str, cases: &[ThreadCase], context: &Context, output: &mut Output<'_>) -> Result<()> {
     let device = Device::of(context)?;
     let ratios = ratios(context);
     for spec in context.specs(&["lognormal"]) {

@@ -2,7 +2,8 @@
 
 use crate::failure::Result;
 use crate::input::{Facts, Input, InputOptions};
-use ogive::join::{Record, RecordShape, Source};
+use ogive::join::{RecordShape, Source};
+use ogive::table::Record;
 use ogive::{Error, KeyType};
 use std::io;
 use std::path::Path;

@@ -5,7 +5,7 @@ use super::relation::{BucketRows, Partition, REQUEST_BYTES};
 use super::scatter::{Bucket, Scatter};
 use crate::error::Result;
 use crate::join::rows::RowsView;
-use crate::join::sorted::{RunMerge, RunSorter, SortInput, SortOutcome, merge_runs, sort_rows};
+use crate::join::sorted::{RowRunMerge, RunSorter, SortInput, SortOutcome, merge_runs, sort_rows};
 use crate::join::source::{KeyRange, RelationFacts};
 use crate::join::task::MemoryGrant;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(super) struct DenseBucketRows<const N: usize> {
     rows: Vec<[u8; N]>,
     scratch: Vec<[u8; N]>,
     /// The merge of a bucket that exceeds memory.
-    large: Option<RunMerge<N>>,
+    large: Option<RowRunMerge<N>>,
     /// The selected rows, in `rows` or in the merge.
     chunk: Range<usize>,
     memory: MemoryGrant,

@@ -15,14 +15,14 @@ const FAN_IN_MAX: usize = 512;
 
 /// A cursor over a run.
 #[derive(Debug)]
-struct MergeCursor {
+struct RowRunCursor {
     reader: ByteReader,
     /// Key prefix of the current row; `u64::MAX` at the end.
     key_prefix: u64,
     is_done: bool,
 }
 
-impl MergeCursor {
+impl RowRunCursor {
     fn row<const N: usize>(&self) -> &[u8; N] {
         self.reader.rest().first_chunk().unwrap_or(&[0; N])
     }
@@ -43,14 +43,14 @@ impl MergeCursor {
 
 /// A merge of several runs, chunk by chunk.
 #[derive(Debug)]
-pub(crate) struct RunMerge<const N: usize> {
-    cursors: Vec<MergeCursor>,
+pub(crate) struct RowRunMerge<const N: usize> {
+    cursors: Vec<RowRunCursor>,
     tree: LoserTree,
     sort_key: SortKey,
     chunk: Vec<[u8; N]>,
 }
 
-impl<const N: usize> RunMerge<N> {
+impl<const N: usize> RowRunMerge<N> {
     /// Number of these runs that can be merged at once within `memory_bytes`; at least 2.
     pub(crate) fn fan_in(runs: &[SpilledBytes], memory_bytes: usize) -> usize {
         let each = runs.first().map_or(1, |run| run.buffer_bytes(0) + CURSOR_BYTES);
@@ -64,7 +64,7 @@ impl<const N: usize> RunMerge<N> {
         let buffer_bytes = each.saturating_sub(CURSOR_BYTES).min(BUFFER_BYTES_MAX);
         let mut cursors = Vec::with_capacity(runs.len());
         for run in runs {
-            let mut cursor = MergeCursor { reader: run.reader(buffer_bytes), key_prefix: 0, is_done: false };
+            let mut cursor = RowRunCursor { reader: run.reader(buffer_bytes), key_prefix: 0, is_done: false };
             cursor.look::<N>(sort_key)?;
             cursors.push(cursor);
         }
@@ -97,7 +97,7 @@ impl<const N: usize> RunMerge<N> {
 
 /// Whether the row of run `a` may come before that of run `b`; runs at their end come last.
 #[inline]
-fn is_before<const N: usize>(cursors: &[MergeCursor], sort_key: SortKey, a: usize, b: usize) -> bool {
+fn is_before<const N: usize>(cursors: &[RowRunCursor], sort_key: SortKey, a: usize, b: usize) -> bool {
     let (left, right) = (&cursors[a], &cursors[b]);
     if left.key_prefix != right.key_prefix {
         return left.key_prefix < right.key_prefix;

@@ -19,7 +19,7 @@ pub(crate) use copy::sorted_copy;
 pub(crate) use dense::sort_rows;
 pub(crate) use general::{SORTED_CHUNK_BYTES_MAX, SortedChunks};
 pub(crate) use input::{SortInput, SortProgress, input_bytes};
-pub(crate) use merge::RunMerge;
+pub(crate) use merge::RowRunMerge;
 pub(crate) use relation::sorted_facts;
 pub(crate) use runs::{RunSorter, SortOutcome, merge_runs};
 pub(crate) use width::for_width;

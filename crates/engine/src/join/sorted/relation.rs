@@ -1,7 +1,7 @@
 //! A sorted copy of a relation, in memory or in spill files.
 
 use super::input::SortProgress;
-use super::merge::RunMerge;
+use super::merge::RowRunMerge;
 use super::runs::{self, SortOutcome};
 use crate::error::Result;
 use crate::join::rows::{RowStream, RowsView};
@@ -48,7 +48,7 @@ impl<const N: usize> DenseRelation<N> {
             SortOutcome::Runs(found) => {
                 // Passes before the last merge may use all of the memory that sorting had, the last one only what a
                 // scan gets.
-                let fan_in = RunMerge::<N>::fan_in(&found, scan_bytes as usize);
+                let fan_in = RowRunMerge::<N>::fan_in(&found, scan_bytes as usize);
                 CopyStorage::Runs(runs::reduce::<N>(found, fan_in, key, spill, memory.bytes() as usize)?)
             }
         };
@@ -122,7 +122,7 @@ impl<const N: usize> RowStream for MemoryRows<N> {
 
 /// Runs as they are merged.
 struct MergedRows<const N: usize> {
-    merge: RunMerge<N>,
+    merge: RowRunMerge<N>,
     key: usize,
     range: KeyRange,
     /// The part of the chunk within the range.

@@ -2,7 +2,7 @@
 
 use super::dense::{SortKey, sort_rows};
 use super::input::{SortInput, SortProgress, input_bytes};
-use super::merge::RunMerge;
+use super::merge::RowRunMerge;
 use crate::error::Result;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::spill::{ByteWriter, Spill, SpilledBytes};
@@ -149,14 +149,14 @@ pub(crate) fn reduce<const N: usize>(
     let chunk_bytes = runs.first().map_or(CHUNK_BYTES_MIN, SpilledBytes::chunk_bytes);
     let memory_bytes = memory_bytes.saturating_sub(ByteWriter::memory_bytes(chunk_bytes));
     while runs.len() > runs_max {
-        let fan_in = RunMerge::<N>::fan_in(&runs, memory_bytes);
+        let fan_in = RowRunMerge::<N>::fan_in(&runs, memory_bytes);
         // As few runs as suffice are merged: nothing is written that need not be.
         let excess = runs.len() - runs_max;
         let merged = if excess < fan_in { excess + 1 } else { runs.len() };
         let mut writer = ByteWriter::create(spill.name()?, chunk_bytes)?;
         let mut sections = Vec::new();
         for group in runs[..merged].chunks(fan_in) {
-            let mut merge = RunMerge::<N>::open(group, SortKey::new(key), memory_bytes)?;
+            let mut merge = RowRunMerge::<N>::open(group, SortKey::new(key), memory_bytes)?;
             while merge.fill()? {
                 writer.write(merge.rows().as_flattened())?;
             }
@@ -175,8 +175,8 @@ pub(crate) fn merge_runs<const N: usize>(
     key: usize,
     spill: &Arc<Spill>,
     memory_bytes: usize,
-) -> Result<RunMerge<N>> {
-    let fan_in = RunMerge::<N>::fan_in(&runs, memory_bytes);
+) -> Result<RowRunMerge<N>> {
+    let fan_in = RowRunMerge::<N>::fan_in(&runs, memory_bytes);
     let runs = reduce::<N>(runs, fan_in, key, spill, memory_bytes)?;
-    RunMerge::open(&runs, SortKey::new(key), memory_bytes)
+    RowRunMerge::open(&runs, SortKey::new(key), memory_bytes)
 }

@@ -1,6 +1,6 @@
 //! The levels below a compaction's output, and whether they may contain a given key.
 
-use super::super::version::{KeyspaceLevels, LEVELS, TableMeta};
+use super::super::version::{KeyspaceLevels, LEVELS, TableFileMeta};
 use std::sync::Arc;
 
 /// The key ranges of tables with older entries than a compaction's inputs.
@@ -14,13 +14,13 @@ pub(crate) struct LevelsBelow {
 /// Disjoint tables in order, and the first that does not end before the last queried key.
 #[derive(Debug)]
 struct SortedTables {
-    tables: Vec<Arc<TableMeta>>,
+    tables: Vec<Arc<TableFileMeta>>,
     at: usize,
 }
 
 impl LevelsBelow {
     /// `runs` are lists of tables, each disjoint and in key order: a level, or one table of level 0.
-    pub(crate) fn new(runs: impl IntoIterator<Item = Vec<Arc<TableMeta>>>) -> Self {
+    pub(crate) fn new(runs: impl IntoIterator<Item = Vec<Arc<TableFileMeta>>>) -> Self {
         let filled = runs.into_iter().filter(|tables| !tables.is_empty());
         Self { runs: filled.map(|tables| SortedTables { tables, at: 0 }).collect() }
     }

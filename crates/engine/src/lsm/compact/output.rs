@@ -8,7 +8,7 @@ use super::super::table_file::{
     MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableOrigin,
     store_property,
 };
-use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
+use super::super::version::{FileKind, OutputCuts, TableFileMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
 use crate::key_type::KeyType;
@@ -53,7 +53,7 @@ pub(crate) struct OutputWriter<'a> {
     /// The first and the last key of all inputs, if models are fitted to the tables.
     ends: Option<(Vec<u8>, Vec<u8>)>,
     current: Option<OutputTable>,
-    finished: Vec<TableMeta>,
+    finished: Vec<TableFileMeta>,
     /// The newest operation of the inputs so far.
     newest: Sequence,
     is_done: bool,
@@ -72,7 +72,7 @@ pub(crate) struct OutputLimits<'a> {
 #[derive(Debug)]
 struct OutputTable {
     writer: TableWriter,
-    meta: TableMeta,
+    meta: TableFileMeta,
     /// The last key; it becomes the largest key of the metadata.
     last: Vec<u8>,
     /// Value files pointed into, with the bytes pointed at; the most recent one first.
@@ -124,7 +124,7 @@ impl<'a> OutputWriter<'a> {
     ///
     /// # Errors
     /// Errors of the storage; all files are then removed.
-    pub(crate) fn finish(mut self) -> Result<Vec<TableMeta>> {
+    pub(crate) fn finish(mut self) -> Result<Vec<TableFileMeta>> {
         if self.current.is_none() && !self.tombstones.is_empty() {
             self.current = Some(OutputTable::begin(self.context, &[], None)?);
         }
@@ -177,8 +177,12 @@ impl OutputTable {
         options.properties.push((STORE_PROPERTY.to_owned(), store_property(context.bond.store, number)));
         let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
         writer.limit_memory(context.memory_bytes / 2);
-        let meta =
-            TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
+        let meta = TableFileMeta {
+            number,
+            smallest: first.to_vec(),
+            smallest_sequence: Sequence::MAX,
+            ..TableFileMeta::default()
+        };
         let model = context.learner.zip(ends).and_then(|(learner, (first, last))| learner.model_writer(first, last));
         Ok(Self { writer, meta, last: Vec::new(), values: Vec::new(), model })
     }
@@ -228,7 +232,7 @@ impl OutputTable {
         Ok(())
     }
 
-    fn finish(mut self, tombstones: &RangeTombstones) -> Result<TableMeta> {
+    fn finish(mut self, tombstones: &RangeTombstones) -> Result<TableFileMeta> {
         let mut meta = self.meta;
         let is_empty = meta.records == 0;
         meta.largest = self.last;

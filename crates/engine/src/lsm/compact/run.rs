@@ -4,7 +4,7 @@ use super::super::cursor::EntryCursor;
 use super::super::entry::{Sequence, ValueKind};
 use super::super::memtable::Memtable;
 use super::super::range_tombstones::RangeTombstones;
-use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
+use super::super::version::{FileKind, OutputCuts, TableFileMeta, file_name};
 use super::context::JobContext;
 use super::levels_below::LevelsBelow;
 use super::output::{OutputLimits, OutputWriter};
@@ -48,7 +48,7 @@ pub(crate) struct JobRange {
 /// The output of a job.
 #[derive(Debug, Default)]
 pub(crate) struct JobOutput {
-    pub(crate) tables: Vec<TableMeta>,
+    pub(crate) tables: Vec<TableFileMeta>,
     pub(crate) value_files: Vec<Arc<ValueFile>>,
     /// The number of input entries, and of those dropped.
     pub(crate) entries: u64,

@@ -4,7 +4,7 @@ use super::super::entry::Sequence;
 use super::super::options::DbOptions;
 use super::super::table_file::{TableFile, TableOrigin};
 use super::super::test_model::{History, OwnedEntry};
-use super::super::version::TableMeta;
+use super::super::version::TableFileMeta;
 use super::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
 use crate::block::cache::BlockCache;
 use crate::block::header::StoreBinding;
@@ -50,7 +50,7 @@ impl TestFolder {
         }
     }
 
-    pub(crate) fn open(&self, meta: &TableMeta) -> Arc<TableFile> {
+    pub(crate) fn open(&self, meta: &TableFileMeta) -> Arc<TableFile> {
         let cache = Arc::new(BlockCache::new(1 << 20));
         TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options, None).unwrap()
     }
@@ -66,7 +66,7 @@ impl TestFolder {
     }
 
     /// All entries and tombstones of some tables.
-    pub(crate) fn read(&self, tables: &[TableMeta]) -> History {
+    pub(crate) fn read(&self, tables: &[TableFileMeta]) -> History {
         let mut history = History::default();
         for meta in tables {
             let file = self.open(meta);

@@ -8,7 +8,7 @@ use super::super::merge::MergeCursor;
 use super::super::options::DbOptions;
 use super::super::table_file::TableFile;
 use super::super::test_model::{History, TestOperation, keys, steps};
-use super::super::version::{FileKind, TableMeta, file_name};
+use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::subcompactions::run_subcompactions;
 use super::test_support::{OWNER, TestFolder, entries, job};
 use super::{CollectedFiles, JobRange, LevelsBelow, MergeJob, run_job};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Compares the metadata of a table with its contents.
-fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
+fn check_meta(meta: &TableFileMeta, file: &Arc<TableFile>) {
     let versions = entries(file);
     let removals: Vec<_> = file.tombstones.iter().cloned().collect();
     assert_eq!(meta.records, versions.len() as u64);
@@ -420,7 +420,7 @@ fn a_table_in_the_place_of_another_is_told() {
     let history = History::of(&[TestOperation::Put(b"a".to_vec(), ValueKind::Value, vec![1])], 1);
     let run = || folder.run(&history, 1, &[], LevelsBelow::default()).unwrap().tables.remove(0);
     let (one, other) = (run(), run());
-    let name = |meta: &TableMeta| file_name(meta.number, FileKind::Table);
+    let name = |meta: &TableFileMeta| file_name(meta.number, FileKind::Table);
     folder.storage.rename(&name(&other), &name(&one)).unwrap();
     let cache = Arc::new(BlockCache::new(1 << 20));
     let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options, None);

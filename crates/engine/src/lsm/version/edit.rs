@@ -1,7 +1,7 @@
 //! Manifest edits: changes of the state of a store, and their encoding.
 
 use super::levels::LEVELS;
-use super::table::{TableMeta, put_bytes, take_bytes};
+use super::table::{TableFileMeta, put_bytes, take_bytes};
 use crate::lsm::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct ManifestEdit {
     /// Tables removed from a level, by number.
     pub(crate) removed: Vec<(KeyspaceId, usize, u64)>,
     /// Tables added to a level; one that is also removed has moved.
-    pub(crate) added: Vec<(KeyspaceId, usize, Arc<TableMeta>)>,
+    pub(crate) added: Vec<(KeyspaceId, usize, Arc<TableFileMeta>)>,
     /// Completed value files, with their lengths in bytes.
     pub(crate) value_files_added: Vec<(u64, u64)>,
     /// Value files that are not referenced any more.
@@ -48,7 +48,7 @@ const BOUND_VERSION: u32 = 2;
 
 impl ManifestEdit {
     /// Moves a table to another level.
-    pub(crate) fn move_table(&mut self, keyspace: KeyspaceId, from: usize, to: usize, table: &Arc<TableMeta>) {
+    pub(crate) fn move_table(&mut self, keyspace: KeyspaceId, from: usize, to: usize, table: &Arc<TableFileMeta>) {
         self.removed.push((keyspace, from, table.number));
         self.added.push((keyspace, to, Arc::clone(table)));
     }
@@ -102,7 +102,7 @@ impl ManifestEdit {
         }
         for _ in 0..take_varint(bytes, at)? {
             let (keyspace, level) = take_place(bytes, at)?;
-            edit.added.push((keyspace, level, Arc::new(TableMeta::decode(bytes, at)?)));
+            edit.added.push((keyspace, level, Arc::new(TableFileMeta::decode(bytes, at)?)));
         }
         edit.value_files_added = take_pairs(bytes, at)?;
         edit.value_files_removed = take_numbers(bytes, at)?;

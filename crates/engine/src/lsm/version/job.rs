@@ -3,7 +3,7 @@
 use super::edit::ManifestEdit;
 use super::levels::KeyspaceLevels;
 use super::span::KeySpan;
-use super::table::TableMeta;
+use super::table::TableFileMeta;
 use crate::lsm::entry::KeyspaceId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct CompactionJob {
     pub(crate) keyspace: KeyspaceId,
     pub(crate) reason: JobReason,
     /// The tables by level, each level in its own order: level 0 newest first.
-    pub(crate) inputs: Vec<(usize, Arc<TableMeta>)>,
+    pub(crate) inputs: Vec<(usize, Arc<TableFileMeta>)>,
     pub(crate) output_level: usize,
     /// Whether the inputs are only moved to the output level, without merging.
     pub(crate) moves: bool,
@@ -47,7 +47,7 @@ pub(crate) struct CompactionJob {
     /// The keys of all inputs.
     pub(crate) span: KeySpan,
     /// Tables of the level below the output that overlap the inputs, in order.
-    below: Vec<Arc<TableMeta>>,
+    below: Vec<Arc<TableFileMeta>>,
 }
 
 impl CompactionJob {
@@ -55,7 +55,7 @@ impl CompactionJob {
     pub(super) fn new(
         keyspace: KeyspaceId,
         reason: JobReason,
-        inputs: Vec<(usize, Arc<TableMeta>)>,
+        inputs: Vec<(usize, Arc<TableFileMeta>)>,
         output_level: usize,
         levels: &KeyspaceLevels,
     ) -> Option<Self> {
@@ -136,7 +136,7 @@ const OVERLAP_FACTOR_MAX: u64 = 10;
 /// Finds the keys at which a new output table begins, to limit its overlap with the level below.
 #[derive(Debug)]
 pub(crate) struct OutputCuts<'a> {
-    below: &'a [Arc<TableMeta>],
+    below: &'a [Arc<TableFileMeta>],
     overlap_bytes: u64,
     overlap_bytes_max: u64,
 }
@@ -160,9 +160,9 @@ impl OutputCuts<'_> {
 mod tests {
     use super::*;
 
-    fn table(number: u64, smallest: u8, largest: u8, bytes: u64) -> Arc<TableMeta> {
+    fn table(number: u64, smallest: u8, largest: u8, bytes: u64) -> Arc<TableFileMeta> {
         let (smallest, largest) = (vec![smallest], vec![largest]);
-        Arc::new(TableMeta { number, bytes, records: 1, smallest, largest, ..TableMeta::default() })
+        Arc::new(TableFileMeta { number, bytes, records: 1, smallest, largest, ..TableFileMeta::default() })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The levels of a keyspace, as metadata of tables.
 
 use super::span::{self, KeyBounds};
-use super::table::TableMeta;
+use super::table::TableFileMeta;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ pub(crate) const LEVELS: usize = 7;
 /// level are disjoint, and in key order. For each key, deeper levels are older.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyspaceLevels {
-    levels: [Vec<Arc<TableMeta>>; LEVELS],
+    levels: [Vec<Arc<TableFileMeta>>; LEVELS],
 }
 
 impl KeyspaceLevels {
     /// The tables of a level; none if it does not exist.
-    pub(crate) fn level(&self, level: usize) -> &[Arc<TableMeta>] {
+    pub(crate) fn level(&self, level: usize) -> &[Arc<TableFileMeta>] {
         self.levels.get(level).map_or(&[], Vec::as_slice)
     }
 
     /// All tables with their levels.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<TableMeta>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Arc<TableFileMeta>)> {
         self.levels.iter().enumerate().flat_map(|(level, tables)| tables.iter().map(move |table| (level, table)))
     }
 
     /// The table of a level below level 0 that may contain `key`.
     #[cfg(test)]
-    pub(crate) fn find(&self, level: usize, key: &[u8]) -> Option<&Arc<TableMeta>> {
+    pub(crate) fn find(&self, level: usize, key: &[u8]) -> Option<&Arc<TableFileMeta>> {
         let tables = self.level(level);
         let table = tables.get(tables.partition_point(|table| table.ends_before(key)))?;
         (table.smallest.as_slice() <= key).then_some(table)
@@ -39,7 +39,7 @@ impl KeyspaceLevels {
         &'a self,
         level: usize,
         range: KeyBounds<'a>,
-    ) -> impl Iterator<Item = &'a Arc<TableMeta>> {
+    ) -> impl Iterator<Item = &'a Arc<TableFileMeta>> {
         let tables = self.level(level);
         let tables = if level == 0 { tables } else { narrowed(tables, range) };
         tables.iter().filter(move |table| table.overlaps(range))
@@ -62,14 +62,14 @@ impl KeyspaceLevels {
     }
 
     /// Removes a table; `None` if it is absent.
-    pub(super) fn remove(&mut self, level: usize, number: u64) -> Option<Arc<TableMeta>> {
+    pub(super) fn remove(&mut self, level: usize, number: u64) -> Option<Arc<TableFileMeta>> {
         let tables = self.levels.get_mut(level)?;
         let index = tables.iter().position(|table| table.number == number)?;
         Some(tables.remove(index))
     }
 
     /// Adds tables to a level, unless they violate its order.
-    pub(super) fn add(&mut self, level: usize, added: Vec<Arc<TableMeta>>) -> Result<(), String> {
+    pub(super) fn add(&mut self, level: usize, added: Vec<Arc<TableFileMeta>>) -> Result<(), String> {
         let tables = self.levels.get_mut(level).ok_or_else(|| format!("there is no level {level}"))?;
         tables.extend(added);
         if level == 0 {
@@ -85,9 +85,9 @@ impl KeyspaceLevels {
 }
 
 /// Checks that level 0 is ordered by age, so that the first table with a key has its newest entry.
-fn check_ages(tables: &[Arc<TableMeta>]) -> Result<(), String> {
+fn check_ages(tables: &[Arc<TableFileMeta>]) -> Result<(), String> {
     for (index, newer) in tables.iter().enumerate() {
-        let mixed = |older: &&Arc<TableMeta>| {
+        let mixed = |older: &&Arc<TableFileMeta>| {
             older.largest_sequence > newer.smallest_sequence && older.overlaps(newer.bounds())
         };
         if let Some(older) = tables[index + 1..].iter().find(mixed) {
@@ -98,7 +98,7 @@ fn check_ages(tables: &[Arc<TableMeta>]) -> Result<(), String> {
 }
 
 /// The part of a sorted list of disjoint tables that may overlap `range`.
-fn narrowed<'a>(tables: &'a [Arc<TableMeta>], range: KeyBounds<'_>) -> &'a [Arc<TableMeta>] {
+fn narrowed<'a>(tables: &'a [Arc<TableFileMeta>], range: KeyBounds<'_>) -> &'a [Arc<TableFileMeta>] {
     let start = tables.partition_point(|table| span::lies_before(table.bounds().1, range.0));
     let length = tables[start..].partition_point(|table| !span::lies_before(range.1, table.bounds().0));
     &tables[start..start + length]

@@ -28,4 +28,4 @@ pub(crate) use manifest::{ClosedLengths, Manifest, RecoveredManifest, recover, r
 pub(crate) use pick::{PickLimits, Picker, RangeStep};
 pub(crate) use span::KeyBounds;
 pub(crate) use state::ManifestState;
-pub(crate) use table::TableMeta;
+pub(crate) use table::TableFileMeta;

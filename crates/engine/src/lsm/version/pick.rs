@@ -4,7 +4,7 @@ use super::job::{CompactionJob, JobReason};
 use super::levels::{KeyspaceLevels, LEVELS};
 use super::span::{KeyBounds, KeySpan, SpanEnd};
 use super::state::ManifestState;
-use super::table::TableMeta;
+use super::table::TableFileMeta;
 use super::targets::LevelTargets;
 use crate::lsm::entry::{KeyspaceId, Sequence};
 use crate::lsm::options::DbOptions;
@@ -120,7 +120,7 @@ struct JobRequest<'a> {
 
 impl JobRequest<'_> {
     /// The job over `inputs`; `None` if there are none.
-    fn job(self, inputs: Vec<(usize, Arc<TableMeta>)>, output: usize) -> Option<CompactionJob> {
+    fn job(self, inputs: Vec<(usize, Arc<TableFileMeta>)>, output: usize) -> Option<CompactionJob> {
         CompactionJob::new(self.keyspace, self.reason, inputs, output, self.levels)
     }
 }
@@ -230,7 +230,7 @@ impl<'a> Picker<'a> {
         LevelTargets::of(levels, self.limits.base_bytes, self.limits.factor)
     }
 
-    pub(super) fn is_busy(&self, table: &TableMeta) -> bool {
+    pub(super) fn is_busy(&self, table: &TableFileMeta) -> bool {
         self.running.iter().any(|job| job.has(table.number))
     }
 
@@ -275,7 +275,7 @@ impl<'a> Picker<'a> {
         if level == 0 {
             return self.level0_job(request(JobReason::Level0), self.targets(levels).base);
         }
-        let mut candidates: Vec<(u64, &Arc<TableMeta>)> = levels
+        let mut candidates: Vec<(u64, &Arc<TableFileMeta>)> = levels
             .level(level)
             .iter()
             .filter(|table| !self.is_busy(table))
@@ -306,7 +306,7 @@ impl<'a> Picker<'a> {
     fn moving_level0(&self, request: JobRequest<'_>, output: usize) -> Option<CompactionJob> {
         let JobRequest { levels, .. } = request;
         let tables = levels.level(0);
-        let is_free = |table: &&Arc<TableMeta>| {
+        let is_free = |table: &&Arc<TableFileMeta>| {
             let mut others = tables.iter().filter(|other| other.number != table.number);
             let stays = self.is_busy(table) || self.is_small(table) || self.is_misindexed(table);
             let is_cut = output == LAST_LEVEL && table.is_dropped_at_the_bottom();
@@ -322,12 +322,12 @@ impl<'a> Picker<'a> {
         self.unless_blocked(job)
     }
 
-    fn is_small(&self, table: &TableMeta) -> bool {
+    fn is_small(&self, table: &TableFileMeta) -> bool {
         table.bytes < self.limits.table_bytes / SMALL_TABLE_DIVISOR
     }
 
     /// Merges a table into the next level, or moves it there.
-    fn table_job(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableMeta>) -> Option<CompactionJob> {
+    fn table_job(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableFileMeta>) -> Option<CompactionJob> {
         let JobRequest { levels, .. } = request;
         let next = level + 1;
         let mut below: Vec<_> =
@@ -350,7 +350,7 @@ impl<'a> Picker<'a> {
 
     /// The job with all tables of its upper level within its span, which cause no further inputs below.
     fn expanded(&self, job: &CompactionJob, levels: &KeyspaceLevels, level: usize) -> Option<CompactionJob> {
-        let is_within = |table: &&Arc<TableMeta>| {
+        let is_within = |table: &&Arc<TableFileMeta>| {
             KeySpan::of([table.as_ref()]).is_some_and(|span| covers(&job.span, &span)) && !self.is_busy(table)
         };
         let mut inputs: Vec<_> = levels
@@ -377,7 +377,7 @@ impl<'a> Picker<'a> {
 
     /// Rewrites a table with nothing below it, which drops what can be dropped; otherwise merges it into the next
     /// level.
-    fn dropping_job(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableMeta>) -> Option<CompactionJob> {
+    fn dropping_job(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableFileMeta>) -> Option<CompactionJob> {
         if level == 0 {
             return self.level0_job(request, self.targets(request.levels).base);
         }
@@ -406,7 +406,7 @@ impl<'a> Picker<'a> {
     /// `None` if there are none.
     pub(crate) fn cleanup_cost(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> Option<u64> {
         let levels = self.state.levels(keyspace)?;
-        let records = |(level, table): (usize, &Arc<TableMeta>)| {
+        let records = |(level, table): (usize, &Arc<TableFileMeta>)| {
             let below = (level + 1..LEVELS).map(|next| levels.overlapping(next, table.bounds()));
             let below = below.map(|tables| tables.map(|table| table.records).sum::<u64>()).find(|&records| records > 0);
             table.records + below.unwrap_or(0)
@@ -419,12 +419,12 @@ impl<'a> Picker<'a> {
         &self,
         levels: &'l KeyspaceLevels,
         range: KeyBounds<'l>,
-    ) -> impl Iterator<Item = (usize, &'l Arc<TableMeta>)> {
+    ) -> impl Iterator<Item = (usize, &'l Arc<TableFileMeta>)> {
         let oldest_snapshot = self.limits.oldest_snapshot;
         levels.iter().filter(move |(_, table)| is_droppable(table, oldest_snapshot) && table.overlaps(range))
     }
 
-    fn is_mostly_dropped(&self, table: &TableMeta) -> bool {
+    fn is_mostly_dropped(&self, table: &TableFileMeta) -> bool {
         // Entries that a snapshot needs cannot be dropped, so rewriting would never end.
         self.is_mostly_droppable(table) && table.largest_sequence <= self.limits.oldest_snapshot
     }
@@ -437,7 +437,7 @@ impl<'a> Picker<'a> {
         })
     }
 
-    fn is_mostly_droppable(&self, table: &TableMeta) -> bool {
+    fn is_mostly_droppable(&self, table: &TableFileMeta) -> bool {
         let dropped = table.removals.saturating_add(table.shadowed).saturating_mul(100);
         let share = table.records.saturating_mul(self.limits.dropped_percent.clamp(1, 100));
         table.is_dropped_at_the_bottom() && dropped >= share
@@ -453,7 +453,7 @@ impl<'a> Picker<'a> {
             return None;
         }
         let collectable = self.collectable();
-        let pointed = |table: &TableMeta| -> u64 { collectable.iter().map(|&file| table.bytes_in(file)).sum() };
+        let pointed = |table: &TableFileMeta| -> u64 { collectable.iter().map(|&file| table.bytes_in(file)).sum() };
         let mut tables: Vec<_> = self
             .state
             .tables()
@@ -478,7 +478,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Rewrites a table in its level.
-    fn in_place(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableMeta>) -> Option<CompactionJob> {
+    fn in_place(&self, request: JobRequest<'_>, level: usize, table: &Arc<TableFileMeta>) -> Option<CompactionJob> {
         let mut job = request.job(vec![(level, Arc::clone(table))], level)?;
         // Other tables of level 0 may contain older entries.
         job.is_bottom &= level > 0;
@@ -487,11 +487,11 @@ impl<'a> Picker<'a> {
 
     /// Whether the index of a table is not proven to lead to all its keys: an ingested table may have any design, from
     /// any version.
-    fn is_unconfirmed(&self, table: &TableMeta) -> bool {
+    fn is_unconfirmed(&self, table: &TableFileMeta) -> bool {
         table.global_sequence.is_some() || self.is_misindexed(table)
     }
 
-    fn is_misindexed(&self, table: &TableMeta) -> bool {
+    fn is_misindexed(&self, table: &TableFileMeta) -> bool {
         self.limits.misindexed.contains(&table.number)
     }
 
@@ -532,12 +532,12 @@ impl<'a> Picker<'a> {
     }
 
     /// Whether nothing is left to do for tables that overlap no others.
-    fn is_settled(&self, group: &[(usize, Arc<TableMeta>)]) -> bool {
+    fn is_settled(&self, group: &[(usize, Arc<TableFileMeta>)]) -> bool {
         let oldest_snapshot = self.limits.oldest_snapshot;
         matches!(group, [(LAST_LEVEL, table)] if !is_droppable(table, oldest_snapshot) && !self.is_unconfirmed(table))
     }
 
-    fn group_job(&self, request: JobRequest<'_>, group: Vec<(usize, Arc<TableMeta>)>) -> Option<CompactionJob> {
+    fn group_job(&self, request: JobRequest<'_>, group: Vec<(usize, Arc<TableFileMeta>)>) -> Option<CompactionJob> {
         let bytes: u64 = group.iter().map(|(_, table)| table.bytes).sum();
         if let [(level, table)] = &group[..]
             && *level != LAST_LEVEL
@@ -556,7 +556,7 @@ impl<'a> Picker<'a> {
 
     /// For a group too large for one job, compacts one level at a time: level 0 to the next level with tables, or a
     /// table to the next level.
-    fn part_of_group(&self, request: JobRequest<'_>, group: &[(usize, Arc<TableMeta>)]) -> Option<CompactionJob> {
+    fn part_of_group(&self, request: JobRequest<'_>, group: &[(usize, Arc<TableFileMeta>)]) -> Option<CompactionJob> {
         let &(level, _) = group.iter().min_by_key(|(level, _)| *level)?;
         if level == 0 {
             return self.level0_job(request, self.targets(request.levels).base);
@@ -567,7 +567,7 @@ impl<'a> Picker<'a> {
 }
 
 /// Whether a compaction to the bottom would drop entries of a table, and no snapshot needs them.
-fn is_droppable(table: &TableMeta, oldest_snapshot: Sequence) -> bool {
+fn is_droppable(table: &TableFileMeta, oldest_snapshot: Sequence) -> bool {
     table.is_dropped_at_the_bottom() && table.largest_sequence <= oldest_snapshot
 }
 
@@ -575,7 +575,7 @@ fn is_droppable(table: &TableMeta, oldest_snapshot: Sequence) -> bool {
 #[derive(Debug)]
 struct TableRuns {
     table_bytes: u64,
-    runs: Vec<Vec<Arc<TableMeta>>>,
+    runs: Vec<Vec<Arc<TableFileMeta>>>,
     /// Bytes of the last run; `None` if the next table begins another run.
     bytes: Option<u64>,
 }
@@ -585,7 +585,7 @@ impl TableRuns {
         Self { table_bytes, runs: Vec::new(), bytes: None }
     }
 
-    fn add(&mut self, table: Arc<TableMeta>) {
+    fn add(&mut self, table: Arc<TableFileMeta>) {
         let sum = self.bytes.map(|bytes| bytes.saturating_add(table.bytes)).filter(|&sum| sum <= self.table_bytes);
         match (sum, self.runs.last_mut()) {
             (Some(sum), Some(run)) if run.len() < RUN_TABLES_MAX => {
@@ -606,7 +606,7 @@ impl TableRuns {
 
     /// The run with most tables, if it has several. Of equally long runs it takes the last, so that its output does not
     /// shift the others, and every table is rewritten once before any is rewritten again.
-    fn longest(self) -> Option<Vec<Arc<TableMeta>>> {
+    fn longest(self) -> Option<Vec<Arc<TableFileMeta>>> {
         self.runs.into_iter().max_by_key(Vec::len).filter(|run| run.len() > 1)
     }
 }
@@ -626,7 +626,7 @@ fn per_mille(part: u64, whole: u64) -> u64 {
 
 /// Bytes of the next level merged per thousand bytes of a table. Tables with much to drop come first, since dropped
 /// entries are not rewritten.
-fn cost_of_merging(levels: &KeyspaceLevels, level: usize, table: &TableMeta) -> u64 {
+fn cost_of_merging(levels: &KeyspaceLevels, level: usize, table: &TableFileMeta) -> u64 {
     let below: u64 = levels.overlapping(level + 1, table.bounds()).map(|table| table.bytes).sum();
     let kept = table.records.saturating_sub(table.removals.max(table.shadowed));
     let ratio = u128::from(below) * 1000 / u128::from(table.bytes.max(1));
@@ -638,9 +638,9 @@ fn covers(outer: &KeySpan, inner: &KeySpan) -> bool {
 }
 
 /// The tables that overlap `start`, directly or through each other, in their order.
-fn connected(tables: &[Arc<TableMeta>], start: &Arc<TableMeta>) -> Vec<Arc<TableMeta>> {
+fn connected(tables: &[Arc<TableFileMeta>], start: &Arc<TableFileMeta>) -> Vec<Arc<TableFileMeta>> {
     let mut span = KeySpan::of([start.as_ref()]);
-    let mut found: Vec<Arc<TableMeta>> = Vec::new();
+    let mut found: Vec<Arc<TableFileMeta>> = Vec::new();
     while let Some(reach) = span {
         let next: Vec<_> = tables.iter().filter(|table| table.overlaps(reach.bounds())).cloned().collect();
         span = KeySpan::of(next.iter().map(AsRef::as_ref)).filter(|_| next.len() > found.len());
@@ -650,8 +650,8 @@ fn connected(tables: &[Arc<TableMeta>], start: &Arc<TableMeta>) -> Vec<Arc<Table
 }
 
 /// All tables, in groups that do not overlap each other; each group by level, in the level's order.
-fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
-    let mut tables: Vec<(usize, usize, &Arc<TableMeta>)> =
+fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableFileMeta>)>> {
+    let mut tables: Vec<(usize, usize, &Arc<TableFileMeta>)> =
         levels.iter().enumerate().map(|(index, (level, table))| (index, level, table)).collect();
     tables.sort_by(|one, other| one.2.smallest.cmp(&other.2.smallest));
     let mut groups: Vec<(Vec<_>, SpanEnd<'_>)> = Vec::new();
@@ -665,7 +665,7 @@ fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
             _ => groups.push((vec![entry], table.end())),
         }
     }
-    let in_order = |mut group: Vec<(usize, usize, &Arc<TableMeta>)>| {
+    let in_order = |mut group: Vec<(usize, usize, &Arc<TableFileMeta>)>| {
         group.sort_by_key(|(index, ..)| *index);
         group.into_iter().map(|(_, level, table)| (level, Arc::clone(table))).collect()
     };

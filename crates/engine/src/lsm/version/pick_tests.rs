@@ -7,7 +7,7 @@ use super::job::{CompactionJob, JobReason};
 use super::levels::LEVELS;
 use super::pick::{PickLimits, Picker, RangeStep};
 use super::state::ManifestState;
-use super::table::TableMeta;
+use super::table::TableFileMeta;
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -49,12 +49,12 @@ fn key(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-fn meta(number: u64, entries: &ModelEntries) -> TableMeta {
+fn meta(number: u64, entries: &ModelEntries) -> TableFileMeta {
     let sequences = || entries.keys().map(|(_, sequence)| sequence.0);
     let keys: BTreeSet<u64> = entries.keys().map(|(key, _)| *key).collect();
     let mut values: BTreeMap<u64, u64> = BTreeMap::new();
     entries.values().flatten().for_each(|&file| *values.entry(file).or_default() += VALUE_BYTES);
-    TableMeta {
+    TableFileMeta {
         number,
         bytes: entries.len() as u64 * ENTRY_BYTES,
         records: entries.len() as u64,
@@ -65,7 +65,7 @@ fn meta(number: u64, entries: &ModelEntries) -> TableMeta {
         smallest_sequence: sequences().min().unwrap(),
         largest_sequence: sequences().max().unwrap(),
         values: values.into_iter().collect(),
-        ..TableMeta::default()
+        ..TableFileMeta::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Key spans: ranges of keys with a comparable end.
 
-use super::table::TableMeta;
+use super::table::TableFileMeta;
 use std::ops::Bound;
 
 /// A key range as given by callers.
@@ -21,7 +21,7 @@ pub(crate) struct KeySpan {
 
 impl KeySpan {
     /// The smallest span that covers all `tables`; `None` if there are none.
-    pub(crate) fn of<'a>(tables: impl IntoIterator<Item = &'a TableMeta>) -> Option<Self> {
+    pub(crate) fn of<'a>(tables: impl IntoIterator<Item = &'a TableFileMeta>) -> Option<Self> {
         let mut tables = tables.into_iter();
         let first = tables.next()?;
         let (mut smallest, mut largest) = (&first.smallest, first.end());

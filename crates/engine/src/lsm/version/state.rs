@@ -3,7 +3,7 @@
 use super::edit::ManifestEdit;
 use super::file_names::FILE_NUMBER_MAX;
 use super::levels::KeyspaceLevels;
-use super::table::TableMeta;
+use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
 use crate::lsm::entry::{KeyspaceId, Sequence};
@@ -189,7 +189,7 @@ impl ManifestState {
     }
 
     /// All tables, with their keyspaces and levels.
-    pub(crate) fn tables(&self) -> impl Iterator<Item = (KeyspaceId, usize, &Arc<TableMeta>)> {
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (KeyspaceId, usize, &Arc<TableFileMeta>)> {
         self.keyspaces
             .iter()
             .flat_map(|(&id, keyspace)| keyspace.levels.iter().map(move |(level, table)| (id, level, table)))
@@ -378,7 +378,7 @@ impl ManifestState {
 
     fn add_tables(&mut self, edit: &ManifestEdit) -> EditResult {
         let mut added: HashSet<u64> = HashSet::new();
-        let mut places: BTreeMap<(KeyspaceId, usize), Vec<Arc<TableMeta>>> = BTreeMap::new();
+        let mut places: BTreeMap<(KeyspaceId, usize), Vec<Arc<TableFileMeta>>> = BTreeMap::new();
         for (keyspace, level, table) in &edit.added {
             self.check_table(table)?;
             if !added.insert(table.number) {
@@ -400,7 +400,7 @@ impl ManifestState {
         Ok(())
     }
 
-    fn check_table(&self, table: &TableMeta) -> EditResult {
+    fn check_table(&self, table: &TableFileMeta) -> EditResult {
         if !table.is_sensible() {
             return refuse(format!("the metadata of table {} is inconsistent", table.number));
         }
@@ -424,7 +424,7 @@ impl ManifestState {
         Ok(())
     }
 
-    fn hold_values(&mut self, table: &TableMeta) -> EditResult {
+    fn hold_values(&mut self, table: &TableFileMeta) -> EditResult {
         for (number, bytes) in &table.values {
             let Some(file) = self.value_files.get_mut(number) else {
                 return refuse(format!("table {} points into value file {number}, which does not exist", table.number));
@@ -435,7 +435,7 @@ impl ManifestState {
         Ok(())
     }
 
-    fn release_values(&mut self, table: &TableMeta) {
+    fn release_values(&mut self, table: &TableFileMeta) {
         for (number, bytes) in &table.values {
             if let Some(file) = self.value_files.get_mut(number) {
                 file.live_bytes = file.live_bytes.saturating_sub(*bytes);

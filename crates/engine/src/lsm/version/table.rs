@@ -18,7 +18,7 @@ const FILE_ID_FLAG: u64 = 8;
 
 /// Metadata of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TableMeta {
+pub(crate) struct TableFileMeta {
     pub(crate) number: u64,
     /// Length of the file in bytes.
     pub(crate) bytes: u64,
@@ -46,7 +46,7 @@ pub(crate) struct TableMeta {
     pub(crate) file_id: Option<u64>,
 }
 
-impl TableMeta {
+impl TableFileMeta {
     /// The range of its keys and range tombstones.
     pub(crate) fn bounds(&self) -> KeyBounds<'_> {
         span::bounds(&self.smallest, &self.largest, self.largest_excluded)

@@ -42,7 +42,7 @@ impl LevelTargets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lsm::version::table::TableMeta;
+    use crate::lsm::version::table::TableFileMeta;
     use std::sync::Arc;
 
     const BASE_BYTES: u64 = 256;
@@ -50,7 +50,7 @@ mod tests {
     fn sizes(sizes: &[(usize, u64)]) -> KeyspaceLevels {
         let mut levels = KeyspaceLevels::default();
         for &(level, bytes) in sizes {
-            let table = TableMeta { number: level as u64, bytes, records: 1, ..TableMeta::default() };
+            let table = TableFileMeta { number: level as u64, bytes, records: 1, ..TableFileMeta::default() };
             levels.add(level, vec![Arc::new(table)]).unwrap();
         }
         levels

@@ -5,7 +5,7 @@
 use super::edit::ManifestEdit;
 use super::levels::{KeyspaceLevels, LEVELS};
 use super::state::ManifestState;
-use super::table::TableMeta;
+use super::table::TableFileMeta;
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -18,8 +18,8 @@ fn key(number: u64) -> Vec<u8> {
     format!("{number:03}").into_bytes()
 }
 
-pub(super) fn table(number: u64, smallest: u64, largest: u64, sequences: (u64, u64)) -> TableMeta {
-    TableMeta {
+pub(super) fn table(number: u64, smallest: u64, largest: u64, sequences: (u64, u64)) -> TableFileMeta {
+    TableFileMeta {
         number,
         bytes: 1000 + number,
         records: 10,
@@ -27,12 +27,12 @@ pub(super) fn table(number: u64, smallest: u64, largest: u64, sequences: (u64, u
         largest: key(largest),
         smallest_sequence: sequences.0,
         largest_sequence: sequences.1,
-        ..TableMeta::default()
+        ..TableFileMeta::default()
     }
 }
 
 /// A random table, not always a consistent one.
-fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> TableMeta {
+fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> TableFileMeta {
     let smallest = random.below(KEYS);
     let largest = smallest + random.below(6);
     let mut table = table(number, smallest, largest, (sequence, sequence + random.below(3)));
@@ -51,7 +51,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
 /// The model: tables by keyspace, level and number; names; value files; logs.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct StateModel {
-    tables: BTreeMap<(u32, usize, u64), TableMeta>,
+    tables: BTreeMap<(u32, usize, u64), TableFileMeta>,
     names: BTreeMap<u32, String>,
     files: BTreeMap<u64, u64>,
     logs: BTreeSet<u64>,
@@ -97,7 +97,7 @@ impl StateModel {
     /// Checks all invariants, pair by pair.
     fn is_consistent(&self) -> bool {
         let pairs = self.tables.iter().flat_map(|one| self.tables.iter().map(move |other| (one, other)));
-        type Placed<'a> = (&'a (u32, usize, u64), &'a TableMeta);
+        type Placed<'a> = (&'a (u32, usize, u64), &'a TableFileMeta);
         let clash = |((place, one), (other_place, other)): (Placed<'_>, Placed<'_>)| {
             if place == other_place || (place.0, place.1) != (other_place.0, other_place.1) || !shares_keys(one, other)
             {
@@ -113,8 +113,8 @@ impl StateModel {
 }
 
 /// Whether some key, or some position between two keys, is in both.
-fn shares_keys(one: &TableMeta, other: &TableMeta) -> bool {
-    let has = |table: &TableMeta, key: &[u8], behind: bool| {
+fn shares_keys(one: &TableFileMeta, other: &TableFileMeta) -> bool {
+    let has = |table: &TableFileMeta, key: &[u8], behind: bool| {
         let below_end =
             if table.largest_excluded { key < table.largest.as_slice() } else { key <= table.largest.as_slice() };
         // The position after a key is in a table that extends beyond the key.
@@ -241,7 +241,7 @@ fn each_wrong_edit_is_refused() {
         change(&mut edit);
         state.apply(&edit)
     };
-    let add = |level: usize, table: TableMeta| with(&|edit| edit.added.push((0, level, Arc::new(table.clone()))));
+    let add = |level: usize, table: TableFileMeta| with(&|edit| edit.added.push((0, level, Arc::new(table.clone()))));
     assert!(add(1, table(8, 21, 30, (1, 2))).is_ok());
     assert!(add(1, table(8, 20, 30, (1, 2))).is_err(), "overlaps");
     assert!(add(0, table(8, 20, 30, (8, 12))).is_err(), "neither newer nor older");
@@ -253,7 +253,7 @@ fn each_wrong_edit_is_refused() {
     for number in 3..7 {
         assert!(add(2, table(number, 30, 31, (1, 2))).is_err(), "number {number} used twice");
     }
-    assert!(add(2, TableMeta { values: vec![(8, 1)], ..table(9, 30, 31, (1, 2)) }).is_err(), "no such value file");
+    assert!(add(2, TableFileMeta { values: vec![(8, 1)], ..table(9, 30, 31, (1, 2)) }).is_err(), "no such value file");
     assert!(with(&|edit| edit.removed.push((0, 1, 4))).is_err(), "of another level");
     assert!(with(&|edit| edit.removed.push((1, 1, 3))).is_err(), "of no keyspace");
     assert!(with(&|edit| edit.added.push((1, 1, Arc::new(table(8, 30, 31, (1, 2)))))).is_err(), "to no keyspace");
@@ -276,7 +276,7 @@ fn each_wrong_edit_is_refused() {
         state.apply(&ManifestEdit { keyspaces_created: created, next_keyspace: Some(2), ..ManifestEdit::default() })
     };
     assert!(create("default").is_err(), "two of one name");
-    let pointing = TableMeta { values: vec![(5, 40)], ..table(8, 30, 31, (1, 2)) };
+    let pointing = TableFileMeta { values: vec![(5, 40)], ..table(8, 30, 31, (1, 2)) };
     let pointed = with(&|edit| edit.added.push((0, 2, Arc::new(pointing.clone())))).unwrap();
     assert_eq!(pointed.value_files[&5].dead_bytes(), 60);
     assert!(
@@ -328,13 +328,14 @@ fn the_tables_of_a_key_and_of_a_range_are_found() {
                 levels = next;
             }
         }
-        let numbers =
-            |tables: &mut dyn Iterator<Item = &Arc<TableMeta>>| tables.map(|table| table.number).collect::<Vec<_>>();
+        let numbers = |tables: &mut dyn Iterator<Item = &Arc<TableFileMeta>>| {
+            tables.map(|table| table.number).collect::<Vec<_>>()
+        };
         for level in 0..3 {
             for number in 0..KEYS + 8 {
                 let sought = key(number);
                 let bounds = (Bound::Included(sought.as_slice()), Bound::Included(sought.as_slice()));
-                let has = |table: &&Arc<TableMeta>| {
+                let has = |table: &&Arc<TableFileMeta>| {
                     table.smallest <= sought
                         && if table.largest_excluded { sought < table.largest } else { sought <= table.largest }
                 };

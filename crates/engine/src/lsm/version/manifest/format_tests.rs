@@ -4,7 +4,7 @@
 
 use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};
-use crate::lsm::version::{ManifestEdit, ManifestState, TableMeta};
+use crate::lsm::version::{ManifestEdit, ManifestState, TableFileMeta};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn dump(bytes: &[u8]) -> String {
 
 /// The edit that the page describes.
 fn flush() -> ManifestEdit {
-    let table = TableMeta {
+    let table = TableFileMeta {
         number: 5,
         bytes: 4096,
         records: 3,
@@ -47,7 +47,7 @@ fn flush() -> ManifestEdit {
         largest_sequence: 3,
         values: vec![(4, 1500)],
         file_id: Some(0x0102_0304_0506_0708),
-        ..TableMeta::default()
+        ..TableFileMeta::default()
     };
     ManifestEdit {
         added: vec![(0, 0, Arc::new(table))],
