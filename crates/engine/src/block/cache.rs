@@ -83,12 +83,12 @@ impl BlockCache {
     /// Creates a cache for the tables of a store. Nearly all of it consists of slots for their blocks, found by number;
     /// the rest is for their other reads.
     #[must_use]
-    pub fn for_tables(budget_bytes: u64) -> Self {
+    pub fn for_store(budget_bytes: u64) -> Self {
         let hashed_bytes = (budget_bytes / HASHED_DIVISOR).min(HASHED_BYTES_MAX);
         Self { slots: Some(SlotCache::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
     }
 
-    /// As [`Self::for_tables`], but the cache holds nothing: it only accounts for the store's other memory. Tables must
+    /// As [`Self::for_store`], but the cache holds nothing: it only accounts for the store's other memory. Tables must
     /// not insert blocks.
     #[must_use]
     pub(crate) fn for_accounting(budget_bytes: u64) -> Self {

@@ -79,7 +79,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     let unnamed = UnreferencedFiles::find(&storage, &state)?;
     unnamed.check(&*storage)?;
     let cache = Arc::new(match options.fast_paths.cache {
-        true => BlockCache::for_tables(options.memory_bytes),
+        true => BlockCache::for_store(options.memory_bytes),
         false => BlockCache::for_accounting(options.memory_bytes),
     });
     cache.reserve(options.buffer_bytes());

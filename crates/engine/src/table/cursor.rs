@@ -3,6 +3,7 @@
 use super::block::{BlockHead, BlockView, ValueLocation};
 use super::format::Section;
 use super::key::KeyBound;
+use super::range::READ_AHEAD_BYTES_MAX;
 use super::reader::{ReadContext, Table, TableInner};
 use crate::block::Slice;
 use crate::error::{Error, Result};
@@ -10,9 +11,6 @@ use crate::io::{Purpose, ReadRequest};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Limit of the read-ahead of a scan, which doubles with each read, in bytes.
-const READ_AHEAD_BYTES_MAX: u64 = 256 << 10;
 
 /// The current record of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

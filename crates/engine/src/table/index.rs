@@ -4,7 +4,7 @@ use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, o
 use super::index_check::{self, SeparatorDigest};
 use super::index_page::{INDEX_PAGE_TRAILER_BYTES, encode_index_page};
 use super::options::WriteOptions;
-use super::output::PublishedFile;
+use super::published_file::PublishedFile;
 use crate::error::{Error, Result};
 use crate::io::Profile;
 use crate::tune::{Builder, Design, DesignRequest, Layer, LayerNodes, LevelInput, Problem, ReadSizes};

@@ -11,7 +11,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 /// Limit of the read-ahead of a scan, which doubles with each read, in bytes.
-const READ_AHEAD_BYTES_MAX: u64 = 256 << 10;
+pub(super) const READ_AHEAD_BYTES_MAX: u64 = 256 << 10;
 
 /// An iterator over the records of a key range, in key order, from both ends.
 ///

@@ -6,7 +6,7 @@ use super::counts::even_count;
 use super::format::{DataSource, Section, TableMeta};
 use super::index::{self, IndexInput};
 use super::options::WriteOptions;
-use super::output::PublishedFile;
+use super::published_file::PublishedFile;
 use super::report::TableReport;
 use super::sections::{FilterWriter, write_counts, write_tail};
 use crate::block::checksum::{self, CHECKSUM_BYTES};

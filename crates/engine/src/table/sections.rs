@@ -3,7 +3,7 @@
 use super::counts;
 use super::filter::{FilterBuilder, hash_key};
 use super::format::{self, FilterMeta, Section, TableMeta};
-use super::output::PublishedFile;
+use super::published_file::PublishedFile;
 use crate::block::checksum;
 use crate::error::Result;
 

@@ -149,7 +149,7 @@ fn check_cursor(mut cursor: TableCursor, model: &Model, steps: u64, random: &mut
 fn check(model: &Model, options: WriteOptions, random: &mut Random) {
     let storage = Arc::new(MemoryStorage::new());
     write(&storage, model, options);
-    for cache in [0, 20_000, 1 << 20].map(BlockCache::for_tables).into_iter().chain([BlockCache::new(1 << 20)]) {
+    for cache in [0, 20_000, 1 << 20].map(BlockCache::for_store).into_iter().chain([BlockCache::new(1 << 20)]) {
         let table = open(&storage, cache, (0, 0));
         check_look_ups(&table, model, &[0, 1, 5, 11, u64::MAX]);
         check_cursor(table.cursor(), model, 400, random);
@@ -221,7 +221,7 @@ fn tables_without_tags_have_the_sequence_they_were_opened_with() {
                         &model,
                         WriteOptions { versioned: false, key_type, value_width, design, ..options() },
                     );
-                    let table = open(&storage, BlockCache::for_tables(1 << 20), (1, 7));
+                    let table = open(&storage, BlockCache::for_store(1 << 20), (1, 7));
                     check_look_ups(&table, &model, &[0, 6, 7, 8, u64::MAX]);
                     check_cursor(table.cursor(), &model, 500, &mut random);
                     check_cursor(table.compaction_cursor(1 << 16), &model, 500, &mut random);
@@ -237,7 +237,7 @@ fn tables_share_a_cache_within_its_budget() {
     let model = |table: u8| -> Model {
         (0..2000_u32).map(|i| (([&[table][..], &i.to_be_bytes()].concat(), Reverse(0)), (1, vec![table; 30]))).collect()
     };
-    let cache = Arc::new(BlockCache::for_tables(100_000));
+    let cache = Arc::new(BlockCache::for_store(100_000));
     let shared = SharedOptions {
         profile: Profile::default(),
         value_bytes: 1 << 20,
@@ -272,7 +272,7 @@ fn a_cursor_that_failed_stays_failed() {
     content[512 * 5 + 40] ^= 1;
     storage.put("t", content).unwrap();
     for compaction in [false, true] {
-        let table = open(&storage, BlockCache::for_tables(0), (0, 0));
+        let table = open(&storage, BlockCache::for_store(0), (0, 0));
         let mut cursor = if compaction { table.compaction_cursor(1 << 16) } else { table.cursor() };
         let mut move_on = cursor.first();
         let mut seen = 0;
