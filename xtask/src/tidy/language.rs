@@ -107,13 +107,15 @@ fn crate_name(path: &str) -> Option<&str> {
 /// Lines and names of the types that a file defines at its top level: within modules of tests they are indented.
 fn type_names(code: &str) -> impl Iterator<Item = (usize, &str)> {
     code.lines().enumerate().filter_map(|(index, line)| {
-        let mut words =
-            line.split(|byte: char| !byte.is_ascii() || !is_word(byte as u8)).filter(|word| !word.is_empty());
-        let mut word = words.next()?;
         if line.starts_with(char::is_whitespace) {
             return None;
         }
-        while matches!(word, "pub" | "crate" | "super" | "in" | "unsafe") {
+        // `pub(in crate::join) struct ...`
+        let item = line.strip_prefix("pub(").and_then(|rest| rest.split_once(')')).map_or(line, |(_, item)| item);
+        let mut words =
+            item.split(|byte: char| !byte.is_ascii() || !is_word(byte as u8)).filter(|word| !word.is_empty());
+        let mut word = words.next()?;
+        while matches!(word, "pub" | "unsafe") {
             word = words.next()?;
         }
         let name = matches!(word, "struct" | "enum" | "trait" | "type").then(|| words.next())??;
@@ -138,7 +140,9 @@ mod tests {
 
     #[test]
     fn a_type_name_is_found_twice_in_a_crate_but_not_in_two_or_in_tests() {
-        let source = |path: &str| Source::new(path, "struct A;\npub(crate) enum B {}\nmod tests {\n    struct A;\n}\n");
+        let source = |path: &str| {
+            Source::new(path, "pub(in crate::x) struct A;\npub(crate) enum B {}\nmod tests {\n    struct A;\n}\n")
+        };
         let project =
             |paths: &[&str]| Project { sources: paths.iter().map(|path| source(path)).collect(), others: Vec::new() };
         assert_eq!(check_names(&project(&["crates/x/src/a.rs", "crates/x/src/b/c.rs"])).len(), 2);

@@ -4,6 +4,7 @@
 //! reproducible.
 
 use super::compact::{CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, flush, run_subcompactions};
+use super::compact::{CompactionJob, JobReason, PickLimits, Picker, RangeStep};
 use super::core::{Core, SharedState, StateChange};
 use super::cursor::EntryCursor;
 use super::entry::{KeyspaceId, SEQUENCE_MAX};
@@ -14,10 +15,7 @@ use super::memtable_set::MemtableSet;
 use super::merge::MergeCursor;
 use super::table_file::{TableFile, TableOrigin};
 use super::value_files::ValueHandle;
-use super::version::{
-    CompactionJob, FileKind, JobReason, KeyspaceLevels, ManifestEdit, PickLimits, Picker, RangeStep, TableFileMeta,
-    file_name,
-};
+use super::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::MutexGuard;

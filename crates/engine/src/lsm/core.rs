@@ -4,6 +4,7 @@
 //! of a keyspace, which is replaced as a whole.
 
 use super::commit::{WriteQueue, WriterState};
+use super::compact::CompactionJob;
 use super::counters::DbCounters;
 use super::entry::{KeyspaceId, Sequence};
 use super::extend::{Learner, TableLookups};
@@ -16,7 +17,7 @@ use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::tombstone_cleanup::{SkippedEntries, TombstoneCleanup};
 use super::value_files::ValueFiles;
-use super::version::{CompactionJob, LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta};
+use super::version::{LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta};
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;

@@ -6,11 +6,12 @@
 //! that job becomes due: in total, the jobs read about as many entries as readers skipped. LevelDB charges wasted seeks
 //! to compactions in the same way.
 
+use super::compact::{CompactionJob, Picker, RangeStep};
 use super::core::{Core, SharedState};
 use super::cursor::EntryCursor;
 use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
 use super::memtable::Memtable;
-use super::version::{CompactionJob, KeyBounds, Picker, RangeStep};
+use super::version::KeyBounds;
 use super::view::{KeyspaceTree, KeyspaceView};
 use crate::error::Result;
 use std::ops::Bound;

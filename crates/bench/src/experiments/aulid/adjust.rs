@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::super::indexes::{Plan, Subject, distinct, growing, or_report, run_in_memory};
+use super::super::indexes::{IndexSubject, IndexWorkload, distinct, growing, or_report, run_in_memory};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
@@ -43,7 +43,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     .figure("alpha", *alpha)
                     .figure("beta", *beta);
                 or_report(output, record.clone(), |output| {
-                    let plan = Plan::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
+                    let plan = IndexWorkload::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
                     let run = run_in_memory(&plan)?;
                     for (place, profile) in profiles.iter().enumerate() {
                         let row = record
@@ -66,12 +66,12 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// AULID without adjustment, with each alpha, and with each beta.
-fn cases() -> Vec<(Subject, f64, f64)> {
+fn cases() -> Vec<(IndexSubject, f64, f64)> {
     let adjusted = |alpha: f64, beta: f64| {
-        let subject = Subject::aulid("adjusted", |options| (options.alpha, options.beta) = (alpha, beta));
+        let subject = IndexSubject::aulid("adjusted", |options| (options.alpha, options.beta) = (alpha, beta));
         (subject, alpha, beta)
     };
-    let never = Subject::aulid("never adjusted", |options| options.adjust = false);
+    let never = IndexSubject::aulid("never adjusted", |options| options.adjust = false);
     let mut cases = vec![(never, f64::NAN, f64::NAN)];
     cases.extend(ALPHAS.map(|alpha| adjusted(alpha, SMALL_BETA)));
     cases.extend(BETAS.map(|beta| adjusted(SMALL_ALPHA, beta)));

@@ -7,7 +7,8 @@ use ogive::index::{Kind, Statistics};
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, InsertWatch, LOAD_BUDGET_BYTES, Store, Subject, Touches, distinct, growing, or_report, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, InsertWatch, LOAD_BUDGET_BYTES, Touches, distinct, growing, or_report, pages,
+    subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output, Resident};
@@ -111,7 +112,7 @@ impl Questions {
         Ok(Self { set: set.name().into(), phase, population, present, absent, inserts, limits })
     }
 
-    fn record(&self, subject: &Subject) -> Record {
+    fn record(&self, subject: &IndexSubject) -> Record {
         let count = self.population.loaded().len() + self.population.coming().len();
         Record::new(BLOCKS.name)
             .keys(&self.set)
@@ -120,12 +121,12 @@ impl Questions {
             .figure("keys_count", count as u64)
     }
 
-    fn ask(&self, subject: &Subject, output: &mut Output<'_>) -> Result<()> {
+    fn ask(&self, subject: &IndexSubject, output: &mut Output<'_>) -> Result<()> {
         let mut options = subject.options.clone();
         options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
         let nothing_cached = pages(options.pages.page_bytes, 0);
         let keys = self.population.loaded().iter().copied().map(Ok);
-        let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
+        let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
         let growth = match self.phase {
             Phase::Bulk => None,
             Phase::Grown => Some(store.watch_inserts(self.population.coming(), WATCHED_TRANSACTIONS)?),

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use ogive::index::Kind;
 use ogive::io::LocalStorage;
 
-use super::super::indexes::{GENERATED, Store, Subject, or_report, pages, subjects};
+use super::super::indexes::{GENERATED, IndexStore, IndexSubject, or_report, pages, subjects};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::keys::KeySet;
@@ -25,7 +25,7 @@ const BUDGET_BYTES: u64 = 8 << 20;
 
 /// Figures of a structure, one value per round.
 struct Loads<'s> {
-    subject: &'s Subject,
+    subject: &'s IndexSubject,
     load_s: Vec<f64>,
     memory_bytes: Vec<f64>,
     file_bytes: u64,
@@ -54,7 +54,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-fn record(set: &KeySet, subject: &Subject) -> Record {
+fn record(set: &KeySet, subject: &IndexSubject) -> Record {
     Record::new(BULK_LOAD.name).keys(set.name()).figure("structure", subject.name.as_str())
 }
 
@@ -69,7 +69,7 @@ fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
     let keys = set.stream()?.filter(|key| key.as_ref().map_or(true, |key| last.replace(*key) != Some(*key)));
     let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
     let storage = Arc::new(LocalStorage::new(folder.path()));
-    let (store, load_s) = Store::load(storage, &options, &[], keys.map(|key| Ok(key?)))?;
+    let (store, load_s) = IndexStore::load(storage, &options, &[], keys.map(|key| Ok(key?)))?;
     loads.memory_bytes.extend(memory.map(|(gauge, before)| (gauge.peak_bytes)().saturating_sub(before) as f64));
     loads.load_s.push(load_s);
     loads.file_bytes = store.file_bytes()?;

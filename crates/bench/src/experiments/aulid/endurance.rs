@@ -7,7 +7,8 @@ use ogive::index::Kind;
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, LOAD_BUDGET_BYTES, Store, Subject, distinct, growing, or_report, pages, payload, present, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, or_report, pages, payload, present,
+    subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -44,7 +45,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 
 /// An index that contains the first `present` keys.
 struct Wear {
-    store: Store,
+    store: IndexStore,
     record: Record,
     keys: Vec<u64>,
     present: usize,
@@ -55,11 +56,12 @@ struct Wear {
 }
 
 impl Wear {
-    fn new(context: &Context, subject: &Subject, population: &Population, record: Record) -> Result<Self> {
+    fn new(context: &Context, subject: &IndexSubject, population: &Population, record: Record) -> Result<Self> {
         let mut options = subject.options.clone();
         options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
         let loaded = population.loaded();
-        let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], loaded.iter().copied().map(Ok))?;
+        let (store, _) =
+            IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], loaded.iter().copied().map(Ok))?;
         Ok(Self {
             store,
             record,

@@ -9,7 +9,7 @@ use ogive::io::MemoryStorage;
 use ogive::page::{Phase, PhaseStatistics, WriteStatistics};
 
 use super::super::indexes::{
-    GENERATED, LOAD_BUDGET_BYTES, Store, Subject, distinct, growing, or_report, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, or_report, pages, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -58,11 +58,11 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// Loads the first keys, inserts the others, and sums the statistics of the transactions.
-fn tallied(context: &Context, subject: &Subject, population: &Population) -> Result<(usize, WriteStatistics)> {
+fn tallied(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(usize, WriteStatistics)> {
     let mut options = subject.options.clone();
     options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
     let keys = population.loaded().iter().copied().map(Ok);
-    let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
+    let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
     let most = context.lookups.unwrap_or(OPERATIONS).min(population.coming().len());
     let mut total = WriteStatistics::default();
     store.insert_timed(&population.coming()[..most], |tally| add(&mut total, tally))?;

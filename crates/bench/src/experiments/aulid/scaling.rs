@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use ogive::index::Kind;
 use ogive::io::{LocalStorage, Profile};
 
-use super::super::indexes::{Outcome, Plan, Subject, distinct, or_report, run_plan, subjects};
+use super::super::indexes::{IndexSubject, IndexWorkload, WorkloadOutcome, distinct, or_report, run_plan, subjects};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
@@ -47,7 +47,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let mut all = Vec::new();
             for subject in &subjects {
                 progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
-                let plan = Plan::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
+                let plan = IndexWorkload::uniform(context, subject, &population, mix, &profiles, OPERATIONS);
                 let measured =
                     or_report(output, record(set.name(), mix, subject), |_| measure(context, &device, &plan))?;
                 all.extend(measured.map(|measured| (subject, measured)));
@@ -60,14 +60,14 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// The run, whether its reads were direct, and the peak memory in excess of the keys.
-type Measured = (Outcome, bool, Option<u64>);
+type Measured = (WorkloadOutcome, bool, Option<u64>);
 
-fn record(set: &str, mix: Mix, subject: &Subject) -> Record {
+fn record(set: &str, mix: Mix, subject: &IndexSubject) -> Record {
     Record::new(SCALING.name).keys(set).figure("workload", mix.name()).figure("structure", subject.name.as_str())
 }
 
 /// Runs on the device, with direct reads unless only modelled times are requested.
-fn measure(context: &Context, device: &Path, plan: &Plan<'_>) -> Result<Measured> {
+fn measure(context: &Context, device: &Path, plan: &IndexWorkload<'_>) -> Result<Measured> {
     let folder =
         tempfile::tempdir_in(device).with_context(|| format!("no folder can be made under {}", device.display()))?;
     let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
@@ -83,7 +83,7 @@ fn measure(context: &Context, device: &Path, plan: &Plan<'_>) -> Result<Measured
 fn report(
     set: &str,
     mix: Mix,
-    all: &[(&Subject, Measured)],
+    all: &[(&IndexSubject, Measured)],
     profiles: &[Profile],
     output: &mut Output<'_>,
 ) -> Result<()> {

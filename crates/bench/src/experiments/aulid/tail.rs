@@ -3,7 +3,9 @@
 use anyhow::Result;
 use ogive::index::Kind;
 
-use super::super::indexes::{Plan, Subject, each_population, or_report, run_in_memory, run_on_device, subjects};
+use super::super::indexes::{
+    IndexSubject, IndexWorkload, each_population, or_report, run_in_memory, run_on_device, subjects,
+};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
@@ -26,8 +28,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         let progress = Progress::new(subjects.len())?;
         for subject in &subjects {
             progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
-            let plan = Plan::uniform(context, subject, population, mix, &profiles, OPERATIONS);
-            let plan = Plan { latencies: true, ..plan };
+            let plan = IndexWorkload::uniform(context, subject, population, mix, &profiles, OPERATIONS);
+            let plan = IndexWorkload { latencies: true, ..plan };
             let failed = record(set.name(), mix, subject);
             or_report(output, failed, |output| measure(context, set.name(), &plan, output))?;
             progress.step();
@@ -36,17 +38,17 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     })
 }
 
-fn record(set: &str, mix: Mix, subject: &Subject) -> Record {
+fn record(set: &str, mix: Mix, subject: &IndexSubject) -> Record {
     Record::new(TAIL.name).keys(set).figure("workload", mix.name()).figure("structure", subject.name.as_str())
 }
 
-fn measure(context: &Context, set: &str, plan: &Plan<'_>, output: &mut Output<'_>) -> Result<()> {
+fn measure(context: &Context, set: &str, plan: &IndexWorkload<'_>, output: &mut Output<'_>) -> Result<()> {
     let modelled = run_in_memory(plan)?;
     let measured = if context.modelled_only {
         None
     } else {
         let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
-        Some(run_on_device(&device, &Plan { profiles: &[], ..plan.clone() })?)
+        Some(run_on_device(&device, &IndexWorkload { profiles: &[], ..plan.clone() })?)
     };
     for (profile, latencies_us) in plan.profiles.iter().zip(&modelled.latencies_us) {
         let modelled = LatencySummary::of(latencies_us);

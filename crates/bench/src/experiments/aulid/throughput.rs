@@ -7,7 +7,8 @@ use ogive::index::Kind;
 use ogive::io::Profile;
 
 use super::super::indexes::{
-    Outcome, Plan, Subject, each_population, or_report, pool_bytes, run_in_memory, run_on_device, subjects,
+    IndexSubject, IndexWorkload, WorkloadOutcome, each_population, or_report, pool_bytes, run_in_memory, run_on_device,
+    subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -70,10 +71,10 @@ struct Comparison<'a> {
 
 /// Figures of a structure, on storage in memory and on the device.
 struct Pair<'a> {
-    subject: &'a Subject,
-    modelled: Outcome,
+    subject: &'a IndexSubject,
+    modelled: WorkloadOutcome,
     /// The run, and whether its reads were direct.
-    measured: Option<(Outcome, bool)>,
+    measured: Option<(WorkloadOutcome, bool)>,
 }
 
 fn each(
@@ -97,7 +98,7 @@ fn each(
 }
 
 impl Comparison<'_> {
-    fn run(&self, subjects: &[Subject], output: &mut Output<'_>) -> Result<()> {
+    fn run(&self, subjects: &[IndexSubject], output: &mut Output<'_>) -> Result<()> {
         let progress = Progress::new(subjects.len())?;
         let mut pairs = Vec::new();
         for subject in subjects {
@@ -113,7 +114,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    fn record(&self, subject: &Subject) -> Record {
+    fn record(&self, subject: &IndexSubject) -> Record {
         Record::new(self.experiment)
             .keys(self.set.name())
             .figure("workload", self.mix.name())
@@ -121,14 +122,14 @@ impl Comparison<'_> {
             .figure("structure", subject.name.as_str())
     }
 
-    fn plan<'p>(&'p self, subject: &'p Subject) -> Plan<'p> {
-        let plan = Plan::uniform(self.context, subject, self.population, self.mix, self.profiles, OPERATIONS);
-        Plan { requests: self.requests, ..plan }
+    fn plan<'p>(&'p self, subject: &'p IndexSubject) -> IndexWorkload<'p> {
+        let plan = IndexWorkload::uniform(self.context, subject, self.population, self.mix, self.profiles, OPERATIONS);
+        IndexWorkload { requests: self.requests, ..plan }
     }
 
-    fn pair<'s>(&self, subject: &'s Subject) -> Result<Pair<'s>> {
+    fn pair<'s>(&self, subject: &'s IndexSubject) -> Result<Pair<'s>> {
         let modelled = run_in_memory(&self.plan(subject))?;
-        let on = |device: &PathBuf| run_on_device(device, &Plan { profiles: &[], ..self.plan(subject) });
+        let on = |device: &PathBuf| run_on_device(device, &IndexWorkload { profiles: &[], ..self.plan(subject) });
         Ok(Pair { subject, modelled, measured: self.device.as_ref().map(on).transpose()? })
     }
 

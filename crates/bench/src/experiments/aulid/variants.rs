@@ -4,7 +4,7 @@ use anyhow::Result;
 use ogive::index::Kind;
 use ogive_papers::AulidOptions;
 
-use super::super::indexes::{GENERATED, Loaded, Subject, distinct, load_and_count, or_report, present};
+use super::super::indexes::{GENERATED, IndexSubject, Loaded, distinct, load_and_count, or_report, present};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
@@ -29,7 +29,7 @@ const SLOTS_PER_LEAF: [u8; 7] = [1, 2, 3, 4, 6, 8, 11];
 
 fn run_read_optimisations(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let variant = |name: &str, scan_forward, fulfill| {
-        Subject::aulid(name, |options| (options.scan_forward, options.fulfill) = (scan_forward, fulfill))
+        IndexSubject::aulid(name, |options| (options.scan_forward, options.fulfill) = (scan_forward, fulfill))
     };
     let subjects = [
         variant("none", false, false),
@@ -42,7 +42,7 @@ fn run_read_optimisations(context: &Context, output: &mut Output<'_>) -> Result<
 
 fn run_ablation(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let variant = |name: &str, packed_arrays, two_layer_nodes| {
-        Subject::aulid(name, |options| {
+        IndexSubject::aulid(name, |options| {
             (options.packed_arrays, options.two_layer_nodes) = (packed_arrays, two_layer_nodes);
         })
     };
@@ -51,22 +51,24 @@ fn run_ablation(context: &Context, output: &mut Output<'_>) -> Result<()> {
         variant("without packed arrays", false, true),
         variant("without two-layer nodes", true, false),
         variant("without both", false, false),
-        Subject::of(ogive_papers::LIPP_BTREE),
+        IndexSubject::of(ogive_papers::LIPP_BTREE),
     ];
     each(context, ABLATION.name, &subjects, output)
 }
 
 fn run_slots(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let variant = |slots: u8| {
-        Subject::aulid(&format!("{slots} slots"), |options: &mut AulidOptions| options.slots_per_leaf = Some(slots))
+        IndexSubject::aulid(&format!("{slots} slots"), |options: &mut AulidOptions| {
+            options.slots_per_leaf = Some(slots)
+        })
     };
-    let default = Subject::aulid("authors' choice", |_| {});
-    let mut subjects: Vec<Subject> = SLOTS_PER_LEAF.into_iter().map(variant).collect();
-    subjects.extend([default, Subject::of(Kind::BTREE), Subject::of(Kind::OGIVE)]);
+    let default = IndexSubject::aulid("authors' choice", |_| {});
+    let mut subjects: Vec<IndexSubject> = SLOTS_PER_LEAF.into_iter().map(variant).collect();
+    subjects.extend([default, IndexSubject::of(Kind::BTREE), IndexSubject::of(Kind::OGIVE)]);
     each(context, SLOTS.name, &subjects, output)
 }
 
-fn each(context: &Context, experiment: &str, subjects: &[Subject], output: &mut Output<'_>) -> Result<()> {
+fn each(context: &Context, experiment: &str, subjects: &[IndexSubject], output: &mut Output<'_>) -> Result<()> {
     for spec in context.specs(&GENERATED) {
         let set = context.open(&spec, context.seed)?;
         let keys = distinct(&set)?;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use ogive::index::Kind;
 use ogive::io::Profile;
 
-use super::super::indexes::{Plan, Subject, each_population, or_report, pages, run_in_memory, subjects};
+use super::super::indexes::{IndexSubject, IndexWorkload, each_population, or_report, pages, run_in_memory, subjects};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
@@ -49,11 +49,11 @@ struct BufferCase<'a> {
 }
 
 impl BufferCase<'_> {
-    fn buffer_bytes(&self, subject: &Subject) -> u64 {
+    fn buffer_bytes(&self, subject: &IndexSubject) -> u64 {
         self.buffer_pages * subject.options.pages.page_bytes as u64
     }
 
-    fn record(&self, set: &str, subject: &Subject) -> Record {
+    fn record(&self, set: &str, subject: &IndexSubject) -> Record {
         Record::new(BUFFER.name)
             .keys(set)
             .figure("workload", self.mix.name())
@@ -61,10 +61,10 @@ impl BufferCase<'_> {
             .figure("buffer_bytes", self.buffer_bytes(subject))
     }
 
-    fn measure(&self, subject: &Subject, record: &Record, output: &mut Output<'_>) -> Result<()> {
-        let plan = Plan::uniform(self.context, subject, self.population, self.mix, self.profiles, OPERATIONS);
+    fn measure(&self, subject: &IndexSubject, record: &Record, output: &mut Output<'_>) -> Result<()> {
+        let plan = IndexWorkload::uniform(self.context, subject, self.population, self.mix, self.profiles, OPERATIONS);
         let memory = pages(subject.options.pages.page_bytes, self.buffer_bytes(subject));
-        let outcome = run_in_memory(&Plan { memory, ..plan })?;
+        let outcome = run_in_memory(&IndexWorkload { memory, ..plan })?;
         for (place, profile) in self.profiles.iter().enumerate() {
             let row = record
                 .clone()

@@ -7,7 +7,7 @@ use ogive::index::Kind;
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
-    GENERATED, LOAD_BUDGET_BYTES, Store, Subject, distinct, growing, or_report, pages, subjects,
+    GENERATED, IndexStore, IndexSubject, LOAD_BUDGET_BYTES, distinct, growing, or_report, pages, subjects,
 };
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -26,8 +26,9 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         let set = growing(context, &spec)?;
         let population = Mix::WriteOnly.population(distinct(&set)?, context.seed);
         let progress = Progress::new(subjects.len())?;
-        let record =
-            |subject: &Subject| Record::new(STORAGE.name).keys(set.name()).figure("structure", subject.name.as_str());
+        let record = |subject: &IndexSubject| {
+            Record::new(STORAGE.name).keys(set.name()).figure("structure", subject.name.as_str())
+        };
         let mut all = Vec::new();
         for subject in &subjects {
             progress.on(format!("{} of {}", subject.name, set.name()));
@@ -50,11 +51,11 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// Bytes of the file after the load, and after all inserts.
-fn sizes(context: &Context, subject: &Subject, population: &Population) -> Result<(u64, u64)> {
+fn sizes(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(u64, u64)> {
     let mut options = subject.options.clone();
     options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
     let keys = population.loaded().iter().copied().map(Ok);
-    let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
+    let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
     let bulk = store.file_bytes()?;
     let most = context.lookups.unwrap_or(usize::MAX);
     store.drive(Mix::WriteOnly.operations(population, &Requests::Uniform, most, context.seed)?, |_| {})?;

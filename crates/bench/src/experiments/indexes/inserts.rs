@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use ogive::page::WriteStatistics;
 
 use super::super::Resident;
-use super::store::{Store, payload};
+use super::store::{IndexStore, payload};
 use super::touches::{Role, Touches};
 use crate::workload::COMMIT_OPERATIONS;
 
@@ -20,7 +20,7 @@ pub(in crate::experiments) struct InsertWatch {
     log_bytes: u64,
 }
 
-impl Store {
+impl IndexStore {
     /// Inserts new keys, with a commit after each [`COMMIT_OPERATIONS`]; 1/`one_in` of the transactions are observed.
     pub(in crate::experiments) fn watch_inserts(&self, keys: &[u64], one_in: usize) -> Result<InsertWatch> {
         let mut watch = InsertWatch::default();

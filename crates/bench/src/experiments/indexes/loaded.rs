@@ -7,8 +7,8 @@ use ogive::index::Statistics;
 use ogive::io::MemoryStorage;
 
 use super::memory::{LOAD_BUDGET_BYTES, pages};
-use super::store::Store;
-use super::subjects::Subject;
+use super::store::IndexStore;
+use super::subjects::IndexSubject;
 use crate::output::Record;
 use crate::random::Random;
 
@@ -34,14 +34,14 @@ pub(in crate::experiments) fn present(keys: &[u64], lookups: usize, seed: u64) -
 
 /// Loads sorted keys, and looks up the keys `asked`.
 pub(in crate::experiments) fn load_and_count(
-    subject: &Subject,
+    subject: &IndexSubject,
     page_bytes: usize,
     keys: &[u64],
     asked: &[u64],
 ) -> Result<Loaded> {
     let mut options = subject.options.clone();
     options.pages = pages(page_bytes, LOAD_BUDGET_BYTES);
-    let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], keys.iter().copied().map(Ok))?;
+    let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys.iter().copied().map(Ok))?;
     let file_bytes = store.file_bytes()?;
     let statistics = store.index.statistics()?;
     let store = store.reopen(pages(page_bytes, 0))?;

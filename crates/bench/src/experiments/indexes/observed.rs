@@ -23,7 +23,7 @@ const ELSEWHERE: u64 = 1 << 63;
 
 /// The writes to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::experiments) struct Written {
+pub(in crate::experiments) struct ObservedWrites {
     pub(in crate::experiments) bytes: u64,
     pub(in crate::experiments) syncs: u64,
 }
@@ -42,7 +42,7 @@ struct Seen {
     page_bytes: u64,
     watching: AtomicBool,
     reads: Mutex<Vec<(u64, Role)>>,
-    written: Mutex<BTreeMap<String, Written>>,
+    written: Mutex<BTreeMap<String, ObservedWrites>>,
     /// Blocks read, for inner nodes and for anything else.
     inner_blocks: AtomicU64,
     other_blocks: AtomicU64,
@@ -93,8 +93,8 @@ impl Observed {
     }
 
     /// Bytes written to the page file, and to the log segments.
-    pub(in crate::experiments) fn written(&self) -> (Written, Written) {
-        let (mut pages, mut log) = (Written::default(), Written::default());
+    pub(in crate::experiments) fn written(&self) -> (ObservedWrites, ObservedWrites) {
+        let (mut pages, mut log) = (ObservedWrites::default(), ObservedWrites::default());
         for (name, written) in &*lock(&self.seen.written) {
             let sum = if *name == self.seen.pages_name { &mut pages } else { &mut log };
             sum.bytes += written.bytes;
@@ -121,7 +121,7 @@ impl Seen {
         }
     }
 
-    fn count_write(&self, name: &str, count: impl FnOnce(&mut Written)) {
+    fn count_write(&self, name: &str, count: impl FnOnce(&mut ObservedWrites)) {
         let mut all = lock(&self.written);
         match all.get_mut(name) {
             Some(written) => count(written),
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(storage.elapsed_us(), [11.0]);
         file.sync()?;
         assert_eq!(storage.elapsed_us(), [16.0]);
-        assert_eq!(storage.written(), (Written { bytes: 14_000, syncs: 2 }, Written::default()));
+        assert_eq!(storage.written(), (ObservedWrites { bytes: 14_000, syncs: 2 }, ObservedWrites::default()));
         Storage::create_update(&storage, "log")?.write_at(0, &[0; 7], Purpose::Log)?;
         assert_eq!(storage.written().1.bytes, 7);
         storage.watch(true);

@@ -9,15 +9,15 @@ use ogive::page::PageOptions;
 
 use super::super::Context;
 use super::memory::{LOAD_BUDGET_BYTES, pages, pool_bytes};
-use super::observed::Written;
-use super::store::Store;
-use super::subjects::Subject;
+use super::observed::ObservedWrites;
+use super::store::IndexStore;
+use super::subjects::IndexSubject;
 use crate::workload::{Mix, Population, Requests};
 
 /// Options of a run.
 #[derive(Debug, Clone)]
-pub(in crate::experiments) struct Plan<'a> {
-    pub(in crate::experiments) subject: &'a Subject,
+pub(in crate::experiments) struct IndexWorkload<'a> {
+    pub(in crate::experiments) subject: &'a IndexSubject,
     pub(in crate::experiments) population: &'a Population,
     pub(in crate::experiments) mix: Mix,
     pub(in crate::experiments) requests: &'a Requests,
@@ -32,12 +32,12 @@ pub(in crate::experiments) struct Plan<'a> {
     pub(in crate::experiments) latencies: bool,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> IndexWorkload<'a> {
     /// Uniform requests, `operations` of them unless the command says otherwise, with memory for a part of the
     /// population.
     pub(in crate::experiments) fn uniform(
         context: &Context,
-        subject: &'a Subject,
+        subject: &'a IndexSubject,
         population: &'a Population,
         mix: Mix,
         profiles: &'a [Profile],
@@ -60,7 +60,7 @@ impl<'a> Plan<'a> {
 /// Figures of a run. Counts are those of the operations, without the load, and with the checkpoint at the end if
 /// something was written.
 #[derive(Debug, Clone, Default)]
-pub(in crate::experiments) struct Outcome {
+pub(in crate::experiments) struct WorkloadOutcome {
     pub(in crate::experiments) load_s: f64,
     pub(in crate::experiments) operations: usize,
     /// Time of the operations on the actual storage.
@@ -70,8 +70,8 @@ pub(in crate::experiments) struct Outcome {
     pub(in crate::experiments) inner_blocks: u64,
     pub(in crate::experiments) leaf_blocks: u64,
     /// Bytes written to the page file, and to the log.
-    pub(in crate::experiments) pages: Written,
-    pub(in crate::experiments) log: Written,
+    pub(in crate::experiments) pages: ObservedWrites,
+    pub(in crate::experiments) log: ObservedWrites,
     pub(in crate::experiments) file_bytes: u64,
     /// Time of each operation, by profile and then as measured; empty unless requested.
     pub(in crate::experiments) latencies_us: Vec<Vec<f64>>,
@@ -81,11 +81,11 @@ pub(in crate::experiments) struct Outcome {
 struct Mark {
     device_us: Vec<f64>,
     blocks: (u64, u64),
-    written: (Written, Written),
+    written: (ObservedWrites, ObservedWrites),
 }
 
 impl Mark {
-    fn of(store: &Store) -> Self {
+    fn of(store: &IndexStore) -> Self {
         let storage = &store.storage;
         Self { device_us: storage.elapsed_us(), blocks: storage.blocks_read(), written: storage.written() }
     }
@@ -93,12 +93,15 @@ impl Mark {
 
 /// Runs a plan on storage in memory: counts and modelled times do not depend on the device, and elapsed time is
 /// processor time.
-pub(in crate::experiments) fn run_in_memory(plan: &Plan<'_>) -> Result<Outcome> {
+pub(in crate::experiments) fn run_in_memory(plan: &IndexWorkload<'_>) -> Result<WorkloadOutcome> {
     run_plan(Arc::new(MemoryStorage::new()), plan)
 }
 
 /// Runs a plan on a device, in a temporary folder, with direct reads if possible; states whether they were.
-pub(in crate::experiments) fn run_on_device(device: &Path, plan: &Plan<'_>) -> Result<(Outcome, bool)> {
+pub(in crate::experiments) fn run_on_device(
+    device: &Path,
+    plan: &IndexWorkload<'_>,
+) -> Result<(WorkloadOutcome, bool)> {
     let folder =
         tempfile::tempdir_in(device).with_context(|| format!("no folder can be made under {}", device.display()))?;
     let storage = LocalStorage::direct(folder.path());
@@ -107,11 +110,11 @@ pub(in crate::experiments) fn run_on_device(device: &Path, plan: &Plan<'_>) -> R
 }
 
 /// Loads an index into `inner`, and runs the plan on it.
-pub(in crate::experiments) fn run_plan(inner: Arc<dyn Storage>, plan: &Plan<'_>) -> Result<Outcome> {
+pub(in crate::experiments) fn run_plan(inner: Arc<dyn Storage>, plan: &IndexWorkload<'_>) -> Result<WorkloadOutcome> {
     let mut options = plan.subject.options.clone();
     options.pages = pages(plan.memory.page_bytes, LOAD_BUDGET_BYTES);
     let keys = plan.population.loaded().iter().copied().map(Ok);
-    let (store, load_s) = Store::load(inner, &options, plan.profiles, keys)?;
+    let (store, load_s) = IndexStore::load(inner, &options, plan.profiles, keys)?;
     store.index.checkpoint()?;
     let store = store.reopen(plan.memory.clone())?;
     let operations = plan.mix.operations(plan.population, plan.requests, plan.operations, plan.seed)?;
@@ -127,9 +130,11 @@ pub(in crate::experiments) fn run_plan(inner: Arc<dyn Storage>, plan: &Plan<'_>)
     };
     let wall_s = timer.elapsed_s();
     let end = Mark::of(&store);
-    let less =
-        |end: Written, start: Written| Written { bytes: end.bytes - start.bytes, syncs: end.syncs - start.syncs };
-    Ok(Outcome {
+    let less = |end: ObservedWrites, start: ObservedWrites| ObservedWrites {
+        bytes: end.bytes - start.bytes,
+        syncs: end.syncs - start.syncs,
+    };
+    Ok(WorkloadOutcome {
         load_s,
         operations: count,
         wall_s,
@@ -143,7 +148,7 @@ pub(in crate::experiments) fn run_plan(inner: Arc<dyn Storage>, plan: &Plan<'_>)
     })
 }
 
-impl Outcome {
+impl WorkloadOutcome {
     /// A count per operation.
     pub(in crate::experiments) fn per_operation(&self, count: f64) -> f64 {
         count / self.operations.max(1) as f64
@@ -178,7 +183,7 @@ impl Latencies {
         Self { wanted, before_us: Vec::new(), taken }
     }
 
-    fn note(&mut self, store: &Store, timer: &Timer) {
+    fn note(&mut self, store: &IndexStore, timer: &Timer) {
         if !self.wanted {
             return;
         }

@@ -20,12 +20,12 @@ pub(in crate::experiments) fn payload(key: u64) -> u64 {
 
 /// An open index.
 #[derive(Debug)]
-pub(in crate::experiments) struct Store {
+pub(in crate::experiments) struct IndexStore {
     pub(in crate::experiments) storage: Observed,
     pub(in crate::experiments) index: Index<u64, u64>,
 }
 
-impl Store {
+impl IndexStore {
     /// Creates an index in `inner` and loads it with sorted keys; returns it with the seconds of the load, including
     /// commit and syncs.
     pub(in crate::experiments) fn load(

@@ -11,12 +11,12 @@ use crate::output::Record;
 
 /// An index to measure: a kind, or a named variant of one.
 #[derive(Debug, Clone)]
-pub(in crate::experiments) struct Subject {
+pub(in crate::experiments) struct IndexSubject {
     pub(in crate::experiments) name: String,
     pub(in crate::experiments) options: IndexOptions,
 }
 
-impl Subject {
+impl IndexSubject {
     /// A kind with default options.
     pub(in crate::experiments) fn of(kind: Kind) -> Self {
         Self { name: kind.name().into(), options: IndexOptions::default().kind(kind) }
@@ -39,11 +39,11 @@ impl Subject {
 }
 
 /// The requested structures, else `default`.
-pub(in crate::experiments) fn subjects(context: &Context, default: &[Kind]) -> Result<Vec<Subject>> {
+pub(in crate::experiments) fn subjects(context: &Context, default: &[Kind]) -> Result<Vec<IndexSubject>> {
     if context.structures.is_empty() {
-        return Ok(default.iter().copied().map(Subject::of).collect());
+        return Ok(default.iter().copied().map(IndexSubject::of).collect());
     }
-    let parse = |name: &String| name.parse::<Kind>().map(Subject::of).map_err(|error| anyhow!(error));
+    let parse = |name: &String| name.parse::<Kind>().map(IndexSubject::of).map_err(|error| anyhow!(error));
     context.structures.iter().map(parse).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::join::options::{JoinKind, Side};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::join) struct Candidate {
+pub(in crate::join) struct MethodCandidate {
     pub(in crate::join) method: Method,
     /// The inner relation: looked up in, hashed or indexed.
     pub(in crate::join) inner: Option<Side>,
@@ -40,17 +40,17 @@ fn handicap_us(method: Method, total_us: f64) -> f64 {
 impl PlanInput<'_> {
     /// All methods, each with its better roles, or with `inner` if given: the cheapest first, those that cannot run
     /// last.
-    pub(in crate::join) fn candidates(&self, asked: Method, inner: Option<Side>) -> Vec<Candidate> {
+    pub(in crate::join) fn candidates(&self, asked: Method, inner: Option<Side>) -> Vec<MethodCandidate> {
         let mut methods: Vec<Method> = Method::all().into_iter().filter(|method| *method != Method::Auto).collect();
         if !methods.contains(&asked) && asked != Method::Auto {
             // A registered method with another number than the listed one.
             methods.retain(|method| !method.is_like(asked));
             methods.push(asked);
         }
-        let mut found: Vec<Candidate> = methods.into_iter().map(|method| self.candidate(method, inner)).collect();
+        let mut found: Vec<MethodCandidate> = methods.into_iter().map(|method| self.candidate(method, inner)).collect();
         let rows = [self.left.rows, self.right.rows];
         let is_sparse = rows[0].min(rows[1]) * SPARSE_RATIO_MIN <= rows[0].max(rows[1]);
-        let total = |candidate: &Candidate| match &candidate.cost {
+        let total = |candidate: &MethodCandidate| match &candidate.cost {
             Ok(cost) if candidate.method == Method::Inlj && is_sparse && cost.cpu_us > cost.total_us / 2.0 => {
                 cost.total_us * (1.0 - LOOKUP_CPU_FRACTION)
             }
@@ -62,23 +62,23 @@ impl PlanInput<'_> {
     }
 
     /// A method with the better of its roles.
-    fn candidate(&self, method: Method, inner: Option<Side>) -> Candidate {
+    fn candidate(&self, method: Method, inner: Option<Side>) -> MethodCandidate {
         if matches!(method, Method::Merge | Method::Partition) || method.as_copy().is_some() {
-            return Candidate { method, inner: None, cost: self.cost(method, Side::Right) };
+            return MethodCandidate { method, inner: None, cost: self.cost(method, Side::Right) };
         }
         if method == Method::Hash {
             let side = self.hashed();
-            return Candidate { method, inner: Some(side), cost: self.cost(method, side) };
+            return MethodCandidate { method, inner: Some(side), cost: self.cost(method, side) };
         }
         // The larger relation is the inner one, if possible: looking many keys up among few saves nothing.
         let larger = if self.left.bytes > self.right.bytes { Side::Left } else { Side::Right };
         let side = inner.unwrap_or(larger);
         match self.cost(method, side) {
             Err(reason) if inner.is_none() => match self.cost(method, side.other()) {
-                Ok(cost) => Candidate { method, inner: Some(side.other()), cost: Ok(cost) },
-                Err(_) => Candidate { method, inner: Some(side), cost: Err(reason) },
+                Ok(cost) => MethodCandidate { method, inner: Some(side.other()), cost: Ok(cost) },
+                Err(_) => MethodCandidate { method, inner: Some(side), cost: Err(reason) },
             },
-            cost => Candidate { method, inner: Some(side), cost },
+            cost => MethodCandidate { method, inner: Some(side), cost },
         }
     }
 
@@ -162,7 +162,13 @@ mod tests {
         SideFacts { is_sorted: false, access: LookupAccess::Scan, ..table(rows, false) }
     }
 
-    fn best(left: SideFacts, right: SideFacts, kind: JoinKind, profile: &Profile, memory_bytes: f64) -> Candidate {
+    fn best(
+        left: SideFacts,
+        right: SideFacts,
+        kind: JoinKind,
+        profile: &Profile,
+        memory_bytes: f64,
+    ) -> MethodCandidate {
         let blocks = |side: &SideFacts| match &side.access {
             LookupAccess::TableBlocks(blocks) => blocks.count,
             _ => 0.0,

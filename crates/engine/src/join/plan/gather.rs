@@ -1,6 +1,6 @@
 //! The entry point of the planner: from two relations and the options to a plan.
 
-use super::choose::Candidate;
+use super::choose::MethodCandidate;
 use super::cost::Cost;
 use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
@@ -57,10 +57,10 @@ fn larger(input: &PlanInput<'_>) -> Side {
 }
 
 /// The cheapest method, or the requested one.
-fn choose(candidates: &[Candidate], asked: Method) -> Result<&Candidate> {
+fn choose(candidates: &[MethodCandidate], asked: Method) -> Result<&MethodCandidate> {
     let wanted = candidates.iter().find(|candidate| asked == Method::Auto || candidate.method == asked);
     match wanted {
-        Some(Candidate { cost: Err(reason), method, .. }) => Err(Error::InvalidArgument(format!(
+        Some(MethodCandidate { cost: Err(reason), method, .. }) => Err(Error::InvalidArgument(format!(
             "the method {method} cannot join these relations: {reason}; try `auto`"
         ))),
         Some(candidate) => Ok(candidate),
@@ -130,10 +130,10 @@ fn spread(
 fn explain(
     input: &PlanInput<'_>,
     options: &JoinOptions,
-    chosen: &Candidate,
+    chosen: &MethodCandidate,
     predicted: &Cost,
     threads: usize,
-    candidates: &[Candidate],
+    candidates: &[MethodCandidate],
 ) -> Explanation {
     let scan = input.scan_shape();
     let rule = chosen.inner.and_then(|inner| match &input.side(inner).access {
@@ -173,7 +173,7 @@ fn summary(input: &PlanInput<'_>, side: Side) -> RelationSummary {
     }
 }
 
-fn alternative(candidate: &Candidate) -> Alternative {
+fn alternative(candidate: &MethodCandidate) -> Alternative {
     Alternative {
         method: candidate.method.to_string(),
         inner: candidate.inner,

@@ -2,22 +2,30 @@
 //! source.
 //!
 //! `run_job` takes merged inputs, keeps what some reader may still see (`retain`), moves live values out of value files
-//! that are being collected (`relocate`), and writes tables (`output`). The choice of jobs is made in `version`.
+//! that are being collected (`relocate`), and writes tables (`output`). The next job is a pure function of the state of
+//! the store and of the running jobs (`pick`), by the sizes of its levels (`targets`).
 
 mod context;
+mod job;
 mod levels_below;
 mod output;
+mod pick;
+#[cfg(test)]
+mod pick_tests;
 mod relocate;
 mod retain;
 mod run;
 mod subcompactions;
+mod targets;
 #[cfg(test)]
 pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use context::JobContext;
+pub(crate) use job::{CompactionJob, JobReason, OutputCuts};
 pub(crate) use levels_below::LevelsBelow;
+pub(crate) use pick::{PickLimits, Picker, RangeStep};
 pub(crate) use relocate::{CollectedFiles, VALUE_FILE_BYTES};
 pub(crate) use run::{JobOutput, JobRange, MergeJob, flush, run_job};
 pub(crate) use subcompactions::run_subcompactions;

@@ -1,5 +1,6 @@
 //! The output tables of a flush or a compaction.
 
+use super::super::compact::OutputCuts;
 use super::super::entry::{Sequence, ValueKind};
 use super::super::extend::ModelWriter;
 use super::super::options::DbOptions;
@@ -8,7 +9,7 @@ use super::super::table_file::{
     MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableOrigin,
     store_property,
 };
-use super::super::version::{FileKind, OutputCuts, TableFileMeta, file_name};
+use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
 use crate::key_type::KeyType;

@@ -1,10 +1,11 @@
 //! The execution of one flush or compaction job, from merged inputs to new files.
 
+use super::super::compact::OutputCuts;
 use super::super::cursor::EntryCursor;
 use super::super::entry::{Sequence, ValueKind};
 use super::super::memtable::Memtable;
 use super::super::range_tombstones::RangeTombstones;
-use super::super::version::{FileKind, OutputCuts, TableFileMeta, file_name};
+use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
 use super::levels_below::LevelsBelow;
 use super::output::{OutputLimits, OutputWriter};

@@ -69,7 +69,7 @@ impl KeyspaceLevels {
     }
 
     /// Adds tables to a level, unless they violate its order.
-    pub(super) fn add(&mut self, level: usize, added: Vec<Arc<TableFileMeta>>) -> Result<(), String> {
+    pub(crate) fn add(&mut self, level: usize, added: Vec<Arc<TableFileMeta>>) -> Result<(), String> {
         let tables = self.levels.get_mut(level).ok_or_else(|| format!("there is no level {level}"))?;
         tables.extend(added);
         if level == 0 {

@@ -32,7 +32,7 @@ impl KeySpan {
         Some(Self { smallest: smallest.clone(), largest: largest.1.to_vec(), largest_excluded: !largest.2 })
     }
 
-    pub(super) fn end(&self) -> SpanEnd<'_> {
+    pub(crate) fn end(&self) -> SpanEnd<'_> {
         end(&self.largest, self.largest_excluded)
     }
 

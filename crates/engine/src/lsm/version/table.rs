@@ -58,7 +58,7 @@ impl TableFileMeta {
     }
 
     /// Its comparable end.
-    pub(super) fn end(&self) -> SpanEnd<'_> {
+    pub(crate) fn end(&self) -> SpanEnd<'_> {
         span::end(&self.largest, self.largest_excluded)
     }
 

@@ -1,13 +1,10 @@
 //! Compaction picking: the next job, as a pure function of the state and the running jobs.
 
 use super::job::{CompactionJob, JobReason};
-use super::levels::{KeyspaceLevels, LEVELS};
-use super::span::{KeyBounds, KeySpan, SpanEnd};
-use super::state::ManifestState;
-use super::table::TableFileMeta;
 use super::targets::LevelTargets;
 use crate::lsm::entry::{KeyspaceId, Sequence};
 use crate::lsm::options::DbOptions;
+use crate::lsm::version::{KeyBounds, KeySpan, KeyspaceLevels, LEVELS, ManifestState, SpanEnd, TableFileMeta};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -1,10 +1,7 @@
 //! Compaction jobs.
 
-use super::edit::ManifestEdit;
-use super::levels::KeyspaceLevels;
-use super::span::KeySpan;
-use super::table::TableFileMeta;
 use crate::lsm::entry::KeyspaceId;
+use crate::lsm::version::{KeySpan, KeyspaceLevels, ManifestEdit, TableFileMeta};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -61,8 +58,8 @@ impl CompactionJob {
     ) -> Option<Self> {
         let span = KeySpan::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
         let below: Vec<_> = levels.overlapping(output_level + 1, span.bounds()).cloned().collect();
-        let is_bottom =
-            (output_level + 1..super::LEVELS).all(|level| levels.overlapping(level, span.bounds()).next().is_none());
+        let is_bottom = (output_level + 1..crate::lsm::version::LEVELS)
+            .all(|level| levels.overlapping(level, span.bounds()).next().is_none());
         Some(Self {
             keyspace,
             reason,

@@ -2,12 +2,9 @@
 //! every read finds what was written, now and at the oldest snapshot; the work ends, and is bounded. Method: tables of
 //! single entries in memory, merged by the simplest code possible; several concurrent jobs that end in random order.
 
-use super::edit::ManifestEdit;
 use super::job::{CompactionJob, JobReason};
-use super::levels::LEVELS;
 use super::pick::{PickLimits, Picker, RangeStep};
-use super::state::ManifestState;
-use super::table::TableFileMeta;
+use crate::lsm::version::{LEVELS, ManifestEdit, ManifestState, TableFileMeta};
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
