@@ -137,8 +137,10 @@ impl FromStr for KeyType {
     fn from_str(text: &str) -> Result<Self> {
         let named = || Self::NAMES.iter().find(|&&(_, name)| name == text).map(|&(kind, _)| kind);
         let fixed = || {
-            let width = text.strip_prefix("bytes")?.parse::<u8>().ok()?;
-            (1..=FIXED_BYTES_MAX).contains(&width).then_some(Self::FixedBytes(width))
+            let digits = text.strip_prefix("bytes")?;
+            let width = digits.parse::<u8>().ok()?;
+            // `parse` also takes signs and leading zeros.
+            ((1..=FIXED_BYTES_MAX).contains(&width) && width.to_string() == digits).then_some(Self::FixedBytes(width))
         };
         named().or_else(fixed).ok_or_else(|| {
             let names: Vec<_> = Self::NAMES.iter().map(|&(_, name)| name).collect();

@@ -2,6 +2,7 @@
 
 use super::columns::Column;
 use super::csv::{CsvInput, CsvLayout};
+use super::error::InputError;
 use super::keys::KeyGuess;
 use super::lines::LinesInput;
 use super::payload::WithPayload;
@@ -14,12 +15,20 @@ use ogive::table::{OpenOptions, Table};
 use ogive::tune::Sample;
 use ogive::{Error, KeyType};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Keys that are sampled to guess their type.
 const SAMPLE_KEYS: usize = 1000;
 /// Longest row of a CSV file that is held in memory, unless the memory budget is smaller.
 const ROW_LIMIT_BYTES: u64 = 64 << 20;
+/// Bytes at each end of a file in which marks of an Ogive file are searched.
+const ENDS_BYTES: usize = 4 << 10;
+/// Extensions of tables and indexes in the documentation.
+const OGIVE_EXTENSIONS: [&str; 2] = ["ogive", "ogx"];
+/// The beginning of the marks of tables, and of page files, logs, manifests and value files.
+const OGIVE_MARKS: [&[u8]; 2] = [b"OgiveTbl", b"OGIVE"];
 
 /// Format of an input: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
 /// tab-separated values, or Parquet if built in.
@@ -102,8 +111,31 @@ impl InputOptions {
                     "use `ogive scan` to print its records, or `ogive build --beside` to add a second index",
                 ))
             }
-            Err(_) => Ok(()),
+            Err(_) => self.refuse_damaged(),
         }
+    }
+
+    /// Refuses a file of Ogive that is too damaged to be opened as one, which would otherwise be read as lines.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if the file has the name or the marks of an Ogive file, unless `--format` is given or the
+    /// name has the extension of another format; [`InputError`] if it cannot be read.
+    pub(crate) fn refuse_damaged(&self) -> Result<()> {
+        if self.format.is_some() || self.format() != Format::Lines || !self.path.is_file() {
+            return Ok(());
+        }
+        let refused = |source| InputError::Io { path: self.path.clone(), source };
+        let ends = ends(&self.path).map_err(refused)?;
+        let has_mark = OGIVE_MARKS.iter().any(|mark| ends.windows(mark.len()).any(|bytes| bytes == *mark));
+        let is_named = OGIVE_EXTENSIONS.contains(&extension(&self.path).as_str());
+        if has_mark || is_named {
+            let path = self.path.display();
+            return Err(Failure::refused(
+                format!("{path} is neither an intact Ogive file nor text"),
+                format!("check it with `ogive verify {path}`; if it is text, set its format to lines"),
+            ));
+        }
+        Ok(())
     }
 
     /// Whether the file itself states the type of its keys.
@@ -230,6 +262,17 @@ fn sosd_key_bytes(path: &Path) -> Option<u64> {
     } else {
         None
     }
+}
+
+/// The first and the last bytes of a file.
+fn ends(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    (&file).take(ENDS_BYTES as u64).read_to_end(&mut bytes)?;
+    let last = file.metadata()?.len().saturating_sub(ENDS_BYTES as u64);
+    file.seek(SeekFrom::Start(last.max(bytes.len() as u64)))?;
+    (&file).take(ENDS_BYTES as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn extension(path: &Path) -> String {

@@ -117,3 +117,43 @@ fn indexes_of_narrow_keys_are_joined_with_files_tables_and_stores() {
     join("u32.ogx", "s", &[]).exits_with(0).prints("9\ty\tn\n");
     join("s", "u32.ogx", &[]).exits_with(0).prints("\\x00\\x00\\x00\\x09\tn\ty\n");
 }
+
+/// The end of a table says that it is one. Without it, the file must not pass for lines of text.
+#[test]
+fn a_table_or_an_index_without_its_end_is_not_read_as_text() {
+    let folder = Folder::new();
+    folder.write("keys.txt", "aa\nbb\ncc\n");
+    for key_type in ["bytes2", "bytes", "text"] {
+        folder.build("keys.txt", "t.ogive", &["--key-type", key_type, "--force"]);
+        let whole = std::fs::read(folder.path("t.ogive")).unwrap();
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        let damaged = [
+            whole[..whole.len() - 1].to_vec(),
+            whole[..whole.len() / 2].to_vec(),
+            [&whole[..], &[7; 21]].concat(),
+            flipped,
+        ];
+        for (number, bytes) in damaged.iter().enumerate() {
+            // A part of a table without its marks, under another name, is lines of bytes.
+            let names = if number == 1 { &["cut.ogive"][..] } else { &["cut.ogive", "cut"] };
+            for &name in names {
+                folder.write(name, bytes);
+                for command in [
+                    &["join", "t.ogive", name, "-o", "-", "--kind", "anti"][..],
+                    &["join", name, "t.ogive", "-o", "-", "--kind", "left"],
+                    &["build", name, "-o", "again.ogive"],
+                    &["db", "import", "d.db", name],
+                ] {
+                    println!("{key_type}, damage {number}");
+                    folder.run(command).exits_with_error();
+                }
+            }
+        }
+    }
+    folder.run(&["index", "create", "i.ogx", "--key", "bytes2"]).exits_with(0);
+    folder.run(&["index", "put", "i.ogx", "aa"]).exits_with(0);
+    let index = std::fs::read(folder.path("i.ogx")).unwrap();
+    folder.write("cut", &index[..3000]);
+    folder.run(&["join", "t.ogive", "cut", "-o", "-", "--kind", "anti"]).exits_with(1).complains_of("neither");
+}

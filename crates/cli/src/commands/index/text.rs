@@ -90,7 +90,7 @@ pub(super) fn key_shown(key_type: KeyType, word: u128) -> String {
         KeyType::U32 | KeyType::U64 | KeyType::U128 => word.to_string(),
         KeyType::I64 => i64::from_word(word as u64).to_string(),
         KeyType::I128 => i128::from_word(word).to_string(),
-        _ => key::escaped(&key_bytes(key_type, word)).into_owned(),
+        _ => key_type.display(&key_bytes(key_type, word)),
     }
 }
 

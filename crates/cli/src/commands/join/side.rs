@@ -125,7 +125,10 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
         match open_to_see(&storage, &name) {
             Ok(_) => InputKind::Table,
             Err(Error::NotATable { .. }) if index::is_index(&storage, &name)? => InputKind::Index,
-            Err(Error::NotATable { .. }) => InputKind::File,
+            Err(Error::NotATable { .. }) => {
+                side.input.refuse_damaged()?;
+                InputKind::File
+            }
             Err(error) => return Err(error.into()),
         }
     };
