@@ -27,8 +27,8 @@ const ROW_LIMIT_BYTES: u64 = 64 << 20;
 const ENDS_BYTES: usize = 4 << 10;
 /// Extensions of tables and indexes in the documentation.
 const OGIVE_EXTENSIONS: [&str; 2] = ["ogive", "ogx"];
-/// The beginning of the marks of tables, and of page files, logs, manifests and value files.
-const OGIVE_MARKS: [&[u8]; 2] = [b"OgiveTbl", b"OGIVE"];
+/// The marks of tables, page files, logs, manifests and value files, in full: a list of words may contain `OGIVE`.
+const OGIVE_MARKS: [&[u8]; 5] = [b"OgiveTbl", b"OGIVEPGS", b"OGIVELOG", b"OGIVEDBM", b"\xffOGIVEVF"];
 
 /// Format of an input: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
 /// tab-separated values, or Parquet if built in.
