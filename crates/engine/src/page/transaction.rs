@@ -229,7 +229,7 @@ impl Transaction {
         self.keeper.write_statistics()
     }
 
-    /// Commits: makes all changes visible, and durable as the file's [`Durability`](super::Durability) specifies.
+    /// Commits: makes all changes visible, and durable as the file's [`Durability`](crate::Durability) specifies.
     ///
     /// # Errors
     /// [`Error::Io`]: the file then rejects further writes, and reopening it may or may not show the commit.
