@@ -19,8 +19,8 @@ Usage: cargo xtask COMMAND
 
 Commands:
   test [--long]                 run every check, in this order, and stop at the first that fails:
-                                format, clippy, tidy, unit + property + crash tests, doc tests,
-                                examples, fuzz targets on fixed inputs, documentation without warnings
+                                format, clippy, tidy, documentation without warnings,
+                                unit + property + crash tests, doc tests, examples, fuzz targets on fixed inputs
                                 --long runs the long tests too; each is listed with its minutes first
   tidy                          check the rules of the house that no compiler knows (a second)
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);

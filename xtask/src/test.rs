@@ -41,15 +41,15 @@ fn checks() -> Vec<Check> {
         Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path rivals/Cargo.toml --check")),
         Check::Program(Step::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings")),
         Check::Tidy,
-        Check::Program(Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests")),
-        Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
-        Check::Examples,
-        fuzz_targets(),
         // `--lib`: the command `ogive` and the library `ogive` would write the same page.
         Check::Program(
             Step::new("documentation", "cargo doc --workspace --all-features --lib --no-deps")
                 .with("RUSTDOCFLAGS", "-D warnings"),
         ),
+        Check::Program(Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests")),
+        Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
+        Check::Examples,
+        fuzz_targets(),
     ]
 }
 
