@@ -1,4 +1,4 @@
-//! Fuzz target: coded steps over any row of children lead every coordinate to its child.
+//! Fuzz target: coded steps over any row of children lead every key to its child.
 
 #![no_main]
 

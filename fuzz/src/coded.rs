@@ -5,7 +5,7 @@ use ogive_model::Fence;
 use ogive_model::coded::{self, Effort, StringLayer};
 use ogive_model::router::Router;
 
-/// Searches a forged layer of integers. Input: groups u8, coordinate u64, the stored layer.
+/// Searches a forged layer of integers. Input: groups u8, key u64, the stored layer.
 pub fn integers(mut data: &[u8]) {
     let groups = usize::from(take_u8(&mut data));
     let x = take_u64(&mut data);
@@ -35,7 +35,7 @@ pub fn integer_seeds() -> Vec<Vec<u8>> {
 /// Codes any row of children and searches it. Input: u64 numbers; sorted, each pair of them is a fence.
 ///
 /// # Panics
-/// When a coordinate beside a border is led to the wrong child: the broken promise.
+/// When a key beside a border is led to the wrong child: the broken promise.
 pub fn row(mut data: &[u8]) {
     let mut numbers = Vec::new();
     while !data.is_empty() {

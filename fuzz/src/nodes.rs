@@ -4,10 +4,10 @@ use crate::input::{take_u8, take_u64};
 use ogive_model::step::StepPiece;
 use ogive_model::{Fence, FenceRun, band, line, step};
 
-/// Searches forged step nodes. Input: nodes u8, coordinate u64, the stored nodes.
+/// Searches forged step nodes. Input: nodes u8, key u64, the stored nodes.
 ///
 /// # Panics
-/// When nodes that decode do not lead a coordinate to their piece: the broken promise.
+/// When nodes that decode do not lead a key to their piece: the broken promise.
 pub fn steps(mut data: &[u8]) {
     let count = usize::from(take_u8(&mut data));
     let x = take_u64(&mut data);
@@ -32,7 +32,7 @@ pub fn step_seeds() -> Vec<Vec<u8>> {
     [even, large].into_iter().map(seed).collect()
 }
 
-/// Searches forged line nodes. Input: nodes u8, coordinate u64, last child u64, the stored nodes.
+/// Searches forged line nodes. Input: nodes u8, key u64, last child u64, the stored nodes.
 ///
 /// # Panics
 /// When a window leaves the children of its node: the broken promise.

@@ -3,7 +3,7 @@
 use crate::input::take_u8;
 use ogive_testkit::shapes::{Effort, Shape};
 
-/// Rows of a shape take at most so many bytes, doubled up to [`DOUBLINGS`] times.
+/// Limit on the bytes of the rows of a shape, doubled up to [`DOUBLINGS`] times.
 const LEAST_BYTES: u64 = 16 << 10;
 /// Up to 1 MiB: what a store or a join of the least memory looks ahead over twice.
 const DOUBLINGS: u8 = 6;

@@ -4,7 +4,7 @@ use crate::input::take_u8;
 use ogive::KeyType;
 use ogive::block::checksum;
 use ogive::io::MemoryStorage;
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn sealed(mut data: &[u8]) -> ogive::Result<Table> {
     seal(&mut file, mode);
     let storage = MemoryStorage::new();
     storage.put(NAME, file)?;
-    Table::open(Arc::new(storage), NAME, &OpenOptions::default().budget_bytes(BUDGET_BYTES))
+    Table::open(Arc::new(storage), NAME, &TableOptions::default().memory_bytes(BUDGET_BYTES))
 }
 
 /// Asks all that can be asked of one key.
@@ -101,7 +101,7 @@ pub fn open_seeds() -> Vec<Vec<u8>> {
 /// A table of integers whose file id is not drawn by chance.
 fn numbers(design: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let storage = MemoryStorage::new();
-    let options = WriteOptions::default()
+    let options = TableWriteOptions::default()
         .key_type(KeyType::U64)
         .value_width(8)
         .block_bytes(PART_BYTES as u32)

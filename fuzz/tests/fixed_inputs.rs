@@ -13,7 +13,7 @@ const TRUNCATIONS_PER_SEED: usize = 500;
 /// Targets whose inputs take long, and how many times fewer of them are tried.
 const SLOW: [(&str, u32); 1] = [("shapes", 40)];
 
-/// So many inputs, or fewer for a target that takes long.
+/// Number of inputs, fewer for a slow target.
 fn inputs(target: &str, count: u32) -> u32 {
     SLOW.iter().find(|(name, _)| *name == target).map_or(count, |(_, times)| count / times)
 }

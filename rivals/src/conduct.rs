@@ -17,7 +17,7 @@ use crate::workloads::{LOAD_THREADS, SCAN_ENTRIES, Workload};
 
 /// With nothing in memory, a system has the data's size divided by this as its budget.
 const COLD_SHARE: u64 = 4;
-/// Of the operations of a mix, at most one in so many is an insert.
+/// At most 1/N of the operations of a mix are inserts.
 const INSERTS_OF: u64 = 18;
 
 type Out<'a> = Reporter<&'a mut dyn Write>;

@@ -39,7 +39,7 @@ impl Measure {
         Self(Stopwatch::start())
     }
 
-    /// What so many operations took since the start.
+    /// Usage since the start, for this number of operations.
     pub(crate) fn stop(&self, operations: u64) -> Timed {
         let elapsed = self.0.elapsed();
         Timed { operations, elapsed_ns: 1e9 * elapsed.wall_s, processor_ns: 1e9 * elapsed.process_s }

@@ -40,7 +40,7 @@ pub(crate) trait Store: Sync {
     /// Brings the store into the form that is best for reading; returns when that is done.
     fn compact(&mut self) -> Result<()>;
     /// Writes out whatever is only in memory, and returns when nothing goes on in the background.
-    fn settle(&mut self) -> Result<()>;
+    fn wait_idle(&mut self) -> Result<()>;
 }
 
 /// Writes.

@@ -55,7 +55,7 @@ fn targets(root: &Path) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// The stable compiler instruments for coverage when it is told to take unstable flags; an address sanitizer would find
+/// The stable compiler instruments for coverage only with unstable flags enabled; an address sanitizer would find
 /// nothing in a workspace that forbids unsafe code.
 fn fuzz(root: &Path, name: &str, seconds: u32) -> Result<(), Failure> {
     let mut command = Command::new("cargo");

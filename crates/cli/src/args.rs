@@ -1,6 +1,6 @@
 //! The command line. Every flag is defined once, here or in the file of its sub-command.
 
-use crate::commands::query::{OpenTable, TableOptions};
+use crate::commands::query::{OpenTable, TableArguments};
 use crate::commands::{
     build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, subcommands, tune, verbs, verify,
 };
@@ -46,11 +46,11 @@ subcommands! {
         Count(count::TableCount) => count::run,
         /// Show a table's parts and the cost of a lookup
         #[command(after_help = explain::EXAMPLES)]
-        Explain(TableOptions) => verbs::stats::<OpenTable>,
+        Explain(TableArguments) => verbs::stats::<OpenTable>,
         Tune(tune::TuneArguments) => tune::run,
         /// Check every byte of a table, the order of its keys, and its index
         #[command(after_help = verify::EXAMPLES)]
-        Verify(TableOptions) => verbs::verify::<OpenTable>,
+        Verify(TableArguments) => verbs::verify::<OpenTable>,
         Join(Box<join::JoinArguments>) => join::run,
         /// Work with indexes: ordered maps in a file, updated in place
         #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) struct Discard;
 
 #[derive(Debug)]
-struct Forgotten {
+struct DiscardedFile {
     path: PathBuf,
     length: u64,
 }
@@ -27,7 +27,7 @@ impl Storage for Discard {
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        Ok(Box::new(Forgotten { path: self.path(name), length: 0 }))
+        Ok(Box::new(DiscardedFile { path: self.path(name), length: 0 }))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
@@ -67,7 +67,7 @@ impl Storage for Discard {
     }
 }
 
-impl WritableFile for Forgotten {
+impl WritableFile for DiscardedFile {
     fn len(&self) -> u64 {
         self.length
     }

@@ -3,11 +3,11 @@
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions};
 use crate::interrupt::Interrupt;
+use crate::monitored::MonitoredStorage;
 use crate::progress::{Progress, Unit};
-use crate::watched::Watched;
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
-use ogive::table::{SortingWriter, TableReport, TableWriter, WriteOptions};
+use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use std::num::NonZero;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const RECORDS_A_STEP: u64 = 1 << 13;
 pub(crate) struct Target {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) name: String,
-    pub(crate) options: WriteOptions,
+    pub(crate) options: TableWriteOptions,
     /// Memory for sorting, in bytes.
     pub(crate) memory_bytes: u64,
 }
@@ -57,7 +57,7 @@ pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Pla
     try_plans(input, |plan| {
         let mut records = input.open(plan.key_type)?;
         let progress = Progress::start("reading", records.facts().length_bytes, Unit::Bytes);
-        let mut work = Work { progress, interrupt, records: 0 };
+        let mut work = LoadProgress { progress, interrupt, records: 0 };
         let mut last: Vec<u8> = Vec::new();
         while let Some(record) = records.next()? {
             if !plan.sort && record.key < last.as_slice() {
@@ -122,14 +122,15 @@ pub(crate) fn pour(
         .value_width(facts.dense_value_width())
         .expected_records(facts.records)
         .search(target.options.search.clone().threads(threads));
-    let storage = Watched::new(Arc::clone(&target.storage), interrupt);
+    let storage = MonitoredStorage::new(Arc::clone(&target.storage), interrupt);
     let mut writer = if sort {
         let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
         Writer::Sorting(SortingWriter::create(storage.clone(), &target.name, options, budget_bytes)?)
     } else {
         Writer::Sorted(TableWriter::create(storage.clone(), &target.name, options)?)
     };
-    let mut work = Work { progress: Progress::start(what, facts.length_bytes, Unit::Bytes), interrupt, records: 0 };
+    let mut work =
+        LoadProgress { progress: Progress::start(what, facts.length_bytes, Unit::Bytes), interrupt, records: 0 };
     while let Some(record) = input.next()? {
         match &mut writer {
             Writer::Sorted(writer) => writer.append(record.key, record.value)?,
@@ -159,13 +160,13 @@ enum Writer {
 }
 
 /// Long work over records, with progress and interrupts.
-struct Work<'a> {
+struct LoadProgress<'a> {
     progress: Progress,
     interrupt: &'a Interrupt,
     records: u64,
 }
 
-impl Work<'_> {
+impl LoadProgress<'_> {
     /// Counts a record; `reached` gives the position after it.
     fn step(&mut self, reached: impl Fn() -> u64) -> Result<()> {
         self.records += 1;

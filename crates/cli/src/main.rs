@@ -4,18 +4,19 @@
 //! absent key, 2 on wrong usage. A closed pipe is not an error.
 
 mod args;
-mod beside;
 mod commands;
 mod demo;
 mod discard;
+mod external;
 mod failure;
 mod input;
 mod interrupt;
 mod key;
 mod load;
+mod monitored;
 mod output;
 mod progress;
-mod receipt;
+mod reads;
 mod replace;
 mod report;
 mod sample;
@@ -23,7 +24,6 @@ mod scratch;
 mod size;
 mod source;
 mod table_text;
-mod watched;
 mod words;
 
 use args::{Arguments, Outcome};

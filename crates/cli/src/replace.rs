@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
 use ogive::lsm::is_store_file;
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -32,7 +32,7 @@ pub(crate) struct Force {
 
 /// The kind of file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OutputKind {
     Table,
     Profile,
     /// Text, rows or records, which do not identify their writer.
@@ -41,7 +41,7 @@ pub(crate) enum Kind {
 
 /// The checked destination of an output.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct OutputFile {
     /// The file that is written, with links resolved.
     pub(crate) path: PathBuf,
     folder: PathBuf,
@@ -58,11 +58,11 @@ pub(crate) struct Place {
 ///
 /// # Errors
 /// [`Failure::Refused`] by the table above; errors of the system.
-pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<Force>) -> Result<Place> {
+pub(crate) fn claim(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Force>) -> Result<OutputFile> {
     if is_open_file(output) {
         return Err(no_plain_file(&output.display().to_string()));
     }
-    let place = Place::of(output)?;
+    let place = OutputFile::of(output)?;
     place.refuse_inputs(inputs)?;
     refuse_reserved(output)?;
     let Some(found) = metadata(&place.path) else { return Ok(place) };
@@ -73,13 +73,13 @@ pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<F
         });
     }
     if kind.is_that_of(&place.path) {
-        return Ok(Place { is_taken: true, ..place });
+        return Ok(OutputFile { is_taken: true, ..place });
     }
     match force {
         Some(Force { force: true }) if place.is_index()? => {
             Err(kept(&place.shown, "an index", "remove it and its log first, or choose another name"))
         }
-        Some(Force { force: true }) => Ok(Place { is_taken: true, is_forced: true, ..place }),
+        Some(Force { force: true }) => Ok(OutputFile { is_taken: true, is_forced: true, ..place }),
         _ => {
             let hint = match force {
                 Some(_) => "choose another name, remove the file, or use --force",
@@ -92,7 +92,7 @@ pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<F
 
 /// Refuses a path that belongs to a store, or is the lock or a log segment of an index, whether the file exists or not.
 pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
-    let place = Place::of(output)?;
+    let place = OutputFile::of(output)?;
     match is_store_file(&place.path) {
         Ok(true) => {
             let what = "in the folder of a store, under a name that the store uses";
@@ -105,7 +105,7 @@ pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
         place.name.rsplit_once(".log-").filter(|(_, number)| number.bytes().all(|digit| digit.is_ascii_digit()));
     if let Some(name) = log_of.map(|(name, _)| name).or(place.name.strip_suffix(".lock"))
         && metadata(&place.folder.join(name)).is_some_and(|found| found.is_file())
-        && (Place { path: place.folder.join(name), name: name.to_owned(), ..place.clone() }).is_index()?
+        && (OutputFile { path: place.folder.join(name), name: name.to_owned(), ..place.clone() }).is_index()?
     {
         return Err(kept(&place.shown, "the lock or a log segment of an index", "choose another name"));
     }
@@ -114,7 +114,7 @@ pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
 
 /// Refuses an input that is the output file, under any name.
 pub(crate) fn refuse_same(output: &Path, input: &Path) -> Result<()> {
-    Place::of(output)?.refuse_inputs(&[input])
+    OutputFile::of(output)?.refuse_inputs(&[input])
 }
 
 /// A refusal to replace a file.
@@ -141,11 +141,11 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-impl Kind {
+impl OutputKind {
     /// Whether a file is of this kind, even if damaged.
     fn is_that_of(self, path: &Path) -> bool {
         match self {
-            Self::Table => !matches!(Table::open_path(path, &OpenOptions::default()), Err(Error::NotATable { .. })),
+            Self::Table => !matches!(Table::open_path(path, &TableOptions::default()), Err(Error::NotATable { .. })),
             Self::Profile => Profile::load(path).is_ok(),
             Self::Plain => false,
         }
@@ -161,7 +161,7 @@ impl Kind {
     }
 }
 
-impl Place {
+impl OutputFile {
     /// Resolves a path, following links.
     fn of(output: &Path) -> Result<Self> {
         LocalStorage::split_path(output)?;
@@ -213,7 +213,7 @@ impl Place {
     /// The folder as storage, in which a file that is to be replaced counts as absent.
     pub(crate) fn storage(&self, open: impl FnOnce(PathBuf) -> LocalStorage) -> Arc<dyn Storage> {
         let inner = open(self.folder.clone());
-        if self.is_forced { Arc::new(Replacing { inner, name: self.name.clone() }) } else { Arc::new(inner) }
+        if self.is_forced { Arc::new(ReplacingFolder { inner, name: self.name.clone() }) } else { Arc::new(inner) }
     }
 
     /// Adds to a failure that the input did not cause whether the old file is still there.
@@ -233,12 +233,12 @@ impl Place {
 
 /// A folder in which one name counts as absent.
 #[derive(Debug)]
-struct Replacing {
+struct ReplacingFolder {
     inner: LocalStorage,
     name: String,
 }
 
-impl StorageWrapper for Replacing {
+impl StorageWrapper for ReplacingFolder {
     fn inner(&self) -> &dyn Storage {
         &self.inner
     }

@@ -7,48 +7,48 @@ use crate::progress::{Progress, Unit};
 use ogive::tune::Sample;
 
 /// Keys per run of neighbours, where not all are kept.
-const STRETCH_KEYS: usize = 1 << 14;
+const RUN_KEYS: usize = 1 << 14;
 /// Bytes of a block that hold no records.
 const BLOCK_OVERHEAD_BYTES: u64 = 8;
 /// Overhead of a record of variable width, in bytes: its lengths and its offset.
 const VARIED_OVERHEAD_BYTES: f64 = 5.0;
 const KEY_BYTES: u64 = 8;
-const RECORDS_A_STEP: u64 = 1 << 13;
+const PROGRESS_RECORDS: u64 = 1 << 13;
 
 /// Collects keys in order: all of them while there is room, then evenly spaced runs of neighbours, further and further
 /// apart.
 #[derive(Debug)]
-struct Thinned {
-    stretches: Vec<Vec<u64>>,
+struct ThinnedRuns {
+    runs: Vec<Vec<u64>>,
     /// One in this many runs is kept.
     apart: u64,
     seen: u64,
     room: usize,
 }
 
-impl Thinned {
+impl ThinnedRuns {
     /// Room for `keys` keys, and for at least two runs.
     fn new(keys: usize) -> Self {
-        Self { stretches: Vec::new(), apart: 1, seen: 0, room: (keys / STRETCH_KEYS).max(2) }
+        Self { runs: Vec::new(), apart: 1, seen: 0, room: (keys / RUN_KEYS).max(2) }
     }
 
     fn push(&mut self, key: u64) {
-        let stretch = self.seen / STRETCH_KEYS as u64;
-        let begins = self.seen.is_multiple_of(STRETCH_KEYS as u64);
+        let run = self.seen / RUN_KEYS as u64;
+        let begins = self.seen.is_multiple_of(RUN_KEYS as u64);
         self.seen += 1;
-        if !stretch.is_multiple_of(self.apart) {
+        if !run.is_multiple_of(self.apart) {
             return;
         }
         if begins {
-            if self.stretches.len() >= self.room {
+            if self.runs.len() >= self.room {
                 self.thin();
-                if !stretch.is_multiple_of(self.apart) {
+                if !run.is_multiple_of(self.apart) {
                     return;
                 }
             }
-            self.stretches.push(Vec::with_capacity(STRETCH_KEYS));
+            self.runs.push(Vec::with_capacity(RUN_KEYS));
         }
-        if let Some(last) = self.stretches.last_mut() {
+        if let Some(last) = self.runs.last_mut() {
             last.push(key);
         }
     }
@@ -56,7 +56,7 @@ impl Thinned {
     /// Drops every second run.
     fn thin(&mut self) {
         let mut number = 0;
-        self.stretches.retain(|_| {
+        self.runs.retain(|_| {
             number += 1;
             number % 2 == 1
         });
@@ -65,7 +65,7 @@ impl Thinned {
 
     /// The runs; a single one if all keys were kept.
     fn finish(self) -> Vec<Vec<u64>> {
-        if self.apart == 1 { vec![self.stretches.concat()] } else { self.stretches }
+        if self.apart == 1 { vec![self.runs.concat()] } else { self.runs }
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interr
         return Ok(None);
     }
     // Half of it, since joining the runs holds them twice.
-    let mut keys = Thinned::new(usize::try_from(memory_bytes / 2 / KEY_BYTES).unwrap_or(usize::MAX));
+    let mut keys = ThinnedRuns::new(usize::try_from(memory_bytes / 2 / KEY_BYTES).unwrap_or(usize::MAX));
     let mut progress = Progress::start("reading all keys", facts.length_bytes, Unit::Bytes);
     let mut value_bytes = 0;
     while let Some(record) = input.next()? {
@@ -88,7 +88,7 @@ pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interr
         if let Ok(key) = record.key.try_into() {
             keys.push(u64::from_be_bytes(key));
         }
-        if keys.seen.is_multiple_of(RECORDS_A_STEP) {
+        if keys.seen.is_multiple_of(PROGRESS_RECORDS) {
             interrupt.check()?;
             progress.reach(input.position_bytes());
         }
@@ -100,10 +100,10 @@ pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interr
 }
 
 /// A sample of these keys, representing `records` records.
-pub(crate) fn sample(stretches: Vec<Vec<u64>>, records: u64, mean_value_bytes: f64, varied: bool) -> Sample {
+pub(crate) fn sample(runs: Vec<Vec<u64>>, records: u64, mean_value_bytes: f64, varied: bool) -> Sample {
     let overhead_bytes = if varied { VARIED_OVERHEAD_BYTES } else { 0.0 };
     let record_bytes = KEY_BYTES as f64 + mean_value_bytes + overhead_bytes;
-    Sample { runs: stretches, records, record_bytes, block_overhead_bytes: BLOCK_OVERHEAD_BYTES }
+    Sample { runs, records, record_bytes, block_overhead_bytes: BLOCK_OVERHEAD_BYTES }
 }
 
 #[cfg(test)]
@@ -111,20 +111,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_everything_or_stretches_evenly_apart() {
-        let stretch = STRETCH_KEYS as u64;
+    fn a_sample_is_everything_or_runs_evenly_apart() {
+        let run = RUN_KEYS as u64;
         let thinned = |keys: u64, room: usize| {
-            let mut thinned = Thinned::new(room);
+            let mut thinned = ThinnedRuns::new(room);
             (0..keys).for_each(|key| thinned.push(key));
             thinned.finish()
         };
         assert_eq!(thinned(5, 10), [(0..5).collect::<Vec<_>>()]);
-        assert_eq!(thinned(4 * stretch, 4 * STRETCH_KEYS), [(0..4 * stretch).collect::<Vec<_>>()]);
-        let firsts = |stretches: Vec<Vec<u64>>| stretches.iter().map(|keys| keys[0] / stretch).collect::<Vec<_>>();
-        assert_eq!(firsts(thinned(5 * stretch, 4 * STRETCH_KEYS)), [0, 2, 4]);
-        assert_eq!(firsts(thinned(40 * stretch, 4 * STRETCH_KEYS)), [0, 16, 32]);
-        for stretches in [thinned(40 * stretch, 4 * STRETCH_KEYS), thinned(7 * stretch + 3, 2 * STRETCH_KEYS)] {
-            assert!(stretches.iter().all(|keys| keys.len() <= STRETCH_KEYS && keys.is_sorted()));
+        assert_eq!(thinned(4 * run, 4 * RUN_KEYS), [(0..4 * run).collect::<Vec<_>>()]);
+        let firsts = |runs: Vec<Vec<u64>>| runs.iter().map(|keys| keys[0] / run).collect::<Vec<_>>();
+        assert_eq!(firsts(thinned(5 * run, 4 * RUN_KEYS)), [0, 2, 4]);
+        assert_eq!(firsts(thinned(40 * run, 4 * RUN_KEYS)), [0, 16, 32]);
+        for runs in [thinned(40 * run, 4 * RUN_KEYS), thinned(7 * run + 3, 2 * RUN_KEYS)] {
+            assert!(runs.iter().all(|keys| keys.len() <= RUN_KEYS && keys.is_sorted()));
         }
     }
 }

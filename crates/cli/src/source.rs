@@ -7,7 +7,7 @@ use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
 use ogive::KeyType;
 use ogive::io::Storage;
-use ogive::table::{Table, WriteOptions};
+use ogive::table::{Table, TableWriteOptions};
 use ogive::tune::DesignRequest;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl<'a> Source<'a> {
             }
         }
         let scratch = Scratch::create()?;
-        let options = WriteOptions::default().design(DesignRequest::Coded);
+        let options = TableWriteOptions::default().design(DesignRequest::Coded);
         let storage = scratch.storage();
         let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
         load(input, &target, "sorting", interrupt)?;

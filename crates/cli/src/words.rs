@@ -3,12 +3,12 @@
 use ogive::Error;
 
 /// What the engine advises a program to do, and the advice for the command line.
-const WORDS: [(&str, &str); 11] = [
+const WORDS: [(&str, &str); 15] = [
     ("sort the input, or use the sorting writer", "sort the input first"),
     ("insert into it, or create a new index", "leave out --sorted, or create a new index"),
     ("drop old snapshots, or raise the limit of", "wait for those readers to finish; the limit of the log is"),
     ("`JoinOptions::memory_bytes`", "--memory"),
-    ("`OpenOptions::budget_bytes`", "--memory"),
+    ("`TableOptions::memory_bytes`", "--memory"),
     ("`DbOptions::memory_bytes`", "--memory"),
     ("`DbOptions::open_files`", "--open-files"),
     ("fix the cause, then call `resume`, or open the store again", "fix the cause, then run the command again"),
@@ -17,6 +17,10 @@ const WORDS: [(&str, &str); 11] = [
         "check the path; `ogive db put` and `ogive db import` create a store",
     ),
     ("read it as a stream with `value_reader`, or raise the budget", "print it with --raw, or raise --memory"),
+    ("open it with `Table::open`", "use `ogive get`, `ogive scan` and the other commands on tables"),
+    ("open it with `Index::open`", "use `ogive index`"),
+    ("open that index with `Index::open`", "use `ogive index` on that index"),
+    ("open its folder with `Db::open`", "use `ogive db` on its folder"),
     ("remove its records with `remove_range(..)`", "remove its entries with `ogive db delete`"),
 ];
 
@@ -40,7 +44,12 @@ mod tests {
         let path = || "store".into();
         [
             Error::JoinMemoryShort { what: "a row is long".into(), needed_bytes: 2, given_bytes: 1 },
-            Error::MemoryShort { path: path(), needed_bytes: 2, given_bytes: 1, option: "`OpenOptions::budget_bytes`" },
+            Error::MemoryShort {
+                path: path(),
+                needed_bytes: 2,
+                given_bytes: 1,
+                option: "`TableOptions::memory_bytes`",
+            },
             Error::MemoryShort { path: path(), needed_bytes: 2, given_bytes: 1, option: "`DbOptions::memory_bytes`" },
             Error::StoreReadOnly { path: path(), cause: "the disk is full".into() },
             Error::NotAStore {

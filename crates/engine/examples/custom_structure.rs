@@ -13,11 +13,11 @@ use ogive::index::extend::{
 };
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
-use ogive::{Index, IndexOptions, Kind, MemoryStorage, Result, Storage};
+use ogive::{Index, IndexKind, IndexOptions, MemoryStorage, Result};
 use std::sync::Arc;
 
 /// The kind of index: its name, its code, its structure.
-pub(crate) const DIRECTORY: Kind = Kind::new(&DirectoryFactory);
+pub(crate) const DIRECTORY: IndexKind = IndexKind::new(&DirectoryFactory);
 
 #[derive(Debug)]
 struct DirectoryFactory;
@@ -190,9 +190,9 @@ impl<W: Word> Router<W> for Directory {
 /// Registers the kind, and uses an index of it.
 pub(crate) fn main() -> Result<()> {
     DIRECTORY.register()?;
-    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let storage = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().kind(DIRECTORY);
-    let index: Index<u64, u64> = Index::create(&storage, "squares", &options)?;
+    let index: Index<u64, u64> = Index::create(storage, "squares", &options)?;
     index.bulk_load((0..100_000).map(|i| (i * i, i)))?;
     let mut transaction = index.write()?;
     (0..1000).try_for_each(|i| transaction.insert(i * i + 1, i).map(|_| ()))?;

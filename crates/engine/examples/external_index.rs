@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the records are a file of another program")]
 
 use ogive::table::external::{RecordFile, index_records};
-use ogive::{LocalStorage, OpenOptions, Storage, Table, WriteOptions};
+use ogive::{LocalStorage, Storage, Table, TableOptions, TableWriteOptions};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,10 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let form = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: true };
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
-    index_records(storage.clone(), "prices.bin", "prices.ogive", form, WriteOptions::default())?;
+    index_records(storage.clone(), "prices.bin", "prices.ogive", form, TableWriteOptions::default())?;
 
     // Keys are asked for big-endian, so that they order as byte strings.
-    let table = Table::open(storage, "prices.ogive", &OpenOptions::default())?;
+    let table = Table::open(storage, "prices.ogive", &TableOptions::default())?;
     assert_eq!(table.get(&300_u64.to_be_bytes())?, Some(10_000_u64.to_le_bytes().to_vec()));
     assert!(!table.contains_key(&301_u64.to_be_bytes())?);
     println!("{} records, indexed in place", table.len());

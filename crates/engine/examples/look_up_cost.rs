@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
 use ogive::io::Meter;
-use ogive::{KeyType, MemoryStorage, OpenOptions, Profile, Table, TableWriter, WriteOptions};
+use ogive::{KeyType, MemoryStorage, Profile, Table, TableOptions, TableWriteOptions, TableWriter};
 use std::sync::Arc;
 
 /// Keys whose gaps span nine orders of magnitude.
@@ -23,7 +23,7 @@ fn keys() -> Vec<u64> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let storage = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
-    let options = WriteOptions::default().key_type(KeyType::U64).profile(Profile::named("s3")?);
+    let options = TableWriteOptions::default().key_type(KeyType::U64).profile(Profile::named("s3")?);
     let mut writer = TableWriter::create(storage.clone(), "t", options)?;
     let keys = keys();
     keys.iter().try_for_each(|key| writer.append(&key.to_be_bytes(), &key.to_le_bytes()))?;
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} bytes of index for {} bytes of data", report.index_bytes, report.data_bytes);
 
     storage.reset();
-    let table = Table::open(storage.clone(), "t", &OpenOptions::default())?;
+    let table = Table::open(storage.clone(), "t", &TableOptions::default())?;
     let opening = storage.reset().reads;
     assert!(table.contains_key(&keys[4_711].to_be_bytes())?);
     let look_up = storage.reset().reads;

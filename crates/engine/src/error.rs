@@ -43,7 +43,7 @@ pub enum Error {
         detail: String,
     },
     /// The file is not an Ogive page file.
-    #[error("{} is not an Ogive page file: {detail}", path.display())]
+    #[error("{} is not an Ogive index: {detail}", path.display())]
     NotAPageFile {
         /// The file.
         path: PathBuf,
@@ -196,7 +196,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The lock is held by another process or handle.
-    #[error("{} is locked by another process; wait for it to finish", path.display())]
+    #[error("{} is locked by another process or handle; close that one, or wait for it to finish", path.display())]
     Locked {
         /// The lock file.
         path: PathBuf,
@@ -222,7 +222,7 @@ pub enum Error {
     /// A join method is not registered in this program.
     #[error(
         "the join method '{method}' is not registered in this program; call `ogive_papers::register()` for the methods \
-         of ogive-papers (or `Method::register` for one of another crate), or use the command `ogive`"
+         of ogive-papers (or `JoinMethod::register` for one of another crate), or use the command `ogive`"
     )]
     UnregisteredMethod {
         /// The method, as text.
@@ -334,7 +334,7 @@ fn unregistered(code: u8, kind: Option<&str>) -> String {
         ),
         None => format!(
             "a kind with code {code}, which this program has not registered; \
-            register the crate of its structure (`Kind::register`) before opening it"
+            register the crate of its structure (`IndexKind::register`) before opening it"
         ),
     }
 }
@@ -351,6 +351,9 @@ fn hint(action: &str, source: &io::Error) -> &'static str {
         io::ErrorKind::NotFound => " (check the path)",
         io::ErrorKind::PermissionDenied => " (check the permissions)",
         io::ErrorKind::StorageFull => " (free some space and try again)",
+        io::ErrorKind::AlreadyExists => " (choose another name, or remove it first)",
+        io::ErrorKind::IsADirectory => " (a table or an index is a file; a store is a folder)",
+        io::ErrorKind::NotADirectory => " (a store is a folder; a table or an index is a file)",
         _ => "",
     }
 }

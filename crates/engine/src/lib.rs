@@ -32,11 +32,11 @@
 //! data:
 //!
 //! ```
-//! use ogive::{KeyType, MemoryStorage, OpenOptions, Profile, ReadTrace, Table, TableWriter, WriteOptions};
+//! use ogive::{KeyType, MemoryStorage, TableOptions, Profile, ReadTrace, Table, TableWriter, TableWriteOptions};
 //! use std::sync::Arc;
 //!
 //! let storage = Arc::new(MemoryStorage::new()); // or `LocalStorage::new(folder)`
-//! let options = WriteOptions::default().key_type(KeyType::U64).value_width(8).profile(Profile::named("s3")?);
+//! let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8).profile(Profile::named("s3")?);
 //! let mut writer = TableWriter::create(storage.clone(), "squares", options)?;
 //! for i in 0..10_000_u64 {
 //!     // Keys are byte strings, compared bytewise: integers are big-endian.
@@ -45,7 +45,7 @@
 //! let report = writer.finish()?;
 //! println!("{} bytes of index for {} blocks", report.index_bytes, report.blocks);
 //!
-//! let table = Table::open(storage, "squares", &OpenOptions::default())?;
+//! let table = Table::open(storage, "squares", &TableOptions::default())?;
 //! let mut trace = ReadTrace::new();
 //! let value = table.traced(&mut trace).get(&144_u64.to_be_bytes())?;
 //! assert_eq!(value, Some(12_u64.to_le_bytes().to_vec()));
@@ -57,11 +57,11 @@
 //! An index is one file, updated in place, that one writer changes while many read:
 //!
 //! ```
-//! use ogive::{Index, IndexOptions, MemoryStorage, Storage};
+//! use ogive::{Index, IndexOptions, MemoryStorage};
 //! use std::sync::Arc;
 //!
-//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-//! let index: Index<u64, u64> = Index::create(&storage, "ages", &IndexOptions::default())?;
+//! let storage = Arc::new(MemoryStorage::new());
+//! let index: Index<u64, u64> = Index::create(storage, "ages", &IndexOptions::default())?;
 //! let mut transaction = index.write()?;
 //! transaction.insert(1815, 36)?;
 //! transaction.commit()?;
@@ -89,6 +89,7 @@ pub mod block;
 pub mod check;
 mod durability;
 mod error;
+mod file_format;
 pub mod index;
 pub mod io;
 pub mod join;
@@ -104,16 +105,20 @@ pub use block::{Compression, Slice};
 pub use check::{RepairReport, StoreReport, repair_store, verify_store};
 pub use durability::Durability;
 pub use error::{Error, Result};
+pub use file_format::FileFormat;
 pub use index::{
-    Index, IndexOptions, IndexRange, IndexReader, IndexVerifyReport, Key, Kind, Payload, WriteTransaction,
+    Index, IndexKind, IndexOptions, IndexRange, IndexReader, IndexVerifyReport, Key, Payload, WriteTransaction,
 };
 pub use io::{LocalStorage, MemoryStorage, Profile, Storage};
-pub use join::{JoinKind, JoinOptions, JoinReport, Method, Output, RecordShape, Source, explain, join};
+pub use join::{
+    JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, RecordShape, explain as explain_join, join,
+};
 pub use key_type::{KeyType, encode_f64, encode_i64};
 pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
 pub use page::PageOptions;
 pub use table::{
-    OpenOptions, ReadTrace, SortingWriter, Table, TableRange, TableReport, TableVerifyReport, TableWriter, WriteOptions,
+    ReadTrace, SortingWriter, Table, TableOptions, TableRange, TableReport, TableVerifyReport, TableWriteOptions,
+    TableWriter,
 };
 pub use tune::DesignRequest;
 

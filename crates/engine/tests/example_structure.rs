@@ -7,13 +7,13 @@
 mod example;
 
 use example::{DIRECTORY, Directory};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive_testkit::index::router_agrees_with_a_map;
 use ogive_testkit::kind_tests;
 
 kind_tests!(kind, registered(), duplicates);
 
-fn registered() -> Kind {
+fn registered() -> IndexKind {
     DIRECTORY.register().unwrap();
     DIRECTORY
 }

@@ -15,9 +15,9 @@ use join_support::{check, numbered, options, pairs, reference, texts, unsorted, 
 use ogive::block::Compression;
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, ReadRequest, Storage};
-use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Side, Source, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, Side, join};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, DbStats, Learning};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Durability, KeyType};
 use ogive_papers::bourbon::{Bourbon, LearningRule, ModelReads};
 use ogive_testkit::fast_paths::settings;
@@ -121,7 +121,7 @@ fn tables_answer_alike_whichever_paths_are_off() {
     for (turn, (name, key_type, value_width, records)) in record_sets(500).into_iter().enumerate() {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let is_string = matches!(key_type, KeyType::Bytes);
-        let options = WriteOptions::default()
+        let options = TableWriteOptions::default()
             .key_type(key_type)
             .value_width(value_width)
             .block_bytes(512)
@@ -137,7 +137,7 @@ fn tables_answer_alike_whichever_paths_are_off() {
             // A budget for hardly any block, or an ample one.
             let budget_bytes = [64 << 10, 8 << 20][turn / 2 % 2];
             (told.case, told.setting) = (format!("{name}, {key_type}, {budget_bytes} bytes"), fast_paths);
-            let open = OpenOptions::default().budget_bytes(budget_bytes).fast_paths(fast_paths);
+            let open = TableOptions::default().memory_bytes(budget_bytes).fast_paths(fast_paths);
             check_table(&Table::open(Arc::clone(&storage), "t", &open).unwrap(), &model, &probes);
         }
     }
@@ -310,13 +310,13 @@ fn stores_answer_alike_whichever_paths_are_off() {
 // ---------------------------------------------------------------- joins
 
 /// A table with small blocks, opened with a setting.
-fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths) -> Source {
+fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths) -> JoinSource {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let value_width = (key_type == KeyType::U64).then_some(8);
     let design = if key_type == KeyType::U64 { ["coded", "tuned", "pgm:16"][turn % 3] } else { "coded" };
     write_table(&storage, "t", rows, join_support::Shape { key_type, value_width, design, block_bytes: 512 });
-    let open = OpenOptions::default().budget_bytes(1 << 20).fast_paths(fast_paths);
-    Source::table(&Table::open(storage, "t", &open).unwrap())
+    let open = TableOptions::default().memory_bytes(1 << 20).fast_paths(fast_paths);
+    JoinSource::table(&Table::open(storage, "t", &open).unwrap())
 }
 
 #[test]
@@ -339,7 +339,9 @@ fn joins_give_the_same_rows_whichever_paths_are_off() {
                 let expected = reference(kind, &left, &right);
                 let sources = [&left, &right].map(|rows| source(rows, key_type, turn, fast_paths));
                 let widths = (key_type == KeyType::U64).then_some(8);
-                for (at, method) in Method::all().into_iter().filter(|method| *method != Method::Auto).enumerate() {
+                for (at, method) in
+                    JoinMethod::all().into_iter().filter(|method| *method != JoinMethod::Auto).enumerate()
+                {
                     (told.case, told.setting) = (format!("{name}, {kind} by {method}, turn {turn}"), fast_paths);
                     let options = options(kind, method, 4 << 20).threads(1 + turn % 2).fast_paths(fast_paths);
                     check(&sources[0], &sources[1], &options, &expected, name);
@@ -368,11 +370,11 @@ fn bytes_of(storage: &dyn Storage, name: &str) -> Vec<u8> {
 
 /// Joins two tables into a file of plain records and into a table; returns the bytes of the former and the rows of the
 /// latter.
-fn outputs(left: &Source, right: &Source, options: &JoinOptions) -> (Vec<u8>, Vec<Record>) {
+fn outputs(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> (Vec<u8>, Vec<Record>) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    join(left, right, Output::records(Arc::clone(&storage), "plain", false), options).unwrap();
-    join(left, right, Output::table(Arc::clone(&storage), "rows", Output::options()), options).unwrap();
-    let table = Table::open(Arc::clone(&storage), "rows", &OpenOptions::default()).unwrap();
+    join(left, right, JoinOutput::records(Arc::clone(&storage), "plain", false), options).unwrap();
+    join(left, right, JoinOutput::table(Arc::clone(&storage), "rows", JoinOutput::options()), options).unwrap();
+    let table = Table::open(Arc::clone(&storage), "rows", &TableOptions::default()).unwrap();
     (bytes_of(&*storage, "plain"), table.iter().map(Result::unwrap).collect())
 }
 
@@ -388,10 +390,10 @@ fn outputs_of_joins_have_the_same_bytes_whichever_paths_are_off() {
     };
     let (left, right) = (rows(&mut random, 1), rows(&mut random, 2));
     for (kind, method) in [
-        (JoinKind::Inner, Method::Merge),
-        (JoinKind::Semi, Method::Inlj),
-        (JoinKind::Inner, Method::Partition),
-        (JoinKind::Anti, Method::Hash),
+        (JoinKind::Inner, JoinMethod::Merge),
+        (JoinKind::Semi, JoinMethod::Inlj),
+        (JoinKind::Inner, JoinMethod::Partition),
+        (JoinKind::Anti, JoinMethod::Hash),
     ] {
         let mut expected = None;
         for fast_paths in settings(&mut random, DRAWN) {
@@ -407,7 +409,7 @@ fn outputs_of_joins_have_the_same_bytes_whichever_paths_are_off() {
 
 /// A table of 16-byte records in blocks of 512 bytes, with a filter; key `i` is `10 i`.
 fn table_of(storage: &Arc<Watched>, records: u64) {
-    let options = WriteOptions::default()
+    let options = TableWriteOptions::default()
         .key_type(KeyType::U64)
         .value_width(8)
         .block_bytes(512)
@@ -420,7 +422,7 @@ fn table_of(storage: &Arc<Watched>, records: u64) {
 
 /// Opens that table, and counts the data reads of `work`.
 fn table_reads(storage: &Arc<Watched>, fast_paths: FastPaths, work: impl Fn(&Table)) -> usize {
-    let open = OpenOptions::default().fast_paths(fast_paths);
+    let open = TableOptions::default().fast_paths(fast_paths);
     let table = Table::open(storage.clone(), "t", &open).unwrap();
     storage.take();
     work(&table);
@@ -591,14 +593,14 @@ fn without_batches_each_write_is_a_group_of_its_own() {
 fn each_switch_of_an_index_switches_something() {
     let storage = Arc::new(ogive::io::Meter::new(Arc::new(MemoryStorage::new())));
     let shared: Arc<dyn Storage> = storage.clone();
-    let created: Index<u64, u64> = Index::create(&shared, "i", &IndexOptions::default()).unwrap();
+    let created: Index<u64, u64> = Index::create(shared.clone(), "i", &IndexOptions::default()).unwrap();
     created.bulk_load((0..20_000).map(|i| (i, i))).unwrap();
     drop(created);
     let keys: Vec<u64> = (0..100).collect();
     let reads = |fast_paths: FastPaths| {
         let mut open = ogive::page::PageOptions::default();
         open.fast_paths = fast_paths;
-        let index: Index<u64, u64> = Index::open(&shared, "i", &open).unwrap();
+        let index: Index<u64, u64> = Index::open(shared.clone(), "i", &open).unwrap();
         storage.reset();
         (0..10).for_each(|_| assert_eq!(index.get(7).unwrap(), Some(7)));
         let single = storage.reset().reads.requests;
@@ -612,13 +614,14 @@ fn each_switch_of_an_index_switches_something() {
 }
 
 /// Two tables in one storage: all keys on the right, and every `one_in`-th on the left.
-fn watched_relations(one_in: usize) -> (Arc<Watched>, Source, Source) {
+fn watched_relations(one_in: usize) -> (Arc<Watched>, JoinSource, JoinSource) {
     let storage = Watched::new();
     let shared: Arc<dyn Storage> = storage.clone();
     let keys: Vec<u64> = (0..40_000).collect();
     let few: Vec<u64> = keys.iter().copied().step_by(one_in).collect();
-    let table =
-        |name: &str, keys: &[u64]| Source::table(&write_table(&shared, name, &numbered(keys, 1), join_support::DENSE));
+    let table = |name: &str, keys: &[u64]| {
+        JoinSource::table(&write_table(&shared, name, &numbered(keys, 1), join_support::DENSE))
+    };
     let (left, right) = (table("left", &few), table("right", &keys));
     storage.take();
     (storage, left, right)
@@ -640,10 +643,11 @@ fn by_thread(storage: &Watched) -> [usize; 4] {
 }
 
 /// Joins every `one_in`-th left row with all right rows into a table: the report, and the reads and writes by thread.
-fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinReport, [usize; 4]) {
+fn watched_join(method: JoinMethod, fast_paths: FastPaths, one_in: usize) -> (JoinReport, [usize; 4]) {
     let (storage, left, right) = watched_relations(one_in);
     let options = options(JoinKind::Inner, method, 4 << 20).fast_paths(fast_paths);
-    let report = join(&left, &right, Output::table(storage.clone(), "rows", Output::options()), &options).unwrap();
+    let report =
+        join(&left, &right, JoinOutput::table(storage.clone(), "rows", JoinOutput::options()), &options).unwrap();
     assert_eq!(report.rows, 40_000 / one_in as u64);
     (report, by_thread(&storage))
 }
@@ -652,8 +656,8 @@ fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinRe
 fn without_writing_behind_the_caller_writes_files_of_records() {
     let writes = |fast_paths: FastPaths| {
         let (storage, left, right) = watched_relations(400);
-        let options = options(JoinKind::Inner, Method::Merge, 4 << 20).fast_paths(fast_paths);
-        join(&left, &right, Output::records(storage.clone(), "plain", false), &options).unwrap();
+        let options = options(JoinKind::Inner, JoinMethod::Merge, 4 << 20).fast_paths(fast_paths);
+        join(&left, &right, JoinOutput::records(storage.clone(), "plain", false), &options).unwrap();
         let [.., own, others] = by_thread(&storage);
         (own, others)
     };
@@ -663,21 +667,21 @@ fn without_writing_behind_the_caller_writes_files_of_records() {
 
 #[test]
 fn each_switch_of_a_join_switches_something() {
-    let (report, [_, ahead, written, behind]) = watched_join(Method::Merge, FastPaths::ALL, 400);
+    let (report, [_, ahead, written, behind]) = watched_join(JoinMethod::Merge, FastPaths::ALL, 400);
     assert!(ahead > 0 && behind > 0 && written <= 1, "{ahead} reads ahead, {behind} writes behind, {written} others");
-    let (without, [own, ahead, ..]) = watched_join(Method::Merge, without!(prefetch), 400);
+    let (without, [own, ahead, ..]) = watched_join(JoinMethod::Merge, without!(prefetch), 400);
     assert!(own > 1000 && ahead == 0 && without.requests > 4 * report.requests, "prefetch: {own}, {ahead} ahead");
-    for method in [Method::Merge, Method::Hash] {
+    for method in [JoinMethod::Merge, JoinMethod::Hash] {
         let (_, [.., written, behind]) = watched_join(method, without!(write_behind), 400);
         assert!(written > 0 && behind == 0, "write_behind: {written} and {behind} by others");
     }
     // A planned scan reads in its own thread; lookups key by key do not.
     let unread = without!(prefetch);
-    let (_, [_, planned_ahead, ..]) = watched_join(Method::Inlj, unread, 400);
-    let (_, [probed, probed_ahead, ..]) = watched_join(Method::Inlj, FastPaths { batches: false, ..unread }, 400);
+    let (_, [_, planned_ahead, ..]) = watched_join(JoinMethod::Inlj, unread, 400);
+    let (_, [probed, probed_ahead, ..]) = watched_join(JoinMethod::Inlj, FastPaths { batches: false, ..unread }, 400);
     assert!(planned_ahead > 0 && probed > 0 && probed_ahead == 0, "batches: {planned_ahead}, {probed_ahead} ahead");
     // One row per one or two blocks, so that gaps are bridged.
-    let requests = |fast_paths| watched_join(Method::Inlj, fast_paths, 40).0.requests;
+    let requests = |fast_paths| watched_join(JoinMethod::Inlj, fast_paths, 40).0.requests;
     let (on, off) = (requests(FastPaths::ALL), requests(unread));
     assert!(on < 100 && off > 900, "prefetch of a planned join: {on} and {off} requests");
 }
@@ -689,16 +693,16 @@ fn without_separators_a_planned_join_asks_the_layers_as_they_are_stored() {
     let design = "layers=2,builder=gstep/gstep,lambda=512/512";
     let layered = join_support::Shape { design, ..join_support::DENSE };
     let (left, right): (Vec<u64>, Vec<u64>) = ((0..40_000).step_by(400).collect(), (0..40_000).collect());
-    let left = Source::table(&write_table(&shared, "left", &numbered(&left, 1), layered));
+    let left = JoinSource::table(&write_table(&shared, "left", &numbered(&left, 1), layered));
     let right = write_table(&shared, "right", &numbered(&right, 1), layered);
     assert_eq!(right.explain().layers.len(), 2);
     let layer_reads = |fast_paths: FastPaths| {
         // Without a cache, so that each lookup in a layer is a read.
-        let open = OpenOptions::default().fast_paths(without!(cache));
-        let right = Source::table(&Table::open(Arc::clone(&shared), "right", &open).unwrap());
+        let open = TableOptions::default().fast_paths(without!(cache));
+        let right = JoinSource::table(&Table::open(Arc::clone(&shared), "right", &open).unwrap());
         storage.take();
-        let options = options(JoinKind::Inner, Method::Inlj, 4 << 20).fast_paths(fast_paths).inner(Side::Right);
-        let report = join(&left, &right, Output::caller(|_, _, _| Ok(())), &options).unwrap();
+        let options = options(JoinKind::Inner, JoinMethod::Inlj, 4 << 20).fast_paths(fast_paths).inner(Side::Right);
+        let report = join(&left, &right, JoinOutput::caller(|_, _, _| Ok(())), &options).unwrap();
         assert_eq!(report.rows, 100);
         storage.take().iter().filter(|request| matches!(request.purpose, Some(Purpose::Layer(_)))).count()
     };

@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_macros, reason = "the long test shows its figures")]
 
-use ogive::index::{IndexOptions, Kind};
+use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::{LocalStorage, MemoryStorage, Meter, Purpose, Storage};
 use ogive::page::PageOptions;
 use ogive_testkit::Random;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Little memory, and a limit of the log that one such transaction is far beyond.
 fn little(pages: &mut PageOptions) {
-    pages.budget_bytes = 256 << 10;
+    pages.memory_bytes = 256 << 10;
     pages.transaction_bytes = 64 << 10;
     pages.log_limit_bytes = 256 << 10;
 }
@@ -38,12 +38,12 @@ fn log_written(meter: &Meter) -> u64 {
 
 #[test]
 fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
-    for kind in [Kind::OGIVE, Kind::BTREE] {
+    for kind in [IndexKind::OGIVE, IndexKind::BTREE] {
         let meter = Meter::new(Arc::new(MemoryStorage::new()));
         let storage: Arc<dyn Storage> = Arc::new(meter.clone());
         let mut options = IndexOptions::default().kind(kind);
         little(&mut options.pages);
-        let index = Numbers::create(&storage, NAME, &options).unwrap();
+        let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
         let (mut map, mut random) = (Map::new(), Random::new(1));
         insert(&index, &mut map, &mut random, 20_000);
         let bytes = log_written(&meter);
@@ -52,7 +52,7 @@ fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
         drop(index);
         let mut again = PageOptions::default();
         little(&mut again);
-        assert_same(&Numbers::open(&storage, NAME, &again).unwrap(), &map, kind.name());
+        assert_same(&Numbers::open(storage.clone(), NAME, &again).unwrap(), &map, kind.name());
     }
 }
 
@@ -62,7 +62,7 @@ fn a_transaction_larger_than_memory_logs_each_page_of_a_loaded_index_once() {
     let storage: Arc<dyn Storage> = Arc::new(meter.clone());
     let mut options = IndexOptions::default();
     little(&mut options.pages);
-    let index = Numbers::create(&storage, NAME, &options).unwrap();
+    let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
     let mut map: Map = (0..200_000).map(|i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15), i)).collect();
     index.bulk_load(map.clone()).unwrap();
     let pages = index.page_statistics().pages;
@@ -76,12 +76,12 @@ fn a_transaction_larger_than_memory_logs_each_page_of_a_loaded_index_once() {
 }
 
 #[test]
-fn a_large_transaction_that_is_given_up_leaves_nothing_and_is_in_nobodys_way() {
+fn a_large_transaction_that_is_given_up_leaves_nothing_and_blocks_no_other() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut options = IndexOptions::default();
     little(&mut options.pages);
-    options.pages.budget_bytes = 16 << 20;
-    let index = Numbers::create(&storage, NAME, &options).unwrap();
+    options.pages.memory_bytes = 16 << 20;
+    let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
     let (mut map, mut random) = (Map::new(), Random::new(3));
     insert(&index, &mut map, &mut random, 5_000);
     for round in 0..3 {
@@ -99,12 +99,12 @@ fn a_large_transaction_that_is_given_up_leaves_nothing_and_is_in_nobodys_way() {
 #[test]
 #[ignore = "long: 3 minutes"]
 fn hundreds_of_thousands_of_random_inserts_are_one_transaction() {
-    for (loaded, inserts, budget_bytes) in [(12_000_000_u64, 400_000, 64 << 20), (0, 400_000, 1 << 20)] {
+    for (loaded, inserts, memory_bytes) in [(12_000_000_u64, 400_000, 64 << 20), (0, 400_000, 1 << 20)] {
         let directory = tempfile::tempdir().unwrap();
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
         let mut options = IndexOptions::default();
-        options.pages.budget_bytes = budget_bytes;
-        let index = Numbers::create(&storage, NAME, &options).unwrap();
+        options.pages.memory_bytes = memory_bytes;
+        let index = Numbers::create(storage.clone(), NAME, &options).unwrap();
         let step = u64::MAX / loaded.max(1);
         index.bulk_load((0..loaded).map(|i| (i * step, i))).unwrap();
         let before = index.page_statistics();
@@ -118,7 +118,7 @@ fn hundreds_of_thousands_of_random_inserts_are_one_transaction() {
         let after = index.page_statistics();
         let log_bytes = after.log_bytes_written - before.log_bytes_written;
         println!(
-            "{inserts} inserts into {loaded} entries in {} pages, {budget_bytes} bytes of memory: {log_bytes} bytes \
+            "{inserts} inserts into {loaded} entries in {} pages, {memory_bytes} bytes of memory: {log_bytes} bytes \
             of log, {} images, \
              {} changes",
             before.pages,

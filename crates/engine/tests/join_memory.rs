@@ -8,23 +8,23 @@
 mod join_memory_tests;
 
 use join_memory_tests::{Folder, Keys, check, check_forms, one_at_a_time, reference, within};
-use ogive::join::{JoinKind, Method, Output, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOutput, join};
 
 /// The methods under test.
-fn methods() -> Vec<Method> {
-    Method::all()
+fn methods() -> Vec<JoinMethod> {
+    JoinMethod::all()
 }
 
 /// The methods of long tests.
-fn some_methods() -> Vec<Method> {
-    vec![Method::Merge, Method::Inlj, Method::Hash]
+fn some_methods() -> Vec<JoinMethod> {
+    vec![JoinMethod::Merge, JoinMethod::Inlj, JoinMethod::Hash]
 }
 
 #[test]
 fn a_key_with_more_rows_than_memory_on_one_side_is_joined_within_it() {
     let _guard = one_at_a_time();
     let (many, few) = (Keys { distinct: 1, apart: 1, repeats: 200_000 }, Keys { distinct: 1, apart: 1, repeats: 3 });
-    let ours = |method: Method| !method.to_string().contains("inlj:");
+    let ours = |method: JoinMethod| !method.to_string().contains("inlj:");
     check_forms(many, few, &[JoinKind::Inner], 2 << 20, &ours);
     check_forms(few, many, &[JoinKind::Inner, JoinKind::Left], 2 << 20, &ours);
 }
@@ -32,7 +32,9 @@ fn a_key_with_more_rows_than_memory_on_one_side_is_joined_within_it() {
 #[test]
 fn a_key_with_more_rows_than_memory_on_both_sides_is_joined_within_it() {
     let _guard = one_at_a_time();
-    let ours = |method: Method| matches!(method, Method::Merge | Method::Hash | Method::Partition | Method::Auto);
+    let ours = |method: JoinMethod| {
+        matches!(method, JoinMethod::Merge | JoinMethod::Hash | JoinMethod::Partition | JoinMethod::Auto)
+    };
     // Neither side's rows of the one key fit.
     let wide = Keys { distinct: 1, apart: 1, repeats: 100_000 };
     check_forms(wide, wide, &[JoinKind::Semi, JoinKind::Anti], 1 << 20, &ours);
@@ -43,8 +45,8 @@ fn a_limit_that_is_too_low_is_refused_with_the_lowest_one() {
     let _guard = one_at_a_time();
     let folder = Folder::new();
     let table = folder.table("t", Keys { distinct: 10, apart: 1, repeats: 1 });
-    let output = Output::caller(|_, _, _| Ok(()));
-    let error = join(&table, &table, output, &within(JoinKind::Inner, Method::Auto, 1000)).unwrap_err();
+    let output = JoinOutput::caller(|_, _, _| Ok(()));
+    let error = join(&table, &table, output, &within(JoinKind::Inner, JoinMethod::Auto, 1000)).unwrap_err();
     assert!(error.to_string().contains("1048576"), "{error}");
 }
 
@@ -66,7 +68,7 @@ fn twenty_million_rows_on_both_sides_are_joined_within_300_mib() {
     let shuffled = (folder.shuffled("left.bin", keys), folder.shuffled("right.bin", others));
     let expected = reference(JoinKind::Inner, keys, others);
     let memory_bytes = 300 << 20;
-    for method in [Method::Auto, Method::Merge, Method::Inlj, Method::Hash, Method::Partition] {
+    for method in [JoinMethod::Auto, JoinMethod::Merge, JoinMethod::Inlj, JoinMethod::Hash, JoinMethod::Partition] {
         let options = within(JoinKind::Inner, method, memory_bytes);
         check(&folder, (&sorted.0, &sorted.1), &options, expected);
         check(&folder, (&shuffled.0, &shuffled.1), &options, expected);
@@ -80,8 +82,11 @@ fn a_million_rows_of_one_key_are_joined_within_16_mib() {
     let _guard = one_at_a_time();
     let key = |repeats| Keys { distinct: 1, apart: 1, repeats };
     let (million, three, thousands) = (key(1_000_000), key(3), key(4_000));
-    let ours = |method: Method| {
-        matches!(method, Method::Merge | Method::Inlj | Method::Hash | Method::Partition | Method::Auto)
+    let ours = |method: JoinMethod| {
+        matches!(
+            method,
+            JoinMethod::Merge | JoinMethod::Inlj | JoinMethod::Hash | JoinMethod::Partition | JoinMethod::Auto
+        )
     };
     check_forms(million, three, &[JoinKind::Inner, JoinKind::Left], 16 << 20, &ours);
     check_forms(three, million, &[JoinKind::Inner, JoinKind::Left], 16 << 20, &ours);

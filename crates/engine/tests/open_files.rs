@@ -7,7 +7,7 @@
 use ogive::KeyType;
 use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use std::sync::Arc;
 
 const HANDLES: usize = 64;
@@ -22,7 +22,7 @@ fn value(key: u64) -> Vec<u8> {
     format!("value of {key}").into_bytes()
 }
 
-/// So many tables lie among each other's keys, so that a compaction has something to merge.
+/// Number of tables whose key ranges overlap, so that a compaction has something to merge.
 const GROUP: u64 = 4;
 
 /// The keys of a table. Those of all tables follow each other.
@@ -31,13 +31,13 @@ fn keys(table: u64) -> impl Iterator<Item = u64> {
     (0..RECORDS).map(move |i| first + i * GROUP)
 }
 
-/// A store that has taken so many tables in, a multiple of [`GROUP`].
+/// A store that has ingested this number of tables, a multiple of [`GROUP`].
 fn store_of(storage: &LocalStorage, folder: &std::path::Path, tables: u64) -> Db {
     let sources: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder).with_open_files(HANDLES));
     let mut files = Vec::new();
     for table in 0..tables {
         let name = format!("{table}.ogive");
-        let options = WriteOptions::default().key_type(KeyType::U64);
+        let options = TableWriteOptions::default().key_type(KeyType::U64);
         let mut writer = TableWriter::create(Arc::clone(&sources), &name, options).unwrap();
         keys(table).for_each(|key| writer.append(&key.to_be_bytes(), &value(key)).unwrap());
         writer.finish().unwrap();

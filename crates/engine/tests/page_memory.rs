@@ -21,12 +21,12 @@ const BESIDE_BYTES: usize = 9 << 20;
 
 #[test]
 fn a_budget_is_a_limit() {
-    for budget_bytes in [0, 4 << 20, 24 << 20] {
+    for memory_bytes in [0, 4 << 20, 24 << 20] {
         let directory = tempfile::tempdir().unwrap();
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
         let mut options = options(4096);
-        options.budget_bytes = budget_bytes;
-        options.resident_bytes = budget_bytes / 4;
+        options.memory_bytes = memory_bytes;
+        options.resident_bytes = memory_bytes / 4;
         options.checkpoint_bytes = 12 << 20;
         let before = ALLOCATOR.current_usage();
         ALLOCATOR.reset_peak_usage();
@@ -57,7 +57,7 @@ fn a_budget_is_a_limit() {
         }
         file.close().unwrap();
         let peak = ALLOCATOR.peak_usage() - before;
-        let limit = budget_bytes as usize + BESIDE_BYTES;
-        assert!(peak <= limit, "{peak} bytes with a budget of {budget_bytes}");
+        let limit = memory_bytes as usize + BESIDE_BYTES;
+        assert!(peak <= limit, "{peak} bytes with a budget of {memory_bytes}");
     }
 }

@@ -15,7 +15,7 @@
 
 use ogive::KeyType;
 use ogive::io::{FastPaths, Timer};
-use ogive::join::{JoinKind, Method};
+use ogive::join::{JoinKind, JoinMethod};
 use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Values, Way};
 
 /// Blocks of 4 KiB, tuned.
@@ -65,7 +65,7 @@ const STORE: StoreForm = StoreForm {
 /// A join of a table with itself.
 const JOIN: JoinForm = JoinForm {
     memory_bytes: 256 << 20,
-    method: Method::Merge,
+    method: JoinMethod::Merge,
     kind: JoinKind::Inner,
     threads: 1,
     relations: (Relation::Table, Relation::Table),
@@ -123,7 +123,7 @@ fn nested_keys() {
 #[test]
 fn nested_keys_looked_up_by_joins() {
     for kind in [JoinKind::Inner, JoinKind::Semi, JoinKind::Anti] {
-        let way = Way::Join(JoinForm { method: Method::Inlj, kind, ..JOIN });
+        let way = Way::Join(JoinForm { method: JoinMethod::Inlj, kind, ..JOIN });
         hold(&Shape { ends: Ends::Nested, rows: 2_900, way, ..PLAIN });
     }
 }
@@ -168,7 +168,7 @@ fn hashed_numbers_joined_within_1_mib() {
 #[test]
 fn packed_blocks_of_1_mib_joined_within_1_mib() {
     let table = TableForm { block_bytes: Some(1 << 20), compressed: true, ..CODED };
-    for method in [Method::Hash, Method::Partition, Method::Merge] {
+    for method in [JoinMethod::Hash, JoinMethod::Partition, JoinMethod::Merge] {
         let way = Way::Join(JoinForm { memory_bytes: 1 << 20, method, kind: JoinKind::Semi, ..JOIN });
         hold(&Shape { ends: Ends::Repeats, rows: 18, values: Values::Even(6952), table, way, ..PLAIN });
     }

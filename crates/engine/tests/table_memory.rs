@@ -6,7 +6,7 @@
 #![allow(clippy::disallowed_methods, reason = "makes a file that no writer would")]
 
 use ogive::io::{LocalStorage, Storage};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use ogive_testkit::{PeakAlloc, Random};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,11 +30,11 @@ fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn dense(design: &str) -> WriteOptions {
-    WriteOptions::default().key_type(KeyType::U64).value_width(8).block_bytes(4096).design(design.parse().unwrap())
+fn dense(design: &str) -> TableWriteOptions {
+    TableWriteOptions::default().key_type(KeyType::U64).value_width(8).block_bytes(4096).design(design.parse().unwrap())
 }
 
-fn write(storage: &Arc<dyn Storage>, name: &str, records: u64, options: WriteOptions) {
+fn write(storage: &Arc<dyn Storage>, name: &str, records: u64, options: TableWriteOptions) {
     let mut random = Random::new(records);
     let mut key = 0_u64;
     let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
@@ -71,7 +71,7 @@ fn an_open_table_stays_within_its_budget() {
         write(&storage, "t", 500_000, dense(design).replace(true).filter_bits_per_key(filter));
         for budget in [1_u64 << 20, 4 << 20] {
             let peak = peak_of(|| {
-                let options = OpenOptions::default().budget_bytes(budget);
+                let options = TableOptions::default().memory_bytes(budget);
                 let table = Table::open(Arc::clone(&storage), "t", &options).unwrap();
                 let mut random = Random::new(7);
                 for _ in 0..4000 {
@@ -101,9 +101,9 @@ fn a_large_file_of_another_kind_is_refused_without_being_read() {
     let hole = std::fs::File::create(directory.path().join("hole")).unwrap();
     hole.set_len((8 << 30) + 511).unwrap();
     let peak = peak_of(|| {
-        let opened = Table::open(Arc::clone(&storage), "hole", &OpenOptions::default());
+        let opened = Table::open(Arc::clone(&storage), "hole", &TableOptions::default());
         assert!(matches!(opened, Err(Error::NotATable { .. })));
-        let options = WriteOptions::default().replace(true);
+        let options = TableWriteOptions::default().replace(true);
         assert!(matches!(TableWriter::create(Arc::clone(&storage), "hole", options), Err(Error::NotATable { .. })));
     });
     assert!(peak <= SLACK_BYTES, "{peak} bytes");
@@ -117,16 +117,16 @@ fn a_table_whose_root_exceeds_the_budget_says_so() {
     let properties = vec![("statistics".to_owned(), vec![7; 3 << 20])];
     let options = dense("coded").properties(properties).replace(true);
     write(&storage, "t", 1000, options);
-    let small = OpenOptions::default().budget_bytes(1 << 20);
+    let small = TableOptions::default().memory_bytes(1 << 20);
     let refused = Table::open(Arc::clone(&storage), "t", &small);
     let Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) = refused else { panic!("{refused:?}") };
-    assert_eq!((given_bytes, option), (1 << 20, "`OpenOptions::budget_bytes`"));
+    assert_eq!((given_bytes, option), (1 << 20, "`TableOptions::memory_bytes`"));
     // The stated amount suffices, and is not excessive.
-    let raised = small.clone().budget_bytes(needed_bytes);
+    let raised = small.clone().memory_bytes(needed_bytes);
     assert!(Table::open(Arc::clone(&storage), "t", &raised).is_ok());
-    let less = small.budget_bytes(needed_bytes - 1);
+    let less = small.memory_bytes(needed_bytes - 1);
     assert!(matches!(Table::open(Arc::clone(&storage), "t", &less), Err(Error::MemoryShort { .. })));
     // A writer that replaces the table needs only to know that it is a table.
     write(&storage, "t", 1000, dense("coded").replace(true));
-    assert!(Table::open(storage, "t", &OpenOptions::default()).is_ok());
+    assert!(Table::open(storage, "t", &TableOptions::default()).is_ok());
 }

@@ -90,7 +90,7 @@ impl Part {
 /// Splits a run greedily into nodes that each satisfy the constraint.
 pub(crate) fn greedy_nodes(run: &FenceRun<'_>, rule: LineConstraint) -> Vec<LineNode> {
     let mut nodes = Vec::new();
-    let mut builder = Stretch { run, rule, corridor: Corridor::default(), pending: None };
+    let mut builder = GreedyBuilder { run, rule, corridor: Corridor::default(), pending: None };
     let mut next = Part::first(run);
     // A corridor may be so thin that no stored line stays within it for long. Fitting a line each time the node has
     // doubled keeps wasted work proportional to useful work.
@@ -112,7 +112,7 @@ struct PendingCorners {
     floor: Option<Corner>,
 }
 
-struct Stretch<'a> {
+struct GreedyBuilder<'a> {
     run: &'a FenceRun<'a>,
     rule: LineConstraint,
     corridor: Corridor,
@@ -120,7 +120,7 @@ struct Stretch<'a> {
     pending: Option<PendingCorners>,
 }
 
-impl Stretch<'_> {
+impl GreedyBuilder<'_> {
     /// The longest node that begins at `part`, and the child with which the next one begins.
     fn longest(&mut self, part: Part, patience: usize) -> (LineNode, usize) {
         let children = self.run.fences.len() + usize::from(self.run.at_end);
@@ -135,7 +135,7 @@ impl Stretch<'_> {
                 end += usize::from(possible);
             }
             let Some(border) = self.run.border_before(part.from, end) else { break };
-            match self.settle(part, border) {
+            match self.resolve(part, border) {
                 Ok(node) => best = Some((node, border)),
                 Err(shorter) => {
                     let kept = best.map_or(part.from, |(_, end)| end);
@@ -225,7 +225,7 @@ impl Stretch<'_> {
     }
 
     /// A node for the children up to `end` from the middle of the corridor; else the longest of the shorter ones tried.
-    fn settle(&self, part: Part, end: usize) -> Result<LineNode, Option<(LineNode, usize)>> {
+    fn resolve(&self, part: Part, end: usize) -> Result<LineNode, Option<(LineNode, usize)>> {
         let mut longest: Option<(LineNode, usize)> = None;
         for (slope, offset) in self.lines() {
             let mut end_tried = end;

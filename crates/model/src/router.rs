@@ -35,7 +35,7 @@ const MAGIC: [u8; 4] = *b"OGRT";
 const VERSION: u8 = 1;
 const HEADER_BYTES: usize = 24;
 const CHECKSUM_BYTES: usize = 4;
-/// Residuals of 64 bits for so many blocks are still addressed by 32 bits.
+/// 64-bit residuals of this number of blocks are still addressed by 32 bits.
 const BLOCKS_MAX: u64 = 1 << 26;
 
 /// Errors of building or opening a router.

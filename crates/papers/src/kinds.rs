@@ -8,35 +8,40 @@ use crate::joins::METHODS;
 use crate::lipp::Lipp;
 use crate::pgm::Pgm;
 use crate::tunables::{Family, Tunables};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::index::extend::{IndexLayout, LeafTree, Structure, StructureFactory, Tunable, Word};
 use std::sync::Arc;
 
 /// AULID: B+-tree leaves under mixed nodes, packed arrays and two-layer B+-tree nodes. Keys may repeat.
-pub const AULID: Kind = Kind::new(&PaperFactory { name: "aulid", code: 2, family: Family::Aulid, is_hybrid: false });
+pub const AULID: IndexKind =
+    IndexKind::new(&PaperFactory { name: "aulid", code: 2, family: Family::Aulid, is_hybrid: false });
 /// FITing-tree: segments with delta buffers.
-pub const FITING: Kind = Kind::new(&PaperFactory { name: "fiting", code: 4, family: Family::Fiting, is_hybrid: false });
+pub const FITING: IndexKind =
+    IndexKind::new(&PaperFactory { name: "fiting", code: 4, family: Family::Fiting, is_hybrid: false });
 /// PGM with the logarithmic method.
-pub const PGM: Kind = Kind::new(&PaperFactory { name: "pgm", code: 5, family: Family::Pgm, is_hybrid: false });
+pub const PGM: IndexKind =
+    IndexKind::new(&PaperFactory { name: "pgm", code: 5, family: Family::Pgm, is_hybrid: false });
 /// ALEX: gapped data nodes.
-pub const ALEX: Kind = Kind::new(&PaperFactory { name: "alex", code: 6, family: Family::Alex, is_hybrid: false });
+pub const ALEX: IndexKind =
+    IndexKind::new(&PaperFactory { name: "alex", code: 6, family: Family::Alex, is_hybrid: false });
 /// LIPP: exact positions, without a last-mile search.
-pub const LIPP: Kind = Kind::new(&PaperFactory { name: "lipp", code: 7, family: Family::Lipp, is_hybrid: false });
+pub const LIPP: IndexKind =
+    IndexKind::new(&PaperFactory { name: "lipp", code: 7, family: Family::Lipp, is_hybrid: false });
 /// FITing-tree over B+-tree leaves.
-pub const FITING_BTREE: Kind =
-    Kind::new(&PaperFactory { name: "fiting-btree", code: 8, family: Family::Fiting, is_hybrid: true });
+pub const FITING_BTREE: IndexKind =
+    IndexKind::new(&PaperFactory { name: "fiting-btree", code: 8, family: Family::Fiting, is_hybrid: true });
 /// PGM over B+-tree leaves.
-pub const PGM_BTREE: Kind =
-    Kind::new(&PaperFactory { name: "pgm-btree", code: 9, family: Family::Pgm, is_hybrid: true });
+pub const PGM_BTREE: IndexKind =
+    IndexKind::new(&PaperFactory { name: "pgm-btree", code: 9, family: Family::Pgm, is_hybrid: true });
 /// ALEX over B+-tree leaves.
-pub const ALEX_BTREE: Kind =
-    Kind::new(&PaperFactory { name: "alex-btree", code: 10, family: Family::Alex, is_hybrid: true });
+pub const ALEX_BTREE: IndexKind =
+    IndexKind::new(&PaperFactory { name: "alex-btree", code: 10, family: Family::Alex, is_hybrid: true });
 /// LIPP over B+-tree leaves: the LIPP-B+ of the AULID paper.
-pub const LIPP_BTREE: Kind =
-    Kind::new(&PaperFactory { name: "lipp-btree", code: 11, family: Family::Lipp, is_hybrid: true });
+pub const LIPP_BTREE: IndexKind =
+    IndexKind::new(&PaperFactory { name: "lipp-btree", code: 11, family: Family::Lipp, is_hybrid: true });
 
 /// All kinds of this crate, in ascending order of their codes.
-pub const KINDS: [Kind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
+pub const KINDS: [IndexKind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
 
 /// Registers all kinds of index, join methods and learning policies of this crate with the engine: they can be used,
 /// and their names be parsed. Repeated calls have no effect; any thread may call it.

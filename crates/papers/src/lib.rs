@@ -15,15 +15,15 @@
 //! | [`FITING_BTREE`], [`PGM_BTREE`], [`ALEX_BTREE`], [`LIPP_BTREE`] | over B+-tree leaves | Lan et al., SIGMOD 2023 |
 //!
 //! ```
-//! use ogive::{Index, IndexOptions, MemoryStorage, Storage};
+//! use ogive::{Index, IndexOptions, MemoryStorage};
 //! use ogive_papers::{ALEX, AlexOptions};
 //! use std::sync::Arc;
 //!
 //! ogive_papers::register();
-//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+//! let storage = Arc::new(MemoryStorage::new());
 //! let tunables = AlexOptions { max_node_pages: 4, ..AlexOptions::default() }.tunables();
 //! let options = IndexOptions::default().kind(ALEX).tunables(tunables);
-//! let index: Index<u64, u64> = Index::create(&storage, "squares", &options)?;
+//! let index: Index<u64, u64> = Index::create(storage, "squares", &options)?;
 //! index.bulk_load((0..1000).map(|i| (i * i, i)))?;
 //! assert_eq!(index.get(144)?, Some(12));
 //! # Ok::<(), ogive::Error>(())

@@ -7,18 +7,18 @@
 #[path = "../../engine/tests/join/memory/mod.rs"]
 mod join_memory_tests;
 
-use ogive::join::Method;
+use ogive::join::JoinMethod;
 use ogive_papers::joins::{BTREE, METHODS};
 use ogive_papers::register;
 
 /// The methods under test.
-fn methods() -> Vec<Method> {
+fn methods() -> Vec<JoinMethod> {
     register();
     METHODS.to_vec()
 }
 
 /// The methods of long tests.
-fn some_methods() -> Vec<Method> {
+fn some_methods() -> Vec<JoinMethod> {
     register();
     vec![BTREE]
 }

@@ -14,7 +14,7 @@ mod support;
 
 use ogive::index::extend::Tunable;
 use ogive::io::FastPaths;
-use ogive::join::{JoinKind, Method};
+use ogive::join::{JoinKind, JoinMethod};
 use ogive_papers::joins::{self, BTREE, METHODS, PGM, ProbeOptions};
 use ogive_papers::{ALEX, AULID, KINDS, register};
 use support::{DENSE, check, collect, index, numbered, options, pairs, reference, table};
@@ -23,13 +23,13 @@ const MEMORY_BYTES: u64 = 16 << 20;
 const SIZE: u64 = 300;
 
 /// The methods under test.
-fn methods() -> Vec<Method> {
+fn methods() -> Vec<JoinMethod> {
     register();
     METHODS.to_vec()
 }
 
 /// The methods of long tests.
-fn some_methods() -> Vec<Method> {
+fn some_methods() -> Vec<JoinMethod> {
     register();
     vec![BTREE, PGM]
 }
@@ -45,10 +45,10 @@ fn drawn_tunables(draw: u64) -> Vec<Tunable> {
 fn names_lead_to_the_methods_of_this_crate() {
     register();
     for method in METHODS {
-        assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
+        assert_eq!(method.to_string().parse::<JoinMethod>().unwrap(), method);
     }
-    assert_eq!("inlj:pgm:7".parse::<Method>().unwrap(), PGM.with_number(7));
-    let names: Vec<String> = Method::all().iter().map(Method::to_string).collect();
+    assert_eq!("inlj:pgm:7".parse::<JoinMethod>().unwrap(), PGM.with_number(7));
+    let names: Vec<String> = JoinMethod::all().iter().map(JoinMethod::to_string).collect();
     let expected = [
         "auto",
         "merge",
@@ -66,7 +66,7 @@ fn names_lead_to_the_methods_of_this_crate() {
     ];
     assert_eq!(names, expected);
     for wrong in ["inlj:pgm", "inlj:pgm:0", "inlj:pgm:-1", "inlj:btree:3"] {
-        assert!(matches!(wrong.parse::<Method>(), Err(ogive::Error::InvalidArgument(_))), "{wrong}");
+        assert!(matches!(wrong.parse::<JoinMethod>(), Err(ogive::Error::InvalidArgument(_))), "{wrong}");
     }
 }
 
@@ -84,11 +84,11 @@ fn indexes_of_every_kind_are_joined_as_they_are() {
                 let expected = reference(join, &left_rows, &right_rows);
                 // Every method for one kind with repeated keys and one without; probes for all.
                 let is_full = [ALEX, AULID].contains(&kind);
-                let all = Method::all().into_iter().filter(|method| *method != Method::Auto);
-                for method in all.filter(|&method| is_full || method == Method::InljIndex) {
+                let all = JoinMethod::all().into_iter().filter(|method| *method != JoinMethod::Auto);
+                for method in all.filter(|&method| is_full || method == JoinMethod::InljIndex) {
                     let asked = options(join, method, MEMORY_BYTES);
                     let ran = check(&outer, &inner, &asked, &expected, &format!("{what}, {kind}"));
-                    probed += u64::from(ran && method == Method::InljIndex);
+                    probed += u64::from(ran && method == JoinMethod::InljIndex);
                 }
             }
         }
@@ -145,7 +145,7 @@ fn explanations_list_the_methods_with_their_costs() {
         let explanation = ogive::join::explain(&one, &other, &options(JoinKind::Inner, method, MEMORY_BYTES)).unwrap();
         assert_eq!(explanation.method, method.to_string());
         let names: Vec<&str> = explanation.alternatives.iter().map(|other| other.method.as_str()).collect();
-        for known in Method::all().into_iter().filter(|method| *method != Method::Auto) {
+        for known in JoinMethod::all().into_iter().filter(|method| *method != JoinMethod::Auto) {
             assert!(names.contains(&known.to_string().as_str()), "{known} is not in {names:?}");
         }
         let own = explanation.alternatives.iter().find(|other| other.method == explanation.method).unwrap();

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinOptions, Method, Output, Source, explain, join};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::join::{JoinMethod, JoinOptions, JoinOutput, JoinSource, explain, join};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType, Result};
 use ogive_papers::joins::{METHODS, PGM};
 use ogive_papers::register;
@@ -14,15 +14,15 @@ use std::sync::Arc;
 #[test]
 fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().key_type(KeyType::U64).value_width(0);
+    let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     (0..100_u64).for_each(|key| writer.append(&key.to_be_bytes(), b"").unwrap());
     writer.finish().unwrap();
-    let table = Source::table(&Table::open(storage, "t", &OpenOptions::default()).unwrap());
-    let ran = |method: Method| -> Result<u64> {
+    let table = JoinSource::table(&Table::open(storage, "t", &TableOptions::default()).unwrap());
+    let ran = |method: JoinMethod| -> Result<u64> {
         let spill: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let options = JoinOptions::default().method(method).spill(Some((spill, "spilled".into())));
-        Ok(join(&table, &table, Output::caller(|_, _, _| Ok(())), &options)?.rows)
+        Ok(join(&table, &table, JoinOutput::caller(|_, _, _| Ok(())), &options)?.rows)
     };
     let names = |error: Error, method: &str| {
         assert!(matches!(&error, Error::UnregisteredMethod { method: named } if named == method), "{error:?}");
@@ -32,7 +32,7 @@ fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
     };
     for method in METHODS {
         let name = method.to_string();
-        names(name.parse::<Method>().unwrap_err(), &name);
+        names(name.parse::<JoinMethod>().unwrap_err(), &name);
         names(ran(method).unwrap_err(), &name);
         let options = JoinOptions::default().method(method);
         names(explain(&table, &table, &options).unwrap_err(), &name);
@@ -42,7 +42,7 @@ fn a_method_that_is_not_registered_names_itself_and_the_remedy() {
     assert_eq!(explanation.alternatives.len(), 5);
     register();
     for method in METHODS {
-        assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
+        assert_eq!(method.to_string().parse::<JoinMethod>().unwrap(), method);
         assert_eq!(ran(method).unwrap(), 100, "{method}");
     }
     assert_eq!(ran(PGM.with_number(3)).unwrap(), 100);

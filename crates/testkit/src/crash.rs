@@ -36,7 +36,7 @@ pub struct CrashPoint {
 /// The extent of an enumeration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrashReport {
-    /// Moments at which the power went, the one after the end included.
+    /// Simulated power losses, including one after the end.
     pub points: u64,
     /// Disks that were checked.
     pub images: u64,

@@ -58,11 +58,11 @@ impl Store for Fjall {
     }
 
     fn compact(&mut self) -> Result<()> {
-        self.settle()?;
+        self.wait_idle()?;
         Ok(self.keyspace.major_compact()?)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn wait_idle(&mut self) -> Result<()> {
         self.keyspace.rotate_memtable_and_wait()?;
         while self.database.outstanding_flushes() > 0 || self.database.active_compactions() > 0 {
             std::thread::sleep(std::time::Duration::from_millis(1));

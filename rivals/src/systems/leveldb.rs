@@ -174,7 +174,7 @@ impl Store for LevelDb {
         Ok(())
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn wait_idle(&mut self) -> Result<()> {
         // The interface does not tell what goes on in the background.
         self.compact()
     }

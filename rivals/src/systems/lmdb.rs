@@ -100,7 +100,7 @@ impl Store for Lmdb {
         Ok(())
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn wait_idle(&mut self) -> Result<()> {
         Ok(())
     }
 }

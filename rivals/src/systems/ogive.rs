@@ -84,7 +84,7 @@ impl Store for Ogive {
         Ok(self.0.compact()?)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn wait_idle(&mut self) -> Result<()> {
         Ok(self.0.flush()?)
     }
 }

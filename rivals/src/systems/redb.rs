@@ -1,7 +1,7 @@
 //! redb.
 //!
-//! Batches that need not be synced are committed without durability, and every so many of them with it, since the pages
-//! that such commits free are only used again after a durable one.
+//! Batches that need not be synced are committed without durability, but for one in [`DURABLE_EVERY`]: the pages that
+//! they free are only used again after a durable commit.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::store::{Batch, Reader, Settings, Store, System, Writer};
 pub(crate) const REDB: System = System { name: "redb", settings, reads_directly: false, open };
 
 const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
-/// One commit in so many is durable where none need be.
+/// One commit in this number is durable where none need be.
 const DURABLE_EVERY: u64 = 256;
 
 struct Redb {
@@ -50,12 +50,12 @@ impl Store for Redb {
     }
 
     fn compact(&mut self) -> Result<()> {
-        self.settle()?;
+        self.wait_idle()?;
         self.database.compact()?;
         Ok(())
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn wait_idle(&mut self) -> Result<()> {
         Ok(self.database.begin_write()?.commit()?)
     }
 }

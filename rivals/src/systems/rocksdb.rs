@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use rocksdb::{
     BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, DataBlockIndexType, Options, ReadOptions,
-    WriteBatch, WriteOptions,
+    TableWriteOptions, WriteBatch,
 };
 
 use crate::store::{Batch, Reader, Settings, Store, System, Writer};
@@ -105,7 +105,7 @@ fn options(settings: &Settings) -> Options {
 
 impl Store for RocksDb {
     fn writer(&self) -> Result<Box<dyn Writer + '_>> {
-        let mut options = WriteOptions::default();
+        let mut options = TableWriteOptions::default();
         options.set_sync(self.synced);
         Ok(Box::new(RocksDbWriter { db: &self.db, options, batch: WriteBatch::default() }))
     }
@@ -118,10 +118,10 @@ impl Store for RocksDb {
     fn compact(&mut self) -> Result<()> {
         self.db.flush()?;
         self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
-        self.settle()
+        self.wait_idle()
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn wait_idle(&mut self) -> Result<()> {
         self.db.flush()?;
         for property in ["rocksdb.num-running-compactions", "rocksdb.num-running-flushes", "rocksdb.compaction-pending"]
         {
@@ -135,7 +135,7 @@ impl Store for RocksDb {
 
 struct RocksDbWriter<'s> {
     db: &'s DB,
-    options: WriteOptions,
+    options: TableWriteOptions,
     batch: WriteBatch,
 }
 

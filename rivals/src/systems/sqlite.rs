@@ -75,10 +75,10 @@ impl Store for Sqlite {
 
     fn compact(&mut self) -> Result<()> {
         self.keeper()?.execute_batch("VACUUM")?;
-        self.settle()
+        self.wait_idle()
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn wait_idle(&mut self) -> Result<()> {
         self.keeper()?.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }

@@ -35,7 +35,7 @@ impl State {
         self.version += 1;
         let start = Measure::start();
         let operations = self.write(places.into_iter(), version)?.operations;
-        self.store_mut()?.settle()?;
+        self.store_mut()?.wait_idle()?;
         Ok(start.stop(operations))
     }
 

@@ -1,7 +1,6 @@
 //! Rules of language: file headers are nouns, lines fit a page, type names are unique, retired words stay retired.
 
 use super::check::{Finding, Project};
-use super::text::holds_word;
 use crate::source::{Source, is_word};
 use std::collections::BTreeMap;
 
@@ -15,12 +14,26 @@ const QUESTIONS: [&str; 4] = ["What", "Which", "Who", "How"];
 const RETIRED: &[(&str, &str)] = &[
     ("somebody", "name the caller, the program or the user"),
     ("nobody", "say that there is none"),
+    ("whoever", "name the caller, the program or the user"),
     ("astray", "say that it is wrong"),
+    ("thereby", "say how"),
+    ("so many", "name the number"),
+    ("so much", "name the amount"),
+    ("quick way", "write `fast path`"),
+    ("slow way", "write `fallback`"),
+    ("at hand", "write `current`"),
+    ("mend", "write `repair`"),
     ("salvage", "write `recover`"),
     ("survey", "write `scan`"),
-    ("Receipt", "write `ReadTrace`"),
-    ("Bond", "write `StoreBinding`"),
-    ("Outline", "write `KeyHistogram`"),
+    ("receipt", "write `read trace`"),
+    ("tally", "write `statistics`"),
+    ("stretch", "write `run` or `extent`"),
+    ("glass", "write `coarse view`"),
+    ("outline", "write `key histogram`"),
+    ("bond", "write `binding`"),
+    ("doubtful", "write `unconfirmed`"),
+    ("nonsense", "write `invalid`"),
+    ("coordinate", "write `key`, or `key prefix`"),
 ];
 
 /// The header and the width of one Rust file.
@@ -70,12 +83,37 @@ fn retired_words(path: &str, text: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        for (word, advice) in RETIRED.iter().filter(|(word, _)| holds_word(line, word)) {
-            found.push(Finding::new(path, index + 1, format!("`{word}` is retired: {advice}")));
+    for (index, line) in [path].into_iter().chain(text.lines()).enumerate() {
+        let words = words(line);
+        for (word, advice) in RETIRED.iter().filter(|(word, _)| says(&words, word)) {
+            found.push(Finding::new(path, index.max(1), format!("`{word}` is retired: {advice}")));
         }
     }
     found
+}
+
+/// The words of a line in lower case, each between spaces: `StoreBond` and `store_bond` are two each.
+fn words(line: &str) -> String {
+    let mut words = String::with_capacity(line.len() + 2);
+    let mut previous = ' ';
+    words.push(' ');
+    for letter in line.chars() {
+        if previous.is_lowercase() && letter.is_uppercase() {
+            words.push(' ');
+        }
+        words.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { ' ' });
+        previous = letter;
+    }
+    words.push(' ');
+    words
+}
+
+/// Whether a word or its plural is among `words`.
+fn says(words: &str, word: &str) -> bool {
+    words.match_indices(word).any(|(at, _)| {
+        let after = &words[at + word.len()..];
+        words[..at].ends_with(' ') && (after.starts_with(' ') || after.starts_with("s "))
+    })
 }
 
 /// Types that have the name of another type of the same crate, tests aside.
@@ -136,6 +174,16 @@ mod tests {
         let page = format!("{wide}\n| {wide} |\n```\n{wide}\n```\n{wide}\n");
         let lines: Vec<usize> = check_document("a.md", &page).iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [1, 6]);
+    }
+
+    #[test]
+    fn a_retired_word_is_found_in_names_of_any_form_and_in_paths_but_not_inside_others() {
+        let lines = |text: &str| check_document("a.md", text).iter().map(|finding| finding.line).collect::<Vec<_>>();
+        assert_eq!(
+            lines("StoreBond\nfn bond_of()\ntwo Bonds.\nbonded\nvagabond\nso\nmany\nin so many words\n"),
+            [1, 2, 3, 8]
+        );
+        assert_eq!(check_document("docs/bond.md", "").len(), 1);
     }
 
     #[test]

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_nobody_declares_is_found() {
+    fn an_undeclared_file_is_found() {
         let files = [
             ("a/src/main.rs", "// mod old;\nmod new;"),
             ("a/src/new.rs", ""),

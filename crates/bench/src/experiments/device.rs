@@ -8,7 +8,7 @@ use std::path::Path;
 const FILE_BYTES: u64 = 64 << 20;
 const BUDGET_S: f64 = 4.0;
 
-/// Measures the device that holds `folder`, and prints a warning if the measurement is doubtful.
+/// Measures the device that holds `folder`, and prints a warning if the measurement is unreliable.
 pub(super) fn measure_device(folder: &Path) -> Result<MeasuredProfile> {
     let options = MeasureOptions::default().file_bytes(FILE_BYTES).budget_s(BUDGET_S);
     let measured = measure_profile(folder, &options, &mut |_, _| {})?;

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused_with_the_field_that_is_wrong() {
+    fn invalid_text_is_refused_with_the_field_that_is_wrong() {
         for (spec, wrong) in [
             ("uniform:10Q", "10Q"),
             ("uniform:", "\"\""),

@@ -29,7 +29,7 @@ pub enum Requests {
         /// The exponent.
         skew: f64,
     },
-    /// A stretch of neighbouring keys takes most requests, the rest are uniform.
+    /// A run of neighbouring keys takes most requests, the rest are uniform.
     Hotspot {
         /// Share of the bulk-loaded keys that are hot.
         keys: f64,

@@ -1,6 +1,6 @@
 //! The experiments on updatable indexes, at small size: each runs on every structure, and its counts are consistent.
 
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive_bench::experiments::{Context, experiments};
 use ogive_bench::output::Reporter;
 use serde_json::Value;
@@ -49,8 +49,8 @@ fn of<'r>(records: &'r [Value], figures: &'r [(&str, &str)]) -> impl Iterator<It
 #[test]
 fn blocks_are_reported_for_every_structure_phase_and_resident_set() -> TestResult {
     let records = run("aulid/blocks", &small())?;
-    assert_eq!(records.len(), 2 * Kind::all().len() * 5);
-    for kind in Kind::all() {
+    assert_eq!(records.len(), 2 * IndexKind::all().len() * 5);
+    for kind in IndexKind::all() {
         for phase in ["bulk", "grown"] {
             let of_kind = [("structure", kind.name()), ("phase", phase)];
             let rows: Vec<&Value> = of(&records, &of_kind).collect();
@@ -121,7 +121,7 @@ fn every_distribution_of_requests_is_run() -> TestResult {
 #[test]
 fn bulk_loads_are_measured_over_the_b_tree() -> TestResult {
     let records = run("aulid/bulk-load", &small())?;
-    assert_eq!(records.len(), Kind::all().len());
+    assert_eq!(records.len(), IndexKind::all().len());
     for record in of(&records, &[("structure", "btree")]) {
         assert_eq!((number(record, "load_ratio_to_btree"), number(record, "file_ratio_to_btree")), (1.0, 1.0));
     }
@@ -132,7 +132,7 @@ fn bulk_loads_are_measured_over_the_b_tree() -> TestResult {
 #[test]
 fn tails_lie_above_their_means() -> TestResult {
     let records = run("aulid/tail", &Context { lookups: Some(500), ..small() })?;
-    assert_eq!(records.len(), 2 * Kind::all().len());
+    assert_eq!(records.len(), 2 * IndexKind::all().len());
     assert!(records.iter().all(|record| number(record, "modelled_p99_us") >= number(record, "modelled_mean_us") * 0.5));
     Ok(())
 }
@@ -140,7 +140,7 @@ fn tails_lie_above_their_means() -> TestResult {
 #[test]
 fn inserts_are_split_into_phases_that_touch_pages() -> TestResult {
     let records = run("aulid/insert", &small())?;
-    assert_eq!(records.len(), 2 * Kind::all().len());
+    assert_eq!(records.len(), 2 * IndexKind::all().len());
     for record in &records {
         let changed: f64 = ["search", "insert", "structure", "statistics"]
             .iter()
@@ -180,7 +180,7 @@ fn large_sets_and_long_runs_are_measured_in_small() -> TestResult {
 
 #[test]
 fn the_questions_of_the_slides_are_answered() -> TestResult {
-    for (name, rows) in [("disk/lookups", 7), ("disk/hybrids", 7), ("disk/storage", Kind::all().len())] {
+    for (name, rows) in [("disk/lookups", 7), ("disk/hybrids", 7), ("disk/storage", IndexKind::all().len())] {
         assert_eq!(run(name, &small())?.len(), rows, "{name}");
     }
     let few = Context { structures: strings(&["ogive", "btree"]), lookups: Some(300), ..small() };

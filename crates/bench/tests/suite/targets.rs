@@ -4,14 +4,14 @@
 
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Profile, Purpose};
-use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
+use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
 use ogive::tune::Sample;
 use ogive_bench::keys::{KeySet, open};
 use std::sync::Arc;
 
 const BLOCK_BYTES: u32 = 4096;
 
-fn write(set: &KeySet, value_bytes: u32, options: WriteOptions) -> (Arc<MemoryStorage>, TableReport) {
+fn write(set: &KeySet, value_bytes: u32, options: TableWriteOptions) -> (Arc<MemoryStorage>, TableReport) {
     let storage = Arc::new(MemoryStorage::new());
     let options = options.key_type(KeyType::U64).value_width(value_bytes);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
@@ -26,7 +26,7 @@ fn write(set: &KeySet, value_bytes: u32, options: WriteOptions) -> (Arc<MemorySt
 /// Fixed blocks, coded separators in memory: full blocks, few bytes of index, one block for every lookup.
 fn check_coded(spec: &str, most_bytes_a_block: f64) {
     let set = open(spec).unwrap();
-    let options = WriteOptions::default().design("coded".parse().unwrap()).block_bytes(BLOCK_BYTES);
+    let options = TableWriteOptions::default().design("coded".parse().unwrap()).block_bytes(BLOCK_BYTES);
     let (storage, report) = write(&set, 8, options);
     let a_block = |bytes: u64| bytes as f64 / report.blocks as f64;
     let full = report.records as f64 * 16.0 / (report.blocks * u64::from(BLOCK_BYTES)) as f64;
@@ -35,7 +35,7 @@ fn check_coded(spec: &str, most_bytes_a_block: f64) {
     assert!(index <= most_bytes_a_block, "{spec}: {index} bytes of index a block");
     assert!(a_block(report.count_bytes) <= 1.0, "{spec}: {} bytes of counts a block", a_block(report.count_bytes));
     assert_eq!(report.location_bytes, 0);
-    let table = Table::open(storage, "t", &OpenOptions::default().budget_bytes(0)).unwrap();
+    let table = Table::open(storage, "t", &TableOptions::default().memory_bytes(0)).unwrap();
     let step = (report.records / 2000).max(1) as usize;
     for key in set.stream().unwrap().step_by(step) {
         let key = key.unwrap();
@@ -74,13 +74,8 @@ fn coded_separators_keep_their_size_at_ten_million_keys() {
 /// A sample, as taken by a program that has the keys in memory.
 fn sample(keys: &[u64]) -> Sample {
     let apart = keys.len() / 16;
-    let stretch = |i: usize| keys[i * apart..][..apart.min(1 << 15)].to_vec();
-    Sample {
-        runs: (0..16).map(stretch).collect(),
-        records: keys.len() as u64,
-        record_bytes: 8.0,
-        block_overhead_bytes: 8,
-    }
+    let run = |i: usize| keys[i * apart..][..apart.min(1 << 15)].to_vec();
+    Sample { runs: (0..16).map(run).collect(), records: keys.len() as u64, record_bytes: 8.0, block_overhead_bytes: 8 }
 }
 
 /// AirIndex's own figures, in microseconds, as measured from its authors' code on ten million keys of eight bytes.
@@ -97,7 +92,7 @@ fn tuned_tables_cost_no_more_than_those_of_airindex() {
                 .map(|seed| {
                     let set = open(&format!("{name}:10M:seed={seed}")).unwrap();
                     let sample = Some(sample(&set.load().unwrap()));
-                    let options = WriteOptions::default().profile(profile.clone()).sample(sample);
+                    let options = TableWriteOptions::default().profile(profile.clone()).sample(sample);
                     write(&set, 0, options).1.modelled_us(&profile)
                 })
                 .collect();

@@ -1,20 +1,20 @@
 //! `ogive build`: builds a table from a file.
 
 use crate::args::Outcome;
-use crate::beside::{RecordLayout, build_beside};
+use crate::external::{RecordLayout, build_external};
 use crate::failure::{Failure, Result};
 use crate::input::InputOptions;
 use crate::interrupt::Interrupt;
 use crate::load::{Target, load, pour};
 use crate::output::{Output, note};
-use crate::replace::{Force, Kind, claim};
+use crate::replace::{Force, OutputKind, claim};
 use crate::report;
 use crate::sample;
 use crate::size::{ByteSize, human_bytes};
 use crate::source::Source;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
-use ogive::table::{TableReport, WriteOptions};
+use ogive::table::{TableReport, TableWriteOptions};
 use ogive::tune::DesignRequest;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -24,7 +24,7 @@ Examples:
   ogive build words.txt -o words.ogive                       each line is a key
   ogive build rows.csv -o rows.ogive --key id --value name   columns by name or number
   ogive build keys.u64 -o keys.ogive --payload 8 --for s3    SOSD keys, tuned for an object store
-  ogive build keys.u64 -o keys.ogive --beside                an external index; the data stay in keys.u64
+  ogive build keys.u64 -o keys.ogive --external              an external index; the data stay in keys.u64
   ogive build logs.csv -o logs.ogive --memory 64MiB          sort unsorted input within 64 MiB
 
 Replaces an existing Ogive table once the new one is complete, and any other file only with --force. Never replaces
@@ -63,7 +63,7 @@ pub(crate) struct BuildArguments {
     memory: ByteSize,
 
     /// Compression of data blocks
-    #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
+    #[arg(long, value_enum, value_name = "CODEC", default_value = "none")]
     compress: Compress,
 
     /// Add a Bloom filter with this many bits per key, to skip data reads for absent keys (10 bits: 1 % false
@@ -76,8 +76,8 @@ pub(crate) struct BuildArguments {
     resident: Option<ByteSize>,
 
     /// Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays unchanged
-    #[arg(long, conflicts_with_all = ["exact", "payload", "key", "value", "compress"])]
-    beside: bool,
+    #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "key", "value", "compress"])]
+    external: bool,
 
     #[command(flatten)]
     layout: RecordLayout,
@@ -103,10 +103,10 @@ enum Compress {
 pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
-    if !arguments.beside {
+    if !arguments.external {
         arguments.input.refuse_table()?;
     }
-    let place = claim(&arguments.output, Kind::Table, &[&arguments.input.path], Some(arguments.force))?;
+    let place = claim(&arguments.output, OutputKind::Table, &[&arguments.input.path], Some(arguments.force))?;
     let target = Target {
         storage: place.storage(LocalStorage::new),
         name: place.name.clone(),
@@ -129,8 +129,8 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
 }
 
 fn make(arguments: &BuildArguments, target: Target, interrupt: &Interrupt) -> Result<TableReport> {
-    if arguments.beside {
-        build_beside(&arguments.input, &arguments.layout, &target, interrupt)
+    if arguments.external {
+        build_external(&arguments.input, &arguments.layout, &target, interrupt)
     } else if arguments.exact {
         let source = Source::prepare(&arguments.input, arguments.memory.0, interrupt)?;
         let sample = sample::exact(&mut *source.open()?, arguments.memory.0, interrupt)?;
@@ -149,8 +149,8 @@ fn kept_too_much(arguments: &BuildArguments, report: &TableReport) -> Option<Str
         .then(|| format!("the index keeps {} in memory, more than --resident allows", human_bytes(root_bytes)))
 }
 
-fn write_options(arguments: &BuildArguments) -> Result<WriteOptions> {
-    Ok(WriteOptions::default()
+fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
+    Ok(TableWriteOptions::default()
         .block_bytes(arguments.block_size.map(block_bytes).transpose()?)
         .design(arguments.design.parse::<DesignRequest>()?)
         .profile(Profile::by_name_or_file(&arguments.profile)?)

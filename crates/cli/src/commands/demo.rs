@@ -1,7 +1,7 @@
 //! `ogive demo`: indexes the files of this machine and shows what lookups read.
 
 use crate::args::Outcome;
-use crate::demo::{Files, Found, Walk, make_all, print, to_json};
+use crate::demo::{Files, FoundFile, Walk, make_all, print, to_json};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> Result<Outc
 }
 
 /// Walks to the end or to a limit. Also gives the number of entries that could not be read.
-fn walk(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<(Vec<Found>, u64)> {
+fn walk(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<(Vec<FoundFile>, u64)> {
     let mut walk = Walk::new(&arguments.from).map_err(|source| Failure::File {
         action: "walk",
         path: arguments.from.display().to_string(),

@@ -1,7 +1,7 @@
 //! `ogive get`: looks up a key.
 
 use super::ordered_map::OrderedMap;
-use super::query::TableOptions;
+use super::query::TableArguments;
 use super::verbs;
 use crate::args::Outcome;
 use crate::failure::Result;
@@ -22,7 +22,7 @@ Prints 'not found' to standard error and exits with 1 if the key is absent.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TableGet {
     #[command(flatten)]
-    table: TableOptions,
+    table: TableArguments,
 
     /// Key to look up, written as in the input of the table
     #[arg(value_name = "KEY", allow_negative_numbers = true)]

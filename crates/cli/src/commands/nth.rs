@@ -24,7 +24,7 @@ pub(crate) struct TableNth {
     table: TracedTable,
 
     /// Position, counted from 0
-    #[arg(value_name = "I")]
+    #[arg(value_name = "POSITION")]
     index: u64,
 }
 

@@ -18,7 +18,7 @@ pub(crate) type Bounds<K> = (Bound<K>, Bound<K>);
 /// An open table, index or keyspace, with the options of the command on its output.
 pub(crate) trait OrderedMap {
     /// The arguments that name the table, index or store.
-    type Place;
+    type Location;
     /// A key. Its order is that of the map.
     type Key: Ord;
     /// A value in memory.
@@ -81,10 +81,10 @@ pub(crate) trait OrderedMap {
     }
 
     /// The report of `stats`, or of `explain` for tables.
-    fn stats(place: &Self::Place) -> Result<impl Report>;
+    fn stats(place: &Self::Location) -> Result<impl Report>;
 
     /// The report of `verify`. Indexes show no progress, and stores need not open.
-    fn verify(place: &Self::Place) -> Result<impl Report>;
+    fn verify(place: &Self::Location) -> Result<impl Report>;
 
     /// The bounds of a range given as arguments; `None` if the range is empty.
     fn parse_range(&self, from: Option<&OsStr>, to: Option<&OsStr>) -> Result<Option<Bounds<Self::Key>>> {

@@ -4,7 +4,7 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::replace::{Force, Kind, claim};
+use crate::replace::{Force, OutputKind, claim};
 use crate::size::{ByteSize, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
 use ogive::io::{MeasureOptions, MeasuredProfile, measure_profile};
@@ -45,7 +45,7 @@ pub(crate) struct ProfileArguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<Outcome> {
-    let claimed = |file: &PathBuf| claim(file, Kind::Profile, &[&arguments.path], Some(arguments.force));
+    let claimed = |file: &PathBuf| claim(file, OutputKind::Profile, &[&arguments.path], Some(arguments.force));
     let place = arguments.output.as_ref().map(claimed).transpose()?;
     let folder = if arguments.path.is_file() { arguments.path.parent() } else { None };
     let folder = folder.unwrap_or(&arguments.path);

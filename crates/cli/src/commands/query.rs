@@ -5,10 +5,10 @@ use crate::failure::Result;
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::receipt;
+use crate::reads;
 use crate::size::ByteSize;
 use ogive::io::LocalStorage;
-use ogive::table::{OpenOptions, ReadTrace, Table, Traced};
+use ogive::table::{ReadTrace, Table, TableOptions, Traced};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -24,7 +24,7 @@ pub(crate) const U64_VALUES: &[u8] = b"u64";
 
 /// The table to read, and how to read it.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct TableOptions {
+pub(crate) struct TableArguments {
     /// Table to read
     #[arg(value_name = "TABLE")]
     path: PathBuf,
@@ -42,7 +42,7 @@ pub(crate) struct TableOptions {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TracedTable {
     #[command(flatten)]
-    table: TableOptions,
+    table: TableArguments,
 
     /// Show every read
     #[arg(long)]
@@ -74,18 +74,18 @@ pub(crate) struct OpenTable {
     numbers: bool,
 }
 
-impl fmt::Display for TableOptions {
+impl fmt::Display for TableArguments {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path.display().fmt(formatter)
     }
 }
 
-impl TableOptions {
+impl TableArguments {
     /// Opens the table; its reads are printed with `explain`.
     pub(crate) fn open(&self, explain: bool) -> Result<OpenTable> {
         let (folder, name) = LocalStorage::split_path(&self.path)?;
         let storage = if self.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-        let options = OpenOptions::default().budget_bytes(self.memory.0);
+        let options = TableOptions::default().memory_bytes(self.memory.0);
         let table = Table::open(Arc::new(storage), &name, &options)?;
         let cold = self.direct.then(|| table.is_direct());
         if cold == Some(false) {
@@ -135,7 +135,7 @@ impl OpenTable {
 }
 
 impl OrderedMap for OpenTable {
-    type Place = TableOptions;
+    type Location = TableArguments;
     type Key = Vec<u8>;
     type Value = Vec<u8>;
 
@@ -179,7 +179,7 @@ impl OrderedMap for OpenTable {
 
     fn add_trace(&self, object: &mut Value) {
         if self.explain {
-            object["reads"] = receipt::to_json(&self.trace.borrow().reads);
+            object["reads"] = reads::to_json(&self.trace.borrow().reads);
         }
         if let Some(cold) = self.cold {
             object["cold"] = cold.into();
@@ -190,16 +190,16 @@ impl OrderedMap for OpenTable {
         let reads = &self.trace.borrow().reads;
         match (self.explain, output.is_json()) {
             (false, _) => Ok(()),
-            (true, true) => output.json(&json!({ "reads": receipt::to_json(reads) })),
-            (true, false) => receipt::lines(reads).into_iter().try_for_each(|line| output.line(line)),
+            (true, true) => output.json(&json!({ "reads": reads::to_json(reads) })),
+            (true, false) => reads::lines(reads).into_iter().try_for_each(|line| output.line(line)),
         }
     }
 
-    fn stats(place: &TableOptions) -> Result<impl Report> {
+    fn stats(place: &TableArguments) -> Result<impl Report> {
         Ok(place.open(false)?.table.explain())
     }
 
-    fn verify(place: &TableOptions) -> Result<impl Report> {
+    fn verify(place: &TableArguments) -> Result<impl Report> {
         let table = place.open(false)?.table;
         Ok(Progress::during("verifying", Unit::Bytes, |progress| table.verify(progress))?)
     }

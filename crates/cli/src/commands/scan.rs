@@ -1,7 +1,7 @@
 //! `ogive scan`: prints records in key order.
 
 use super::ordered_map::Window;
-use super::query::{RangeOptions, TableOptions};
+use super::query::{RangeOptions, TableArguments};
 use super::verbs;
 use crate::args::Outcome;
 use crate::failure::Result;
@@ -24,7 +24,7 @@ Each line is a key, a tab and a value. Control characters and bytes that are not
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TableScan {
     #[command(flatten)]
-    table: TableOptions,
+    table: TableArguments,
 
     #[command(flatten)]
     range: RangeOptions,

@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::table_text::plain_table;
 use ogive::Error;
 use ogive::io::Profile;
-use ogive::table::{TableReport, WriteOptions};
+use ogive::table::{TableReport, TableWriteOptions};
 use ogive::tune::DesignRequest;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(crate) struct Row {
 }
 
 /// Name of a design that does not support the keys, and the reason.
-pub(crate) type Unfit = (String, String);
+pub(crate) type UnsupportedDesign = (String, String);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outcome> {
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
 
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
     let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
-    let options = WriteOptions::default().profile(profile.clone()).sample(arguments.input.quick_sample()?);
+    let options = TableWriteOptions::default().profile(profile.clone()).sample(arguments.input.quick_sample()?);
     let (rows, unfit) = compare(&designs, &options, fixed_bytes, &interrupt, || source.open())?;
     if output.is_json() {
         output.json(&to_json(arguments, &profile, &rows, &unfit))?;
@@ -92,11 +92,11 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
 /// Builds every design over the same records and discards it. Also gives the designs that do not support the keys.
 pub(crate) fn compare<'a>(
     designs: &[(String, DesignRequest)],
-    options: &WriteOptions,
+    options: &TableWriteOptions,
     fixed_block_bytes: u32,
     interrupt: &Interrupt,
     open: impl Fn() -> Result<Box<dyn Input + 'a>>,
-) -> Result<(Vec<Row>, Vec<Unfit>)> {
+) -> Result<(Vec<Row>, Vec<UnsupportedDesign>)> {
     let (mut rows, mut unfit) = (Vec::new(), Vec::new());
     for (name, design) in designs {
         let options = options
@@ -116,7 +116,7 @@ pub(crate) fn compare<'a>(
     Ok((rows, unfit))
 }
 
-fn to_json(arguments: &TuneArguments, profile: &Profile, rows: &[Row], unfit: &[Unfit]) -> Value {
+fn to_json(arguments: &TuneArguments, profile: &Profile, rows: &[Row], unfit: &[UnsupportedDesign]) -> Value {
     let designs: Vec<Value> = rows
         .iter()
         .map(|row| {

@@ -101,12 +101,12 @@ pub(crate) fn scan<M: OrderedMap>(
 }
 
 /// Prints the statistics of a table, index or store.
-pub(crate) fn stats<M: OrderedMap<Place: Display>>(place: &M::Place, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn stats<M: OrderedMap<Location: Display>>(place: &M::Location, output: &mut Output) -> Result<Outcome> {
     report(&M::stats(place)?, &place.to_string(), output)
 }
 
 /// Checks a table, index or store, and prints the findings.
-pub(crate) fn verify<M: OrderedMap<Place: Display>>(place: &M::Place, output: &mut Output) -> Result<Outcome> {
+pub(crate) fn verify<M: OrderedMap<Location: Display>>(place: &M::Location, output: &mut Output) -> Result<Outcome> {
     report(&M::verify(place)?, &place.to_string(), output)
 }
 

@@ -1,8 +1,8 @@
 //! The found files in two orders: by path and by modification time.
 
 use super::dates::date;
-use super::walk::Found;
-use crate::input::{Facts, Input, InputError, Record};
+use super::walk::FoundFile;
+use crate::input::{Input, InputError, InputFacts, Record};
 use crate::size::grouped;
 use ogive::KeyType;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) struct Files {
     root: PathBuf,
     /// Sorted by path.
-    found: Vec<Found>,
+    found: Vec<FoundFile>,
     /// Positions in `found`, sorted by time.
     by_time: Vec<u32>,
 }
@@ -28,7 +28,7 @@ pub(crate) enum Order {
 
 impl Files {
     /// Takes the files found under `root`.
-    pub(crate) fn new(root: PathBuf, mut found: Vec<Found>) -> Self {
+    pub(crate) fn new(root: PathBuf, mut found: Vec<FoundFile>) -> Self {
         found.sort_unstable_by(|left, right| left.path.cmp(&right.path));
         let mut by_time: Vec<u32> = (0..).take(found.len()).collect();
         by_time.sort_by_key(|&position| found[position as usize].modified_ns);
@@ -41,7 +41,7 @@ impl Files {
     }
 
     /// The file at a position in one of the orders.
-    pub(crate) fn at(&self, order: Order, position: usize) -> Option<&Found> {
+    pub(crate) fn at(&self, order: Order, position: usize) -> Option<&FoundFile> {
         match order {
             Order::Path => self.found.get(position),
             Order::Time => self.found.get(*self.by_time.get(position)? as usize),
@@ -49,7 +49,7 @@ impl Files {
     }
 
     /// The key of a file.
-    pub(crate) fn key(order: Order, file: &Found) -> Vec<u8> {
+    pub(crate) fn key(order: Order, file: &FoundFile) -> Vec<u8> {
         match order {
             Order::Path => file.path.to_vec(),
             Order::Time => file.modified_ns.to_be_bytes().to_vec(),
@@ -57,7 +57,7 @@ impl Files {
     }
 
     /// An absent key just after that of this file; `None` if a file has it.
-    pub(crate) fn absent_key(&self, order: Order, file: &Found) -> Option<Vec<u8>> {
+    pub(crate) fn absent_key(&self, order: Order, file: &FoundFile) -> Option<Vec<u8>> {
         match order {
             Order::Path => {
                 let key = [&file.path, &b"?"[..]].concat();
@@ -74,7 +74,7 @@ impl Files {
     /// The records in one of the orders.
     pub(crate) fn input(&self, order: Order) -> FilesInput<'_> {
         let text = self.found.iter().all(|file| std::str::from_utf8(&file.path).is_ok());
-        let facts = Facts {
+        let facts = InputFacts {
             path: self.root.clone(),
             key_type: match order {
                 Order::Path if text => KeyType::Text,
@@ -94,14 +94,14 @@ impl Files {
 pub(crate) struct FilesInput<'a> {
     files: &'a Files,
     order: Order,
-    facts: Facts,
+    facts: InputFacts,
     key: Vec<u8>,
     value: Vec<u8>,
     done: usize,
 }
 
 impl Input for FilesInput<'_> {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &InputFacts {
         &self.facts
     }
 
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn files() -> Files {
-        let file = |path: &str, modified_ns| Found { path: path.as_bytes().into(), size_bytes: 7, modified_ns };
+        let file = |path: &str, modified_ns| FoundFile { path: path.as_bytes().into(), size_bytes: 7, modified_ns };
         Files::new("/".into(), vec![file("/b", 5), file("/a", 9), file("/c", 5), file("/a?", 6)])
     }
 

@@ -4,7 +4,7 @@ use super::files::{Files, Order};
 use crate::failure::{Failure, Result};
 use crate::key;
 use ogive::io::Storage;
-use ogive::table::{OpenOptions, ReadTrace, Table};
+use ogive::table::{ReadTrace, Table, TableOptions};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A table that is opened for each lookup, so that nothing is cached.
 #[derive(Debug)]
-pub(crate) struct Cold<'a> {
+pub(crate) struct ColdTable<'a> {
     /// Storage that bypasses the page cache, if possible.
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) name: &'a str,
 }
 
-impl Cold<'_> {
+impl ColdTable<'_> {
     /// Opens the table and looks up a key.
     pub(crate) fn get(&self, key: &[u8]) -> Result<(Table, Option<Vec<u8>>, ReadTrace)> {
-        let table = Table::open(Arc::clone(&self.storage), self.name, &OpenOptions::default())?;
-        let mut receipt = ReadTrace { reads: vec![table.opening()] };
-        let value = table.traced(&mut receipt).get(key)?;
-        Ok((table, value, receipt))
+        let table = Table::open(Arc::clone(&self.storage), self.name, &TableOptions::default())?;
+        let mut trace = ReadTrace { reads: vec![table.opening()] };
+        let value = table.traced(&mut trace).get(key)?;
+        Ok((table, value, trace))
     }
 }
 
@@ -61,7 +61,13 @@ impl LookUps {
 ///
 /// # Errors
 /// [`Failure::Refused`] when a lookup gives a wrong answer: the demonstration is also a test.
-pub(crate) fn look_up(cold: &Cold<'_>, files: &Files, order: Order, present: bool, count: usize) -> Result<LookUps> {
+pub(crate) fn look_up(
+    cold: &ColdTable<'_>,
+    files: &Files,
+    order: Order,
+    present: bool,
+    count: usize,
+) -> Result<LookUps> {
     let mut sums = LookUps { cold: true, ..LookUps::default() };
     let mut times_us = Vec::new();
     let stride = (files.len() / count.max(1)).max(1);
@@ -75,7 +81,7 @@ pub(crate) fn look_up(cold: &Cold<'_>, files: &Files, order: Order, present: boo
         let key = if present { Some(Files::key(order, file)) } else { files.absent_key(order, file) };
         let Some(key) = key else { continue };
         let started = Instant::now();
-        let (table, value, receipt) = cold.get(&key)?;
+        let (table, value, trace) = cold.get(&key)?;
         times_us.push(started.elapsed().as_secs_f64() * 1e6);
         if value.is_some() != present {
             return Err(Failure::refused(
@@ -84,8 +90,8 @@ pub(crate) fn look_up(cold: &Cold<'_>, files: &Files, order: Order, present: boo
             ));
         }
         sums.keys += 1;
-        sums.requests += receipt.reads.len() as u64;
-        sums.read_bytes += receipt.bytes();
+        sums.requests += trace.reads.len() as u64;
+        sums.read_bytes += trace.bytes();
         sums.cold &= table.is_direct();
     }
     times_us.sort_by(f64::total_cmp);

@@ -10,4 +10,4 @@ mod walk;
 pub(crate) use files::Files;
 pub(crate) use show::{print, to_json};
 pub(crate) use tables::make_all;
-pub(crate) use walk::{Found, Walk};
+pub(crate) use walk::{FoundFile, Walk};

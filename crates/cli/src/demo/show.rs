@@ -2,12 +2,12 @@
 
 use super::dates::date;
 use super::files::{Files, Order};
-use super::tables::{Data, Made, profiles};
+use super::tables::{Data, DemoTable, profiles};
 use crate::commands::tune::design_table;
 use crate::failure::Result;
 use crate::key;
 use crate::output::Output;
-use crate::receipt;
+use crate::reads;
 use crate::report::layers_in_words;
 use crate::size::{grouped, human_us};
 use crate::table_text::plain_table;
@@ -72,24 +72,24 @@ fn print_averages(all: &[Data], output: &mut Output) -> Result<()> {
 }
 
 /// Lookups of a present and an absent key, with their reads.
-fn print_two_look_ups(order: Order, made: &Made, files: &Files, output: &mut Output) -> Result<()> {
+fn print_two_look_ups(order: Order, made: &DemoTable, files: &Files, output: &mut Output) -> Result<()> {
     let Some(file) = files.at(order, files.len() / 2) else { return Ok(()) };
     let keys = [Some(Files::key(order, file)), files.absent_key(order, file)];
     for key in keys.into_iter().flatten() {
         let shown = key::shown(made.table.key_type(), &key);
-        let (value, receipt) = made.get(&key)?;
+        let (value, trace) = made.get(&key)?;
         output.line(format_args!("\n$ ogive get {} '{shown}' --explain", made.name))?;
         match value {
             Some(value) => output.line(shown_value(order, &value))?,
             None => output.line(format_args!("{shown}: not found"))?,
         }
-        receipt::lines(&receipt.reads).into_iter().try_for_each(|line| output.line(line))?;
+        reads::lines(&trace.reads).into_iter().try_for_each(|line| output.line(line))?;
     }
     Ok(())
 }
 
 /// A short scan, and a count, which reads no records.
-fn print_records(order: Order, made: &Made, output: &mut Output) -> Result<()> {
+fn print_records(order: Order, made: &DemoTable, output: &mut Output) -> Result<()> {
     let flags = if order == Order::Time { " --reverse" } else { "" };
     output.line(format_args!("\n$ ogive scan {}{flags} --limit {SHOWN}", made.name))?;
     for (key, value) in ends(order, made)? {
@@ -99,17 +99,17 @@ fn print_records(order: Order, made: &Made, output: &mut Output) -> Result<()> {
     let newest = made.table.last()?.filter(|_| order == Order::Time).and_then(|(key, _)| key.try_into().ok());
     let Some(newest) = newest.map(u64::from_be_bytes) else { return Ok(()) };
     let day_before = newest.saturating_sub(DAY_NS);
-    let mut receipt = ReadTrace { reads: vec![made.table.opening()] };
+    let mut trace = ReadTrace { reads: vec![made.table.opening()] };
     let from = (Bound::Included(day_before.to_be_bytes().to_vec()), Bound::Unbounded);
-    let count = made.table.traced(&mut receipt).count(from)?;
+    let count = made.table.traced(&mut trace).count(from)?;
     output.line(format_args!("\n$ ogive count {} {day_before} --explain", made.name))?;
     output.line(count)?;
-    receipt::lines(&receipt.reads).into_iter().try_for_each(|line| output.line(line))?;
+    reads::lines(&trace.reads).into_iter().try_for_each(|line| output.line(line))?;
     output.line(format_args!("  (files modified since {}, a day before the newest)", date(day_before)))
 }
 
 /// The first records by path, the last by time.
-fn ends(order: Order, made: &Made) -> Result<Vec<Record>> {
+fn ends(order: Order, made: &DemoTable) -> Result<Vec<Record>> {
     let range = made.table.iter();
     let records: ogive::Result<Vec<_>> = match order {
         Order::Path => range.take(SHOWN).collect(),

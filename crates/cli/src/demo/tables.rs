@@ -1,16 +1,16 @@
 //! The tables of the demonstration: one per order of the files and storage.
 
 use super::files::{Files, Order};
-use super::lookups::{Cold, LookUps, look_up};
+use super::lookups::{ColdTable, LookUps, look_up};
 use crate::commands::query::{U64_VALUES, VALUE_TYPE};
 use crate::commands::tune::{Row, compare};
 use crate::failure::Result;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
-use crate::replace::{Kind, claim};
+use crate::replace::{OutputKind, claim};
 use ogive::io::{LocalStorage, Profile};
-use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, WriteOptions};
+use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const LOOK_UPS: usize = 1000;
 
 /// A table with the results of its lookups.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct DemoTable {
     pub(crate) profile: Profile,
     pub(crate) name: String,
     pub(crate) path: PathBuf,
@@ -34,13 +34,13 @@ pub(crate) struct Made {
     pub(crate) absent: LookUps,
 }
 
-impl Made {
+impl DemoTable {
     /// A cold lookup through the page cache.
     pub(crate) fn get(&self, key: &[u8]) -> Result<(Option<Vec<u8>>, ReadTrace)> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        let cold = Cold { storage: Arc::new(LocalStorage::new(folder)), name: &self.name };
-        let (_, value, receipt) = cold.get(key)?;
-        Ok((value, receipt))
+        let cold = ColdTable { storage: Arc::new(LocalStorage::new(folder)), name: &self.name };
+        let (_, value, trace) = cold.get(key)?;
+        Ok((value, trace))
     }
 }
 
@@ -49,7 +49,7 @@ impl Made {
 pub(crate) struct Data {
     pub(crate) order: Order,
     /// One table per storage.
-    pub(crate) tables: Vec<Made>,
+    pub(crate) tables: Vec<DemoTable>,
     /// Other designs over the same records, discarded.
     pub(crate) fixed: Vec<Row>,
 }
@@ -74,28 +74,28 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
         let designs: Vec<_> =
             FIXED_DESIGNS.into_iter().map(|name| Ok((name.to_owned(), name.parse()?))).collect::<ogive::Result<_>>()?;
         let open = || Ok(Box::new(files.input(order)) as Box<dyn Input>);
-        let (fixed, _) = compare(&designs, &WriteOptions::default(), FIXED_BLOCK_BYTES, interrupt, open)?;
+        let (fixed, _) = compare(&designs, &TableWriteOptions::default(), FIXED_BLOCK_BYTES, interrupt, open)?;
         all.push(Data { order, tables, fixed });
     }
     Ok(all)
 }
 
-fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt: &Interrupt) -> Result<Made> {
+fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt: &Interrupt) -> Result<DemoTable> {
     let name = name(order, &profile);
-    let mut options = WriteOptions::default().profile(profile.clone()).replace(true);
+    let mut options = TableWriteOptions::default().profile(profile.clone()).replace(true);
     if order == Order::Time {
         options.properties.push((VALUE_TYPE.into(), U64_VALUES.to_vec()));
     }
-    let place = claim(&folder.join(&name), Kind::Table, &[], None)?;
+    let place = claim(&folder.join(&name), OutputKind::Table, &[], None)?;
     let storage = place.storage(LocalStorage::new);
     let target = Target { storage: storage.clone(), name: place.name.clone(), options, memory_bytes: 0 };
     let poured = pour(&mut files.input(order), &target, false, &format!("building {name}"), interrupt);
     let report = poured.map_err(|failure| place.left(failure))?;
-    let table = Table::open(storage, &place.name, &OpenOptions::default())?;
-    let cold = Cold { storage: Arc::new(LocalStorage::direct(folder)), name: &name };
+    let table = Table::open(storage, &place.name, &TableOptions::default())?;
+    let cold = ColdTable { storage: Arc::new(LocalStorage::direct(folder)), name: &name };
     let present = look_up(&cold, files, order, true, LOOK_UPS)?;
     let absent = look_up(&cold, files, order, false, LOOK_UPS)?;
-    Ok(Made { profile, path: folder.join(&name), name, report, table, present, absent })
+    Ok(DemoTable { profile, path: folder.join(&name), name, report, table, present, absent })
 }
 
 fn name(order: Order, profile: &Profile) -> String {

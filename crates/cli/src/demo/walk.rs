@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundFile {
     /// Its full path.
     pub(crate) path: Box<[u8]>,
     /// Its size in bytes.
@@ -59,7 +59,7 @@ impl Walk {
         false
     }
 
-    fn visit(&mut self, entry: &fs::DirEntry) -> Option<Found> {
+    fn visit(&mut self, entry: &fs::DirEntry) -> Option<FoundFile> {
         // Does not follow symbolic links.
         let Ok(metadata) = entry.metadata() else {
             self.unreadable += 1;
@@ -72,7 +72,7 @@ impl Walk {
             self.waiting.push(entry.path());
             return None;
         }
-        metadata.is_file().then(|| Found {
+        metadata.is_file().then(|| FoundFile {
             path: entry.path().as_os_str().as_bytes().into(),
             size_bytes: metadata.len(),
             modified_ns: modified_ns(&metadata),
@@ -81,9 +81,9 @@ impl Walk {
 }
 
 impl Iterator for Walk {
-    type Item = Found;
+    type Item = FoundFile;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<FoundFile> {
         loop {
             if self.listing.is_none() && !self.descend() {
                 return None;
@@ -120,7 +120,7 @@ mod tests {
         fs::write(root.join("top"), "").unwrap();
         symlink(root, root.join("a/loop")).unwrap();
         symlink(root.join("top"), root.join("link")).unwrap();
-        let mut found: Vec<Found> = Walk::new(root).unwrap().collect();
+        let mut found: Vec<FoundFile> = Walk::new(root).unwrap().collect();
         found.sort_by(|left, right| left.path.cmp(&right.path));
         let expected = [("a/b/deep", 4), ("top", 0)];
         assert_eq!(found.len(), expected.len());

@@ -3,7 +3,7 @@
 use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
-use super::record::{Facts, Input, Record};
+use super::record::{Input, InputFacts, Record};
 use crate::size::counted;
 use ogive::KeyType;
 use std::fs::File;
@@ -38,7 +38,7 @@ pub(crate) struct CsvInput {
     watch: Arc<InputWatch>,
     record_limit_bytes: u64,
     row: csv::ByteRecord,
-    facts: Facts,
+    facts: InputFacts,
     keys: KeyReader,
     key_column: usize,
     value_column: Option<usize>,
@@ -61,7 +61,7 @@ impl CsvInput {
             .has_headers(layout.has_header)
             .buffer_capacity(BUFFER_BYTES)
             .from_reader(watched);
-        let facts = Facts {
+        let facts = InputFacts {
             path: path.to_owned(),
             key_type,
             value_width: layout.value.is_none().then_some(0),
@@ -146,7 +146,7 @@ impl CsvInput {
 }
 
 impl Input for CsvInput {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &InputFacts {
         &self.facts
     }
 

@@ -2,7 +2,7 @@
 
 use super::InputError;
 use super::keys::KeyReader;
-use super::record::{Facts, Input, Record};
+use super::record::{Input, InputFacts, Record};
 use ogive::KeyType;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -16,7 +16,7 @@ const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 #[derive(Debug)]
 pub(crate) struct LinesInput {
     reader: BufReader<File>,
-    facts: Facts,
+    facts: InputFacts,
     line: Vec<u8>,
     keys: KeyReader,
     position_bytes: u64,
@@ -28,7 +28,7 @@ impl LinesInput {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(refused)?;
         let metadata = file.metadata().map_err(refused)?;
-        let facts = Facts {
+        let facts = InputFacts {
             path: path.to_owned(),
             key_type,
             value_width: Some(0),
@@ -46,7 +46,7 @@ impl LinesInput {
 }
 
 impl Input for LinesInput {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &InputFacts {
         &self.facts
     }
 

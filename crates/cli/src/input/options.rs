@@ -2,33 +2,27 @@
 
 use super::columns::Column;
 use super::csv::{CsvInput, CsvLayout};
-use super::error::InputError;
 use super::keys::KeyGuess;
 use super::lines::LinesInput;
 use super::payload::WithPayload;
 use super::sosd::SosdInput;
-use super::{Facts, Input};
+use super::{Input, InputFacts};
 use crate::failure::{Failure, Result};
 use crate::sample::sample;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
-use ogive::{Error, KeyType};
+use ogive::{Error, FileFormat, KeyType};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// Keys that are sampled to guess their type.
 const SAMPLE_KEYS: usize = 1000;
 /// Longest row of a CSV file that is held in memory, unless the memory budget is smaller.
 const ROW_LIMIT_BYTES: u64 = 64 << 20;
-/// Bytes at each end of a file in which marks of an Ogive file are searched.
-const ENDS_BYTES: usize = 4 << 10;
 /// Extensions of tables and indexes in the documentation.
-const OGIVE_EXTENSIONS: [&str; 2] = ["ogive", "ogx"];
-/// The marks of tables, page files, logs, manifests and value files, in full: a list of words may contain `OGIVE`.
-const OGIVE_MARKS: [&[u8]; 5] = [b"OgiveTbl", b"OGIVEPGS", b"OGIVELOG", b"OGIVEDBM", b"\xffOGIVEVF"];
+const TABLE_EXTENSION: &str = "ogive";
+const INDEX_EXTENSION: &str = "ogx";
 
 /// Format of an input: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
 /// tab-separated values, or Parquet if built in.
@@ -97,7 +91,7 @@ impl InputOptions {
         if self.format.is_some() || !self.path.is_file() {
             return Ok(());
         }
-        match Table::open_path(&self.path, &OpenOptions::default()) {
+        match Table::open_path(&self.path, &TableOptions::default()) {
             Ok(_)
             | Err(
                 Error::Damaged { .. }
@@ -108,7 +102,7 @@ impl InputOptions {
                 let path = self.path.display();
                 Err(Failure::refused(
                     format!("{path} is an Ogive table, not an input file"),
-                    "use `ogive scan` to print its records, or `ogive build --beside` to add a second index",
+                    "use `ogive scan` to print its records, or `ogive build --external` to add a second index",
                 ))
             }
             Err(_) => self.refuse_damaged(),
@@ -118,24 +112,30 @@ impl InputOptions {
     /// Refuses a file of Ogive that is too damaged to be opened as one, which would otherwise be read as lines.
     ///
     /// # Errors
-    /// [`Failure::Refused`] if the file has the name or the marks of an Ogive file, unless `--format` is given or the
-    /// name has the extension of another format; [`InputError`] if it cannot be read.
+    /// [`Failure::Refused`] if the file has the extension or a magic number of an Ogive file, unless `--format` is
+    /// given or the name has the extension of another format; errors of reading it.
     pub(crate) fn refuse_damaged(&self) -> Result<()> {
         if self.format.is_some() || self.format() != Format::Lines || !self.path.is_file() {
             return Ok(());
         }
-        let refused = |source| InputError::Io { path: self.path.clone(), source };
-        let ends = ends(&self.path).map_err(refused)?;
-        let has_mark = OGIVE_MARKS.iter().any(|mark| ends.windows(mark.len()).any(|bytes| bytes == *mark));
-        let is_named = OGIVE_EXTENSIONS.contains(&extension(&self.path).as_str());
-        if has_mark || is_named {
-            let path = self.path.display();
-            return Err(Failure::refused(
-                format!("{path} is neither an intact Ogive file nor text"),
-                format!("check it with `ogive verify {path}`; if it is text, set its format to lines"),
-            ));
-        }
-        Ok(())
+        let (what, advice) = match (FileFormat::of_path(&self.path)?, extension(&self.path).as_str()) {
+            (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive db export` on its folder"),
+            (Some(FileFormat::PageFile), _) => (
+                "is an Ogive index",
+                "print its entries with `ogive index scan`, or check it with `ogive index verify`",
+            ),
+            (Some(FileFormat::PageLog), _) => ("is the log of an Ogive index", "use `ogive index scan` on that index"),
+            (Some(_), _) => ("is a damaged Ogive table", "check it with `ogive verify`"),
+            (None, TABLE_EXTENSION) => ("has the name of an Ogive table and is none", "check it with `ogive verify`"),
+            (None, INDEX_EXTENSION) => {
+                ("has the name of an Ogive index and is none", "check it with `ogive index verify`")
+            }
+            (None, _) => return Ok(()),
+        };
+        Err(Failure::refused(
+            format!("{} {what}, not an input file", self.path.display()),
+            format!("{advice}; if it is text, set its format to lines"),
+        ))
     }
 
     /// Whether the file itself states the type of its keys.
@@ -191,10 +191,10 @@ impl InputOptions {
         }
         let mut input = self.open_sosd()?;
         let records = input.facts().records.unwrap_or(0);
-        let stretches = input.stretches()?;
+        let runs = input.runs()?;
         let width = self.payload.unwrap_or(0);
-        let varied = Facts { value_width: Some(width), ..input.facts().clone() }.dense_value_width().is_none();
-        Ok(Some(sample(stretches, records, f64::from(width), varied)))
+        let varied = InputFacts { value_width: Some(width), ..input.facts().clone() }.dense_value_width().is_none();
+        Ok(Some(sample(runs, records, f64::from(width), varied)))
     }
 
     fn open_sosd(&self) -> Result<SosdInput> {
@@ -262,17 +262,6 @@ fn sosd_key_bytes(path: &Path) -> Option<u64> {
     } else {
         None
     }
-}
-
-/// The first and the last bytes of a file.
-fn ends(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let mut bytes = Vec::new();
-    (&file).take(ENDS_BYTES as u64).read_to_end(&mut bytes)?;
-    let last = file.metadata()?.len().saturating_sub(ENDS_BYTES as u64);
-    file.seek(SeekFrom::Start(last.max(bytes.len() as u64)))?;
-    (&file).take(ENDS_BYTES as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn extension(path: &Path) -> String {

@@ -3,7 +3,7 @@
 use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
-use super::record::{Facts, Input, Record};
+use super::record::{Input, InputFacts, Record};
 use crate::key;
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::ParquetError;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Reads one record per row. Columns hold integers, floats, text or bytes; nested and null values are refused.
 pub(crate) struct ParquetInput {
     rows: RowIter<'static>,
-    facts: Facts,
+    facts: InputFacts,
     keys: KeyReader,
     /// Position of the value column within the projection, in which the key may come second.
     key_index: usize,
@@ -77,7 +77,7 @@ impl ParquetInput {
             .project(Some(projection))
             .map_err(|error| malformed(path, &error))?;
         let value_width = value_column.is_none().then_some(0);
-        let facts = Facts {
+        let facts = InputFacts {
             path: path.to_owned(),
             key_type,
             value_width,
@@ -115,7 +115,7 @@ impl ParquetInput {
 }
 
 impl Input for ParquetInput {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &InputFacts {
         &self.facts
     }
 

@@ -1,26 +1,26 @@
 //! Synthetic values derived from the keys, for measurements with wider records than the input has.
 
 use super::InputError;
-use super::record::{Facts, Input, Record};
+use super::record::{Input, InputFacts, Record};
 
 /// An input whose records get values of fixed width that depend on their keys only.
 #[derive(Debug)]
 pub(crate) struct WithPayload {
     inner: Box<dyn Input>,
-    facts: Facts,
+    facts: InputFacts,
     value: Vec<u8>,
 }
 
 impl WithPayload {
     /// Replaces the values of `inner` by values of `width_bytes`.
     pub(crate) fn new(inner: Box<dyn Input>, width_bytes: u32) -> Self {
-        let facts = Facts { value_width: Some(width_bytes), ..inner.facts().clone() };
+        let facts = InputFacts { value_width: Some(width_bytes), ..inner.facts().clone() };
         Self { inner, facts, value: vec![0; width_bytes as usize] }
     }
 }
 
 impl Input for WithPayload {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &InputFacts {
         &self.facts
     }
 

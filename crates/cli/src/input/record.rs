@@ -16,7 +16,7 @@ pub(crate) struct Record<'a> {
 
 /// Facts about an input that are known before it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct InputFacts {
     /// The file, for messages.
     pub(crate) path: PathBuf,
     /// Type of the keys.
@@ -33,7 +33,7 @@ pub(crate) struct Facts {
 const LEAST_DENSE_RECORDS: usize = 4;
 const SMALLEST_BLOCK_BYTES: usize = 512;
 
-impl Facts {
+impl InputFacts {
     /// The width of values in dense blocks; `None` if records are too wide for that, or of variable width.
     pub(crate) fn dense_value_width(&self) -> Option<u32> {
         let key_width = self.key_type.width()?;
@@ -45,7 +45,7 @@ impl Facts {
 /// A stream of input records.
 pub(crate) trait Input: Debug + Send {
     /// The facts known beforehand.
-    fn facts(&self) -> &Facts;
+    fn facts(&self) -> &InputFacts;
 
     /// The next record, or `None` at the end.
     ///

@@ -1,7 +1,7 @@
 //! The reader of SOSD files: a little-endian u64 count, then sorted little-endian integers.
 
 use super::InputError;
-use super::record::{Facts, Input, Record};
+use super::record::{Input, InputFacts, Record};
 use ogive::KeyType;
 use ogive::tune::Sample;
 use std::fs::File;
@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct SosdInput {
     reader: BufReader<File>,
-    facts: Facts,
+    facts: InputFacts,
     key_bytes: u64,
     records: u64,
     done: u64,
@@ -43,7 +43,7 @@ impl SosdInput {
         if asked != Some(length_bytes) {
             return Err(not_sosd(format!("its count of {records} keys does not match its {length_bytes} bytes")));
         }
-        let facts = Facts {
+        let facts = InputFacts {
             path: path.to_owned(),
             key_type: KeyType::U64,
             value_width: Some(0),
@@ -61,19 +61,19 @@ impl SosdInput {
     ///
     /// # Errors
     /// [`InputError::Io`] when the file cannot be read.
-    pub(crate) fn stretches(&mut self) -> Result<Vec<Vec<u64>>, InputError> {
+    pub(crate) fn runs(&mut self) -> Result<Vec<Vec<u64>>, InputError> {
         let (count, length) = (Sample::RUNS as u64, Sample::RUN_RECORDS as u64);
         let (count, length) = if self.records <= count * length { (1, self.records) } else { (count, length) };
-        let mut stretches = Vec::new();
+        let mut runs = Vec::new();
         for number in 0..count {
             let first =
                 u64::try_from(u128::from(self.records - length) * u128::from(number) / u128::from(count.max(2) - 1));
             self.seek(first.unwrap_or(0))?;
             let keys = (0..length).map(|_| self.read_key()).collect::<Result<_, _>>()?;
-            stretches.push(keys);
+            runs.push(keys);
         }
         self.seek(0)?;
-        Ok(stretches)
+        Ok(runs)
     }
 
     fn seek(&mut self, record: u64) -> Result<(), InputError> {
@@ -96,7 +96,7 @@ impl SosdInput {
 }
 
 impl Input for SosdInput {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &InputFacts {
         &self.facts
     }
 

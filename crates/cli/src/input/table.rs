@@ -1,10 +1,10 @@
 //! A table as an input.
 
 use super::InputError;
-use super::record::{Facts, Input, Record};
+use super::record::{Input, InputFacts, Record};
 use ogive::Error;
 use ogive::io::Storage;
-use ogive::table::{OpenOptions, Table, TableRange};
+use ogive::table::{Table, TableOptions, TableRange};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// # Errors
 /// As [`Table::open`].
 pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
-    match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
+    match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
         Err(Error::MemoryShort { needed_bytes, .. }) => {
-            let options = OpenOptions::default().budget_bytes(needed_bytes);
+            let options = TableOptions::default().memory_bytes(needed_bytes);
             Table::open(Arc::clone(storage), name, &options)
         }
         opened => opened,
@@ -26,7 +26,7 @@ pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Tabl
 /// Reads the records of a table in order.
 #[derive(Debug)]
 pub(crate) struct TableInput {
-    facts: Facts,
+    facts: InputFacts,
     range: TableRange,
     record: (Vec<u8>, Vec<u8>),
     done: u64,
@@ -36,7 +36,7 @@ impl TableInput {
     /// All records of `table`, at `path`.
     pub(crate) fn new(path: &Path, table: &Table) -> Self {
         let records = table.len();
-        let facts = Facts {
+        let facts = InputFacts {
             path: path.to_owned(),
             key_type: table.key_type(),
             value_width: table.value_width().and_then(|width| u32::try_from(width).ok()),
@@ -48,7 +48,7 @@ impl TableInput {
 }
 
 impl Input for TableInput {
-    fn facts(&self) -> &Facts {
+    fn facts(&self) -> &InputFacts {
         &self.facts
     }
 

@@ -15,7 +15,7 @@ fn tree() -> Folder {
 }
 
 #[test]
-fn the_demonstration_shows_designs_receipts_and_where_the_tables_are() {
+fn the_demonstration_shows_designs_traces_and_where_the_tables_are() {
     let folder = tree();
     let text = folder.run(&["demo", "tree", "--dir", "tables"]).exits_with(0).stdout;
     let names = ["paths-nvme.ogive", "paths-s3.ogive", "times-nvme.ogive", "times-s3.ogive"];

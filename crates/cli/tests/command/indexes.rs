@@ -67,7 +67,7 @@ fn every_kind_of_index_is_made_filled_asked_and_checked() {
 #[test]
 fn a_scan_of_an_index_keeps_to_its_bounds_and_direction() {
     let folder = Folder::new();
-    index(&folder, &["create", "i.ogx", "--key", "i64", "--value-bytes", "2"]).exits_with(0);
+    index(&folder, &["create", "i.ogx", "--key-type", "i64", "--value-bytes", "2"]).exits_with(0);
     for key in ["-20", "-10", "0", "10", "20"] {
         index(&folder, &["put", "i.ogx", key, "7", "--values", "number"]).exits_with(0);
     }
@@ -106,7 +106,7 @@ fn inputs_that_are_not_sorted_are_inserted_and_bulk_loads_can_be_insisted_on() {
 #[test]
 fn keys_of_bytes_and_duplicates_go_in_and_out() {
     let folder = Folder::new();
-    index(&folder, &["create", "i.ogx", "--key", "bytes3", "--value-bytes", "4", "--duplicates"]).exits_with(0);
+    index(&folder, &["create", "i.ogx", "--key-type", "bytes3", "--value-bytes", "4", "--duplicates"]).exits_with(0);
     folder.write("rows.csv", "k,v\nabc,1\nabc,2\nabd,3\n");
     index(&folder, &["load", "i.ogx", "rows.csv", "--value", "v"]).exits_with(0);
     index(&folder, &["get", "i.ogx", "abc", "--all"]).exits_with(0).prints("1\n2\n");
@@ -128,7 +128,7 @@ fn wrong_usage_of_an_index_exits_with_two_and_makes_no_file() {
         &["conjure"],
         &["create"],
         &["create", "i.ogx", "--kind", "rmi"],
-        &["create", "i.ogx", "--key", "bytes17"],
+        &["create", "i.ogx", "--key-type", "bytes17"],
         &["create", "i.ogx", "--page-size", "1000"],
         &["create", "i.ogx", "--fill", "0"],
         &["create", "i.ogx", "--value-bytes", "2000"],

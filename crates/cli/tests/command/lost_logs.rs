@@ -15,7 +15,7 @@ use std::sync::Arc;
 fn crashed(folder: &Folder) -> Vec<PathBuf> {
     let elsewhere = Folder::new();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(elsewhere.path("")));
-    let index = Index::<u64, u64>::create(&storage, "ids", &IndexOptions::default()).unwrap();
+    let index = Index::<u64, u64>::create(storage.clone(), "ids", &IndexOptions::default()).unwrap();
     let put = |keys: std::ops::Range<u64>| {
         let mut transaction = index.write().unwrap();
         keys.for_each(|key| _ = transaction.insert(key, key).unwrap());
@@ -34,11 +34,8 @@ fn crashed(folder: &Folder) -> Vec<PathBuf> {
     }
     assert!(!segments.is_empty());
     drop(index);
-    let sound = Index::<u64, u64>::open_read_only(
-        &(Arc::new(LocalStorage::new(folder.path(""))) as Arc<dyn Storage>),
-        "ids",
-        &PageOptions::default(),
-    );
+    let sound =
+        Index::<u64, u64>::open_read_only(Arc::new(LocalStorage::new(folder.path(""))), "ids", &PageOptions::default());
     assert_eq!(sound.unwrap().len().unwrap(), 1500);
     segments
 }

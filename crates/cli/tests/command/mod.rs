@@ -1,8 +1,8 @@
 //! Whole runs, by subject.
 
-mod beside;
 mod dbs;
 mod demo;
+mod external;
 mod indexes;
 mod inputs;
 mod joins;

@@ -34,7 +34,7 @@ const WRITERS: [Writer; 9] = [
         inputs: &["rows.csv"],
     },
     Writer {
-        arguments: &["build", "a.ogive", "--beside"],
+        arguments: &["build", "a.ogive", "--external"],
         flag: Some("-o"),
         extension: "ogive",
         kind: "table",
@@ -92,7 +92,7 @@ fn full() -> Folder {
     folder.write("a.u64", sosd(&[1, 2, 3]));
     folder.build("rows.csv", "a.ogive", &["--value", "value"]);
     folder.build("rows.csv", "b.ogive", &["--value", "value"]);
-    folder.build("b.ogive", "second.ogive", &["--beside"]);
+    folder.build("b.ogive", "second.ogive", &["--external"]);
     folder.run(&["db", "put", "s", "apple", "red"]).exits_with(0);
     folder.run(&["db", "compact", "s"]).exits_with(0);
     folder.run(&["index", "create", "i.ogx"]).exits_with(0);

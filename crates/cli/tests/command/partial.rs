@@ -90,7 +90,7 @@ fn an_interrupted_import_says_how_many_rows_are_durable() {
 fn a_load_that_fails_says_what_is_in_the_index() {
     let folder = Folder::new();
     folder.write("rows.csv", rows(1000, Some(777)));
-    for (durability, number) in [("commit", 0), ("grouped", 1), ("checkpoint", 2)] {
+    for (durability, number) in [("synced", 0), ("grouped", 1), ("buffered", 2)] {
         let index = format!("{number}.ogx");
         folder.run(&["index", "create", &index, "--value-bytes", "16"]).exits_with(0);
         let bulk = ["index", "load", &index, "rows.csv", "--value", "value", "--sorted"];

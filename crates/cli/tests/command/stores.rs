@@ -234,7 +234,7 @@ fn a_key_of_a_type_that_the_keys_are_not_is_an_error_and_not_absent() {
 }
 
 #[test]
-fn an_import_that_failed_settles_no_type() {
+fn an_import_that_failed_fixes_no_type() {
     let folder = Folder::new();
     folder.write("mixed.csv", "id,v\n1,a\nx,b\n");
     let import = |key_type| db(&folder, &["import", "s", "mixed.csv", "--key-type", key_type, "--value", "v"]);

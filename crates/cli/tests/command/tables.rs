@@ -75,7 +75,7 @@ fn duplicates_are_all_kept() {
 }
 
 #[test]
-fn a_receipt_says_what_was_read() {
+fn a_trace_says_what_was_read() {
     let folder = Folder::new();
     folder.write("keys.u64", sosd(&uneven_keys(50_000)));
     folder.build("keys.u64", "t.ogive", &["--design", "coded", "--block-size", "4096"]);

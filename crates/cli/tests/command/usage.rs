@@ -74,7 +74,7 @@ fn with_json_an_error_is_an_object_on_standard_output() {
     let missing = folder.run(&["get", "--json"]).json();
     assert!(missing["error"].as_str().unwrap().ends_with("<TABLE> <KEY>"), "{missing}");
     let wrong = folder.run(&["nth", "t.ogive", "first", "--json"]).json();
-    assert!(wrong["error"].as_str().unwrap().starts_with("invalid value 'first' for '<I>'"), "{wrong}");
+    assert!(wrong["error"].as_str().unwrap().starts_with("invalid value 'first' for '<POSITION>'"), "{wrong}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub(crate) struct HeaderKind {
 /// A decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
-    pub(crate) bond: StoreBinding,
+    pub(crate) binding: StoreBinding,
     pub(crate) number: u64,
     /// Numbers stored by the owner.
     pub(crate) notes: [u64; 2],
@@ -62,17 +62,17 @@ pub(crate) struct FileHeader {
 
 impl HeaderKind {
     /// Encodes the header of file `number`; `notes` are numbers stored for the owner.
-    pub(crate) fn encode(self, bond: StoreBinding, number: u64, notes: [u64; 2]) -> Vec<u8> {
+    pub(crate) fn encode(self, binding: StoreBinding, number: u64, notes: [u64; 2]) -> Vec<u8> {
         let (version, length) =
-            if bond.nonce == 0 { (1, HEADER_V1_BYTES) } else { (self.version.max(NONCE_VERSION), HEADER_BYTES) };
+            if binding.nonce == 0 { (1, HEADER_V1_BYTES) } else { (self.version.max(NONCE_VERSION), HEADER_BYTES) };
         let mut bytes = vec![0; length];
         bytes[..8].copy_from_slice(self.magic);
         bytes[8..12].copy_from_slice(&version.to_le_bytes());
-        let words = [bond.store, number, notes[0], notes[1], bond.nonce];
+        let words = [binding.store, number, notes[0], notes[1], binding.nonce];
         for (slot, word) in bytes[16..length - 8].chunks_exact_mut(8).zip(words) {
             slot.copy_from_slice(&word.to_le_bytes());
         }
-        seal(bond.identity(number), 0, &mut bytes);
+        seal(binding.identity(number), 0, &mut bytes);
         bytes
     }
 
@@ -94,16 +94,16 @@ impl HeaderKind {
             return Ok(None);
         }
         let nonce = if is_first { 0 } else { word(&bytes, 48) };
-        let bond = StoreBinding { store: word(&bytes, 16), nonce };
+        let binding = StoreBinding { store: word(&bytes, 16), nonce };
         let number = word(&bytes, 24);
-        if !check(bond.identity(number), 0, &bytes[..header_bytes]) {
+        if !check(binding.identity(number), 0, &bytes[..header_bytes]) {
             return Ok(None);
         }
         if version > self.version {
             return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: self.version });
         }
-        let header = FileHeader { bond, number, notes: [word(&bytes, 32), word(&bytes, 40)], length: header_bytes };
-        Ok((bytes[..header_bytes] == self.encode(bond, number, header.notes)).then_some(header))
+        let header = FileHeader { binding, number, notes: [word(&bytes, 32), word(&bytes, 40)], length: header_bytes };
+        Ok((bytes[..header_bytes] == self.encode(binding, number, header.notes)).then_some(header))
     }
 
     /// Reads the header of file `number` of a binding; `None` if the file does not begin with it.
@@ -112,10 +112,10 @@ impl HeaderKind {
     pub(crate) fn read_bound(
         self,
         file: &dyn ReadableFile,
-        bond: StoreBinding,
+        binding: StoreBinding,
         number: u64,
     ) -> Result<Option<FileHeader>> {
-        Ok(self.read(file)?.filter(|header| header.bond == bond && header.number == number))
+        Ok(self.read(file)?.filter(|header| header.binding == binding && header.number == number))
     }
 }
 

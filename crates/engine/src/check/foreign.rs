@@ -45,14 +45,14 @@ impl StoreFiles {
         for file in self.tables.extract_if(.., |file| is_copys(file)) {
             foreign.push(file_name(file.meta.number, FileKind::Table));
         }
-        let logs: Vec<u64> = of_openings(self.logs.iter().map(|(&number, bond)| (number, bond.nonce)), &copies);
+        let logs: Vec<u64> = of_openings(self.logs.iter().map(|(&number, binding)| (number, binding.nonce)), &copies);
         for number in logs {
             self.logs.remove(&number);
             foreign.push(file_name(number, FileKind::Log));
         }
         let known = self.known_openings();
         let others = self.values.iter().filter(|&(&number, file)| {
-            let nonce = file.bond().nonce;
+            let nonce = file.binding().nonce;
             copies.contains(&nonce)
                 || known.as_ref().is_some_and(|known| !known.contains(&nonce))
                 || self.is_contradicted(number, nonce)
@@ -68,14 +68,14 @@ impl StoreFiles {
     /// The openings whose number ranges overlap that of an opening with more files.
     fn openings_of_copies(&self) -> BTreeSet<u64> {
         let tables = self.tables.iter().filter_map(|file| Some((file.meta.number, file.openings.as_ref()?.nonce)));
-        let logs = self.logs.iter().map(|(&number, bond)| (number, bond.nonce));
-        let values = self.values.iter().map(|(&number, file)| (number, file.bond().nonce));
+        let logs = self.logs.iter().map(|(&number, binding)| (number, binding.nonce));
+        let values = self.values.iter().map(|(&number, file)| (number, file.binding().nonce));
         overlapping_openings(tables.chain(logs).chain(values))
     }
 
     /// All openings that tables and logs name; `None` if a table names none, as those of earlier versions.
     fn known_openings(&self) -> Option<BTreeSet<u64>> {
-        let mut known: BTreeSet<u64> = self.logs.values().map(|bond| bond.nonce).collect();
+        let mut known: BTreeSet<u64> = self.logs.values().map(|binding| binding.nonce).collect();
         for file in self.tables.iter().filter(|file| file.table.is_versioned()) {
             let openings = file.openings.as_ref()?;
             known.insert(openings.nonce);
@@ -105,7 +105,7 @@ impl ValueEvidence {
     /// Whether a table may point into a value file: it names the same opening, or none.
     pub(super) fn may_point_into(&self, table: &TableFile, values: &ValueFile) -> bool {
         let said = table.openings.as_ref().and_then(|openings| openings.values.get(&values.number()));
-        said.is_none_or(|&nonce| nonce == values.bond().nonce)
+        said.is_none_or(|&nonce| nonce == values.binding().nonce)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::lsm::version::{
     FileKind, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number, parse_file_name,
 };
 use crate::lsm::{DbOptions, wal};
-use crate::table::{OpenOptions, Table};
+use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,22 +46,22 @@ pub(super) fn rebuild(
     set_aside(&**storage, &foreign_files)?;
     let StoreFiles { tables, logs, values } = found;
     let (evidence, complete) = assess_values(values)?;
-    let bond = StoreBinding { store: owner, nonce: new_nonce() };
+    let binding = StoreBinding { store: owner, nonce: new_nonce() };
     let mut state = ManifestState::new(owner);
-    state.nonce = bond.nonce;
+    state.nonce = binding.nonce;
     // An interrupted removal of surplus files leaves files of these openings.
-    state.known = logs.values().map(|bond| bond.nonce).collect();
-    let bound = complete.keys().filter_map(|number| Some((*number, evidence.values.get(number)?.bond().nonce)));
+    state.known = logs.values().map(|binding| binding.nonce).collect();
+    let bound = complete.keys().filter_map(|number| Some((*number, evidence.values.get(number)?.binding().nonce)));
     let mut edit = ManifestEdit { bound: bound.collect(), ..ManifestEdit::default() };
-    let context = RepairContext::new(storage, bond, largest_number(&**storage)?.saturating_add(1), evidence);
+    let context = RepairContext::new(storage, binding, largest_number(&**storage)?.saturating_add(1), evidence);
     let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
     for file in &tables {
         let newest = known.entry(file.origin.keyspace).or_default();
         *newest = file.origin.newest.max(*newest);
     }
     let mut memtables = RecoveredMemtables::default();
-    for (&number, &bond) in &logs {
-        context.read_log((bond, number), &known, &mut memtables)?;
+    for (&number, &binding) in &logs {
+        context.read_log((binding, number), &known, &mut memtables)?;
     }
     context.recovered_count.add(memtables.entries);
     edit.value_files_added = complete.into_iter().collect();
@@ -112,16 +112,16 @@ fn find(
     let mut foreign = Vec::new();
     let (owner, tables) = open_tables(storage, names, stale, (damaged_files, &mut foreign))?;
     let mut logs = logs(storage, names, stale)?;
-    let Some(owner) = owner.or_else(|| logs.values().next().map(|bond| bond.store)) else { return Ok(None) };
-    let anothers = logs.iter().filter(|(_, bond)| bond.store != owner);
+    let Some(owner) = owner.or_else(|| logs.values().next().map(|binding| binding.store)) else { return Ok(None) };
+    let anothers = logs.iter().filter(|(_, binding)| binding.store != owner);
     foreign.extend(anothers.map(|(&number, _)| file_name(number, FileKind::Log)));
-    logs.retain(|_, bond| bond.store == owner);
+    logs.retain(|_, binding| binding.store == owner);
     let values = open_values(names, |number| ValueFile::open_of_store(&**storage, owner, number))?;
     for name in names {
         if let Some((number, FileKind::Values)) = parse_file_name(name)
             && !values.contains_key(&number)
         {
-            let store = ValueFile::bond_of(&**storage, number).map(|bond| bond.map(|bond| bond.store));
+            let store = ValueFile::binding_of(&**storage, number).map(|binding| binding.map(|binding| binding.store));
             let has_other_identity = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
             (if has_other_identity { &mut foreign } else { &mut *damaged_files }).push(name.clone());
         }
@@ -168,7 +168,7 @@ fn open_tables(
     let mut found: Vec<(u64, TableFileMeta, Option<u64>)> = Vec::new();
     for name in names {
         let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
-        match Table::open_for_walk(Arc::clone(storage), name, &OpenOptions::default()) {
+        match Table::open_for_walk(Arc::clone(storage), name, &TableOptions::default()) {
             Ok(table) => {
                 let owner = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
                 let owner = owner.map(u64::from_le_bytes);
@@ -221,13 +221,13 @@ fn logs(
     names: &[String],
     stale: Option<&ManifestState>,
 ) -> Result<BTreeMap<u64, StoreBinding>> {
-    let named = stale.into_iter().flat_map(|state| state.logs.iter().map(|&number| (number, state.bond_of(number))));
+    let named = stale.into_iter().flat_map(|state| state.logs.iter().map(|&number| (number, state.binding_of(number))));
     let mut logs: BTreeMap<u64, StoreBinding> = named.collect();
     for name in names {
         if let Some((number, FileKind::Log)) = parse_file_name(name)
             && let Some(header) = wal::header(&**storage, number)?.filter(|header| header.number == number)
         {
-            logs.insert(number, header.bond);
+            logs.insert(number, header.binding);
         }
     }
     Ok(logs)

@@ -22,7 +22,7 @@ use crate::lsm::version::{
     FileKind, ManifestState, RecoveredManifest, file_name, parse_file_name, recover, remove_leftovers,
 };
 use crate::lsm::{DbOptions, LOCK_NAME, wal};
-use crate::table::{OpenOptions, Table};
+use crate::table::{Table, TableOptions};
 use crate::vlog::{ValueFile, ValueFilePointer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -130,22 +130,22 @@ fn repair_among(
 /// began its log after the last log it names. A log that names no predecessor was begun after an empty one.
 fn continues_history(storage: &Arc<dyn Storage>, state: &ManifestState, strays: &[String]) -> Result<bool> {
     let last = state.logs.iter().max().copied();
-    let last_bond = last.map_or(Ok(None), |number| wal::header(&**storage, number))?.map(|header| header.bond);
-    let is_empty = match last.zip(last_bond) {
-        Some((number, bond)) => !wal::has_groups(&**storage, bond, number)?,
+    let last_binding = last.map_or(Ok(None), |number| wal::header(&**storage, number))?.map(|header| header.binding);
+    let is_empty = match last.zip(last_binding) {
+        Some((number, binding)) => !wal::has_groups(&**storage, binding, number)?,
         None => true,
     };
     for name in strays {
         let goes_on = match parse_file_name(name) {
             Some((number, FileKind::Log)) => wal::header(&**storage, number)?.is_some_and(|header| {
                 let before = wal::previous(&header).map(|previous| previous.number);
-                state.knows(header.bond) || before.map_or(is_empty, |before| Some(before) == last)
+                state.knows(header.binding) || before.map_or(is_empty, |before| Some(before) == last)
             }),
             Some((number, FileKind::Values)) => {
-                ValueFile::bond_of(&**storage, number)?.is_some_and(|bond| state.knows(bond))
+                ValueFile::binding_of(&**storage, number)?.is_some_and(|binding| state.knows(binding))
             }
             Some((_, FileKind::Table)) => {
-                let table = Table::open(Arc::clone(storage), name, &OpenOptions::default())?;
+                let table = Table::open(Arc::clone(storage), name, &TableOptions::default())?;
                 let openings = table.property(OPENINGS_PROPERTY).and_then(Openings::decode);
                 openings.is_some_and(|found| state.knows(StoreBinding { store: state.owner, nonce: found.nonce }))
             }
@@ -176,7 +176,7 @@ fn missing_named_file(storage: &Arc<dyn Storage>, state: &ManifestState) -> Resu
             FileKind::Table => is_table_of(storage, &file_name(number, found), state.owner)?,
             FileKind::Log if number >= state.oldest_log => {
                 let header = wal::header(&**storage, number)?;
-                header.is_some_and(|header| header.bond.store == state.owner && header.number == number)
+                header.is_some_and(|header| header.binding.store == state.owner && header.number == number)
             }
             _ => false,
         };
@@ -192,7 +192,7 @@ fn missing_named_file(storage: &Arc<dyn Storage>, state: &ManifestState) -> Resu
 pub(super) struct RepairContext {
     pub(super) storage: Arc<dyn Storage>,
     /// The identity to which new files are bound.
-    pub(super) bond: StoreBinding,
+    pub(super) binding: StoreBinding,
     pub(super) options: DbOptions,
     pub(super) next_file: AtomicU64,
     stop: AtomicBool,
@@ -203,13 +203,18 @@ pub(super) struct RepairContext {
 }
 
 impl RepairContext {
-    pub(super) fn new(storage: &Arc<dyn Storage>, bond: StoreBinding, next_file: u64, evidence: ValueEvidence) -> Self {
+    pub(super) fn new(
+        storage: &Arc<dyn Storage>,
+        binding: StoreBinding,
+        next_file: u64,
+        evidence: ValueEvidence,
+    ) -> Self {
         let suspect = evidence.suspect.iter();
         let collected =
             suspect.filter_map(|number| Some((*number, Arc::clone(evidence.values.get(number)?)))).collect();
         Self {
             storage: Arc::clone(storage),
-            bond,
+            binding,
             options: DbOptions::for_verification(),
             next_file: AtomicU64::new(next_file),
             stop: AtomicBool::new(false),
@@ -238,7 +243,7 @@ impl RepairContext {
     ) -> Result<JobOutput> {
         let context = JobContext {
             storage: &self.storage,
-            bond: self.bond,
+            binding: self.binding,
             options: &self.options,
             learner: None,
             numbers: self,
@@ -259,7 +264,7 @@ impl RepairContext {
         let mut outcome = run_job(&context, job)?;
         for meta in &mut outcome.tables {
             let name = Self::table_name(meta.number);
-            meta.file_id = Some(Table::open(Arc::clone(&self.storage), &name, &OpenOptions::default())?.file_id());
+            meta.file_id = Some(Table::open(Arc::clone(&self.storage), &name, &TableOptions::default())?.file_id());
         }
         Ok(outcome)
     }
@@ -268,11 +273,11 @@ impl RepairContext {
     /// those at or below the `known` sequence numbers, which are in tables.
     pub(super) fn read_log(
         &self,
-        (bond, number): (StoreBinding, u64),
+        (binding, number): (StoreBinding, u64),
         known: &BTreeMap<KeyspaceId, Sequence>,
         memtables: &mut RecoveredMemtables,
     ) -> Result<()> {
-        wal::recover_groups(&*self.storage, bond, number, &mut |group, _| {
+        wal::recover_groups(&*self.storage, binding, number, &mut |group, _| {
             let Some(operations) = decode_group(group) else { return Ok(false) };
             let bytes = Arc::new(group.to_vec());
             for operation in operations {
@@ -280,7 +285,7 @@ impl RepairContext {
                     continue;
                 }
                 if operation.action == Action::Put(ValueKind::Pointer)
-                    && !self.is_intact(bond, operation.parts(group).1)?
+                    && !self.is_intact(binding, operation.parts(group).1)?
                 {
                     self.evidence.lost.fetch_add(1, Ordering::Relaxed);
                     continue;
@@ -300,9 +305,9 @@ impl RepairContext {
     }
 
     /// Whether the value of a log's entry is intact, in a file of the same opening.
-    fn is_intact(&self, bond: StoreBinding, pointer: &[u8]) -> Result<bool> {
+    fn is_intact(&self, binding: StoreBinding, pointer: &[u8]) -> Result<bool> {
         let Some(pointer) = ValueFilePointer::decode(pointer) else { return Ok(false) };
-        let file = self.evidence.values.get(&pointer.file).filter(|file| file.bond() == bond);
+        let file = self.evidence.values.get(&pointer.file).filter(|file| file.binding() == binding);
         file.map_or(Ok(false), |file| file.is_intact(&pointer))
     }
 
@@ -318,7 +323,7 @@ impl FileNumberSource for RepairContext {
     }
 
     fn nonce_of_values(&self, number: u64) -> Option<u64> {
-        self.evidence.values.get(&number).map(|file| file.bond().nonce)
+        self.evidence.values.get(&number).map(|file| file.binding().nonce)
     }
 }
 

@@ -30,14 +30,14 @@ pub(super) fn repair_in_place(
     let RecoveredManifest { mut state, closed, .. } = recovered;
     begin_opening(storage, &mut state, closed.as_ref())?;
     let values = open_values(&storage.list()?, |number| match state.value_files.contains_key(&number) {
-        true => ValueFile::open(&**storage, state.bond_of(number), number),
+        true => ValueFile::open(&**storage, state.binding_of(number), number),
         false => ValueFile::open_of_store(&**storage, state.owner, number),
     })?;
     let is_damaged = |number: u64, kind| damaged.contains(&file_name(number, kind));
     let suspect = values.keys().copied().filter(|&number| is_damaged(number, FileKind::Values)).collect();
     let context = RepairContext::new(
         storage,
-        state.bond(),
+        state.binding(),
         state.next_file,
         ValueEvidence { values, suspect, ..ValueEvidence::default() },
     );
@@ -90,7 +90,7 @@ fn rewrite(
     edit.removed.push((keyspace, level, table.number));
     let cache = Arc::new(crate::block::BlockCache::new(0));
     let opened =
-        TableFile::open(&context.storage, context.bond.store, Arc::clone(table), &cache, &context.options, None);
+        TableFile::open(&context.storage, context.binding.store, Arc::clone(table), &cache, &context.options, None);
     let file = match opened {
         Err(error) if finding_of(&error).is_some() => {
             context.evidence.lost.fetch_add(table.records, Ordering::Relaxed);
@@ -127,7 +127,8 @@ fn unflushed(context: &RepairContext, state: &ManifestState) -> Vec<u64> {
 /// Flushes the readable entries of all logs, so that none is needed any more.
 fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut ManifestEdit) -> Result<()> {
     // Values of these files are copied as well: nothing proves the end of a file that was still growing.
-    let mut copying = RepairContext::new(&context.storage, context.bond, context.next_file(), ValueEvidence::default());
+    let mut copying =
+        RepairContext::new(&context.storage, context.binding, context.next_file(), ValueEvidence::default());
     let values = context.evidence.values.clone();
     copying.evidence = Arc::new(ValueEvidence { values, ..ValueEvidence::default() });
     copying.collected = context.collected.clone();
@@ -139,7 +140,7 @@ fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut Manif
     // All logs together, since a later one may remove what an earlier one put.
     let mut memtables = RecoveredMemtables::default();
     for &number in &state.logs {
-        context.read_log((state.bond_of(number), number), &BTreeMap::new(), &mut memtables)?;
+        context.read_log((state.binding_of(number), number), &BTreeMap::new(), &mut memtables)?;
     }
     let last_sequence = state.last_sequence.max(memtables.last_sequence);
     context.recovered_count.add(memtables.entries);

@@ -162,7 +162,7 @@ impl<'p> StoreVerifier<'p> {
     /// Opens the value files, to follow pointers.
     fn open_values(&mut self) -> Result<()> {
         for number in self.state.value_files.keys().copied().collect::<Vec<_>>() {
-            let opened = ValueFile::open(&*self.storage, self.state.bond_of(number), number);
+            let opened = ValueFile::open(&*self.storage, self.state.binding_of(number), number);
             if let Some(file) = self.report.note(&file_name(number, FileKind::Values), opened)? {
                 self.values.insert(number, file);
             }

@@ -18,12 +18,12 @@ impl StoreVerifier<'_> {
             let closed_at = match (closed, numbers.get(index + 1)) {
                 _ if self.state.logs_ended.contains_key(&number) => self.state.logs_ended.get(&number).copied(),
                 (Some(lengths), _) => Some(length_of(lengths, number)),
-                (None, Some(&next)) => wal::recorded_end(&*self.storage, self.state.bond_of(next), next, number)?,
+                (None, Some(&next)) => wal::recorded_end(&*self.storage, self.state.binding_of(next), next, number)?,
                 (None, None) => unnamed.ends.get(&number).copied(),
             };
-            let (storage, bond) = (std::sync::Arc::clone(&self.storage), self.state.bond_of(number));
-            let replayed = wal::replay(&*storage, bond, number, closed_at, &mut |group, synced| {
-                self.group((&name, bond), group, synced)
+            let (storage, binding) = (std::sync::Arc::clone(&self.storage), self.state.binding_of(number));
+            let replayed = wal::replay(&*storage, binding, number, closed_at, &mut |group, synced| {
+                self.group((&name, binding), group, synced)
             });
             self.report.logs += 1;
             let end = self.report.note(&name, replayed)?;
@@ -33,14 +33,14 @@ impl StoreVerifier<'_> {
     }
 
     /// Checks a group; returns `false` if it ends the valid part, as a crash may leave it.
-    fn group(&mut self, (name, bond): (&str, StoreBinding), group: &[u8], synced: bool) -> Result<bool> {
+    fn group(&mut self, (name, binding): (&str, StoreBinding), group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations is malformed");
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
             let (key, pointer) = operation.parts(group);
             let pointer = ValueFilePointer::decode(pointer);
             let is_whole = match &pointer {
-                Some(pointer) => self.resolve_value(bond, pointer)?,
+                Some(pointer) => self.resolve_value(binding, pointer)?,
                 None => false,
             };
             match (is_whole, synced) {
@@ -56,12 +56,12 @@ impl StoreVerifier<'_> {
         Ok(true)
     }
 
-    fn resolve_value(&mut self, bond: StoreBinding, pointer: &ValueFilePointer) -> Result<bool> {
+    fn resolve_value(&mut self, binding: StoreBinding, pointer: &ValueFilePointer) -> Result<bool> {
         if !self.values.contains_key(&pointer.file) {
-            match ValueFile::open(&*self.storage, bond, pointer.file) {
+            match ValueFile::open(&*self.storage, binding, pointer.file) {
                 Ok(file) => _ = self.values.insert(pointer.file, file),
                 Err(error) if super::report::finding_of(&error).is_some() => {
-                    if ValueFile::has_other_identity(&*self.storage, bond, pointer.file)? {
+                    if ValueFile::has_other_identity(&*self.storage, binding, pointer.file)? {
                         let name = file_name(pointer.file, FileKind::Values);
                         self.report.note(&name, Err::<(), _>(error))?;
                     }
@@ -70,7 +70,7 @@ impl StoreVerifier<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let is_of_the_log = self.values.get(&pointer.file).is_some_and(|file| file.bond() == bond);
+        let is_of_the_log = self.values.get(&pointer.file).is_some_and(|file| file.binding() == binding);
         Ok(is_of_the_log && self.leads_to_value(pointer)?)
     }
 }

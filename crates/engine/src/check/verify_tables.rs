@@ -6,7 +6,7 @@ use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Entry, ValueKind};
 use crate::lsm::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
 use crate::lsm::version::{FileKind, TableFileMeta, file_name};
-use crate::table::{OpenOptions, Table};
+use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFilePointer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Default, PartialEq, Eq)]
 struct TableCounts {
     records: u64,
-    removals: u64,
+    tombstones: u64,
     shadowed: u64,
     values: BTreeMap<u64, u64>,
 }
@@ -25,7 +25,7 @@ impl StoreVerifier<'_> {
     pub(super) fn table(&mut self, meta: &Arc<TableFileMeta>) -> Result<()> {
         let name = file_name(meta.number, FileKind::Table);
         let before = self.done_bytes;
-        let opened = Table::open_for_walk(Arc::clone(&self.storage), &name, &OpenOptions::default());
+        let opened = Table::open_for_walk(Arc::clone(&self.storage), &name, &TableOptions::default());
         if let Some(table) = self.report.note(&name, opened)? {
             self.report.tables += 1;
             let total = self.total_bytes;
@@ -60,7 +60,7 @@ impl StoreVerifier<'_> {
         let meta = &file.meta;
         let stated = TableCounts {
             records: meta.records,
-            removals: meta.removals,
+            tombstones: meta.tombstones,
             shadowed: meta.shadowed,
             values: meta.values.iter().copied().collect(),
         };
@@ -82,7 +82,7 @@ impl StoreVerifier<'_> {
         while let Some(entry) = cursor.entry() {
             counted.records += 1;
             self.report.records += 1;
-            counted.removals += u64::from(entry.kind == ValueKind::Remove);
+            counted.tombstones += u64::from(entry.kind == ValueKind::Remove);
             if let Some((key, sequence)) = &last {
                 let is_same = key.as_slice() == entry.key;
                 counted.shadowed += u64::from(is_same);

@@ -9,18 +9,18 @@
 //! * A [`Structure`] implements everything: nodes, leaves, cursors.
 //!
 //! Both keep all that changes in pages and in a *state*, a few bytes committed with the pages. A [`StructureFactory`]
-//! gives the structure a name and a code, and a [`Kind`] registers it with the program:
+//! gives the structure a name and a code, and a [`IndexKind`] registers it with the program:
 //!
 //! 1. Implement [`Router`] or [`Structure`] for `W: Word`. Read pages through [`Pages`](crate::page::Pages), change
 //!    them through a [`Transaction`](crate::page::Transaction). Treat every byte read as untrusted: return
 //!    [`Pages::damaged`](crate::page::Pages::damaged), never panic, never loop without end.
 //! 2. Implement [`StructureFactory`], with a code from 128 to 255.
-//! 3. Call [`Kind::register`] where the program starts, before it opens an index of this kind.
+//! 3. Call [`IndexKind::register`] where the program starts, before it opens an index of this kind.
 //!
 //! ```
 //! use ogive::index::extend::{BtreeRouter, LeafTree, Structure, StructureFactory, Tunable};
-//! use ogive::index::{Index, IndexLayout, IndexOptions, Kind};
-//! use ogive::io::{MemoryStorage, Storage};
+//! use ogive::index::{Index, IndexLayout, IndexOptions, IndexKind};
+//! use ogive::io::MemoryStorage;
 //! use std::sync::Arc;
 //!
 //! /// A B+-tree whose inner nodes a bulk load fills.
@@ -45,12 +45,12 @@
 //!     }
 //! }
 //!
-//! const FULL_BTREE: Kind = Kind::new(&FullBtree);
+//! const FULL_BTREE: IndexKind = IndexKind::new(&FullBtree);
 //!
 //! FULL_BTREE.register()?;
-//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+//! let storage = Arc::new(MemoryStorage::new());
 //! let options = IndexOptions::default().kind("full-btree".parse().unwrap());
-//! let index: Index<u64, u64> = Index::create(&storage, "squares", &options)?;
+//! let index: Index<u64, u64> = Index::create(storage, "squares", &options)?;
 //! index.bulk_load((0..1000).map(|i| (i * i, i)))?;
 //! assert_eq!(index.get(144)?, Some(12));
 //! # Ok::<(), ogive::Error>(())
@@ -60,7 +60,7 @@
 //! FITing-tree, PGM, ALEX, LIPP and their hybrids.
 
 pub use super::btree::BtreeRouter;
-pub use super::kind::{Kind, StructureFactory, Tunable};
+pub use super::kind::{IndexKind, StructureFactory, Tunable};
 pub use super::leaves::LeafTree;
 pub use super::ogive::CodedRouter;
 pub use super::options::IndexLayout;

@@ -2,7 +2,7 @@
 
 use super::header::IndexHeader;
 use super::key::Key;
-use super::kind::Kind;
+use super::kind::IndexKind;
 use super::options::{IndexLayout, IndexOptions};
 use super::payload::Payload;
 use super::range::IndexRange;
@@ -44,10 +44,10 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// # Errors
     /// [`crate::Error::InvalidArgument`] for invalid options; [`crate::Error::Io`] of kind `AlreadyExists` if the name
     /// is taken.
-    pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
+    pub fn create(storage: Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
         let (key_type, payload_bytes) = resolve_types::<K, V>(options)?;
         let header = IndexHeader::new(options, key_type, payload_bytes)?;
-        let file = PageFile::create(storage, name, &options.pages, &header.encode())?;
+        let file = PageFile::create(&storage, name, &options.pages, &header.encode())?;
         Ok(Self::new(storage.path(name), file, header))
     }
 
@@ -58,9 +58,9 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// [`crate::Error::WrongType`] if the types of keys or payloads differ; [`crate::Error::UnregisteredKind`] for a
     /// structure that this program has not registered; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while
     /// another handle has it open for writing; [`crate::Error::Io`], [`crate::Error::Damaged`].
-    pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        let file = PageFile::open(storage, name, options)?;
-        Self::of_file(storage, name, file)
+    pub fn open(storage: Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+        let file = PageFile::open(&storage, name, options)?;
+        Self::of_file(&storage, name, file)
     }
 
     /// Opens the last commit of an index for reading only, even while this or another process writes to it. The writer
@@ -68,9 +68,9 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::open`], except `Locked`. [`Self::write`] returns an error.
-    pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        let file = PageFile::open_read_only(storage, name, options)?;
-        Self::of_file(storage, name, file)
+    pub fn open_read_only(storage: Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+        let file = PageFile::open_read_only(&storage, name, options)?;
+        Self::of_file(&storage, name, file)
     }
 
     /// Opens an index whose log is lost, which [`Self::open`] refuses: returns its last checkpoint, read-only, and the
@@ -80,12 +80,12 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// # Errors
     /// As for [`Self::open`], for damage to the index itself.
     pub fn without_log(
-        storage: &Arc<dyn Storage>,
+        storage: Arc<dyn Storage>,
         name: &str,
         options: &PageOptions,
     ) -> Result<Option<(Self, LostLog)>> {
-        let Some((file, lost)) = PageFile::without_log(storage, name, options)? else { return Ok(None) };
-        Ok(Some((Self::of_file(storage, name, file)?, lost)))
+        let Some((file, lost)) = PageFile::without_log(&storage, name, options)? else { return Ok(None) };
+        Ok(Some((Self::of_file(&storage, name, file)?, lost)))
     }
 
     fn of_file(storage: &Arc<dyn Storage>, name: &str, file: PageFile) -> Result<Self> {
@@ -100,7 +100,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     }
 
     /// The structure of the index.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> IndexKind {
         self.shared.header.kind
     }
 

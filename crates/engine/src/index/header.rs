@@ -1,7 +1,7 @@
 //! The index header in the page file: kind, widths and options. Layout: `docs/format/index.md`.
 
 use super::key;
-use super::kind::{Kind, Tunable, reserved_name};
+use super::kind::{IndexKind, Tunable, reserved_name};
 use super::options::{IndexLayout, IndexOptions};
 use super::word::Word;
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ const FILL_PERCENT_MIN: u8 = 10;
 /// The properties fixed when an index is created.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct IndexHeader {
-    pub(super) kind: Kind,
+    pub(super) kind: IndexKind,
     pub(super) key_type: KeyType,
     pub(super) layout: IndexLayout,
     /// All tunables of the kind, as its factory completed them.
@@ -50,7 +50,7 @@ impl IndexHeader {
         let IndexOptions { kind, fill_percent, duplicates, .. } = *options;
         if !kind.is_registered() {
             return invalid(format!(
-                "the kind '{kind}' is not registered; call `Kind::register` where the program starts"
+                "the kind '{kind}' is not registered; call `IndexKind::register` where the program starts"
             ));
         }
         if !(FILL_PERCENT_MIN..=100).contains(&fill_percent) {
@@ -58,7 +58,7 @@ impl IndexHeader {
         }
         if duplicates && !kind.allows_duplicates() {
             let able: Vec<_> =
-                Kind::all().into_iter().filter(|kind| kind.allows_duplicates()).map(Kind::name).collect();
+                IndexKind::all().into_iter().filter(|kind| kind.allows_duplicates()).map(IndexKind::name).collect();
             return invalid(format!("an index of kind {kind} has no duplicate keys; these have: {}", able.join(", ")));
         }
         let page_payload_bytes = options.pages.page_bytes.saturating_sub(PAGE_TRAILER_BYTES);
@@ -134,8 +134,8 @@ impl IndexHeader {
 }
 
 /// The registered kind of a code.
-fn registered(code: u8, path: &Path) -> Result<Kind> {
-    match Kind::of_code(code) {
+fn registered(code: u8, path: &Path) -> Result<IndexKind> {
+    match IndexKind::of_code(code) {
         Some(kind) => Ok(kind),
         None if code == 0 => Err(Error::damaged(path, 0, "its header names no kind of index")),
         None => Err(Error::UnregisteredKind { path: path.to_owned(), code, kind: reserved_name(code) }),

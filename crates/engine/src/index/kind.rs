@@ -24,7 +24,7 @@ const RESERVED: [&str; 11] = [
 ];
 
 /// Registered kinds, in ascending order of their codes.
-static REGISTERED: RwLock<Vec<Kind>> = RwLock::new(Vec::new());
+static REGISTERED: RwLock<Vec<IndexKind>> = RwLock::new(Vec::new());
 
 /// A parameter of a structure, as the header of an index stores it: id and value.
 pub type Tunable = (u8, u64);
@@ -63,12 +63,13 @@ pub trait StructureFactory: Debug + Sync {
 
 /// The structure of an index.
 ///
-/// The engine has two: [`Kind::OGIVE`] and [`Kind::BTREE`]. Other crates add their own with [`Kind::new`] and
-/// [`Kind::register`]; structures of published papers are in `ogive-papers`. Kinds are equal if their codes are.
+/// The engine has two: [`IndexKind::OGIVE`] and [`IndexKind::BTREE`]. Other crates add their own with
+/// [`IndexKind::new`] and [`IndexKind::register`]; structures of published papers are in `ogive-papers`. Kinds are
+/// equal if their codes are.
 #[derive(Clone, Copy)]
-pub struct Kind(&'static dyn StructureFactory);
+pub struct IndexKind(&'static dyn StructureFactory);
 
-impl Kind {
+impl IndexKind {
     /// B+-tree leaves under coded inner nodes: Ogive's own structure, and the default.
     pub const OGIVE: Self = Self(&super::kinds::Ogive);
     /// The B+-tree.
@@ -171,8 +172,8 @@ impl Kind {
 }
 
 /// The kinds that need no registration.
-fn own() -> [Kind; 2] {
-    [Kind::OGIVE, Kind::BTREE]
+fn own() -> [IndexKind; 2] {
+    [IndexKind::OGIVE, IndexKind::BTREE]
 }
 
 /// The name that a code is reserved for.
@@ -180,51 +181,51 @@ pub(super) fn reserved_name(code: u8) -> Option<&'static str> {
     RESERVED.get(usize::from(code).checked_sub(1)?).copied()
 }
 
-impl Default for Kind {
+impl Default for IndexKind {
     fn default() -> Self {
         Self::OGIVE
     }
 }
 
-impl PartialEq for Kind {
+impl PartialEq for IndexKind {
     fn eq(&self, other: &Self) -> bool {
         self.code() == other.code()
     }
 }
 
-impl Eq for Kind {}
+impl Eq for IndexKind {}
 
-impl PartialOrd for Kind {
+impl PartialOrd for IndexKind {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Kind {
+impl Ord for IndexKind {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.code().cmp(&other.code())
     }
 }
 
-impl Hash for Kind {
+impl Hash for IndexKind {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.code().hash(state);
     }
 }
 
-impl Debug for Kind {
+impl Debug for IndexKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Kind").field(&self.name()).finish()
+        formatter.debug_tuple("IndexKind").field(&self.name()).finish()
     }
 }
 
-impl Display for Kind {
+impl Display for IndexKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.pad(self.name())
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for IndexKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -263,11 +264,11 @@ mod tests {
         }
 
         fn for_u64(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u64>> {
-            Kind::BTREE.factory().for_u64(layout, tunables)
+            IndexKind::BTREE.factory().for_u64(layout, tunables)
         }
 
         fn for_u128(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u128>> {
-            Kind::BTREE.factory().for_u128(layout, tunables)
+            IndexKind::BTREE.factory().for_u128(layout, tunables)
         }
     }
 
@@ -277,21 +278,21 @@ mod tests {
             assert_eq!(kind.to_string().parse(), Ok(kind));
             assert_eq!(reserved_name(kind.code()), Some(kind.name()));
         }
-        assert_eq!("B+-tree".parse(), Ok(Kind::BTREE));
-        let error = "rmi".parse::<Kind>().unwrap_err();
+        assert_eq!("B+-tree".parse(), Ok(IndexKind::BTREE));
+        let error = "rmi".parse::<IndexKind>().unwrap_err();
         assert!(error.contains("there are ogive, btree"), "{error}");
-        let error = "LIPP-B+".parse::<Kind>().unwrap_err();
+        let error = "LIPP-B+".parse::<IndexKind>().unwrap_err();
         assert!(error.contains("ogive-papers"), "{error}");
     }
 
     #[test]
     fn registering_a_kind_again_changes_nothing() {
-        const MINE: Kind = Kind::new(&Named("kind-of-mine", 200));
+        const MINE: IndexKind = IndexKind::new(&Named("kind-of-mine", 200));
         assert!(!MINE.is_registered());
         std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| MINE.register().unwrap())));
         assert_eq!("kind-of-mine".parse(), Ok(MINE));
-        assert_eq!(Kind::all().iter().filter(|&&kind| kind == MINE).count(), 1);
-        assert!(Kind::all().is_sorted());
+        assert_eq!(IndexKind::all().iter().filter(|&&kind| kind == MINE).count(), 1);
+        assert!(IndexKind::all().is_sorted());
         for kind in own() {
             kind.register().unwrap();
         }
@@ -299,23 +300,23 @@ mod tests {
 
     #[test]
     fn colliding_and_reserved_names_and_codes_are_rejected() {
-        const TAKEN: Kind = Kind::new(&Named("taken", 201));
+        const TAKEN: IndexKind = IndexKind::new(&Named("taken", 201));
         TAKEN.register().unwrap();
-        const WRONG: [Kind; 9] = [
-            Kind::new(&Named("", 210)),
-            Kind::new(&Named("No", 210)),
-            Kind::new(&Named("free", 0)),
-            Kind::new(&Named("free", 6)),
-            Kind::new(&Named("free", 12)),
-            Kind::new(&Named("free", 127)),
-            Kind::new(&Named("free", 201)),
-            Kind::new(&Named("taken", 202)),
-            Kind::new(&Named("alex", 210)),
+        const WRONG: [IndexKind; 9] = [
+            IndexKind::new(&Named("", 210)),
+            IndexKind::new(&Named("No", 210)),
+            IndexKind::new(&Named("free", 0)),
+            IndexKind::new(&Named("free", 6)),
+            IndexKind::new(&Named("free", 12)),
+            IndexKind::new(&Named("free", 127)),
+            IndexKind::new(&Named("free", 201)),
+            IndexKind::new(&Named("taken", 202)),
+            IndexKind::new(&Named("alex", 210)),
         ];
         for kind in WRONG {
             let error = kind.register().unwrap_err();
             assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
         }
-        assert!(!Kind::all().iter().any(|kind| kind.code() == 210));
+        assert!(!IndexKind::all().iter().any(|kind| kind.code() == 210));
     }
 }

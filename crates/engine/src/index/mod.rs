@@ -4,14 +4,14 @@
 //! concurrently with one writer.
 //!
 //! ```
-//! use ogive::index::{Index, IndexOptions, Kind};
-//! use ogive::io::{MemoryStorage, Storage};
+//! use ogive::index::{Index, IndexOptions, IndexKind};
+//! use ogive::io::MemoryStorage;
 //! use std::sync::Arc;
 //!
 //! // `LocalStorage::new(folder)` keeps indexes as files.
-//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-//! let options = IndexOptions::default().kind(Kind::BTREE);
-//! let index: Index<u64, u32> = Index::create(&storage, "squares", &options)?;
+//! let storage = Arc::new(MemoryStorage::new());
+//! let options = IndexOptions::default().kind(IndexKind::BTREE);
+//! let index: Index<u64, u32> = Index::create(storage, "squares", &options)?;
 //! index.bulk_load((0..10_000).map(|i| (u64::from(i) * u64::from(i), i)))?;
 //!
 //! let mut transaction = index.write()?;
@@ -34,9 +34,9 @@
 //! strings of varying length, use a [`Table`](crate::table::Table). `duplicates` in [`IndexOptions`] allows repeated
 //! keys; `get_all` then returns all entries of a key.
 //!
-//! The structure of an index is its [`Kind`]: [`Kind::OGIVE`], the default, or [`Kind::BTREE`], its baseline. Its nodes
-//! are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Other crates add structures through
-//! [`extend`].
+//! The structure of an index is its [`IndexKind`]: [`IndexKind::OGIVE`], the default, or [`IndexKind::BTREE`], its
+//! baseline. Its nodes are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Other crates add
+//! structures through [`extend`].
 
 mod btree;
 pub mod extend;
@@ -65,7 +65,7 @@ mod write;
 
 pub use handle::Index;
 pub use key::{Key, Raw};
-pub use kind::Kind;
+pub use kind::IndexKind;
 pub use options::{IndexLayout, IndexOptions};
 pub use payload::Payload;
 pub use range::IndexRange;

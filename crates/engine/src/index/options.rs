@@ -1,6 +1,6 @@
 //! Options of an index: kind and layout, which the file stores, and the options of its pages.
 
-use super::kind::{Kind, Tunable};
+use super::kind::{IndexKind, Tunable};
 use crate::key_type::KeyType;
 use crate::page::PageOptions;
 
@@ -27,14 +27,14 @@ impl Default for IndexLayout {
 #[non_exhaustive]
 pub struct IndexOptions {
     /// The structure of the index.
-    pub kind: Kind,
+    pub kind: IndexKind,
     /// The type of the keys, if the type of the handle leaves it open, as [`Raw`](super::Raw) does.
     pub key_type: Option<KeyType>,
     /// Bytes of a payload, if the type of the handle leaves it open, as `Vec<u8>` does.
     pub payload_bytes: Option<usize>,
     /// Fill of leaves after a bulk load, in percent, from 10 to 100.
     pub fill_percent: u8,
-    /// Whether a key may have several entries; see [`Kind::allows_duplicates`].
+    /// Whether a key may have several entries; see [`IndexKind::allows_duplicates`].
     pub duplicates: bool,
     /// Page size, memory and durability.
     pub pages: PageOptions,
@@ -46,7 +46,7 @@ impl Default for IndexOptions {
     fn default() -> Self {
         let IndexLayout { fill_percent, duplicates, .. } = IndexLayout::default();
         Self {
-            kind: Kind::default(),
+            kind: IndexKind::default(),
             key_type: None,
             payload_bytes: None,
             fill_percent,
@@ -59,7 +59,7 @@ impl Default for IndexOptions {
 
 setters! {
     IndexOptions {
-        kind: Kind,
+        kind: IndexKind,
         fill_percent: u8,
         duplicates: bool,
         pages: PageOptions,

@@ -42,8 +42,8 @@ mod system {
             return SAFE_ALIGNMENT;
         };
         let needed = status.stx_dio_offset_align.max(status.stx_dio_mem_align) as usize;
-        let told = status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && needed.is_power_of_two();
-        if told { needed.max(512) } else { SAFE_ALIGNMENT }
+        let known = status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && needed.is_power_of_two();
+        if known { needed.max(512) } else { SAFE_ALIGNMENT }
     }
 }
 

@@ -127,7 +127,7 @@ mod tests {
     use crate::io::test_schedule;
 
     #[test]
-    fn nobody_who_waits_is_overtaken_whatever_the_schedule() {
+    fn no_waiter_is_overtaken_whatever_the_schedule() {
         const THREADS: u64 = 4;
         let mut waits = 0;
         for seed in 0..200 {

@@ -1,4 +1,4 @@
-//! Observed storages: what the meter and the modelled clock share. An observer is told of every operation on files
+//! Observed storages: what the meter and the modelled clock share. An observer sees every operation on files
 //! that has succeeded.
 
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};

@@ -11,7 +11,7 @@
 //!                  open by name, check that it is the same file, read
 //! ```
 //!
-//! A process that may have 1,024 files open can thereby read a store of 10,000 tables. A reader keeps reading the file
+//! A process that may have 1,024 files open can then read a store of 10,000 tables. A reader keeps reading the file
 //! that it opened, whatever happens to the name:
 //!
 //! * A file is closed only while its name leads to it. Before this process removes a name or gives it to another file,

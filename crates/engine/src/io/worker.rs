@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 /// A thread that does not outlive its handle: dropping the handle waits for the thread to end.
 ///
-/// The owner must have told the thread to end by then.
+/// The owner must have signalled the thread to end before.
 #[derive(Debug)]
 pub struct Worker {
     thread: Option<JoinHandle<()>>,

@@ -4,7 +4,7 @@ use super::group::KeyGroup;
 use super::hash::HashJoin;
 use super::inlj::IndexLookup;
 use super::merge::{self, RowSink};
-use super::method::Method;
+use super::method::JoinMethod;
 use super::options::JoinOptions;
 use super::overflow::SpilledRun;
 use super::parallel::{self, Parallel};
@@ -60,7 +60,7 @@ impl<'a> Execution<'a> {
     ) -> Result<Self> {
         let [left, right] = prepare_relations(relations, plan.method, task, spill)?;
         // Of two copies, one is scanned in order, and the other one is probed.
-        let method = if plan.method.as_copy().is_some() { Method::InljIndex } else { plan.method };
+        let method = if plan.method.as_copy().is_some() { JoinMethod::InljIndex } else { plan.method };
         let lookup = match method.is_lookup() {
             true => Some(IndexLookup::new((&left, &right), method, plan.inner, options, task)?),
             false => None,
@@ -86,7 +86,7 @@ impl<'a> Execution<'a> {
 
     /// Whether ranges of keys can be joined independently at no extra cost.
     fn can_be_cut(&self) -> bool {
-        (self.plan.method == Method::Merge && self.left.facts().is_sorted && self.right.facts().is_sorted)
+        (self.plan.method == JoinMethod::Merge && self.left.facts().is_sorted && self.right.facts().is_sorted)
             || self.plan.method.is_lookup()
     }
 
@@ -101,8 +101,8 @@ impl<'a> Execution<'a> {
     /// Joins the rows of both relations within a range of keys, in about `memory_bytes` of the budget.
     fn join(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn RowSink) -> Result<()> {
         match self.plan.method {
-            Method::Merge | Method::Partition | Method::Auto => self.merge(range, memory_bytes, sink),
-            Method::Hash => self.hash(range, memory_bytes, sink),
+            JoinMethod::Merge | JoinMethod::Partition | JoinMethod::Auto => self.merge(range, memory_bytes, sink),
+            JoinMethod::Hash => self.hash(range, memory_bytes, sink),
             _ => self.look_up(range, memory_bytes, sink),
         }
     }
@@ -156,7 +156,7 @@ impl<'a> Execution<'a> {
 /// Both relations as the method needs them: sorted copies of unsorted ones, or what a registered method makes of them.
 fn prepare_relations(
     relations: [&Arc<dyn Relation>; 2],
-    method: Method,
+    method: JoinMethod,
     task: &Arc<Task>,
     spill: &Arc<Spill>,
 ) -> Result<[Arc<dyn Relation>; 2]> {
@@ -165,10 +165,10 @@ fn prepare_relations(
         left_bytes - (left_bytes / 2).min(RESERVE_BYTES_MAX.max(left_bytes / RESERVE_DIVISOR))
     };
     match method {
-        Method::Partition => {
+        JoinMethod::Partition => {
             partition::sorted_copies(relations, spill, memory_bytes(), memory_bytes() / SORTED_SCAN_DIVISOR)
         }
-        Method::Merge => {
+        JoinMethod::Merge => {
             let unsorted = relations.iter().filter(|relation| !relation.facts().is_sorted);
             let mut progress = SortProgress::new(task, unsorted.map(|relation| relation.facts().rows).sum());
             let mut sort = |relation: &Arc<dyn Relation>| match relation.facts().is_sorted {

@@ -6,18 +6,22 @@
 //!   of that table. The engine reads the outer relation, starts the threads, and writes the output.
 //! * A [`CopyMethod`] copies both relations to indexes that the engine then joins.
 //!
-//! Each is a constant. [`Method::probe`](super::Method::probe) or [`Method::copy`](super::Method::copy) makes a
-//! [`Method`](super::Method) of it, and [`Method::register`](super::Method::register) makes that known to the program:
-//! its name can be parsed, and the planner lists it with its predicted cost. The planner prefers the engine's own
-//! methods unless a registered one is clearly cheaper.
+//! Each is a constant. [`JoinMethod::probe`] or [`JoinMethod::copy`] makes a [`JoinMethod`] of it, and
+//! [`JoinMethod::register`] makes that known to the program: its name can be parsed, and the planner lists it with its
+//! predicted cost. The planner prefers the engine's own methods unless a registered one is clearly cheaper.
+//!
+//! [`JoinMethod`]: super::JoinMethod
+//! [`JoinMethod::probe`]: super::JoinMethod::probe
+//! [`JoinMethod::copy`]: super::JoinMethod::copy
+//! [`JoinMethod::register`]: super::JoinMethod::register
 //!
 //! ```
 //! use ogive::index::extend::Tunable;
 //! use ogive::io::{MemoryStorage, Storage};
 //! use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, ProbeJob, ProbeMethod};
-//! use ogive::join::{Cost, JoinKind, JoinOptions, Method, Output, Side, Source, join};
+//! use ogive::join::{Cost, JoinKind, JoinOptions, JoinMethod, JoinOutput, Side, JoinSource, join};
 //! use ogive::KeyType;
-//! use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+//! use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
 //! use std::sync::Arc;
 //!
 //! /// Counts partners: one lookup per outer row, in the blocks between two separators.
@@ -69,18 +73,18 @@
 //!     }
 //! }
 //!
-//! Method::probe(&Semi).register()?;
+//! JoinMethod::probe(&Semi).register()?;
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
 //! let table = |name: &str, step: u64| -> ogive::Result<Table> {
-//!     let options = WriteOptions::default().key_type(KeyType::U64).value_width(0);
+//!     let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0);
 //!     let mut writer = TableWriter::create(storage.clone(), name, options)?;
 //!     (0..1000).try_for_each(|i| writer.append(&(i * step).to_be_bytes(), b""))?;
 //!     writer.finish()?;
-//!     Table::open(storage.clone(), name, &OpenOptions::default())
+//!     Table::open(storage.clone(), name, &TableOptions::default())
 //! };
-//! let (left, right) = (Source::table(&table("left", 3)?), Source::table(&table("right", 2)?));
+//! let (left, right) = (JoinSource::table(&table("left", 3)?), JoinSource::table(&table("right", 2)?));
 //! let options = JoinOptions::default().kind(JoinKind::Semi).method("inlj:semi".parse()?).inner(Side::Right);
-//! let report = join(&left, &right, Output::caller(|_, _, _| Ok(())), &options)?;
+//! let report = join(&left, &right, JoinOutput::caller(|_, _, _| Ok(())), &options)?;
 //! assert_eq!(report.rows, 334);
 //! # Ok::<(), ogive::Error>(())
 //! ```

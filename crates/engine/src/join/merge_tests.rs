@@ -153,7 +153,7 @@ fn task(kind: JoinKind) -> Arc<Task> {
     Task::new(&JoinOptions { kind, ..JoinOptions::default() }).unwrap()
 }
 
-/// Joins, with so much memory for the rows of one key; returns what the caller saw, and how often spilled rows were
+/// Joins, with the given memory for the rows of one key; returns what the caller saw, and how often spilled rows were
 /// read.
 fn joined(kind: JoinKind, mut left: Chunks, mut right: Chunks, group_bytes: u64) -> (Vec<Seen>, usize) {
     let seen = Arc::new(Mutex::new(Vec::new()));

@@ -27,7 +27,7 @@ static REGISTERED: RwLock<Vec<RegisteredMethod>> = RwLock::new(Vec::new());
 /// As text: `auto`, `merge`, `hash`, `inlj`, `inlj:index`, `partition`, and the names of registered methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Method {
+pub enum JoinMethod {
     /// The method with the lowest predicted cost.
     #[default]
     Auto,
@@ -42,18 +42,18 @@ pub enum Method {
     InljIndex,
     /// Partitions both relations by a learned key distribution, and sorts each pair of partitions in memory.
     Partition,
-    /// A method of another crate, by [`Method::probe`] or [`Method::copy`].
+    /// A method of another crate, by [`JoinMethod::probe`] or [`JoinMethod::copy`].
     Registered(RegisteredMethod),
 }
 
 /// The methods of the engine, with their names.
-const OWN: [(Method, &str); 6] = [
-    (Method::Auto, "auto"),
-    (Method::Merge, "merge"),
-    (Method::Hash, "hash"),
-    (Method::Inlj, "inlj"),
-    (Method::InljIndex, "inlj:index"),
-    (Method::Partition, "partition"),
+const OWN: [(JoinMethod, &str); 6] = [
+    (JoinMethod::Auto, "auto"),
+    (JoinMethod::Merge, "merge"),
+    (JoinMethod::Hash, "hash"),
+    (JoinMethod::Inlj, "inlj"),
+    (JoinMethod::InljIndex, "inlj:index"),
+    (JoinMethod::Partition, "partition"),
 ];
 
 /// A method of another crate, and its number if it takes one.
@@ -71,7 +71,7 @@ pub(super) enum MethodImplementation {
     Copy(&'static dyn CopyMethod),
 }
 
-impl Method {
+impl JoinMethod {
     /// A method that probes a table by an index of its own, with the number under which the planner lists it.
     #[must_use]
     pub const fn probe(implementation: &'static dyn ProbeMethod) -> Self {
@@ -236,7 +236,7 @@ impl Display for RegisteredMethod {
     }
 }
 
-impl Display for Method {
+impl Display for JoinMethod {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registered(method) => Display::fmt(method, formatter),
@@ -245,7 +245,7 @@ impl Display for Method {
     }
 }
 
-impl FromStr for Method {
+impl FromStr for JoinMethod {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -322,33 +322,33 @@ mod tests {
     #[test]
     fn methods_are_read_as_they_are_written() {
         for (method, name) in OWN {
-            assert_eq!((method.to_string().as_str(), name.parse::<Method>().unwrap()), (name, method));
+            assert_eq!((method.to_string().as_str(), name.parse::<JoinMethod>().unwrap()), (name, method));
         }
         for wrong in ["", "inlj:", "inlj:unknown", "inlj:unknown:3", "Merge", "merge:3"] {
-            assert!(matches!(wrong.parse::<Method>(), Err(Error::InvalidArgument(_))), "{wrong}");
+            assert!(matches!(wrong.parse::<JoinMethod>(), Err(Error::InvalidArgument(_))), "{wrong}");
         }
     }
 
     #[test]
     fn registered_methods_are_read_as_they_are_written_and_follow_their_family() {
-        const PLAIN: Method = Method::probe(&Named("inlj:plain", None));
-        const NUMBERED: Method = Method::probe(&Named("inlj:numbered", Some(128)));
-        const COPY: Method = Method::copy(&Named("partition:copy", None));
-        const ALONE: Method = Method::copy(&Named("alone", None));
-        assert!("inlj:plain".parse::<Method>().is_err());
+        const PLAIN: JoinMethod = JoinMethod::probe(&Named("inlj:plain", None));
+        const NUMBERED: JoinMethod = JoinMethod::probe(&Named("inlj:numbered", Some(128)));
+        const COPY: JoinMethod = JoinMethod::copy(&Named("partition:copy", None));
+        const ALONE: JoinMethod = JoinMethod::copy(&Named("alone", None));
+        assert!("inlj:plain".parse::<JoinMethod>().is_err());
         std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| PLAIN.register().unwrap())));
-        [NUMBERED, COPY, ALONE, PLAIN, Method::Merge].into_iter().for_each(|method| method.register().unwrap());
+        [NUMBERED, COPY, ALONE, PLAIN, JoinMethod::Merge].into_iter().for_each(|method| method.register().unwrap());
         for method in [PLAIN, NUMBERED, NUMBERED.with_number(7), COPY, ALONE] {
-            assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
+            assert_eq!(method.to_string().parse::<JoinMethod>().unwrap(), method);
         }
         assert_eq!(NUMBERED.to_string(), "inlj:numbered:128");
         assert_eq!(NUMBERED.with_number(128), NUMBERED);
         assert_ne!(NUMBERED.with_number(7), NUMBERED);
         assert_eq!(PLAIN.with_number(7), PLAIN);
         for wrong in ["inlj:numbered", "inlj:numbered:0", "inlj:numbered:-1", "inlj:plain:7"] {
-            assert!(matches!(wrong.parse::<Method>(), Err(Error::InvalidArgument(_))), "{wrong}");
+            assert!(matches!(wrong.parse::<JoinMethod>(), Err(Error::InvalidArgument(_))), "{wrong}");
         }
-        let names: Vec<String> = Method::all().iter().map(Method::to_string).collect();
+        let names: Vec<String> = JoinMethod::all().iter().map(JoinMethod::to_string).collect();
         let at = |name: &str| names.iter().position(|known| known == name).unwrap();
         assert_eq!(names.iter().filter(|name| *name == "inlj:plain").count(), 1);
         assert!(at("inlj") < at("inlj:plain") && at("inlj:plain") < at("inlj:numbered:128"), "{names:?}");
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn names_of_the_engine_and_names_that_are_no_words_are_refused() {
         for name in ["", "merge", "inlj:index", "Inlj:x", "inlj x"] {
-            let method = Method::probe(Box::leak(Box::new(Named(name, None))));
+            let method = JoinMethod::probe(Box::leak(Box::new(Named(name, None))));
             assert!(matches!(method.register(), Err(Error::InvalidArgument(_))), "{name:?}");
         }
     }
@@ -367,12 +367,12 @@ mod tests {
     #[test]
     fn methods_of_the_papers_are_named_by_the_error() {
         for text in ["inlj:btree", "inlj:pgm:64", "partition:btree"] {
-            let error = text.parse::<Method>().unwrap_err();
+            let error = text.parse::<JoinMethod>().unwrap_err();
             assert!(matches!(&error, Error::UnregisteredMethod { method } if method == text), "{error:?}");
             assert!(error.to_string().contains("ogive_papers::register()"), "{error}");
         }
-        const ABSENT: Method = Method::probe(&Named("inlj:absent", None));
+        const ABSENT: JoinMethod = JoinMethod::probe(&Named("inlj:absent", None));
         assert!(matches!(ABSENT.check(), Err(Error::UnregisteredMethod { .. })));
-        assert!(Method::Hash.check().is_ok());
+        assert!(JoinMethod::Hash.check().is_ok());
     }
 }

@@ -40,11 +40,11 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
-pub use method::{Method, RegisteredMethod};
+pub use method::{JoinMethod, RegisteredMethod};
 pub use options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
-pub use output::Output;
+pub use output::JoinOutput;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use records::{RecordShape, Records};
 pub use report::{JoinReport, Seconds};
 pub use run::{explain, join};
-pub use source::Source;
+pub use source::JoinSource;

@@ -1,6 +1,6 @@
 //! The options of a join: kind, memory, threads and storage profile.
 
-use super::method::Method;
+use super::method::JoinMethod;
 use crate::error::{Error, Result};
 use crate::index::extend::Tunable;
 use crate::io::{FastPaths, Profile, Storage};
@@ -117,7 +117,7 @@ pub struct JoinOptions {
     /// The rows to return.
     pub kind: JoinKind,
     /// The method.
-    pub method: Method,
+    pub method: JoinMethod,
     /// The relation to look keys up in, for methods that use an index; `None` lets the planner choose.
     pub inner: Option<Side>,
     /// Memory limit in bytes, including the writer of the output; at least [`MEMORY_BYTES_MIN`].
@@ -151,7 +151,7 @@ impl Default for JoinOptions {
     fn default() -> Self {
         Self {
             kind: JoinKind::Inner,
-            method: Method::Auto,
+            method: JoinMethod::Auto,
             inner: None,
             memory_bytes: MEMORY_BYTES,
             threads: 1,
@@ -169,7 +169,7 @@ impl Default for JoinOptions {
 setters! {
     JoinOptions {
         kind: JoinKind,
-        method: Method,
+        method: JoinMethod,
         memory_bytes: u64,
         threads: usize,
         any_order: bool,

@@ -262,7 +262,7 @@ impl CallerRelation {
     }
 }
 
-/// Properties of records supplied by a caller; see [`Source::unsorted`](super::Source::unsorted).
+/// Properties of records supplied by a caller; see [`JoinSource::unsorted`](super::JoinSource::unsorted).
 #[derive(Clone, Debug)]
 pub struct RecordShape {
     /// Name for messages.

@@ -1,6 +1,6 @@
 //! The report of a finished join: rows, times, reads and memory.
 
-use super::method::Method;
+use super::method::JoinMethod;
 use super::plan::Explanation;
 use serde::Serialize;
 
@@ -51,7 +51,7 @@ pub struct JoinReport {
 
 impl JoinReport {
     /// An empty report for a method.
-    pub(super) fn new(method: Method) -> Self {
+    pub(super) fn new(method: JoinMethod) -> Self {
         Self {
             method: method.to_string(),
             rows: 0,

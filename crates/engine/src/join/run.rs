@@ -4,10 +4,10 @@ use super::emit::RowForm;
 use super::execute::Execution;
 use super::no_spill::NoSpillStorage;
 use super::options::{JoinOptions, JoinPhase};
-use super::output::Output;
+use super::output::JoinOutput;
 use super::plan::{Explanation, plan};
 use super::report::JoinReport;
-use super::source::{RelationFacts, Source};
+use super::source::{JoinSource, RelationFacts};
 use super::spill::Spill;
 use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
@@ -24,28 +24,28 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
-/// use ogive::join::{JoinKind, JoinOptions, Output, Source, join};
+/// use ogive::join::{JoinKind, JoinOptions, JoinOutput, JoinSource, join};
 /// use ogive::KeyType;
-/// use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+/// use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
 /// let table = |name: &str, rows: &[(&str, &str)]| -> ogive::Result<Table> {
-///     let options = WriteOptions::default().key_type(KeyType::Text);
+///     let options = TableWriteOptions::default().key_type(KeyType::Text);
 ///     let mut writer = TableWriter::create(storage.clone(), name, options)?;
 ///     rows.iter().try_for_each(|(key, value)| writer.append(key.as_bytes(), value.as_bytes()))?;
 ///     writer.finish()?;
-///     Table::open(storage.clone(), name, &OpenOptions::default())
+///     Table::open(storage.clone(), name, &TableOptions::default())
 /// };
 /// let colours = table("colours", &[("apple", "red"), ("banana", "yellow"), ("banana", "green")])?;
 /// let prices = table("prices", &[("banana", "3"), ("cherry", "7")])?;
 ///
 /// let options = JoinOptions::default().kind(JoinKind::Left);
-/// let output = Output::caller(|key, colour, price| {
+/// let output = JoinOutput::caller(|key, colour, price| {
 ///     println!("{} {} {:?}", key.escape_ascii(), colour.escape_ascii(), price);
 ///     Ok(())
 /// });
-/// let report = join(&Source::table(&colours), &Source::table(&prices), output, &options)?;
+/// let report = join(&JoinSource::table(&colours), &JoinSource::table(&prices), output, &options)?;
 /// assert_eq!(report.rows, 3);
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -54,7 +54,7 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// [`Error::InvalidArgument`] for incompatible key types, or a method that cannot join these relations;
 /// [`Error::UnregisteredMethod`]; [`Error::JoinMemoryShort`] if the memory limit is too low; [`Error::Interrupted`];
 /// errors of the relations and the output. A failed join leaves no files behind.
-pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions) -> Result<JoinReport> {
+pub fn join(left: &JoinSource, right: &JoinSource, output: JoinOutput, options: &JoinOptions) -> Result<JoinReport> {
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let options = &JoinOptions { any_order: options.any_order && !output.needs_order(), ..options.clone() };
@@ -85,7 +85,7 @@ pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions
 ///
 /// # Errors
 /// As [`join`].
-pub fn explain(left: &Source, right: &Source, options: &JoinOptions) -> Result<Explanation> {
+pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<Explanation> {
     let (left, right) = (&*left.relation, &*right.relation);
     check_keys(left.facts(), right.facts())?;
     Task::new(options)?;
@@ -108,7 +108,7 @@ fn check_keys(left: &RelationFacts, right: &RelationFacts) -> Result<()> {
     )))
 }
 
-fn spill_location(output: &Output, options: &JoinOptions) -> (Arc<dyn Storage>, String) {
+fn spill_location(output: &JoinOutput, options: &JoinOptions) -> (Arc<dyn Storage>, String) {
     if let Some((storage, prefix)) = &options.spill {
         return (storage.clone(), prefix.clone());
     }

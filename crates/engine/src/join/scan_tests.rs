@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use crate::key_type::KeyType;
 use crate::table::external::{RecordFile, index_records, index_table};
-use crate::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ type Row = (Vec<u8>, Vec<u8>);
 const PROFILES: [&str; 3] = ["nvme", "hdd", "s3"];
 
 fn open(storage: &Arc<MemoryStorage>, name: &str) -> Table {
-    Table::open(storage.clone(), name, &OpenOptions::default()).unwrap()
+    Table::open(storage.clone(), name, &TableOptions::default()).unwrap()
 }
 
-fn write(storage: &Arc<MemoryStorage>, name: &str, rows: &[Row], options: WriteOptions) -> Table {
+fn write(storage: &Arc<MemoryStorage>, name: &str, rows: &[Row], options: TableWriteOptions) -> Table {
     let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
@@ -91,13 +91,13 @@ fn dense_tables_are_scanned_whole_and_in_ranges() {
         for compression in [Compression::None, Compression::Lz4] {
             let rows = numbers(count, key, value);
             let value_width = Some(value as u32);
-            let options = WriteOptions {
+            let options = TableWriteOptions {
                 key_type,
                 value_width,
                 compression,
                 replace: true,
                 block_bytes: Some(512),
-                ..WriteOptions::default()
+                ..TableWriteOptions::default()
             };
             check(&write(&storage, "dense", &rows, options), &keys(&rows), 80 << 10);
         }
@@ -112,9 +112,9 @@ fn tables_beside_other_files_are_scanned() {
         &storage,
         "own",
         &rows,
-        WriteOptions { key_type: KeyType::U64, value_width: Some(8), ..WriteOptions::default() },
+        TableWriteOptions { key_type: KeyType::U64, value_width: Some(8), ..TableWriteOptions::default() },
     );
-    index_table(storage.clone(), "own", "own.second", WriteOptions::default()).unwrap();
+    index_table(storage.clone(), "own", "own.second", TableWriteOptions::default()).unwrap();
     check(&open(&storage, "own.second"), &keys(&rows), 64 << 10);
     let mut sosd = (rows.len() as u64).to_le_bytes().to_vec();
     for (key, value) in &rows {
@@ -122,7 +122,8 @@ fn tables_beside_other_files_are_scanned() {
         sosd.extend_from_slice(value);
     }
     storage.put("keys.u64", sosd).unwrap();
-    index_records(storage.clone(), "keys.u64", "keys.ogive", RecordFile::sosd(8), WriteOptions::default()).unwrap();
+    index_records(storage.clone(), "keys.u64", "keys.ogive", RecordFile::sosd(8), TableWriteOptions::default())
+        .unwrap();
     check(&open(&storage, "keys.ogive"), &keys(&rows), 64 << 10);
 }
 
@@ -134,10 +135,11 @@ fn strings_long_values_and_tags_are_scanned() {
         .map(|i| (format!("key/{:06}/{}", i / 2, "x".repeat(i / 2 % 7)).into_bytes(), vec![i as u8; long(i)]))
         .collect();
     for compression in [Compression::None, Compression::Lz4] {
-        let options = WriteOptions { key_type: KeyType::Text, compression, replace: true, ..WriteOptions::default() };
+        let options =
+            TableWriteOptions { key_type: KeyType::Text, compression, replace: true, ..TableWriteOptions::default() };
         check(&write(&storage, "strings", &rows, options), &keys(&rows), 96 << 10);
     }
-    let options = WriteOptions { versioned: true, ..WriteOptions::default() };
+    let options = TableWriteOptions { versioned: true, ..TableWriteOptions::default() };
     let mut writer = TableWriter::create(storage.clone(), "versioned", options).unwrap();
     for i in 0..3000_u64 {
         writer.append_version(&i.to_be_bytes(), 1, 3000 - i, &[7; 5]).unwrap();
@@ -153,11 +155,11 @@ fn strings_long_values_and_tags_are_scanned() {
 fn damage_and_blocks_beyond_memory_are_errors() {
     let storage = Arc::new(MemoryStorage::new());
     let rows = numbers(20_000, 8, 8);
-    let options = WriteOptions {
+    let options = TableWriteOptions {
         key_type: KeyType::U64,
         value_width: Some(8),
         block_bytes: Some(4096),
-        ..WriteOptions::default()
+        ..TableWriteOptions::default()
     };
     let table = write(&storage, "whole", &rows, options);
     let whole = storage.open("whole").unwrap();
@@ -169,7 +171,7 @@ fn damage_and_blocks_beyond_memory_are_errors() {
     let outcome = scanned(&open(&storage, "damaged"), &KeyRange::all(), "nvme", 64 << 10);
     assert!(matches!(outcome, Err(Error::Damaged { offset: 196_608, .. })), "{outcome:?}");
     let rows = vec![(b"k".to_vec(), vec![1; 600_000])];
-    let options = WriteOptions { block_bytes: Some(1 << 20), ..WriteOptions::default() };
+    let options = TableWriteOptions { block_bytes: Some(1 << 20), ..TableWriteOptions::default() };
     let large = write(&storage, "large", &rows, options);
     assert!(matches!(scanned(&large, &KeyRange::all(), "nvme", 64 << 10), Err(Error::JoinMemoryShort { .. })));
     assert_eq!(scanned(&large, &KeyRange::all(), "nvme", 16 << 20).unwrap(), rows);
@@ -182,7 +184,7 @@ proptest! {
     fn cuts_part_a_table_into_ranges_that_hold_every_row_once(count in 0_u64..40_000, parts in 1_usize..20) {
         let storage = Arc::new(MemoryStorage::new());
         let rows = numbers(count, 8, 8);
-        let options = WriteOptions { key_type: KeyType::U64, value_width: Some(8), ..WriteOptions::default() };
+        let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8);
         let relation = TableRelation::new(write(&storage, "t", &rows, options));
         let ranges = super::parallel::ranges(relation.cuts(parts));
         prop_assert!(ranges.len() <= parts.max(1));
@@ -212,8 +214,12 @@ fn dense_records_are_appended_many_at_a_time() {
         (5000, KeyType::U128, 16, 3, true),
     ] {
         let rows = numbers(count, key, value);
-        let options =
-            |replace| WriteOptions { key_type, value_width: Some(value as u32), replace, ..super::Output::options() };
+        let options = |replace| TableWriteOptions {
+            key_type,
+            value_width: Some(value as u32),
+            replace,
+            ..super::JoinOutput::options()
+        };
         let one_by_one = write(&storage, "one", &rows, options(true));
         let mut writer = TableWriter::create(storage.clone(), "many", options(true)).unwrap();
         if limited {
@@ -238,12 +244,12 @@ fn dense_records_are_appended_many_at_a_time() {
 #[test]
 fn dense_records_out_of_order_or_cut_off_are_refused() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { key_type: KeyType::U64, value_width: Some(0), ..WriteOptions::default() };
+    let options = TableWriteOptions { key_type: KeyType::U64, value_width: Some(0), ..TableWriteOptions::default() };
     let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
     let records = |keys: &[u64]| keys.iter().flat_map(|key| key.to_be_bytes()).collect::<Vec<u8>>();
     writer.append_dense(&records(&[1, 2, 2])).unwrap();
     assert!(matches!(writer.append_dense(&records(&[2])[..7]), Err(Error::InvalidArgument(_))));
     assert!(matches!(writer.append_dense(&records(&[3, 4, 3, 9])), Err(Error::Unsorted { record: 5, .. })));
-    let mut slotted = TableWriter::create(storage, "s", WriteOptions::default()).unwrap();
+    let mut slotted = TableWriter::create(storage, "s", TableWriteOptions::default()).unwrap();
     assert!(matches!(slotted.append_dense(&[1]), Err(Error::InvalidArgument(_))));
 }

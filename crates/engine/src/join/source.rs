@@ -1,4 +1,4 @@
-//! The relations of a join: the public `Source`, and the trait that the methods see.
+//! The relations of a join: the public `JoinSource`, and the trait that the methods see.
 
 use super::records::{CallerRelation, FileRelation, RecordShape, Records};
 use super::rows::RowStream;
@@ -105,11 +105,11 @@ pub(crate) trait Prober {
 /// An input relation of a join. Cheap to clone. A join reads a fixed state of each relation: tables never change, and
 /// an index or store is read through a snapshot.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct JoinSource {
     pub(super) relation: Arc<dyn Relation>,
 }
 
-impl Source {
+impl JoinSource {
     /// All records of a table.
     #[must_use]
     pub fn table(table: &Table) -> Self {

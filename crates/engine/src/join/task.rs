@@ -111,7 +111,7 @@ impl MemoryGrant {
     /// Ensures that the scan with this grant can read a record of `bytes` of the relation `name`.
     ///
     /// # Errors
-    /// [`Error::JoinMemoryShort`] where so much is not left.
+    /// [`Error::JoinMemoryShort`] if less is left.
     pub(crate) fn hold_record(&mut self, bytes: u64, name: &str) -> Result<()> {
         let more = bytes.saturating_mul(RECORD_COPIES_MIN).saturating_sub(self.bytes);
         if more == 0 || self.try_grow(more) {

@@ -1,27 +1,27 @@
 //! Goal: a thread that the system refuses is reported, or dispensed with, and changes no row. Method: the same joins
 //! again and again, with another thread refused each time, and then with all from that one on.
 
-use super::{JoinOptions, Output, Source, join};
+use super::{JoinOptions, JoinOutput, JoinSource, join};
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, refusing};
 use crate::key_type::KeyType;
-use crate::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const ROWS: u64 = 20_000;
 
 fn table(storage: &Arc<dyn Storage>, name: &str, step: u64) -> Table {
-    let options = WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() };
+    let options = TableWriteOptions { key_type: KeyType::U64, ..TableWriteOptions::default() };
     let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
     (0..ROWS).for_each(|row| writer.append(&(row * step).to_be_bytes(), &row.to_be_bytes()).unwrap());
     writer.finish().unwrap();
-    Table::open(Arc::clone(storage), name, &OpenOptions::default()).unwrap()
+    Table::open(Arc::clone(storage), name, &TableOptions::default()).unwrap()
 }
 
-fn joined(left: &Table, right: &Table, output: Output) -> Result<u64> {
+fn joined(left: &Table, right: &Table, output: JoinOutput) -> Result<u64> {
     let options = JoinOptions { threads: 4, memory_bytes: 64 << 20, ..JoinOptions::default() };
-    Ok(join(&Source::table(left), &Source::table(right), output, &options)?.rows)
+    Ok(join(&JoinSource::table(left), &JoinSource::table(right), output, &options)?.rows)
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a_join_gives_the_same_rows_with_fewer_threads_or_says_why_not() {
         for at in 0..20 {
             let rows = Arc::new(AtomicU64::new(0));
             let counted = Arc::clone(&rows);
-            let output = Output::caller(move |_, _, _| {
+            let output = JoinOutput::caller(move |_, _, _| {
                 counted.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             });
@@ -56,10 +56,10 @@ fn an_output_needs_no_thread_to_write_behind() {
     let (left, right) = (table(&storage, "left", 2), table(&storage, "right", 3));
     for at in 0..6 {
         let name = format!("output-{at}");
-        let output = Output::table(Arc::clone(&storage), &name, Output::options());
+        let output = JoinOutput::table(Arc::clone(&storage), &name, JoinOutput::options());
         match refusing(at, false, || joined(&left, &right, output)).0 {
             Ok(_) => {
-                let table = Table::open(Arc::clone(&storage), &name, &OpenOptions::default()).unwrap();
+                let table = Table::open(Arc::clone(&storage), &name, &TableOptions::default()).unwrap();
                 assert_eq!(table.len(), ROWS.div_ceil(3), "{at}");
                 assert!(table.verify(&mut |_, _| {}).unwrap().is_sound(), "{at}");
             }

@@ -5,11 +5,9 @@ use super::replay::RecordSource;
 use super::writer::LogWriter;
 use crate::block::checksum::{self, identity};
 use crate::error::{Error, Result};
+use crate::file_format::PAGE_LOG_MAGIC;
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
 use std::sync::Arc;
-
-/// First bytes of every segment.
-const MAGIC: &[u8; 8] = b"OGIVELOG";
 
 /// The newest supported format version. Version 1 had no nonces and no link to the previous segment.
 const VERSION: u32 = 2;
@@ -50,7 +48,7 @@ pub(crate) struct SegmentHeader {
 
 impl SegmentHeader {
     fn encode(self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = PAGE_LOG_MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.id.number.to_le_bytes());
         bytes.extend_from_slice(&self.owner.to_le_bytes());
@@ -72,7 +70,7 @@ impl SegmentHeader {
         let word = |offset: usize| {
             u32::from_le_bytes([bytes[offset], bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]])
         };
-        if bytes[..8] != MAGIC[..] {
+        if bytes[..8] != PAGE_LOG_MAGIC {
             return Ok(None);
         }
         let version = word(8);

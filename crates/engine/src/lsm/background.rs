@@ -215,7 +215,7 @@ impl Core {
     fn context(&self, origin: TableOrigin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
-            bond: self.bond,
+            binding: self.binding,
             options: &self.options,
             learner: self.learner.as_deref(),
             numbers: self,
@@ -296,15 +296,15 @@ impl Core {
 
     /// The files among `values` that another opening began, with the nonce of that opening.
     fn bound_elsewhere(&self, values: &[Arc<ValueHandle>]) -> Vec<(u64, u64)> {
-        let bonds = values.iter().map(|handle| (handle.number, handle.file.bond().nonce));
-        bonds.filter(|&(_, nonce)| nonce != self.bond.nonce).collect()
+        let bindings = values.iter().map(|handle| (handle.number, handle.file.binding().nonce));
+        bindings.filter(|&(_, nonce)| nonce != self.binding.nonce).collect()
     }
 
     /// Opens a table that was just written or ingested.
     pub(super) fn open_table(&self, meta: TableFileMeta) -> Result<Arc<TableFile>> {
         let learner = self.learner.as_deref();
         let mut opened =
-            TableFile::open(&self.storage, self.bond.store, Arc::new(meta), &self.cache, &self.options, learner)?;
+            TableFile::open(&self.storage, self.binding.store, Arc::new(meta), &self.cache, &self.options, learner)?;
         // From now on no other file is accepted in place of this one.
         if let Some(table) = Arc::get_mut(&mut opened) {
             let file_id = Some(table.table.file_id());

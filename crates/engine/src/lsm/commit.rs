@@ -410,7 +410,7 @@ impl Core {
         }
         if writer.values.is_none() {
             let number = self.take_number()?;
-            let created = ValueFileWriter::create(&self.storage, self.bond, number, self.options.compression)?;
+            let created = ValueFileWriter::create(&self.storage, self.binding, number, self.options.compression)?;
             self.storage.sync_directory()?;
             let handle = ValueHandle::new(&self.storage, number, created.file());
             writer.active.values.push(Arc::clone(&handle));
@@ -566,7 +566,7 @@ impl Core {
         let number = self.take_number()?;
         let recycled = self.shared.lock().recyclable.pop();
         let previous = writer.log.take().map(WalWriter::finish).transpose()?;
-        let log = WalWriter::create(&self.storage, self.bond, number, recycled, previous)?;
+        let log = WalWriter::create(&self.storage, self.binding, number, recycled, previous)?;
         let mut shared = self.shared.lock();
         let edit = ManifestEdit {
             logs_added: vec![number],

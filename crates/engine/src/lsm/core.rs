@@ -45,7 +45,7 @@ pub(crate) struct Core {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) options: DbOptions,
     /// The identity of the store and of this opening; checksums of new files are bound to both.
-    pub(super) bond: StoreBinding,
+    pub(super) binding: StoreBinding,
     pub(super) cache: Arc<BlockCache>,
     pub(super) live_snapshots: LiveSnapshots,
     pub(super) counters: DbCounters,

@@ -99,7 +99,7 @@ impl FileNumberSource for Core {
     }
 
     fn nonce_of_values(&self, number: u64) -> Option<u64> {
-        self.shared.lock().values.0.get(&number).map(|handle| handle.file.bond().nonce)
+        self.shared.lock().values.0.get(&number).map(|handle| handle.file.binding().nonce)
     }
 }
 

@@ -6,7 +6,7 @@ use super::version::{FileKind, final_name, parse_file_name};
 use super::wal;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
-use crate::table::{OpenOptions, Table};
+use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,10 +44,10 @@ pub fn is_store_file(path: &Path) -> Result<bool> {
 /// Whether the contents of a file identify it as a store's.
 fn is_by_content(storage: &Arc<dyn Storage>, name: &str) -> bool {
     let is_said = match parse_file_name(name) {
-        Some((_, FileKind::Table)) => Table::open(Arc::clone(storage), name, &OpenOptions::default())
+        Some((_, FileKind::Table)) => Table::open(Arc::clone(storage), name, &TableOptions::default())
             .map(|table| table.property(STORE_PROPERTY).is_some()),
         Some((number, FileKind::Log)) => wal::header(&**storage, number).map(|header| header.is_some()),
-        Some((number, FileKind::Values)) => ValueFile::bond_of(&**storage, number).map(|bond| bond.is_some()),
+        Some((number, FileKind::Values)) => ValueFile::binding_of(&**storage, number).map(|binding| binding.is_some()),
         _ => Ok(false),
     };
     // A file of a newer version, or one too large to open, is the store's as well.

@@ -38,8 +38,8 @@ impl LevelTables {
             true => u64::MAX,
             false => key_prefix_at(&table.meta.largest, length),
         });
-        let with_removals = tables.iter().filter(|table| table.meta.has_range_tombstones);
-        let tombstones = with_removals.map(|table| Arc::clone(&table.tombstones)).collect();
+        let with_range_tombstones = tables.iter().filter(|table| table.meta.has_range_tombstones);
+        let tombstones = with_range_tombstones.map(|table| Arc::clone(&table.tombstones)).collect();
         Self { end_prefixes: end_prefixes.collect(), shared, tombstones, tables, guide: OnceLock::new() }
     }
 

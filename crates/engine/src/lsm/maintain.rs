@@ -168,7 +168,7 @@ impl Core {
     /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
     fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
         let number = self.number_within(shared)?;
-        let log = WalWriter::create(&self.storage, self.bond, number, None, None)?;
+        let log = WalWriter::create(&self.storage, self.binding, number, None, None)?;
         let memtables = fresh_memtables(shared);
         let last_sequence = writer.next_sequence - 1;
         let mut next = MemtableSet::of(memtables.clone());

@@ -97,7 +97,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     let shared = shared(state, tables, values, unflushed);
     let core = Core {
         options: options.clone(),
-        bond: shared.state.bond(),
+        binding: shared.state.binding(),
         cache,
         live_snapshots: LiveSnapshots::default(),
         counters: DbCounters::default(),
@@ -252,7 +252,7 @@ impl Core {
         let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
         let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });
         let number = self.number_within(&mut shared)?;
-        let log = WalWriter::create(&self.storage, self.bond, number, None, previous)?;
+        let log = WalWriter::create(&self.storage, self.binding, number, None, previous)?;
         let mut active = found;
         active.reservation = self.reserve_for_memtables(active.memory_bytes());
         if !keeps {
@@ -290,7 +290,7 @@ impl Core {
             }
             let end = ends.get(&number).copied().unwrap_or(0);
             let completed =
-                ValueFileWriter::resume(&self.storage, handle.file.bond(), number, end, self.options.compression);
+                ValueFileWriter::resume(&self.storage, handle.file.binding(), number, end, self.options.compression);
             let file = completed.and_then(ValueFileWriter::finish)?;
             *handle = ValueHandle::new(&self.storage, number, file);
             shared.add_values(Arc::clone(handle));
@@ -317,7 +317,7 @@ struct LogReplay<'a> {
     storage: &'a Arc<dyn Storage>,
     keyspaces: HashSet<KeyspaceId>,
     /// The identity of the current log, to which the value files it points into are bound as well.
-    bond: StoreBinding,
+    binding: StoreBinding,
     values: ValueFiles,
     memtable_set: MemtableSet,
     /// Value files that entries of the logs point into.
@@ -330,7 +330,7 @@ impl<'a> LogReplay<'a> {
     fn new(storage: &'a Arc<dyn Storage>, state: &ManifestState) -> Result<Self> {
         let mut values = ValueFiles::default();
         for (&number, meta) in &state.value_files {
-            let handle = open_values(storage, state.bond_of(number), number)?;
+            let handle = open_values(storage, state.binding_of(number), number)?;
             if handle.file.len_bytes() < meta.bytes {
                 let path = storage.path(&super::version::file_name(number, FileKind::Values));
                 let detail = format!("it had {} bytes when it was complete", meta.bytes);
@@ -342,7 +342,7 @@ impl<'a> LogReplay<'a> {
         memtable_set.last_sequence = state.last_sequence;
         let keyspaces = state.keyspaces.keys().copied().collect();
         let (unflushed, ends) = (HashSet::new(), BTreeMap::new());
-        Ok(Self { storage, keyspaces, bond: state.bond(), values, memtable_set, unflushed, ends })
+        Ok(Self { storage, keyspaces, binding: state.binding(), values, memtable_set, unflushed, ends })
     }
 
     fn replay(
@@ -355,12 +355,12 @@ impl<'a> LogReplay<'a> {
             let closed_at = match (closed, next) {
                 _ if state.logs_ended.contains_key(&number) => state.logs_ended.get(&number).copied(),
                 (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
-                (None, Some(&next)) => wal::recorded_end(&**self.storage, state.bond_of(next), next, number)?,
+                (None, Some(&next)) => wal::recorded_end(&**self.storage, state.binding_of(next), next, number)?,
                 (None, None) => unnamed.ends.get(&number).copied(),
             };
             let storage = Arc::clone(self.storage);
-            self.bond = state.bond_of(number);
-            let bytes = wal::replay(&*storage, self.bond, number, closed_at, &mut |group, synced| {
+            self.binding = state.binding_of(number);
+            let bytes = wal::replay(&*storage, self.binding, number, closed_at, &mut |group, synced| {
                 self.replay_group(number, group, synced)
             })?;
             self.memtable_set.logs.push(BackingLog { number, bytes });
@@ -421,9 +421,9 @@ impl<'a> LogReplay<'a> {
     /// Opens the value file that an entry points into; returns whether the value is intact.
     fn resolve_value(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
         let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) else { return Ok(false) };
-        let is_open = self.values.0.get(&pointer.file).is_some_and(|handle| handle.file.bond() == self.bond);
+        let is_open = self.values.0.get(&pointer.file).is_some_and(|handle| handle.file.binding() == self.binding);
         if !is_open {
-            match open_values(self.storage, self.bond, pointer.file) {
+            match open_values(self.storage, self.binding, pointer.file) {
                 Ok(handle) => {
                     self.unflushed.insert(pointer.file);
                     self.memtable_set.values.push(Arc::clone(&handle));
@@ -432,7 +432,7 @@ impl<'a> LogReplay<'a> {
                 Err(error)
                     if synced
                         || !is_torn(&error)
-                        || ValueFile::has_other_identity(&**self.storage, self.bond, pointer.file)? =>
+                        || ValueFile::has_other_identity(&**self.storage, self.binding, pointer.file)? =>
                 {
                     return Err(error);
                 }
@@ -456,7 +456,7 @@ fn is_torn(error: &Error) -> bool {
     }
 }
 
-fn open_values(storage: &Arc<dyn Storage>, bond: StoreBinding, number: u64) -> Result<Arc<ValueHandle>> {
-    let file = ValueFile::open(&**storage, bond, number)?;
+fn open_values(storage: &Arc<dyn Storage>, binding: StoreBinding, number: u64) -> Result<Arc<ValueHandle>> {
+    let file = ValueFile::open(&**storage, binding, number)?;
     Ok(ValueHandle::new(storage, number, Arc::new(file)))
 }

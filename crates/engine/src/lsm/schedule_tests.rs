@@ -330,7 +330,7 @@ fn check_again(storage: &MemoryStorage, options: &DbOptions) {
 }
 
 #[test]
-fn readers_see_whole_batches_while_whoever_writes_does_the_work() {
+fn readers_see_whole_batches_while_any_writer_does_the_work() {
     let (passes, moved_bytes) = try_schedules(0..40, false);
     assert!(passes > 10_000 && moved_bytes > 0, "{passes} choices, {moved_bytes} bytes moved");
 }

@@ -65,8 +65,8 @@ pub struct LevelStats {
     pub bytes: u64,
     /// Number of entries.
     pub records: u64,
-    /// Number of entries that are removals.
-    pub removals: u64,
+    /// Number of tombstones of single keys.
+    pub tombstones: u64,
     /// Approximate number of lookups that found an entry in one of the current tables; one in 32 is sampled.
     pub positive_lookups: u64,
     /// Approximate number of lookups in these tables that found no entry.
@@ -82,7 +82,7 @@ impl LevelStats {
         self.tables += 1;
         self.bytes += table.bytes;
         self.records += table.records;
-        self.removals += table.removals;
+        self.tombstones += table.tombstones;
         if let Some(file) = file {
             let lookups = file.lookups();
             self.models += u64::from(file.model().is_some());
@@ -136,7 +136,7 @@ impl Core {
         let (activity, learning) = (self.counters.activity(), self.learning_stats());
         let shared = self.shared.lock();
         let mut stats = DbStats { cache_bytes: self.cache.held_bytes(), activity, learning, ..DbStats::default() };
-        let mut settled_bytes = 0;
+        let mut last_level_bytes = 0;
         for keyspace in shared.state.keyspaces.values() {
             let mut levels = vec![LevelStats::default(); LEVELS];
             for (level, table) in keyspace.levels.iter() {
@@ -144,7 +144,7 @@ impl Core {
                     counted.add(table, shared.tables.get(&table.number));
                 }
             }
-            settled_bytes += levels.iter().rev().find(|level| level.bytes > 0).map_or(0, |level| level.bytes);
+            last_level_bytes += levels.iter().rev().find(|level| level.bytes > 0).map_or(0, |level| level.bytes);
             stats.table_bytes += levels.iter().map(|level| level.bytes).sum::<u64>();
             stats.keyspaces.push(KeyspaceStats { name: keyspace.name.clone(), levels });
         }
@@ -162,7 +162,8 @@ impl Core {
         let by_model = stats.learning.model_lookups;
         stats.model_share = ratio(by_model, by_model + stats.learning.baseline_lookups);
         let live_value_bytes = stats.value_file_bytes - stats.dead_value_bytes;
-        stats.space_amplification = ratio(stats.table_bytes + stats.value_file_bytes, settled_bytes + live_value_bytes);
+        stats.space_amplification =
+            ratio(stats.table_bytes + stats.value_file_bytes, last_level_bytes + live_value_bytes);
         let written = activity.log_bytes
             + activity.value_bytes
             + activity.flushed_bytes

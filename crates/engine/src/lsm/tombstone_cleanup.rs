@@ -158,7 +158,7 @@ impl Core {
 /// The number of skipped entries at which a flush of the memtables pays off; `None` if they contain no tombstones of
 /// the run.
 fn flush_cost(view: &KeyspaceView, run: &SkippedRun) -> Option<u64> {
-    let has_removals = |memtable: &Arc<Memtable>| {
+    let has_tombstones = |memtable: &Arc<Memtable>| {
         if !memtable.tombstones().is_empty() {
             return true;
         }
@@ -174,5 +174,5 @@ fn flush_cost(view: &KeyspaceView, run: &SkippedRun) -> Option<u64> {
         false
     };
     let entries: u64 = view.memtables().map(|memtable| memtable.len() as u64).sum();
-    view.memtables().any(has_removals).then_some(entries.max(FLUSH_COST_ENTRIES))
+    view.memtables().any(has_tombstones).then_some(entries.max(FLUSH_COST_ENTRIES))
 }

@@ -10,7 +10,7 @@ use super::wal;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::table_file::STORE_PROPERTY;
-use crate::table::{OpenOptions, Table};
+use crate::table::{Table, TableOptions};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -73,7 +73,7 @@ impl UnreferencedFiles {
 
     /// The problem with an unreferenced log, if any.
     fn log(&mut self, storage: &dyn Storage, state: &ManifestState, number: u64) -> Result<Option<&'static str>> {
-        let Some(header) = wal::header(storage, number)?.filter(|header| header.bond.store == state.owner) else {
+        let Some(header) = wal::header(storage, number)?.filter(|header| header.binding.store == state.owner) else {
             return Ok(None);
         };
         if is_beyond(state, number) {
@@ -83,10 +83,10 @@ impl UnreferencedFiles {
             // It was about to be recycled for a new log.
             return Ok(None);
         }
-        if !state.knows(header.bond) {
+        if !state.knows(header.binding) {
             return Ok(Some("an opening of the store that the manifest does not know wrote it"));
         }
-        if number >= state.oldest_log && wal::has_groups(storage, header.bond, number)? {
+        if number >= state.oldest_log && wal::has_groups(storage, header.binding, number)? {
             return Ok(Some("it contains groups, but the manifest does not name it"));
         }
         self.ends.extend(wal::previous(&header).map(|previous| (previous.number, previous.bytes)));
@@ -107,7 +107,7 @@ pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {
 
 /// Whether a file is a table of the store, or one that it may have ingested.
 pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) -> Result<bool> {
-    match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
+    match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
         Ok(table) => {
             let identity = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
             Ok(identity.is_none_or(|found| u64::from_le_bytes(found) == owner))
@@ -117,8 +117,8 @@ pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) ->
 }
 
 fn is_values_of(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<bool> {
-    match ValueFile::bond_of(&**storage, number) {
-        Ok(found) => Ok(found.is_some_and(|bond| bond.store == owner)),
+    match ValueFile::binding_of(&**storage, number) {
+        Ok(found) => Ok(found.is_some_and(|binding| binding.store == owner)),
         Err(error) => not_ours(error),
     }
 }

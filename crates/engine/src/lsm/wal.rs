@@ -16,12 +16,13 @@
 use super::version::{FileKind, file_name};
 use crate::block::header::{FileHeader, HeaderKind, StoreBinding};
 use crate::error::{Error, Result};
+use crate::file_format::STORE_LOG_MAGIC;
 use crate::io::{ReadableFile, Storage};
 use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogWriter, RecordSource, ReplayStep, replay_records};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEWAL", version: 2 };
+const HEADER: HeaderKind = HeaderKind { magic: &STORE_LOG_MAGIC, version: 2 };
 
 /// The record kind of groups.
 const GROUP_KIND: u8 = 1;
@@ -56,7 +57,7 @@ impl WalWriter {
     /// under the old name. `previous` is the preceding log, whose length the header records.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
-        bond: StoreBinding,
+        binding: StoreBinding,
         number: u64,
         recycled: Option<u64>,
         previous: Option<ClosedLog>,
@@ -75,7 +76,7 @@ impl WalWriter {
             None => storage.create_update(&name)?,
         };
         let notes = previous.map_or([0, 0], |closed| [closed.number, closed.bytes]);
-        let mut records = LogWriter::new(file, bond.identity(number), &HEADER.encode(bond, number, notes));
+        let mut records = LogWriter::new(file, binding.identity(number), &HEADER.encode(binding, number, notes));
         records.flush()?;
         records.sync()?;
         storage.sync_directory()?;
@@ -125,8 +126,13 @@ pub(crate) fn previous(header: &FileHeader) -> Option<ClosedLog> {
 }
 
 /// The end of log `number`, as recorded in the header of its successor `next`; `None` if it is not recorded there.
-pub(crate) fn recorded_end(storage: &dyn Storage, bond: StoreBinding, next: u64, number: u64) -> Result<Option<u64>> {
-    let header = header(storage, next)?.filter(|header| header.bond == bond && header.number == next);
+pub(crate) fn recorded_end(
+    storage: &dyn Storage,
+    binding: StoreBinding,
+    next: u64,
+    number: u64,
+) -> Result<Option<u64>> {
+    let header = header(storage, next)?.filter(|header| header.binding == binding && header.number == next);
     Ok(header.as_ref().and_then(previous).filter(|previous| previous.number == number).map(|previous| previous.bytes))
 }
 
@@ -156,7 +162,7 @@ fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFil
 /// [`Error::Damaged`] if the log or its header is missing, or groups are missing or damaged; errors of `visit`.
 pub(crate) fn replay(
     storage: &dyn Storage,
-    bond: StoreBinding,
+    binding: StoreBinding,
     number: u64,
     closed_at: Option<u64>,
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
@@ -164,15 +170,15 @@ pub(crate) fn replay(
     let Some(file) = open(storage, number)? else {
         return Err(lost(storage, number, "a needed log is missing"));
     };
-    let Some(header) = HEADER.read_bound(&*file, bond, number)? else {
+    let Some(header) = HEADER.read_bound(&*file, binding, number)? else {
         // In version 1, a header became durable only with the first group.
-        if bond.nonce == 0 && closed_at.is_none() {
-            return replay_without_header(&*file, bond, number);
+        if binding.nonce == 0 && closed_at.is_none() {
+            return replay_without_header(&*file, binding, number);
         }
         return Err(lost(storage, number, "the header of a needed log is missing or damaged"));
     };
     let start = header.length as u64;
-    let records = RecordSource { file: &*file, identity: bond.identity(number), start };
+    let records = RecordSource { file: &*file, identity: binding.identity(number), start };
     let (end, mut durable) = scan_commits(records, true)?;
     if let Some(bytes) = closed_at {
         if end != bytes {
@@ -198,8 +204,8 @@ fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
 }
 
 /// Checks a log of version 1 that a crash left without a header: later groups would prove damage.
-fn replay_without_header(file: &dyn ReadableFile, bond: StoreBinding, number: u64) -> Result<u64> {
-    let records = RecordSource { file, identity: bond.identity(number), start: 0 };
+fn replay_without_header(file: &dyn ReadableFile, binding: StoreBinding, number: u64) -> Result<u64> {
+    let records = RecordSource { file, identity: binding.identity(number), start: 0 };
     scan_commits(records, false)?;
     Ok(0)
 }
@@ -211,13 +217,13 @@ fn replay_without_header(file: &dyn ReadableFile, bond: StoreBinding, number: u6
 /// Errors of the storage and of `visit`, but not damage.
 pub(crate) fn recover_groups(
     storage: &dyn Storage,
-    bond: StoreBinding,
+    binding: StoreBinding,
     number: u64,
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
 ) -> Result<()> {
     let Some(file) = open(storage, number)? else { return Ok(()) };
-    let start = HEADER.encode(bond, number, [0, 0]).len() as u64;
-    let records = RecordSource { file: &*file, identity: bond.identity(number), start };
+    let start = HEADER.encode(binding, number, [0, 0]).len() as u64;
+    let records = RecordSource { file: &*file, identity: binding.identity(number), start };
     let mut groups = GroupReader::new(&*file, start);
     let shown = replay_records(records, true, &mut |entry| groups.take(entry, u64::MAX, 0, visit));
     match shown {
@@ -227,10 +233,10 @@ pub(crate) fn recover_groups(
 }
 
 /// Whether a log contains groups.
-pub(crate) fn has_groups(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<bool> {
+pub(crate) fn has_groups(storage: &dyn Storage, binding: StoreBinding, number: u64) -> Result<bool> {
     let Some(file) = open(storage, number)? else { return Ok(false) };
-    let Some(header) = HEADER.read_bound(&*file, bond, number)? else { return Ok(false) };
-    let records = RecordSource { file: &*file, identity: bond.identity(number), start: header.length as u64 };
+    let Some(header) = HEADER.read_bound(&*file, binding, number)? else { return Ok(false) };
+    let records = RecordSource { file: &*file, identity: binding.identity(number), start: header.length as u64 };
     let mut found = false;
     let walked = replay_records(records, true, &mut |entry| {
         found = matches!(entry, LogEntry::Commit(_));

@@ -165,7 +165,7 @@ impl PageFile {
     ) -> Result<OpenedPageFile<'a>> {
         let found = live_segments(&**storage, name, header)?;
         let store = store(storage.open(name)?, header);
-        let fits = u64::from(header.page_count) <= options.budget_bytes / 8;
+        let fits = u64::from(header.page_count) <= options.memory_bytes / 8;
         let epochs = fits.then(|| space_map::load(&store, header)).transpose()?;
         let mut recovery = Recovery::new(header, &*store.file, None, epochs.map(|(epochs, _)| epochs));
         recovery.replay_all(header, one_slot, &found, u64::MAX)?;

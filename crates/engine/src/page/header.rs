@@ -4,12 +4,10 @@ use super::options::check_page_bytes;
 use super::pages::PageNumber;
 use crate::block::checksum;
 use crate::error::{Error, Result};
+use crate::file_format::{FileFormat, PAGE_FILE_MAGIC};
 use crate::io::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
 use crate::log::SegmentId;
 use std::path::Path;
-
-/// First bytes of every page file.
-const MAGIC: &[u8; 8] = b"OGIVEPGS";
 
 /// The newest version of the format known here. Version 1 did not say which segments of the log there must be.
 const VERSION: u32 = 2;
@@ -63,7 +61,7 @@ pub(super) fn first_page(page_bytes: usize) -> PageNumber {
 impl Header {
     fn encode(&self) -> Vec<u8> {
         let mut slot = Vec::with_capacity(SLOT_BYTES);
-        slot.extend_from_slice(MAGIC);
+        slot.extend_from_slice(&PAGE_FILE_MAGIC);
         slot.extend_from_slice(&VERSION.to_le_bytes());
         slot.extend_from_slice(&(self.page_bytes as u32).to_le_bytes());
         slot.extend_from_slice(&self.file_id.to_le_bytes());
@@ -100,7 +98,7 @@ impl Header {
     pub(super) fn read(file: &dyn ReadableFile) -> Result<(Self, bool)> {
         let path = file.path();
         if file.len() < HEADER_BYTES as u64 {
-            return Err(not_ours(path, "it is too short to be one"));
+            return Err(not_ours(file, "it is too short to be one"));
         }
         let mut bytes = vec![0; HEADER_BYTES];
         file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Open })?;
@@ -111,22 +109,25 @@ impl Header {
             }
             [Some(a), Some(b)] => Ok((if a.turn > b.turn { a } else { b }, false)),
             [Some(one), None] | [None, Some(one)] => Ok((one, true)),
-            [None, None] if !bytes.chunks(SLOT_BYTES).any(|slot| slot.starts_with(MAGIC)) => {
-                Err(not_ours(path, "it does not begin as one"))
+            [None, None] if !bytes.chunks(SLOT_BYTES).any(|slot| slot.starts_with(&PAGE_FILE_MAGIC)) => {
+                Err(not_ours(file, "it does not begin as one"))
             }
             [None, None] => Err(Error::damaged(path, 0, "neither slot of the header is valid")),
         }
     }
 }
 
-fn not_ours(path: &Path, detail: &str) -> Error {
-    Error::NotAPageFile { path: path.to_path_buf(), detail: detail.to_owned() }
+/// The error for a file that is no page file; it says what else of Ogive the file is, else `detail`.
+fn not_ours(file: &dyn ReadableFile, detail: &str) -> Error {
+    let other = FileFormat::of_file(file).ok().flatten().filter(|&format| format != FileFormat::PageFile);
+    let detail = other.map_or_else(|| detail.to_owned(), |format| format.advice().to_owned());
+    Error::NotAPageFile { path: file.path().to_path_buf(), detail }
 }
 
 /// The slot at `offset` of the header; `None` if it is not valid.
 fn decode(path: &Path, bytes: &[u8], offset: usize) -> Result<Option<Header>> {
     let slot = &bytes[offset..offset + SLOT_BYTES];
-    if !slot.starts_with(MAGIC) {
+    if !slot.starts_with(&PAGE_FILE_MAGIC) {
         return Ok(None);
     }
     let word = |at: usize| u32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);

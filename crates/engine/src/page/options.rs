@@ -13,7 +13,7 @@ pub struct PageOptions {
     /// Memory for cached pages and the log map, in bytes; with 0, no page is cached between operations. The minimum a
     /// writer needs is additional: one byte per page of the file, up to 1 MiB for the log map, 1 MiB for changed pages,
     /// and, for each page that a transaction changes beyond that, 250 bytes to 1 KiB until it ends.
-    pub budget_bytes: u64,
+    pub memory_bytes: u64,
     /// The part of the budget reserved for inner pages, those nearest to the root first.
     pub resident_bytes: u64,
     /// When a commit is durable.
@@ -39,7 +39,7 @@ impl Default for PageOptions {
     fn default() -> Self {
         Self {
             page_bytes: 4096,
-            budget_bytes: 64 << 20,
+            memory_bytes: 64 << 20,
             resident_bytes: 0,
             durability: Durability::Synced,
             group_commits: 64,
@@ -55,7 +55,7 @@ impl Default for PageOptions {
 setters! {
     PageOptions {
         page_bytes: usize,
-        budget_bytes: u64,
+        memory_bytes: u64,
         resident_bytes: u64,
         durability: Durability,
         group_commits: u32,
@@ -80,12 +80,12 @@ impl PageOptions {
 
     /// Size of the page pool: three quarters of the unreserved budget.
     pub(super) fn pool_bytes(&self) -> u64 {
-        self.budget_bytes.saturating_sub(self.resident_bytes) / 4 * 3
+        self.memory_bytes.saturating_sub(self.resident_bytes) / 4 * 3
     }
 
     /// Size that the log map may reach before a checkpoint empties it.
     pub(super) fn log_map_bytes(&self) -> u64 {
-        (self.budget_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
+        (self.memory_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
     }
 
     /// Size that the changed pages of a transaction may reach before they spill to the log.
@@ -93,7 +93,7 @@ impl PageOptions {
         if self.transaction_bytes > 0 {
             return self.transaction_bytes;
         }
-        (self.budget_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
+        (self.memory_bytes.saturating_sub(self.resident_bytes) / 8).max(BUDGET_PART_BYTES_MIN)
     }
 }
 

@@ -98,7 +98,7 @@ fn try_schedule(seed: u64, readers: usize) -> u64 {
     let storage: Arc<dyn Storage> = Arc::new(YieldingStorage(MemoryStorage::new()));
     let options = PageOptions {
         page_bytes: 512,
-        budget_bytes: [0, 30_000, 1 << 20][seed as usize % 3],
+        memory_bytes: [0, 30_000, 1 << 20][seed as usize % 3],
         resident_bytes: [0, 1024][seed as usize / 3 % 2],
         checkpoint_bytes: [500, 3_000][seed as usize / 6 % 2],
         ..PageOptions::default()

@@ -40,7 +40,7 @@ impl Snapshot {
         let space = found.space.as_ref();
         let map = map_pages(&places);
         for page in shared.first_page..self.view.page_count {
-            // What an aborted transaction added at the end, no commit has told of yet.
+            // Pages that an aborted transaction added at the end belong to no commit.
             let free = page >= found.page_count || space.is_some_and(|space| space.is_free(page));
             let claimed = claimed.contains(page);
             let detail = match (map.contains(page), free, claimed) {

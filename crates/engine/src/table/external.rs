@@ -7,7 +7,7 @@
 use super::format::{DataSource, Section, TableMeta};
 use super::index;
 use super::locations::{BlockLocations, LocationWriter};
-use super::options::{OpenOptions, WriteOptions};
+use super::options::{TableOptions, TableWriteOptions};
 use super::plan::DEFAULT_BLOCK_BYTES;
 use super::published_file::PublishedFile;
 use super::reader::{ReadContext, Table, TableInner};
@@ -108,15 +108,15 @@ impl RecordFile {
 /// ```
 /// use ogive::io::MemoryStorage;
 /// use ogive::table::external::{RecordFile, index_records};
-/// use ogive::table::{OpenOptions, Table, WriteOptions};
+/// use ogive::table::{TableOptions, Table, TableWriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
 /// let sosd: Vec<u8> = [3_u64, 10, 20, 30].iter().flat_map(|word| word.to_le_bytes()).collect();
 /// storage.put("keys.u64", sosd)?;
-/// index_records(storage.clone(), "keys.u64", "keys.ogive", RecordFile::sosd(0), WriteOptions::default())?;
+/// index_records(storage.clone(), "keys.u64", "keys.ogive", RecordFile::sosd(0), TableWriteOptions::default())?;
 ///
-/// let table = Table::open(storage, "keys.ogive", &OpenOptions::default())?;
+/// let table = Table::open(storage, "keys.ogive", &TableOptions::default())?;
 /// assert!(table.contains_key(&20_u64.to_be_bytes())?);
 /// assert_eq!(table.rank(&25_u64.to_be_bytes())?, 2);
 /// # Ok::<(), ogive::Error>(())
@@ -132,11 +132,11 @@ pub fn index_records(
     data_name: &str,
     index_name: &str,
     records: RecordFile,
-    options: WriteOptions,
+    options: TableWriteOptions,
 ) -> Result<TableReport> {
     let key_type = records.key_type()?;
     let block_bytes = fitting_block_bytes(records, &options)?;
-    let mut options = WriteOptions { key_type, ..options };
+    let mut options = TableWriteOptions { key_type, ..options };
     index::check_design(&options)?;
     check_names(data_name, index_name)?;
     let data = storage.open(data_name)?;
@@ -190,17 +190,17 @@ pub fn index_records(
 /// ```
 /// use ogive::io::{MemoryStorage, Profile};
 /// use ogive::table::external::index_table;
-/// use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+/// use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
-/// let mut writer = TableWriter::create(storage.clone(), "fruit", WriteOptions::default())?;
+/// let mut writer = TableWriter::create(storage.clone(), "fruit", TableWriteOptions::default())?;
 /// writer.append(b"apple", b"red")?;
 /// writer.finish()?;
 ///
-/// let options = WriteOptions::default().profile(Profile::named("s3")?);
+/// let options = TableWriteOptions::default().profile(Profile::named("s3")?);
 /// index_table(storage.clone(), "fruit", "fruit.s3", options)?;
-/// let table = Table::open(storage, "fruit.s3", &OpenOptions::default())?;
+/// let table = Table::open(storage, "fruit.s3", &TableOptions::default())?;
 /// assert_eq!(table.get(b"apple")?, Some(b"red".to_vec()));
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -213,11 +213,11 @@ pub fn index_table(
     storage: Arc<dyn Storage>,
     table_name: &str,
     index_name: &str,
-    options: WriteOptions,
+    options: TableWriteOptions,
 ) -> Result<TableReport> {
     check_names(table_name, index_name)?;
     let profile = options.profile.clone();
-    let open = OpenOptions { budget_bytes: 2 * SCAN_READ_BYTES, profile, ..OpenOptions::default() };
+    let open = TableOptions { memory_bytes: 2 * SCAN_READ_BYTES, profile, ..TableOptions::default() };
     let table = Table::open_for_walk(storage.clone(), table_name, &open)?;
     let inner = &*table.inner;
     let source = match &inner.meta.source {
@@ -228,7 +228,7 @@ pub fn index_table(
             )));
         }
     };
-    let mut options = WriteOptions { key_type: inner.meta.key_type, ..options };
+    let mut options = TableWriteOptions { key_type: inner.meta.key_type, ..options };
     index::check_design(&options)?;
     let out = PublishedFile::create(storage, index_name, options.replace)?;
     let mut scan = ScanIndexBuilder::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;
@@ -309,7 +309,7 @@ fn check_names(data_name: &str, index_name: &str) -> Result<()> {
 }
 
 /// Block size in bytes: as many whole records as the options allow, at least one.
-fn fitting_block_bytes(records: RecordFile, options: &WriteOptions) -> Result<u64> {
+fn fitting_block_bytes(records: RecordFile, options: &TableWriteOptions) -> Result<u64> {
     let most = options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
     check_block_bytes(most)?;
     let record = records.record_bytes();

@@ -8,12 +8,12 @@ use super::key;
 use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
+use crate::file_format::TABLE_MAGIC;
 use crate::key_type::KeyType;
 use std::path::Path;
 
 /// Newest format version that this program reads, and the one it writes.
 pub const FORMAT_VERSION: u32 = 2;
-const MAGIC: [u8; 8] = *b"OgiveTbl";
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
 /// Number of size classes: the length of the file modulo this is the class of its tail.
@@ -346,7 +346,7 @@ pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u
     tail.extend_from_slice(root);
     tail.extend_from_slice(locations);
     tail.extend_from_slice(&meta);
-    tail.extend_from_slice(&MAGIC);
+    tail.extend_from_slice(&TABLE_MAGIC);
     tail.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
     tail.extend_from_slice(&file_id.to_le_bytes());
     tail.extend_from_slice(&(total as u32).to_le_bytes());
@@ -362,7 +362,7 @@ pub(super) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> 
     let Some(footer) = read.len().checked_sub(FOOTER_BYTES).map(|at| &read[at..]) else {
         return Err(not_ours("it is too short; it may have been cut off"));
     };
-    if footer[..8] != MAGIC {
+    if footer[..8] != TABLE_MAGIC {
         return Err(not_ours(
             "its last bytes are not those of a table; it may have been cut off, or be of another kind",
         ));

@@ -73,16 +73,16 @@ fn thinned(points: Vec<HistogramPoint>, most: usize) -> Vec<HistogramPoint> {
 mod tests {
     use crate::io::MemoryStorage;
     use crate::key_type::KeyType;
-    use crate::table::{OpenOptions, Table, TableWriter, WriteOptions};
+    use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
     use std::sync::Arc;
 
     fn table(design: &str, key_type: KeyType) -> Table {
         let storage = Arc::new(MemoryStorage::new());
-        let options = WriteOptions {
+        let options = TableWriteOptions {
             key_type,
             block_bytes: Some(4096),
             design: design.parse().unwrap(),
-            ..WriteOptions::default()
+            ..TableWriteOptions::default()
         };
         let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
         for number in 0..200_000_u64 {
@@ -92,7 +92,7 @@ mod tests {
             writer.append(&key, b"12345678").unwrap();
         }
         writer.finish().unwrap();
-        Table::open(storage, "t", &OpenOptions::default()).unwrap()
+        Table::open(storage, "t", &TableOptions::default()).unwrap()
     }
 
     #[test]
@@ -103,11 +103,11 @@ mod tests {
                     continue;
                 }
                 let table = table(design, key_type);
-                let outline = table.key_histogram(100);
-                assert!(outline.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{design}");
-                assert!(outline.len() <= 101, "{design}: {}", outline.len());
+                let histogram = table.key_histogram(100);
+                assert!(histogram.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{design}");
+                assert!(histogram.len() <= 101, "{design}: {}", histogram.len());
                 let blocks = table.explain().blocks as f64;
-                for (key, block) in &outline {
+                for (key, block) in &histogram {
                     let share = table.rank(key).unwrap() as f64 / table.len() as f64;
                     // A root over index pages is less accurate, since the last page may be almost empty.
                     let near = if table.explain().layers.len() == 1 { 0.02 } else { 0.15 };

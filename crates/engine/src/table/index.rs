@@ -3,7 +3,7 @@
 use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
 use super::index_check::{self, SeparatorDigest};
 use super::index_page::{INDEX_PAGE_TRAILER_BYTES, encode_index_page};
-use super::options::WriteOptions;
+use super::options::TableWriteOptions;
 use super::published_file::PublishedFile;
 use crate::error::{Error, Result};
 use crate::io::Profile;
@@ -30,7 +30,7 @@ pub(super) enum WrittenSeparators {
 }
 
 /// Whether the index design needs the borders of all blocks rather than the writer's coded separators.
-pub(super) fn needs_fences(options: &WriteOptions) -> bool {
+pub(super) fn needs_fences(options: &TableWriteOptions) -> bool {
     !matches!(options.design, DesignRequest::Coded | DesignRequest::None)
 }
 
@@ -79,7 +79,7 @@ pub(super) fn opening_with(root_bytes: u64, location_bytes: u64) -> u64 {
 }
 
 /// Rejects designs that tables of byte strings cannot have.
-pub(super) fn check_design(options: &WriteOptions) -> Result<()> {
+pub(super) fn check_design(options: &TableWriteOptions) -> Result<()> {
     let known = matches!(options.design, DesignRequest::Tuned | DesignRequest::Coded | DesignRequest::None);
     if options.key_type.is_numeric() || known {
         return Ok(());
@@ -91,7 +91,7 @@ pub(super) fn check_design(options: &WriteOptions) -> Result<()> {
 }
 
 /// Designs the index that the options request.
-pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
+pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltIndex {
     let none = BuiltIndex::None { data_bytes: input.data_bytes };
     if input.blocks == 0 || options.design == DesignRequest::None {
         return none;
@@ -152,7 +152,7 @@ fn string_page_bytes(layer: &StringLayer) -> usize {
 
 /// Stacks layers on the bottom layer as long as reading one more page costs less than a larger root, or the root
 /// exceeds its budget. A coded index has one layer unless the budget requires more.
-fn stack_string_layers(bottom: StringLayer, options: &WriteOptions, location_bytes: u64) -> Vec<StringLayer> {
+fn stack_string_layers(bottom: StringLayer, options: &TableWriteOptions, location_bytes: u64) -> Vec<StringLayer> {
     let opening_us = |layer: &StringLayer, profile: &Profile| {
         profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
     };

@@ -2,7 +2,7 @@
 //! whose separators are corrupted before the table ends, and layers whose nodes are shifted by one.
 
 use super::index_check::{coded_lead, steps_lead};
-use super::options::{OpenOptions, WriteOptions};
+use super::options::{TableOptions, TableWriteOptions};
 use super::{Table, TableWriter};
 use crate::error::Error;
 use crate::io::{MemoryStorage, Storage};
@@ -17,7 +17,7 @@ fn text_key(i: u64) -> Vec<u8> {
 }
 
 /// A writer of 20,000 records under `name`, all appended.
-fn full_writer(storage: &Arc<MemoryStorage>, options: WriteOptions) -> TableWriter {
+fn full_writer(storage: &Arc<MemoryStorage>, options: TableWriteOptions) -> TableWriter {
     let key_type = options.key_type;
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for i in 0..20_000_u64 {
@@ -27,8 +27,8 @@ fn full_writer(storage: &Arc<MemoryStorage>, options: WriteOptions) -> TableWrit
     writer
 }
 
-fn options(key_type: KeyType, design: DesignRequest) -> WriteOptions {
-    WriteOptions { key_type, design, block_bytes: Some(1024), ..WriteOptions::default() }
+fn options(key_type: KeyType, design: DesignRequest) -> TableWriteOptions {
+    TableWriteOptions { key_type, design, block_bytes: Some(1024), ..TableWriteOptions::default() }
 }
 
 /// Separators as the writer makes them, but all one block too far to the left.
@@ -38,7 +38,7 @@ fn shifted_strings(blocks: u64) -> StringLayer {
 }
 
 fn check_all(storage: &Arc<MemoryStorage>, key_type: KeyType) {
-    let table = Table::open(storage.clone(), "t", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
     assert_eq!(table.verify(&mut |_, _| {}).unwrap().findings, []);
     for i in (0..20_000_u64).step_by(7) {
         let key = if key_type == KeyType::Text { text_key(i) } else { (i * i).to_be_bytes().to_vec() };

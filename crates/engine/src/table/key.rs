@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_behind_the_largest_number_has_no_coordinate() {
+    fn a_place_behind_the_largest_number_has_no_prefix() {
         let top = u64::MAX.to_be_bytes();
         assert_eq!(KeyBound { key: &top, after: false }.key_as_u64(), Some(u64::MAX));
         assert_eq!(KeyBound { key: &top, after: true }.key_as_u64(), None);

@@ -43,13 +43,13 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
     let (mut file_bytes, timer) = (0, Timer::start());
     let parts = keys.chunks(TABLE_RECORDS).enumerate();
     for (number, part) in parts {
-        let options = WriteOptions {
+        let options = TableWriteOptions {
             block_bytes: Some(4096),
             design: DesignRequest::Coded,
             filter_bits_per_key: Some(10),
             versioned: true,
             replace: true,
-            ..WriteOptions::default()
+            ..TableWriteOptions::default()
         };
         let mut writer = TableWriter::create(storage.clone(), &format!("{number}"), options).unwrap();
         for key in part {

@@ -24,12 +24,12 @@ impl Table {
     ///
     /// ```
     /// # use ogive::io::MemoryStorage;
-    /// # use ogive::table::{OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
+    /// # use ogive::table::{TableOptions, ReadTrace, Table, TableWriter, TableWriteOptions};
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-    /// # let mut writer = TableWriter::create(storage.clone(), "t", WriteOptions::default())?;
+    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.finish()?;
-    /// let table = Table::open(storage, "t", &OpenOptions::default())?;
+    /// let table = Table::open(storage, "t", &TableOptions::default())?;
     /// let mut trace = ReadTrace::new();
     /// table.traced(&mut trace).get(b"apple")?;
     /// assert_eq!(trace.reads.len(), 1);
@@ -326,11 +326,11 @@ impl TableInner {
 
     /// A value that is stored outside the blocks.
     pub(super) fn long_value(&self, pointer: ValuePointer) -> Result<Vec<u8>> {
-        if pointer.length > self.budget_bytes {
+        if pointer.length > self.memory_bytes {
             let path = self.data.path().to_owned();
-            return Err(Error::ValueTooLarge { path, length: pointer.length, limit: self.budget_bytes });
+            return Err(Error::ValueTooLarge { path, length: pointer.length, limit: self.memory_bytes });
         }
-        ValueReader::new(self.data.clone(), self.data_file_id, pointer)?.read_to_vec(self.budget_bytes)
+        ValueReader::new(self.data.clone(), self.data_file_id, pointer)?.read_to_vec(self.memory_bytes)
     }
 
     fn tag_at(&self, position: &RecordPosition) -> Result<(u8, u64)> {

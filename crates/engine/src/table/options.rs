@@ -8,7 +8,7 @@ use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct WriteOptions {
+pub struct TableWriteOptions {
     /// Type of the keys. Keys of a type with a fixed width must all have that width.
     pub key_type: KeyType,
     /// Width of every value in bytes, if all have the same. With fixed-width keys, records are then stored densely,
@@ -48,7 +48,7 @@ pub struct WriteOptions {
     pub properties: Vec<(String, Vec<u8>)>,
 }
 
-impl Default for WriteOptions {
+impl Default for TableWriteOptions {
     fn default() -> Self {
         Self {
             key_type: KeyType::Bytes,
@@ -73,7 +73,7 @@ impl Default for WriteOptions {
 }
 
 setters! {
-    WriteOptions {
+    TableWriteOptions {
         key_type: KeyType,
         design: DesignRequest,
         profile: Profile,
@@ -98,9 +98,9 @@ setters! {
 /// Options for opening a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct OpenOptions {
+pub struct TableOptions {
     /// Memory limit for the open table: root, block locations, counts and cached blocks together.
-    pub budget_bytes: u64,
+    pub memory_bytes: u64,
     /// Profile of the storage that the table is read from; decides when two reads are merged into one.
     pub profile: Profile,
     /// The fast paths that are used (cache, filter, prefetch and batches), for tests and benchmarks. Results are the
@@ -108,16 +108,16 @@ pub struct OpenOptions {
     pub fast_paths: FastPaths,
 }
 
-impl Default for OpenOptions {
+impl Default for TableOptions {
     /// A budget of 64 MiB: enough for the root of a billion records and some thousand blocks.
     fn default() -> Self {
-        Self { budget_bytes: 64 << 20, profile: Profile::default(), fast_paths: FastPaths::ALL }
+        Self { memory_bytes: 64 << 20, profile: Profile::default(), fast_paths: FastPaths::ALL }
     }
 }
 
 setters! {
-    OpenOptions {
-        budget_bytes: u64,
+    TableOptions {
+        memory_bytes: u64,
         profile: Profile,
         fast_paths: FastPaths,
     } optional {}

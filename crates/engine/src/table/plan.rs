@@ -1,7 +1,7 @@
 //! The block plan of a new table: block size, and whether block ends follow separators.
 
 use super::index::opening_with;
-use super::options::WriteOptions;
+use super::options::TableWriteOptions;
 use crate::tune::{BlockSizeChoice, DesignRequest, Problem, Sample, choose_block_size};
 
 /// Default block size in bytes, if there is no basis for a choice.
@@ -19,7 +19,7 @@ pub(super) struct BlockPlan {
 
 impl BlockPlan {
     /// The plan that the options determine; `None` if records must be seen first.
-    pub(super) fn given(options: &WriteOptions) -> Option<Self> {
+    pub(super) fn given(options: &TableWriteOptions) -> Option<Self> {
         let strings = !options.key_type.is_numeric();
         let tuned = options.design == DesignRequest::Tuned;
         let fixed = |block_bytes: u32, ends_by_separator: bool| Self { block_bytes, ends_by_separator };
@@ -35,7 +35,7 @@ impl BlockPlan {
         }
     }
 
-    fn from_sample(sample: &Sample, options: &WriteOptions) -> Self {
+    fn from_sample(sample: &Sample, options: &TableWriteOptions) -> Self {
         let open_bytes = |root: u64| opening_with(root, 0);
         let problem = Problem {
             objective: options.objective,
@@ -60,7 +60,7 @@ impl BlockPlan {
         record_bytes: f64,
         block_overhead_bytes: usize,
         all: bool,
-        options: &WriteOptions,
+        options: &TableWriteOptions,
     ) -> Self {
         let seen = keys_as_u64.len() as u64;
         let whole = all && keys_as_u64.len() <= Sample::RUNS * Sample::RUN_RECORDS;

@@ -1,6 +1,6 @@
 //! An output file under a temporary name that is published atomically when it is complete.
 
-use super::options::OpenOptions;
+use super::options::TableOptions;
 use super::reader::read_tail;
 use crate::error::{Error, Result};
 use crate::io::{BehindOptions, FileLock, Storage, WritableFile, WriteBehind, random_u64, remove_if_present};
@@ -220,7 +220,7 @@ impl PublishedFile {
     /// Opens the file as written so far under its temporary name; nothing may be appended after that.
     pub(super) fn reopen(&mut self) -> Result<super::Table> {
         self.sync()?;
-        super::Table::open(self.storage.clone(), &self.temporary, &OpenOptions::default())
+        super::Table::open(self.storage.clone(), &self.temporary, &TableOptions::default())
     }
 
     /// Syncs the file, renames it to its final name, and syncs the directory.
@@ -264,7 +264,7 @@ fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()
     if !replace {
         return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
     }
-    match read_tail(storage, name, OpenOptions::default().budget_bytes, "") {
+    match read_tail(storage, name, TableOptions::default().memory_bytes, "") {
         // A damaged table, one of a newer version, or one too large to open here is still a table.
         Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::MemoryShort { .. }) => Ok(()),
         Err(error) => Err(error),

@@ -96,12 +96,12 @@ impl TableRange {
     ///
     /// ```
     /// # use ogive::io::MemoryStorage;
-    /// # use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+    /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
     /// # let storage = std::sync::Arc::new(MemoryStorage::new());
-    /// # let mut writer = TableWriter::create(storage.clone(), "t", WriteOptions::default())?;
+    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
     /// # writer.append(b"apple", b"red")?;
     /// # writer.finish()?;
-    /// # let table = Table::open(storage, "t", &OpenOptions::default())?;
+    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
     /// let mut fruit = table.iter().traced();
     /// fruit.by_ref().count();
     /// assert_eq!(fruit.trace().map(|trace| trace.reads.len()), Some(1));

@@ -6,7 +6,7 @@ use super::counts::{self, RecordCounts};
 use super::filter::{FILTER_PAGE_BYTES, ResidentFilter};
 use super::format::{self, DataSource, FilterMeta, NodeKind, Section, TableMeta, TableTail};
 use super::locations::BlockLocations;
-use super::options::OpenOptions;
+use super::options::TableOptions;
 use super::read_trace::{ReadTrace, TracedRead};
 use super::report::TableReport;
 use super::search::keeps_filter;
@@ -16,6 +16,7 @@ use crate::block::cache::{BlockCache, BlockKey};
 use crate::block::slots::SlotDirectory;
 use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
+use crate::file_format::FileFormat;
 use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
 use crate::key_type::KeyType;
 use std::collections::HashMap;
@@ -31,7 +32,7 @@ const OPEN_TABLE_BYTES: u64 = 2 << 10;
 /// An opening read of up to this size is made with any budget, in bytes.
 const OPENING_BYTES_MIN: u64 = 1 << 20;
 /// The option that sets a table's memory, alone and in a store.
-const TABLE_MEMORY: &str = "`OpenOptions::budget_bytes`";
+const TABLE_MEMORY: &str = "`TableOptions::memory_bytes`";
 const STORE_MEMORY: &str = "`DbOptions::memory_bytes`";
 /// Largest index page in bytes: one group of separators of the longest keys takes less.
 const INDEX_PAGE_BYTES_MAX: u64 = 1 << 20;
@@ -75,7 +76,7 @@ pub(super) struct TableInner {
     /// Kind and sequence number of all records, if the table is not versioned.
     pub(super) unversioned: (u8, u64),
     pub(super) profile: Profile,
-    pub(super) budget_bytes: u64,
+    pub(super) memory_bytes: u64,
     /// The part of the budget for blocks and pages that operations hold while they work.
     pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<RecordCounts>,
@@ -111,7 +112,7 @@ impl Table {
     /// # Errors
     /// [`Error::NotATable`], [`Error::UnknownVersion`] or [`Error::Damaged`] for the file; [`Error::Changed`] if the
     /// data of an external index has changed; [`Error::MemoryShort`] if the budget is too small; storage errors.
-    pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
+    pub fn open(storage: Arc<dyn Storage>, name: &str, options: &TableOptions) -> Result<Self> {
         Self::open_in(storage, name, options, None)
     }
 
@@ -120,11 +121,11 @@ impl Table {
     pub(super) fn open_in(
         storage: Arc<dyn Storage>,
         name: &str,
-        options: &OpenOptions,
+        options: &TableOptions,
         shared: Option<(&Arc<BlockCache>, &SharedOptions)>,
     ) -> Result<Self> {
         let (opening_bytes, option) =
-            shared.map_or((options.budget_bytes, TABLE_MEMORY), |(_, shared)| (shared.opening_bytes, STORE_MEMORY));
+            shared.map_or((options.memory_bytes, TABLE_MEMORY), |(_, shared)| (shared.opening_bytes, STORE_MEMORY));
         let (file, opening, tail) = read_tail(&*storage, name, opening_bytes, option)?;
         let TableTail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
@@ -133,11 +134,11 @@ impl Table {
         let locations = locations_of(&meta, locations);
         let locations = locations.ok_or_else(|| damaged("an invalid location index"))?;
         let fast_paths = options.fast_paths;
-        let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.budget_bytes);
+        let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.memory_bytes);
         let asked_filter = meta.filter.filter(|filter| fast_paths.filter && keeps(filter));
         let filter_bytes = asked_filter.map_or(0, |filter| filter.section.bytes);
         let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
-        let free_bytes = options.budget_bytes.saturating_sub(resident);
+        let free_bytes = options.memory_bytes.saturating_sub(resident);
         let working_bytes = (free_bytes / 2).min(WORKING_BYTES_MAX);
         let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
         let own_cache = || Arc::new(BlockCache::new(cache_bytes));
@@ -167,7 +168,7 @@ impl Table {
             cache,
             unversioned: shared.map_or((0, 0), |(_, shared)| shared.unversioned),
             profile: options.profile.clone(),
-            budget_bytes: options.budget_bytes,
+            memory_bytes: options.memory_bytes,
             working_bytes,
             counts: OnceLock::new(),
             filter: OnceLock::new(),
@@ -192,11 +193,11 @@ impl Table {
     ///
     /// # Errors
     /// As [`Self::open`], except for a budget that is too small.
-    pub(crate) fn open_for_walk(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
+    pub(crate) fn open_for_walk(storage: Arc<dyn Storage>, name: &str, options: &TableOptions) -> Result<Self> {
         match Self::open(Arc::clone(&storage), name, options) {
             Err(Error::MemoryShort { needed_bytes, .. }) => {
-                let budget_bytes = options.budget_bytes.saturating_add(needed_bytes);
-                Self::open(storage, name, &OpenOptions { budget_bytes, ..options.clone() })
+                let memory_bytes = options.memory_bytes.saturating_add(needed_bytes);
+                Self::open(storage, name, &TableOptions { memory_bytes, ..options.clone() })
             }
             opened => opened,
         }
@@ -206,7 +207,7 @@ impl Table {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_path(path: &Path, options: &OpenOptions) -> Result<Self> {
+    pub fn open_path(path: &Path, options: &TableOptions) -> Result<Self> {
         let (folder, name) = LocalStorage::split_path(path)?;
         Self::open(Arc::new(LocalStorage::new(folder)), &name, options)
     }
@@ -299,18 +300,18 @@ impl Table {
 pub(super) fn read_tail(
     storage: &dyn Storage,
     name: &str,
-    budget_bytes: u64,
+    memory_bytes: u64,
     option: &'static str,
 ) -> Result<(Arc<dyn ReadableFile>, TracedRead, TableTail)> {
     let file = storage.open(name)?;
     let bytes = format::opening_bytes_of_file(file.len());
     let opening = TracedRead { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
-    if bytes > budget_bytes.max(OPENING_BYTES_MIN) {
-        return Err(too_large_to_open(&*file, bytes, budget_bytes, option));
+    if bytes > memory_bytes.max(OPENING_BYTES_MIN) {
+        return Err(too_large_to_open(&*file, bytes, memory_bytes, option));
     }
     let mut read = vec![0; bytes as usize];
     file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
-    let tail = format::decode_tail(file.path(), file.len(), &read)?;
+    let tail = format::decode_tail(file.path(), file.len(), &read).map_err(|error| with_format(error, &*file))?;
     Ok((file, opening, tail))
 }
 
@@ -334,14 +335,25 @@ pub(super) fn record_bytes(meta: &TableMeta) -> u64 {
 
 /// The error for a file whose opening read exceeds the budget: either a large file of another kind, or a table with a
 /// large root.
-fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, budget_bytes: u64, option: &'static str) -> Error {
+fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, memory_bytes: u64, option: &'static str) -> Error {
     let mut footer = vec![0; format::FOOTER_BYTES];
     let offset = file.len().saturating_sub(format::FOOTER_BYTES as u64);
     let read = file.read(ReadRequest { offset, buffer: &mut footer, purpose: Purpose::Open });
     if let Err(error) = read.and_then(|()| format::check_footer(file.path(), &footer).map(|_| ())) {
-        return error;
+        return with_format(error, file);
     }
-    Error::MemoryShort { path: file.path().to_owned(), needed_bytes: bytes, given_bytes: budget_bytes, option }
+    Error::MemoryShort { path: file.path().to_owned(), needed_bytes: bytes, given_bytes: memory_bytes, option }
+}
+
+/// Adds to the error for a file that is no table what else of Ogive the file is.
+fn with_format(error: Error, file: &dyn ReadableFile) -> Error {
+    let other = || FileFormat::of_file(file).ok().flatten().filter(|&format| format != FileFormat::Table);
+    match error {
+        Error::NotATable { path, detail } => {
+            Error::NotATable { path, detail: other().map_or(detail, |format| format.advice().to_owned()) }
+        }
+        other => other,
+    }
 }
 
 fn open_source(
@@ -616,7 +628,7 @@ impl TableInner {
     /// Distinguishes a data table that was replaced after indexing from a damaged one.
     pub(super) fn check_identity(&self) -> Result<()> {
         let DataSource::Table { name, file_id } = &self.meta.source else { return Ok(()) };
-        match read_tail(&*self.storage, name, self.budget_bytes, TABLE_MEMORY) {
+        match read_tail(&*self.storage, name, self.memory_bytes, TABLE_MEMORY) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
                 let detail = "another table has replaced it".to_owned();
                 Err(Error::Changed { path: data.path().to_owned(), detail })

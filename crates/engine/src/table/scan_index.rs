@@ -5,7 +5,7 @@ use super::borders::Borders;
 use super::counts::even_count;
 use super::format::{DataSource, Section, TableMeta};
 use super::index::{self, IndexInput};
-use super::options::WriteOptions;
+use super::options::TableWriteOptions;
 use super::published_file::PublishedFile;
 use super::report::TableReport;
 use super::sections::{FilterWriter, write_counts, write_tail};
@@ -99,7 +99,7 @@ impl ScanIndexBuilder {
     }
 
     /// The metadata of the scanned data; the properties are moved out of the options.
-    pub(super) fn meta(&self, source: DataSource, options: &mut WriteOptions) -> TableMeta {
+    pub(super) fn meta(&self, source: DataSource, options: &mut TableWriteOptions) -> TableMeta {
         TableMeta {
             key_type: options.key_type,
             value_width: None,
@@ -133,7 +133,7 @@ pub(super) fn write_index(
     mut meta: TableMeta,
     sizes: DataSizes,
     located: StoredLocations,
-    options: &WriteOptions,
+    options: &TableWriteOptions,
 ) -> Result<TableReport> {
     let (bottom, check) = scan.borders.finish();
     let input = IndexInput {

@@ -1,7 +1,7 @@
 //! The table writer for unsorted input: an external sort in front of the sorted writer.
 
 use super::block::{VERSION_TAG_BYTES, VersionTag};
-use super::options::WriteOptions;
+use super::options::TableWriteOptions;
 use super::report::TableReport;
 use super::sort::{Sorter, remove_leftovers};
 use super::value::ValuePointer;
@@ -26,17 +26,17 @@ const VALUE_SEPARATE: u8 = 1;
 /// ```
 /// use ogive::io::MemoryStorage;
 /// use ogive::KeyType;
-/// use ogive::table::{OpenOptions, SortingWriter, Table, WriteOptions};
+/// use ogive::table::{TableOptions, SortingWriter, Table, TableWriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
-/// let options = WriteOptions::default().key_type(KeyType::Text);
+/// let options = TableWriteOptions::default().key_type(KeyType::Text);
 /// let mut writer = SortingWriter::create(storage.clone(), "fruit", options, 64 << 20)?;
 /// writer.append(b"banana", b"yellow")?;
 /// writer.append(b"apple", b"red")?;
 /// writer.finish()?;
 ///
-/// let table = Table::open(storage, "fruit", &OpenOptions::default())?;
+/// let table = Table::open(storage, "fruit", &TableOptions::default())?;
 /// assert_eq!(table.first()?, Some((b"apple".to_vec(), b"red".to_vec())));
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -66,13 +66,18 @@ impl SortingWriter {
     /// `name`. Leftovers of killed writers of that name are removed, so only one writer of a name may be active at a
     /// time.
     ///
-    /// `budget_bytes` limits the memory of the sort, and is at least
+    /// `memory_bytes` limits the memory of the sort, and is at least
     /// [`SORT_BUDGET_BYTES_MIN`](super::sort::SORT_BUDGET_BYTES_MIN).
     ///
     /// # Errors
     /// As [`TableWriter::create`]; [`Error::InvalidArgument`] for a budget that is too small.
-    pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions, budget_bytes: u64) -> Result<Self> {
-        let sorter = Sorter::new(storage.clone(), budget_bytes, name)?;
+    pub fn create(
+        storage: Arc<dyn Storage>,
+        name: &str,
+        options: TableWriteOptions,
+        memory_bytes: u64,
+    ) -> Result<Self> {
+        let sorter = Sorter::new(storage.clone(), memory_bytes, name)?;
         let versioned = options.versioned;
         let writer = TableWriter::create(storage.clone(), name, options)?;
         // Only now is it certain that the name may be written.

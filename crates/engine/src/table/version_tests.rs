@@ -31,17 +31,17 @@ fn paths(table: &Table, key: &[u8]) -> Vec<SearchPath> {
     paths
 }
 
-fn options() -> WriteOptions {
-    WriteOptions {
+fn options() -> TableWriteOptions {
+    TableWriteOptions {
         block_bytes: Some(512),
         design: DesignRequest::Coded,
         filter_bits_per_key: Some(10),
         versioned: true,
-        ..WriteOptions::default()
+        ..TableWriteOptions::default()
     }
 }
 
-fn write(storage: &Arc<MemoryStorage>, model: &Model, options: WriteOptions) {
+fn write(storage: &Arc<MemoryStorage>, model: &Model, options: TableWriteOptions) {
     let versioned = options.versioned;
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for ((key, Reverse(sequence)), (tag, value)) in model {
@@ -146,7 +146,7 @@ fn check_cursor(mut cursor: TableCursor, model: &Model, steps: u64, random: &mut
     }
 }
 
-fn check(model: &Model, options: WriteOptions, random: &mut Random) {
+fn check(model: &Model, options: TableWriteOptions, random: &mut Random) {
     let storage = Arc::new(MemoryStorage::new());
     write(&storage, model, options);
     for cache in [0, 20_000, 1 << 20].map(BlockCache::for_store).into_iter().chain([BlockCache::new(1 << 20)]) {
@@ -184,7 +184,7 @@ fn tagged_tables_of_every_shape_answer_as_a_map_does() {
         let mut random = Random::new(seed);
         let model = records(seed, &mut random);
         let compression = if seed % 2 == 0 { Compression::None } else { Compression::default_codec() };
-        check(&model, WriteOptions { compression, ..options() }, &mut random);
+        check(&model, TableWriteOptions { compression, ..options() }, &mut random);
     }
 }
 
@@ -219,7 +219,7 @@ fn tables_without_tags_have_the_sequence_they_were_opened_with() {
                     write(
                         &storage,
                         &model,
-                        WriteOptions { versioned: false, key_type, value_width, design, ..options() },
+                        TableWriteOptions { versioned: false, key_type, value_width, design, ..options() },
                     );
                     let table = open(&storage, BlockCache::for_store(1 << 20), (1, 7));
                     check_look_ups(&table, &model, &[0, 6, 7, 8, u64::MAX]);
@@ -248,7 +248,7 @@ fn tables_share_a_cache_within_its_budget() {
     let tables: Vec<(Model, Table)> = (0..3)
         .map(|i| {
             let model = model(i);
-            write(&storage, &model, WriteOptions { replace: true, ..options() });
+            write(&storage, &model, TableWriteOptions { replace: true, ..options() });
             let name = format!("{i}");
             storage.rename("t", &name).unwrap();
             (model, Table::open_with(storage.clone(), &name, &cache, &shared).unwrap())
@@ -300,7 +300,7 @@ fn a_block_of_one_shape_takes_little_beside_its_records() {
             ((key, Reverse(0)), (1, vec![9; 64]))
         })
         .collect();
-    write(&storage, &model, WriteOptions { block_bytes: Some(4096), ..options() });
+    write(&storage, &model, TableWriteOptions { block_bytes: Some(4096), ..options() });
     let file_bytes = storage.content("t").unwrap().len() as u64;
     assert!(file_bytes as f64 <= 1.06 * 80.0 * model.len() as f64, "{file_bytes}");
 }

@@ -10,7 +10,7 @@ use super::column_search::{FixedKeyColumns, VersionHit, note_of};
 use super::filter::{ResidentFilter, hash_key};
 use super::format::{DataSource, NodeKind, TableMeta};
 use super::key::KeyBound;
-use super::options::OpenOptions;
+use super::options::TableOptions;
 use super::reader::{ReadContext, Table, TableInner};
 use super::search::FilterQuery;
 use super::separators::{self, ResidentSeparators};
@@ -75,8 +75,8 @@ impl Table {
         cache: &Arc<BlockCache>,
         options: &SharedOptions,
     ) -> Result<Self> {
-        let (budget_bytes, profile) = (options.value_bytes, options.profile.clone());
-        let open = OpenOptions { budget_bytes, profile, fast_paths: options.fast_paths };
+        let (memory_bytes, profile) = (options.value_bytes, options.profile.clone());
+        let open = TableOptions { memory_bytes, profile, fast_paths: options.fast_paths };
         Self::open_in(storage, name, &open, Some((cache, options)))
     }
 

@@ -11,7 +11,7 @@ use super::index::{self, BuiltIndex, IndexInput, WrittenSeparators};
 use super::index_check::IndexCheck;
 use super::key::KEY_BYTES_MAX;
 use super::locations::LocationWriter;
-use super::options::WriteOptions;
+use super::options::TableWriteOptions;
 use super::pending::PendingRecords;
 use super::plan::{BlockPlan, DEFAULT_BLOCK_BYTES};
 use super::published_file::PublishedFile;
@@ -49,17 +49,17 @@ const BATCH_BYTES: usize = 64 << 10;
 /// ```
 /// use ogive::io::MemoryStorage;
 /// use ogive::KeyType;
-/// use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+/// use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
 /// use std::sync::Arc;
 ///
 /// let storage = Arc::new(MemoryStorage::new());
-/// let options = WriteOptions::default().key_type(KeyType::Text);
+/// let options = TableWriteOptions::default().key_type(KeyType::Text);
 /// let mut writer = TableWriter::create(storage.clone(), "fruit", options)?;
 /// writer.append(b"apple", b"red")?;
 /// writer.append(b"banana", b"yellow")?;
 /// writer.finish()?;
 ///
-/// let table = Table::open(storage, "fruit", &OpenOptions::default())?;
+/// let table = Table::open(storage, "fruit", &TableOptions::default())?;
 /// assert_eq!(table.get(b"banana")?, Some(b"yellow".to_vec()));
 /// # Ok::<(), ogive::Error>(())
 /// ```
@@ -67,7 +67,7 @@ const BATCH_BYTES: usize = 64 << 10;
 pub struct TableWriter {
     storage: Arc<dyn Storage>,
     name: String,
-    options: WriteOptions,
+    options: TableWriteOptions,
     out: PublishedFile,
     values: ValueWriter,
     layout: Layout,
@@ -103,7 +103,7 @@ impl TableWriter {
     /// # Errors
     /// [`Error::InvalidArgument`] for invalid options; [`Error::Io`] of kind `AlreadyExists` if the name is taken and
     /// `replace` is off; [`Error::NotATable`] if the name belongs to a file that is not an Ogive table.
-    pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Result<Self> {
+    pub fn create(storage: Arc<dyn Storage>, name: &str, options: TableWriteOptions) -> Result<Self> {
         check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
         let plan = BlockPlan::given(&options);
@@ -641,7 +641,7 @@ pub(super) fn check_block_bytes(block_bytes: u32) -> Result<()> {
     Ok(())
 }
 
-fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
+fn check_options(options: &TableWriteOptions, block_bytes: u32) -> Result<()> {
     check_block_bytes(block_bytes)?;
     options.key_type.check()?;
     let record = options.key_type.width().unwrap_or(0) + options.value_width.unwrap_or(0) as usize;

@@ -33,13 +33,13 @@ impl Candidate {
     /// Builds the layer over the whole input.
     pub(super) fn whole(
         builder: Builder,
-        row: &LevelInput,
+        input: &LevelInput,
         shares: &LookupShares,
         depth: usize,
         problem: &Problem<'_>,
     ) -> Self {
-        let layer = problem.build(builder, row, depth, &problem.options);
-        let reads = layer.windows(row, shares).sizes(row.child_bytes);
+        let layer = problem.build(builder, input, depth, &problem.options);
+        let reads = layer.windows(input, shares).sizes(input.child_bytes);
         Self { builder, root_bytes: layer.root_bytes(), reads, layer: Some(layer) }
     }
 }
@@ -55,8 +55,8 @@ pub(super) struct CoarseViews {
 
 impl CoarseViews {
     /// Coarse views of one level input, for windows of up to `widest` children.
-    pub(super) fn over(row: &LevelInput, widest: u64) -> Self {
-        Self::over_runs(std::slice::from_ref(row), row.children() as f64, widest)
+    pub(super) fn over(input: &LevelInput, widest: u64) -> Self {
+        Self::over_runs(std::slice::from_ref(input), input.children() as f64, widest)
     }
 
     /// Coarse views of separate runs that represent an input of `children` children.
@@ -77,23 +77,23 @@ impl CoarseViews {
 #[derive(Debug)]
 struct CoarseView {
     factor: u64,
-    samples: Vec<Stretch>,
+    samples: Vec<LayerSample>,
     /// Number of children in the whole input for each child of the samples, both coarse.
     scale: f64,
 }
 
 #[derive(Debug)]
-struct Stretch {
-    row: LevelInput,
+struct LayerSample {
+    input: LevelInput,
     shares: LookupShares,
     /// Number of lookups that end in the sample, relative to all samples.
     mass: f64,
 }
 
-impl Stretch {
-    fn new(row: LevelInput) -> Self {
-        let mass = row.weights.as_ref().map_or(row.children() as f64, |weights| weights.iter().sum());
-        Self { shares: row.shares(), row, mass }
+impl LayerSample {
+    fn new(input: LevelInput) -> Self {
+        let mass = input.weights.as_ref().map_or(input.children() as f64, |weights| weights.iter().sum());
+        Self { shares: input.shares(), input, mass }
     }
 }
 
@@ -109,8 +109,8 @@ impl CoarseView {
             let each = |run: &LevelInput| SAMPLE_CHILDREN * (run.fences.len() + 1) / total / pieces;
             runs.iter().flat_map(|run| cut(run, pieces, each(run))).map(|cut| cut.into_coarse(factor)).collect()
         };
-        let samples: Vec<Stretch> = cuts.into_iter().map(Stretch::new).collect();
-        let seen: u64 = samples.iter().map(|sample| sample.row.children()).sum();
+        let samples: Vec<LayerSample> = cuts.into_iter().map(LayerSample::new).collect();
+        let seen: u64 = samples.iter().map(|sample| sample.input.children()).sum();
         Self { factor: factor as u64, samples, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
     }
 
@@ -118,8 +118,8 @@ impl CoarseView {
         let mut windows = WindowCounts::default();
         let mut payload_bytes = 0.0;
         for sample in &self.samples {
-            let layer = builder.build_with(&sample.row, options, Effort::Quick);
-            windows.merge(&layer.windows(&sample.row, &sample.shares), sample.mass);
+            let layer = builder.build_with(&sample.input, options, Effort::Quick);
+            windows.merge(&layer.windows(&sample.input, &sample.shares), sample.mass);
             payload_bytes += (layer.root_bytes() - INDEX_PAGE_HEADER_BYTES) as f64;
         }
         // The border at the end of a sample costs a greedy band half a node on average; other builders would end nodes
@@ -130,7 +130,7 @@ impl CoarseView {
         if matches!(builder, Builder::Coded { .. }) {
             payload_bytes *= FULL_EFFORT_SIZE_RATIO;
         }
-        let child_bytes = self.samples.first()?.row.child_bytes;
+        let child_bytes = self.samples.first()?.input.child_bytes;
         let root_bytes = INDEX_PAGE_HEADER_BYTES + (payload_bytes * self.scale) as u64;
         Some(Candidate { builder, root_bytes, reads: windows.sizes(child_bytes), layer: None })
     }

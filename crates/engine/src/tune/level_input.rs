@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_row_keeps_every_so_many_th_border() {
+    fn a_coarse_row_keeps_every_nth_border() {
         let coarse = LevelInput { weights: Some(vec![1.0, 2.0, 3.0, 4.0]), ..row() }.coarse(2);
         assert_eq!(coarse.fences, [Fence { low: 30, high: 30 }]);
         assert_eq!((coarse.child_bytes, coarse.weights), (20, Some(vec![3.0, 7.0])));

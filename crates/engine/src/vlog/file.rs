@@ -9,13 +9,11 @@ use crate::block::compress::CODEC_STORED;
 use crate::block::header::{HeaderKind, StoreBinding};
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
+use crate::file_format::{VALUE_FILE_FOOTER_MAGIC, VALUE_FILE_MAGIC};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
 use std::sync::Arc;
 
-pub(super) const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEVAL", version: 2 };
-
-/// First bytes of the footer, with which no chunk begins.
-const FOOTER_MAGIC: &[u8; 8] = b"\xffOGIVEVF";
+pub(super) const HEADER: HeaderKind = HeaderKind { magic: &VALUE_FILE_MAGIC, version: 2 };
 
 /// `magic | records: u64 | bytes of values: u64 | zero: u32 | checksum: u32`.
 pub(super) const FOOTER_BYTES: usize = 32;
@@ -35,7 +33,7 @@ pub(super) struct Footer {
 impl Footer {
     pub(super) fn encode(self, identity: u64, offset: u64) -> [u8; FOOTER_BYTES] {
         let mut bytes = [0; FOOTER_BYTES];
-        bytes[..8].copy_from_slice(FOOTER_MAGIC);
+        bytes[..8].copy_from_slice(&VALUE_FILE_FOOTER_MAGIC);
         bytes[8..16].copy_from_slice(&self.records.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.value_bytes.to_le_bytes());
         checksum::seal(identity, offset, &mut bytes);
@@ -54,7 +52,7 @@ impl Footer {
 pub(crate) struct ValueFile {
     pub(super) file: Arc<dyn ReadableFile>,
     pub(super) identity: u64,
-    bond: StoreBinding,
+    binding: StoreBinding,
     number: u64,
     /// Offset of the first record.
     pub(super) start: u64,
@@ -64,10 +62,10 @@ impl ValueFile {
     /// Opens a file, finished or not.
     ///
     /// # Errors
-    /// [`Error::Damaged`] if it does not begin as file `number` of `bond`; [`Error::UnknownVersion`]; errors of the
+    /// [`Error::Damaged`] if it does not begin as file `number` of `binding`; [`Error::UnknownVersion`]; errors of the
     /// storage.
-    pub(crate) fn open(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<Self> {
-        Self::open_checked(storage, number, |found| found == bond)
+    pub(crate) fn open(storage: &dyn Storage, binding: StoreBinding, number: u64) -> Result<Self> {
+        Self::open_checked(storage, number, |found| found == binding)
     }
 
     /// As [`Self::open`], for a file of any opening of a store.
@@ -82,41 +80,41 @@ impl ValueFile {
     ///
     /// # Errors
     /// [`Error::UnknownVersion`]; errors of the storage.
-    pub(crate) fn bond_of(storage: &dyn Storage, number: u64) -> Result<Option<StoreBinding>> {
+    pub(crate) fn binding_of(storage: &dyn Storage, number: u64) -> Result<Option<StoreBinding>> {
         let header = HEADER.read(&*storage.open(&values_name(number))?)?;
-        Ok(header.map(|header| header.bond))
+        Ok(header.map(|header| header.binding))
     }
 
     /// Whether there is a valid value file of this name with another identity, which no crash leaves.
     ///
     /// # Errors
     /// [`Error::UnknownVersion`]; errors of the storage.
-    pub(crate) fn has_other_identity(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<bool> {
+    pub(crate) fn has_other_identity(storage: &dyn Storage, binding: StoreBinding, number: u64) -> Result<bool> {
         let name = values_name(number);
         if !storage.exists(&name)? {
             return Ok(false);
         }
         let header = HEADER.read(&*storage.open(&name)?)?;
-        Ok(header.is_some_and(|header| header.bond != bond || header.number != number))
+        Ok(header.is_some_and(|header| header.binding != binding || header.number != number))
     }
 
     fn open_checked(storage: &dyn Storage, number: u64, is_ours: impl FnOnce(StoreBinding) -> bool) -> Result<Self> {
         let file = storage.open(&values_name(number))?;
         match HEADER.read(&*file)? {
-            Some(header) if header.number == number && is_ours(header.bond) => {
-                Ok(Self::of(file, header.bond, number, header.length as u64))
+            Some(header) if header.number == number && is_ours(header.binding) => {
+                Ok(Self::of(file, header.binding, number, header.length as u64))
             }
             _ => Err(Error::damaged(file.path(), 0, "this is another value file, or its header is damaged")),
         }
     }
 
-    pub(super) fn of(file: Arc<dyn ReadableFile>, bond: StoreBinding, number: u64, start: u64) -> Self {
-        Self { file, identity: bond.identity(number), bond, number, start }
+    pub(super) fn of(file: Arc<dyn ReadableFile>, binding: StoreBinding, number: u64, start: u64) -> Self {
+        Self { file, identity: binding.identity(number), binding, number, start }
     }
 
     /// The store and the opening that wrote the file.
-    pub(crate) fn bond(&self) -> StoreBinding {
-        self.bond
+    pub(crate) fn binding(&self) -> StoreBinding {
+        self.binding
     }
 
     /// Its number.

@@ -371,7 +371,7 @@ fn a_file_in_the_place_of_another_is_refused() {
     ] {
         assert!(is_damage(&ValueFile::open(&*storage, strange, 1)), "{strange:?}");
     }
-    assert_eq!(ValueFile::open_of_store(&*storage, OWNER.store, 1).unwrap().bond(), OWNER);
+    assert_eq!(ValueFile::open_of_store(&*storage, OWNER.store, 1).unwrap().binding(), OWNER);
     assert!(is_damage(&ValueFile::open_of_store(&*storage, OWNER.store ^ 1, 1)));
     assert!(matches!(ValueFile::open(&*storage, OWNER, 3), Err(Error::Io { .. })));
 }

@@ -36,15 +36,15 @@ impl ValueFileWriter {
     /// Creates value file `number`.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
-        bond: StoreBinding,
+        binding: StoreBinding,
         number: u64,
         compression: Compression,
     ) -> Result<Self> {
         let file = storage.create_update(&values_name(number))?;
         let mut appender = Appender::new(Arc::clone(&file), Purpose::Value);
-        let header = HEADER.encode(bond, number, [0, 0]);
+        let header = HEADER.encode(binding, number, [0, 0]);
         appender.buffer().extend_from_slice(&header);
-        let reader = ValueFile::of(file, bond, number, header.len() as u64);
+        let reader = ValueFile::of(file, binding, number, header.len() as u64);
         Ok(Self::new(storage, reader, appender, compression))
     }
 
@@ -54,17 +54,17 @@ impl ValueFileWriter {
     /// [`Error::Damaged`] if these bytes are not complete or abandoned records; errors of the storage.
     pub(crate) fn resume(
         storage: &Arc<dyn Storage>,
-        bond: StoreBinding,
+        binding: StoreBinding,
         number: u64,
         end: u64,
         compression: Compression,
     ) -> Result<Self> {
-        let found = ValueFile::open(&**storage, bond, number)?;
+        let found = ValueFile::open(&**storage, binding, number)?;
         let scanned = found.scan_to(end)?;
         let file = storage.open_update(&values_name(number))?;
         file.set_len(end)?;
         let appender = Appender::resume(Arc::clone(&file), Purpose::Value, end)?;
-        let reader = ValueFile::of(file, bond, number, found.start);
+        let reader = ValueFile::of(file, binding, number, found.start);
         let mut writer = Self::new(storage, reader, appender, compression);
         (writer.records, writer.value_bytes) = (scanned.records, scanned.value_bytes);
         Ok(writer)

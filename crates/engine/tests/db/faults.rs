@@ -52,7 +52,7 @@ impl Run {
     }
 
     /// Checks that the open store shows what the history allows, which is then taken as its contents.
-    fn settle(&mut self, when: &str) {
+    fn recover_and_compare(&mut self, when: &str) {
         let db = self.world.as_ref().and_then(|world| world.db.as_ref());
         let Some(db) = db else { return };
         // Without a power loss, all acknowledged data is there.
@@ -66,13 +66,13 @@ impl Run {
     /// The cause is gone: the store accepts writes again, and has lost nothing.
     fn resume_and_go_on(mut self, when: &str) {
         self.injector.clear();
-        self.settle(when);
+        self.recover_and_compare(when);
         let mut random = Random::new(99);
         if let Some(mut world) = self.world.take().filter(|world| world.db.is_some()) {
             world.db().resume().unwrap_or_else(|error| panic!("{when}: cannot resume: {error}"));
             world.go_on(&self.history).unwrap();
             self.world = Some(world);
-            self.settle(&format!("{when}, resumed"));
+            self.recover_and_compare(&format!("{when}, resumed"));
             self.go_on(when, &mut random);
             let world = self.world.as_mut().unwrap();
             world.close(&mut self.history).unwrap_or_else(|error| panic!("{when}, closing: {error}"));
@@ -91,7 +91,7 @@ impl Run {
                 assert!(is_late, "{when}, then: {error}");
                 is_late = false;
                 world.db().resume().unwrap();
-                self.settle(&format!("{when}, then: {error}"));
+                self.recover_and_compare(&format!("{when}, then: {error}"));
                 self.world.as_mut().unwrap().go_on(&self.history).unwrap();
             }
         }
@@ -235,7 +235,7 @@ fn a_disk_that_stays_full_makes_the_store_read_only_until_it_is_not() {
         if let Some(db) = run.world.as_ref().and_then(|world| world.db.as_ref()) {
             assert!(db.resume().is_err(), "{when}: resumed on a full disk");
             assert!(db.insert("key", "value").is_err(), "{when}: took a write");
-            run.settle(&when);
+            run.recover_and_compare(&when);
         }
         run.resume_and_go_on(&when);
     }

@@ -6,7 +6,7 @@ use crate::support::{LEAST_MEMORY, copy_of, in_any_memory};
 use ogive::check::{repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use std::sync::Arc;
 
@@ -37,14 +37,14 @@ fn key(prefix: usize, number: u32) -> Vec<u8> {
 #[test]
 fn a_table_that_denies_keys_is_named_and_healed_by_building_it_anew_from_a_scan() {
     let storage = with(&[("t", MISLED_TABLE)]);
-    let table = Table::open(Arc::clone(&storage), "t", &OpenOptions::default()).unwrap();
+    let table = Table::open(Arc::clone(&storage), "t", &TableOptions::default()).unwrap();
     let keys: Vec<Vec<u8>> = (1..=4000).map(|number| key(6000, number)).collect();
     let denied = keys.iter().step_by(50).filter(|key| table.get(key).unwrap().is_none()).count();
     assert!(denied > 0, "this is no fixture of the mistake");
     let report = table.verify(&mut |_, _| {}).unwrap();
     assert!(!report.is_sound());
 
-    let options = WriteOptions::default().key_type(KeyType::Text);
+    let options = TableWriteOptions::default().key_type(KeyType::Text);
     let mut writer = TableWriter::create(Arc::clone(&storage), "new", options).unwrap();
     let mut records = 0;
     for record in table.iter() {
@@ -54,7 +54,7 @@ fn a_table_that_denies_keys_is_named_and_healed_by_building_it_anew_from_a_scan(
     }
     assert_eq!(records, keys.len(), "the scan is complete");
     writer.finish().unwrap();
-    let table = Table::open(storage, "new", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "new", &TableOptions::default()).unwrap();
     assert!(keys.iter().step_by(7).all(|key| table.get(key).unwrap().is_some()));
     assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
 }
@@ -162,7 +162,7 @@ fn background_work_heals_a_store_whose_index_denies_keys() {
 
 /// The store that could not be opened.
 fn locked() -> Arc<dyn Storage> {
-    let packed = Table::open(with(&[("t", LOCKED_STORE)]), "t", &OpenOptions::default()).unwrap();
+    let packed = Table::open(with(&[("t", LOCKED_STORE)]), "t", &TableOptions::default()).unwrap();
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
     for record in packed.iter() {
         let (key, value) = record.unwrap();

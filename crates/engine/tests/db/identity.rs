@@ -8,7 +8,7 @@ use crate::support::{Files, files, memory};
 use ogive::check::{repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage, StorageWrapper, UpdatableFile};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::collections::BTreeMap;
@@ -78,7 +78,7 @@ fn go_on(db: &Db, mark: u8, round: u64) {
     (0..60).for_each(|i| db.insert(key(i * 7 + round), value(i)).unwrap());
     db.flush().unwrap();
     let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let write = WriteOptions::default().key_type(KeyType::Bytes);
+    let write = TableWriteOptions::default().key_type(KeyType::Bytes);
     let mut writer = TableWriter::create(Arc::clone(&elsewhere), "table", write).unwrap();
     (0..20).for_each(|i| writer.append(&key(1_000_000 + round * 100 + i), &[mark; 30]).unwrap());
     writer.finish().unwrap();
@@ -392,7 +392,7 @@ fn no_crash_of_a_job_of_many_files_leaves_what_passes_for_a_stray() {
     let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let tables: Vec<(Arc<dyn Storage>, String)> = (0..100).map(|i| (Arc::clone(&elsewhere), format!("{i}"))).collect();
     for (i, (_, name)) in (100..).zip(&tables) {
-        let write = WriteOptions::default().key_type(KeyType::Bytes);
+        let write = TableWriteOptions::default().key_type(KeyType::Bytes);
         let mut writer = TableWriter::create(Arc::clone(&elsewhere), name, write).unwrap();
         writer.append(&key(i), b"taken in").unwrap();
         writer.finish().unwrap();

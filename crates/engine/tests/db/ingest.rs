@@ -6,7 +6,7 @@
 
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Durability, Error, KeyType};
 use ogive_testkit::{CrashOptions, Fault, Operation, Random, SimulatedDisk, enumerate_crashes, enumerate_faults};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ fn options() -> DbOptions {
 }
 
 /// Creates a table with these records.
-fn table(storage: &Arc<dyn Storage>, name: &str, options: WriteOptions, records: &Model) {
+fn table(storage: &Arc<dyn Storage>, name: &str, options: TableWriteOptions, records: &Model) {
     let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
@@ -63,7 +63,7 @@ fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
         for part in 0..30 {
             let records: Model = (0..100).map(|i| (key(part * 100 + i), b"value".to_vec())).collect();
             let name = format!("part-{part}");
-            table(&sources, &name, WriteOptions::default(), &records);
+            table(&sources, &name, TableWriteOptions::default(), &records);
             db.ingest_from(&[(Arc::clone(&sources), name)]).unwrap();
         }
         db.compact().unwrap();
@@ -89,7 +89,7 @@ fn ingested_records_read_as_if_they_had_been_inserted() {
                         .map(|i| ((start + i * spread).to_be_bytes().to_vec(), format!("{step} {i}").into_bytes()))
                         .collect();
                     let name = format!("{step}.ogive");
-                    table(&files, &name, WriteOptions::default().key_type(KeyType::U64), &records);
+                    table(&files, &name, TableWriteOptions::default().key_type(KeyType::U64), &records);
                     let snapshot = db.snapshot();
                     let ingested = db.ingest_from(&[(Arc::clone(&files), name)]).unwrap();
                     assert_eq!((ingested.tables, ingested.records), (1, records.len() as u64));
@@ -157,7 +157,7 @@ fn keys_of_every_type_are_taken_as_the_bytes_that_order_them() {
                 (key, vec![i as u8; (i % 50) as usize])
             })
             .collect();
-        table(&files, "t", WriteOptions::default().key_type(key_type), &records);
+        table(&files, "t", TableWriteOptions::default().key_type(key_type), &records);
         db.insert("other", "1").unwrap();
         db.ingest_from(&[(Arc::clone(&files), "t".to_owned())]).unwrap();
         let mut model = records.clone();
@@ -174,7 +174,7 @@ fn a_table_among_no_other_keys_goes_to_the_last_level_and_is_not_written_again()
     let db = Db::open_in(storage, &options()).unwrap();
     let records = |from: u64| -> Model { (from..from + 500).map(|i| (i.to_be_bytes().to_vec(), vec![1; 9])).collect() };
     for (name, from) in [("a", 0), ("b", 1000), ("c", 200)] {
-        table(&files, name, WriteOptions::default().key_type(KeyType::U64), &records(from));
+        table(&files, name, TableWriteOptions::default().key_type(KeyType::U64), &records(from));
     }
     let ingest = |names: &[&str]| {
         let files: Vec<_> = names.iter().map(|name| (Arc::clone(&files), (*name).to_owned())).collect();
@@ -194,7 +194,7 @@ fn a_compaction_that_was_asked_for_writes_tables_anew_that_were_taken_in() {
     let (storage, files) = (memory(), memory());
     let db = Db::open_in(storage, &options()).unwrap();
     let records: Model = (0..500_u64).map(|i| (i.to_be_bytes().to_vec(), vec![1; 9])).collect();
-    table(&files, "a", WriteOptions::default().key_type(KeyType::U64), &records);
+    table(&files, "a", TableWriteOptions::default().key_type(KeyType::U64), &records);
     db.ingest_from(&[(files, "a".to_owned())]).unwrap();
     let taken_in: Vec<u64> = db.tables().iter().map(|table| table.number).collect();
     db.compact().unwrap();
@@ -211,12 +211,12 @@ fn what_is_no_table_for_a_store_is_refused_and_leaves_nothing() {
     let memory = MemoryStorage::new();
     let (storage, files): (Arc<dyn Storage>, Arc<dyn Storage>) = (Arc::new(memory.clone()), self::memory());
     let db = Db::open_in(storage, &options()).unwrap();
-    let mut writer = TableWriter::create(Arc::clone(&files), "twice", WriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create(Arc::clone(&files), "twice", TableWriteOptions::default()).unwrap();
     for _ in 0..2 {
         writer.append(b"key", b"value").unwrap();
     }
     writer.finish().unwrap();
-    table(&files, "sound", WriteOptions::default(), &[(b"a".to_vec(), b"b".to_vec())].into());
+    table(&files, "sound", TableWriteOptions::default(), &[(b"a".to_vec(), b"b".to_vec())].into());
     let damaged = MemoryStorage::new();
     let mut bytes = vec![0; files.open("sound").unwrap().len() as usize];
     files
@@ -247,7 +247,7 @@ fn after_every_crash_of_an_ingestion_all_of_its_tables_are_there_or_none() {
     let records =
         |from: u64| -> Model { (from..from + 40).map(|i| (i.to_be_bytes().to_vec(), b"new".to_vec())).collect() };
     for (name, from) in [("a", 0), ("b", 20)] {
-        table(&files, name, WriteOptions::default().key_type(KeyType::U64), &records(from));
+        table(&files, name, TableWriteOptions::default().key_type(KeyType::U64), &records(from));
     }
     let work = |disk: &SimulatedDisk| -> ogive::Result<usize> {
         let db = Db::open_in(Arc::new(disk.clone()), &options())?;
@@ -361,7 +361,7 @@ fn files_of_a_folder_are_linked_into_the_store() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let local: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
-    table(&local, "t.ogive", WriteOptions::default(), &[(b"a".to_vec(), b"b".to_vec())].into());
+    table(&local, "t.ogive", TableWriteOptions::default(), &[(b"a".to_vec(), b"b".to_vec())].into());
     let db = Db::open(folder.path().join("db"), &options().durability(Durability::Buffered)).unwrap();
     db.ingest([folder.path().join("t.ogive")]).unwrap();
     assert_eq!(db.get("a").unwrap().as_deref(), Some(&b"b"[..]));
@@ -372,7 +372,7 @@ fn files_of_a_folder_are_linked_into_the_store() {
 fn a_fault_in_an_ingestion_or_a_checkpoint_is_an_error_and_leaves_whole_stores() {
     let files = memory();
     let records: Model = (0..40_u64).map(|i| (key(i), b"new".to_vec())).collect();
-    table(&files, "t", WriteOptions::default().key_type(KeyType::U64), &records);
+    table(&files, "t", TableWriteOptions::default().key_type(KeyType::U64), &records);
     let work = |storage: Arc<dyn Storage>| -> ogive::Result<()> {
         let db = Db::open_in(storage, &options())?;
         db.insert(key(5), "old")?;

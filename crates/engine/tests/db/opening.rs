@@ -6,7 +6,7 @@
 use crate::support::{LEAST_MEMORY, collect, in_any_memory};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 use ogive::{Durability, Error};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn keys_of_64_kib_make_tables_that_open_in_the_least_memory() {
 
 /// Range tombstones are resident, so they are part of the memory that a store reports to need.
 #[test]
-fn range_removals_of_long_keys_are_opened_or_the_memory_that_they_take_is_told() {
+fn range_tombstones_of_long_keys_are_opened_or_the_memory_that_they_take_is_told() {
     let storage = memory();
     let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
     let key = |number: usize| [format!("{number:04}").into_bytes(), vec![b'k'; 8000]].concat();
@@ -107,7 +107,7 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
     // Each separator is as long as a key, and all of them are in the root.
     let keys: Vec<Vec<u8>> = (0..300).map(|number| vec![b'n'; 3100 + 16 * number]).collect();
     let design = DesignRequest::Coded;
-    let of_long_separators = WriteOptions::default().block_bytes(512).design(design);
+    let of_long_separators = TableWriteOptions::default().block_bytes(512).design(design);
     let mut writer = TableWriter::create(Arc::clone(&elsewhere), "t", of_long_separators).unwrap();
     keys.iter().for_each(|key| writer.append(key, b"v").unwrap());
     writer.finish().unwrap();

@@ -8,7 +8,7 @@
 use crate::support::{Records, collect, small};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Durability, Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ fn options() -> DbOptions {
 /// A table whose keys lie among all others.
 fn table() -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let mut writer = TableWriter::create(Arc::clone(&storage), "t", WriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create(Arc::clone(&storage), "t", TableWriteOptions::default()).unwrap();
     for number in 0..52_u8 {
         writer.append(&[b'a' + number / 2, number % 2], b"ingested").unwrap();
     }

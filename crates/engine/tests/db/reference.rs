@@ -10,7 +10,7 @@ use crate::support::Draws;
 use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, DbSnapshot, Keyspace, Learning};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Durability, Error};
 use ogive_papers::bourbon::{Bourbon, LearningRule};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
@@ -344,7 +344,7 @@ impl World {
                 })
                 .collect();
             let mut writer =
-                TableWriter::create(Arc::clone(&shared), &format!("{number}"), WriteOptions::default()).unwrap();
+                TableWriter::create(Arc::clone(&shared), &format!("{number}"), TableWriteOptions::default()).unwrap();
             for (key, value) in &records {
                 writer.append(key, &value.bytes()).unwrap();
             }

@@ -50,7 +50,7 @@ enum Lie {
     UnderARange,
 }
 
-fn with_removals(db: &Db, lie: Lie, kept: u32) {
+fn with_tombstones(db: &Db, lie: Lie, kept: u32) {
     for number in 0..KEYS {
         db.insert(key(number), b"value").unwrap();
     }
@@ -75,7 +75,7 @@ fn the_first_and_the_last_key_are_soon_near() {
         for forward in [true, false] {
             let db = store(&inline());
             let kept = if forward { KEYS - 1 } else { 0 };
-            with_removals(&db, lie, kept);
+            with_tombstones(&db, lie, kept);
             let before = skipped(&db);
             let steps: Vec<u64> = (0..12)
                 .map(|_| {
@@ -99,7 +99,7 @@ fn the_first_and_the_last_key_are_soon_near() {
 #[test]
 fn threads_clean_up_without_another_write() {
     let db = store(&DbOptions::default().threads(2));
-    with_removals(&db, Lie::InMemory, KEYS - 1);
+    with_tombstones(&db, Lie::InMemory, KEYS - 1);
     // The bound exceeds what the slowest machine needs: each look before the work is done takes milliseconds.
     let looks = (0..100_000).take_while(|_| end(&db, true).1 > 0).count();
     assert!(looks < 100_000, "nothing was cleaned up");
@@ -155,7 +155,7 @@ fn what_a_snapshot_needs_is_left_alone_until_it_is_gone() {
 fn a_store_that_is_only_read_skips_and_answers() {
     let storage: Arc<MemoryStorage> = Arc::new(MemoryStorage::new());
     let db = Db::open_in(storage.clone(), &inline()).unwrap();
-    with_removals(&db, Lie::InTables, KEYS - 1);
+    with_tombstones(&db, Lie::InTables, KEYS - 1);
     drop(db);
     let db = Db::open_read_only_in(storage, &inline()).unwrap();
     for _ in 0..4 {

@@ -3,7 +3,7 @@
 //! every record and verified. The expected content is computed here, not stored.
 
 use ogive::io::MemoryStorage;
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use std::sync::Arc;
 
 type Records = Vec<(Vec<u8>, Vec<u8>)>;
@@ -40,7 +40,7 @@ fn packed() -> Records {
 fn check(file: &[u8], records: &Records) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("fixture", file.to_vec()).unwrap();
-    let table = Table::open(storage, "fixture", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "fixture", &TableOptions::default()).unwrap();
     assert_eq!(&table.iter().collect::<Result<Records, _>>().unwrap(), records);
     for (rank, (key, value)) in records.iter().enumerate() {
         assert!(table.get_all(key).unwrap().contains(value), "{key:?}");

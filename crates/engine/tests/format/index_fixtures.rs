@@ -2,7 +2,7 @@
 //! the log of one that was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is
 //! opened for reading and for writing, walked over and changed. What they hold is computed here, not stored.
 
-use ogive::index::{Index, Kind};
+use ogive::index::{Index, IndexKind};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::PageOptions;
 use ogive_testkit::kinds::fixtures::{self, check, entries, storage};
@@ -41,13 +41,14 @@ macro_rules! version_2 {
 }
 
 /// One file of each kind of the engine; those of other kinds are fixtures of `ogive-papers`.
-const KINDS: [(Kind, &[u8]); 2] = [(Kind::OGIVE, version_2!("ogive")), (Kind::BTREE, version_2!("btree"))];
+const KINDS: [(IndexKind, &[u8]); 2] =
+    [(IndexKind::OGIVE, version_2!("ogive")), (IndexKind::BTREE, version_2!("btree"))];
 
 #[test]
 fn version_2_of_every_kind_is_read_and_written() {
     for (kind, content) in KINDS {
         let (_, storage) = storage(&[("f", content)]);
-        let index = Index::<u64, u64>::open_read_only(&storage, "f", &PageOptions::default()).unwrap();
+        let index = Index::<u64, u64>::open_read_only(storage.clone(), "f", &PageOptions::default()).unwrap();
         assert_eq!(index.kind(), kind);
         check(&[("f", content)], fixtures::closed());
     }
@@ -62,7 +63,7 @@ fn version_2_whose_writer_was_killed_is_recovered() {
 fn version_1_does_not_say_whether_there_is_a_log() {
     // Its loss cannot be noticed; the first commit of this version ends that.
     let (memory, storage) = storage(&[("f", LIVE)]);
-    let index = Index::open(&storage, "f", &PageOptions::default()).unwrap();
+    let index = Index::open(storage.clone(), "f", &PageOptions::default()).unwrap();
     assert_eq!(entries(&index), closed());
     let mut transaction = index.write().unwrap();
     transaction.insert(3, 3).unwrap();
@@ -72,6 +73,6 @@ fn version_1_does_not_say_whether_there_is_a_log() {
         killed.put("f", memory.content("f").unwrap()).unwrap();
         killed
     });
-    let lost = Index::<u64, u64>::open(&killed, "f", &PageOptions::default());
+    let lost = Index::<u64, u64>::open(killed.clone(), "f", &PageOptions::default());
     assert!(matches!(lost, Err(ogive::Error::Damaged { .. })), "{lost:?}");
 }

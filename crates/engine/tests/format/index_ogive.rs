@@ -22,7 +22,7 @@ fn example(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The form that [`example`] reads, for whoever has to bring the page up to date.
+/// The form that [`example`] reads, to bring the page up to date.
 fn dump(bytes: &[u8]) -> String {
     let mut out = String::new();
     for (row, line) in bytes.chunks(16).enumerate() {

@@ -42,7 +42,7 @@ fn example(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The form that [`example`] reads, for whoever has to bring the document up to date.
+/// The form that [`example`] reads, to bring the document up to date.
 fn dump(bytes: &[u8]) -> String {
     let (mut out, mut repeats) = (String::new(), false);
     for (row, line) in bytes.chunks(16).enumerate() {

@@ -7,7 +7,7 @@ use ogive::Error;
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Learning};
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn check(db: &Db) {
 fn a_store_whose_tables_carry_models_is_read_by_separators() {
     let storage = fixture();
     for table in ["000004.table", "000006.table"] {
-        let table = Table::open(storage.clone(), table, &OpenOptions::default()).unwrap();
+        let table = Table::open(storage.clone(), table, &TableOptions::default()).unwrap();
         assert!(table.property("plr").is_some_and(|model| !model.is_empty()));
     }
     let shared: Arc<dyn Storage> = storage.clone();

@@ -5,7 +5,7 @@
 
 use ogive::block::checksum;
 use ogive::io::MemoryStorage;
-use ogive::table::{FORMAT_VERSION, OpenOptions, Table, TableWriter, WriteOptions, opening_bytes};
+use ogive::table::{FORMAT_VERSION, Table, TableOptions, TableWriteOptions, TableWriter, opening_bytes};
 use ogive::tune::DesignRequest;
 use ogive::{Error, KeyType};
 use ogive_model::coded::{CodedLayer, GroupHeader, StringLayer, search, search_strings, separator_at};
@@ -46,7 +46,7 @@ fn example(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The form that [`example`] reads, for whoever has to bring the page up to date.
+/// The form that [`example`] reads, to bring the page up to date.
 fn dump(bytes: &[u8]) -> String {
     let mut out = String::new();
     let mut repeating = false;
@@ -76,8 +76,11 @@ fn word(bytes: &[u8], at: usize) -> usize {
 /// The table of the page as the writer makes it, with the page's file id.
 fn written() -> Vec<u8> {
     let storage = Arc::new(MemoryStorage::new());
-    let options =
-        WriteOptions::default().key_type(KeyType::U64).value_width(2).block_bytes(512).design(DesignRequest::Coded);
+    let options = TableWriteOptions::default()
+        .key_type(KeyType::U64)
+        .value_width(2)
+        .block_bytes(512)
+        .design(DesignRequest::Coded);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for (key, value) in RECORDS {
         writer.append(&key.to_be_bytes(), &value.to_le_bytes()).unwrap();
@@ -102,7 +105,7 @@ fn the_writer_makes_the_bytes_of_the_worked_example() {
 fn the_worked_example_opens_and_answers() {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("example", example("table")).unwrap();
-    let table = Table::open(storage, "example", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "example", &TableOptions::default()).unwrap();
     let expected = RECORDS.map(|(key, value)| (key.to_be_bytes().to_vec(), value.to_le_bytes().to_vec()));
     assert_eq!(table.iter().collect::<Result<Vec<_>, _>>().unwrap(), expected);
     assert_eq!(table.get(&250_u64.to_be_bytes()).unwrap(), Some(vec![2, 0]));
@@ -141,14 +144,14 @@ fn a_newer_version_is_refused_by_its_number() {
     file[at..at + 4].copy_from_slice(&(FORMAT_VERSION + 1).to_le_bytes());
     let storage = Arc::new(MemoryStorage::new());
     storage.put("newer", file).unwrap();
-    let error = Table::open(storage, "newer", &OpenOptions::default()).unwrap_err();
+    let error = Table::open(storage, "newer", &TableOptions::default()).unwrap_err();
     assert!(matches!(error, Error::UnknownVersion { found, supported, .. } if (found, supported) == (3, 2)), "{error}");
 }
 
 #[test]
 fn columns_are_stored_as_the_page_says() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().block_bytes(512).versioned(true);
+    let options = TableWriteOptions::default().block_bytes(512).versioned(true);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for (key, suffix, value) in [(b"user1", 300, b"A"), (b"user2", 256, b"B"), (b"user7", 511, b"C")] {
         writer.append_version(key, 1, suffix, value).unwrap();

@@ -3,7 +3,7 @@
 //! registered here.
 
 use ogive::index::extend::{Structure, StructureFactory, Tunable};
-use ogive::index::{Index, IndexLayout, IndexOptions, Key, Kind, Payload};
+use ogive::index::{Index, IndexKind, IndexLayout, IndexOptions, Key, Payload};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
 use ogive::{Error, KeyType};
@@ -12,19 +12,19 @@ use ogive_testkit::kinds::support::{NAME, Numbers, assert_same, empty, memory, o
 use ogive_testkit::kinds::{crash, reference};
 use std::sync::Arc;
 
-kind_tests!(ogive_kind, Kind::OGIVE, duplicates);
-kind_tests!(btree_kind, Kind::BTREE, duplicates);
+kind_tests!(ogive_kind, IndexKind::OGIVE, duplicates);
+kind_tests!(btree_kind, IndexKind::BTREE, duplicates);
 
 #[test]
 #[ignore = "long: 12 minutes"]
 fn two_hundred_thousand_images_of_lost_power_are_all_whole() {
-    crash::many_crash_images_recover(&[Kind::OGIVE, Kind::BTREE], 200_000);
+    crash::many_crash_images_recover(&[IndexKind::OGIVE, IndexKind::BTREE], 200_000);
 }
 
 #[test]
 #[ignore = "long: 2 minutes"]
 fn every_kind_agrees_with_a_map_on_many_nasty_keys() {
-    [Kind::OGIVE, Kind::BTREE].into_iter().for_each(reference::follow_many_nasty_keys);
+    [IndexKind::OGIVE, IndexKind::BTREE].into_iter().for_each(reference::follow_many_nasty_keys);
 }
 
 /// The B+-tree under another name, without repeated keys, and with one tunable from 1 to 9.
@@ -50,16 +50,16 @@ impl StructureFactory for Renamed {
 
     fn for_u64(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u64>> {
         assert!(matches!(tunables, [(1, 1..=9)]), "{tunables:?}");
-        Kind::BTREE.factory().for_u64(layout, &[])
+        IndexKind::BTREE.factory().for_u64(layout, &[])
     }
 
     fn for_u128(&self, layout: IndexLayout, _tunables: &[Tunable]) -> Arc<dyn Structure<u128>> {
-        Kind::BTREE.factory().for_u128(layout, &[])
+        IndexKind::BTREE.factory().for_u128(layout, &[])
     }
 }
 
-const UNIQUE: Kind = Kind::new(&Renamed("unique", 130));
-const UNREGISTERED: Kind = Kind::new(&Renamed("unregistered", 131));
+const UNIQUE: IndexKind = IndexKind::new(&Renamed("unique", 130));
+const UNREGISTERED: IndexKind = IndexKind::new(&Renamed("unregistered", 131));
 
 #[test]
 fn a_kind_of_another_crate_keeps_its_tunables_in_the_file() {
@@ -67,12 +67,12 @@ fn a_kind_of_another_crate_keeps_its_tunables_in_the_file() {
     let (storage, index) = empty("unique".parse().unwrap());
     index.bulk_load((0..3000).map(|i| (i, i))).unwrap();
     drop(index);
-    let index = Numbers::open(&storage, NAME, &PageOptions::default()).unwrap();
+    let index = Numbers::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
     assert_eq!(index.kind(), UNIQUE);
     assert_same(&index, &(0..3000).map(|i| (i, i)).collect(), "unique");
     for (tunables, is_sound) in [(vec![(1, 9)], true), (vec![(1, 0)], false), (vec![(2, 5)], false)] {
         let options = options(UNIQUE).tunables(tunables);
-        match Numbers::create(&memory(), NAME, &options) {
+        match Numbers::create(memory(), NAME, &options) {
             Ok(_) => assert!(is_sound),
             Err(error) => assert!(!is_sound && error.to_string().contains("takes a number from 1 to 9"), "{error}"),
         }
@@ -81,10 +81,10 @@ fn a_kind_of_another_crate_keeps_its_tunables_in_the_file() {
 
 #[test]
 fn types_other_than_those_of_the_file_are_refused() {
-    let (storage, index) = empty(Kind::default());
+    let (storage, index) = empty(IndexKind::default());
     drop(index);
     fn refused<K: Key, V: Payload>(storage: &Arc<dyn Storage>) {
-        match Index::<K, V>::open(storage, NAME, &PageOptions::default()) {
+        match Index::<K, V>::open(Arc::clone(storage), NAME, &PageOptions::default()) {
             Err(Error::WrongType { detail, .. }) => assert!(detail.contains("u64") || detail.contains('8'), "{detail}"),
             other => panic!("{other:?}"),
         }
@@ -96,16 +96,16 @@ fn types_other_than_those_of_the_file_are_refused() {
     refused::<u128, u64>(&storage);
     refused::<[u8; 8], u64>(&storage);
     refused::<ogive::index::Raw<u128>, u64>(&storage);
-    Index::<ogive::index::Raw<u64>, Vec<u8>>::open(&storage, NAME, &PageOptions::default()).unwrap();
-    Numbers::open(&storage, NAME, &PageOptions::default()).unwrap();
+    Index::<ogive::index::Raw<u64>, Vec<u8>>::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
+    Numbers::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
 }
 
 #[test]
 fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     let storage = memory();
-    let good = options(Kind::BTREE);
+    let good = options(IndexKind::BTREE);
     let refused = |options: IndexOptions| {
-        let error = Index::<u64, u64>::create(&storage, NAME, &options).unwrap_err();
+        let error = Index::<u64, u64>::create(storage.clone(), NAME, &options).unwrap_err();
         assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
         assert!(storage.list().unwrap().is_empty());
     };
@@ -118,17 +118,19 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     refused(good.clone().key_type(KeyType::U128));
     for key_type in [KeyType::F64, KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(0), KeyType::FixedBytes(17)] {
         let options = good.clone().key_type(key_type);
-        let short = Index::<ogive::index::Raw<u64>, u64>::create(&storage, NAME, &options).map(drop).unwrap_err();
-        let long = Index::<ogive::index::Raw<u128>, u64>::create(&storage, NAME, &options).map(drop).unwrap_err();
+        let short =
+            Index::<ogive::index::Raw<u64>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
+        let long =
+            Index::<ogive::index::Raw<u128>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
         for error in [short, long] {
             let names_types = error.to_string().contains("u32, u64, u128, i64, i128, or bytes1 to bytes16");
             assert!(matches!(error, Error::InvalidArgument(_)) && names_types, "{error}");
         }
         assert!(storage.list().unwrap().is_empty());
     }
-    assert!(Index::<u64, [u8; 400]>::create(&storage, NAME, &good).is_err());
-    assert!(Index::<ogive::index::Raw<u64>, u64>::create(&storage, NAME, &good).is_err());
-    assert!(Index::<u64, Vec<u8>>::create(&storage, NAME, &good).is_err());
+    assert!(Index::<u64, [u8; 400]>::create(storage.clone(), NAME, &good).is_err());
+    assert!(Index::<ogive::index::Raw<u64>, u64>::create(storage.clone(), NAME, &good).is_err());
+    assert!(Index::<u64, Vec<u8>>::create(storage.clone(), NAME, &good).is_err());
     for page_bytes in [0, 256, 1000, 1 << 17] {
         let mut options = good.clone();
         options.pages.page_bytes = page_bytes;

@@ -183,25 +183,23 @@ fn a_file_system_in_memory_is_read_buffered_and_says_so() {
     assert!(storage.refused_direct() && !file.is_direct());
 }
 
-/// Lengths around the stretch in which direct writes go out, and writes behind, inside and across what has gone out.
+/// Lengths around the chunk in which direct writes go out, and writes behind, inside and across what has gone out.
 #[test]
-fn a_file_written_in_stretches_and_mended_reads_back_as_written() {
-    const STRETCH: usize = 1 << 20;
+fn a_file_written_in_chunks_and_overwritten_reads_back_as_written() {
+    const CHUNK: usize = 1 << 20;
     on_each_storage(|storage| {
-        for (round, length) in
-            [1, 4095, 4096, STRETCH - 1, STRETCH, STRETCH + 1, 2 * STRETCH + 5000].into_iter().enumerate()
-        {
-            let name = format!("stretch-{round}");
+        for (round, length) in [1, 4095, 4096, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5000].into_iter().enumerate() {
+            let name = format!("chunk-{round}");
             let mut content = pattern(length);
             let mut file = storage.create(&name).unwrap();
             for part in content.chunks(100_003) {
                 file.append(part).unwrap();
             }
             for at in [0, length / 3, length - 1] {
-                let mended: Vec<u8> = (0..5001).map(|i| (i % 7) as u8).collect();
-                file.write_at(at as u64, &mended).unwrap();
-                content.resize(content.len().max(at + mended.len()), 0);
-                content[at..at + mended.len()].copy_from_slice(&mended);
+                let overwritten: Vec<u8> = (0..5001).map(|i| (i % 7) as u8).collect();
+                file.write_at(at as u64, &overwritten).unwrap();
+                content.resize(content.len().max(at + overwritten.len()), 0);
+                content[at..at + overwritten.len()].copy_from_slice(&overwritten);
                 file.sync().unwrap();
             }
             file.append(b"end").unwrap();

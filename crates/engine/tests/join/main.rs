@@ -13,16 +13,16 @@ mod suite;
 mod support;
 
 use ogive::index::extend::Tunable;
-use ogive::join::Method;
+use ogive::join::JoinMethod;
 
 /// The methods under test.
-fn methods() -> Vec<Method> {
-    Method::all().into_iter().filter(|method| *method != Method::Auto).collect()
+fn methods() -> Vec<JoinMethod> {
+    JoinMethod::all().into_iter().filter(|method| *method != JoinMethod::Auto).collect()
 }
 
 /// The methods of long tests.
-fn some_methods() -> Vec<Method> {
-    vec![Method::Merge, Method::Hash, Method::Partition, Method::Inlj]
+fn some_methods() -> Vec<JoinMethod> {
+    vec![JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition, JoinMethod::Inlj]
 }
 
 /// No method of the engine has tunables.

@@ -78,7 +78,7 @@ fn pages_written_directly_are_not_logged() {
 #[test]
 fn with_no_budget_every_operation_reads_its_pages_once() {
     let mut options = options(4096);
-    options.budget_bytes = 0;
+    options.memory_bytes = 0;
     let (meter, file, first) = filled(&options, 10);
     let snapshot = file.snapshot().unwrap();
     for _ in 0..3 {
@@ -130,9 +130,9 @@ fn a_transaction_larger_than_memory_takes_log_for_each_page_once_and_for_each_ch
     // What a change takes: its record, and its share of the image that follows fifteen of them.
     const CHANGE_BYTES: u64 = 50 + 4096 / 15;
     let image_bytes = u64::from(PAGES) * 4200;
-    for budget_bytes in [0, 1 << 20, 64 << 20] {
+    for memory_bytes in [0, 1 << 20, 64 << 20] {
         let mut options = options(4096);
-        options.budget_bytes = budget_bytes;
+        options.memory_bytes = memory_bytes;
         options.transaction_bytes = 100_000;
         // A limit that no snapshot keeps the log beyond is none.
         options.log_limit_bytes = 1 << 20;
@@ -152,7 +152,7 @@ fn a_transaction_larger_than_memory_takes_log_for_each_page_once_and_for_each_ch
 #[test]
 fn resident_bytes_keep_the_top_of_the_tree() {
     let mut options = options(4096);
-    options.budget_bytes = 8192;
+    options.memory_bytes = 8192;
     options.resident_bytes = 8192;
     let (meter, file, first) = filled(&options, 20);
     let snapshot = file.snapshot().unwrap();

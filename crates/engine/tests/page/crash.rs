@@ -134,7 +134,7 @@ fn fingerprint(disk: &SimulatedDisk) -> u64 {
 
 fn small(checkpoint_bytes: u64, durability: Durability) -> PageOptions {
     let mut options = options(512);
-    options.budget_bytes = 200_000;
+    options.memory_bytes = 200_000;
     options.checkpoint_bytes = checkpoint_bytes;
     options.durability = durability;
     options.group_commits = 3;

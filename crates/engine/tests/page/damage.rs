@@ -33,7 +33,7 @@ fn with_files(files: &Files) -> MemoryStorage {
 
 fn small() -> PageOptions {
     let mut options = options(PAGE);
-    options.budget_bytes = 0;
+    options.memory_bytes = 0;
     options
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 fn small() -> PageOptions {
     let mut options = options(512);
-    options.budget_bytes = 0;
+    options.memory_bytes = 0;
     options.checkpoint_bytes = 6_000;
     options.transaction_bytes = 3_000;
     options

@@ -58,7 +58,7 @@ fn run(storage: &Arc<dyn Storage>, options: &PageOptions, seed: u64, steps: u32)
 
 fn various(seed: u64) -> PageOptions {
     let mut options = options([512, 4096, 1024, 16384][seed as usize % 4]);
-    options.budget_bytes = [0, 100_000, 1 << 22][seed as usize % 3];
+    options.memory_bytes = [0, 100_000, 1 << 22][seed as usize % 3];
     options.resident_bytes = [0, 4096, 50_000][seed as usize / 3 % 3];
     options.checkpoint_bytes = [2_000, 50_000, 1 << 26][seed as usize / 2 % 3];
     options.durability = match seed % 5 {

@@ -69,10 +69,10 @@ fn checkpoint_beside_readers(file: &PageFile) {
 
 #[test]
 fn eight_readers_see_only_committed_states_while_one_writes() {
-    for budget_bytes in [0, 60_000, 1 << 22] {
+    for memory_bytes in [0, 60_000, 1 << 22] {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let mut options = small();
-        options.budget_bytes = budget_bytes;
+        options.memory_bytes = memory_bytes;
         let (file, mut pages) = stamped(&storage, &options);
         let (done, reads) = (AtomicBool::new(false), AtomicU64::new(0));
         std::thread::scope(|scope| {
@@ -113,9 +113,9 @@ fn a_reader_in_another_process_keeps_its_commit_while_the_writer_goes_on() {
         stamp(&file, &mut pages, number).unwrap();
     }
     assert!(matches!(PageFile::open(&storage, "f", &small()), Err(Error::Locked { .. })));
-    for budget_bytes in [0, 1 << 20] {
+    for memory_bytes in [0, 1 << 20] {
         let mut reading = small();
-        reading.budget_bytes = budget_bytes;
+        reading.memory_bytes = memory_bytes;
         let before = number_of(&file.snapshot().unwrap());
         // Another instance, as another process has it: nothing is shared but the files.
         let there: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
@@ -156,7 +156,7 @@ fn readers_of_another_process_may_come_at_any_moment() {
                 scope.spawn(move || {
                     let there: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
                     let mut options = small();
-                    options.budget_bytes = reader * 1_000_000;
+                    options.memory_bytes = reader * 1_000_000;
                     while !done.load(Ordering::Relaxed) {
                         let reader = PageFile::open_read_only(&there, "f", &options).unwrap();
                         let number = number_of(&reader.snapshot().unwrap());
@@ -180,7 +180,7 @@ fn readers_of_another_process_may_come_at_any_moment() {
 fn what_a_dead_reader_left_is_removed() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let (file, mut pages) = stamped(&storage, &small());
-    for name in ["f.reader-0-0000", "f.reader-1-0001", "f.reader-nonsense"] {
+    for name in ["f.reader-0-0000", "f.reader-1-0001", "f.reader-invalid"] {
         drop(storage.lock(name).unwrap());
     }
     stamp(&file, &mut pages, 1).unwrap();
@@ -235,14 +235,14 @@ impl Storage for ReadOnly {
 
 #[test]
 fn a_reader_that_cannot_register_learns_that_its_snapshot_is_gone() {
-    for budget_bytes in [0, 1 << 20] {
+    for memory_bytes in [0, 1 << 20] {
         let memory = MemoryStorage::new();
         let storage: Arc<dyn Storage> = Arc::new(memory.clone());
         let (file, mut pages) = stamped(&storage, &small());
         stamp(&file, &mut pages, 1).unwrap();
         let there: Arc<dyn Storage> = Arc::new(ReadOnly(memory));
         let mut reading = small();
-        reading.budget_bytes = budget_bytes;
+        reading.memory_bytes = memory_bytes;
         let with_log = PageFile::open_read_only(&there, "f", &reading).unwrap();
         file.checkpoint().unwrap();
         let without_log = PageFile::open_read_only(&there, "f", &reading).unwrap();
@@ -256,11 +256,11 @@ fn a_reader_that_cannot_register_learns_that_its_snapshot_is_gone() {
         let snapshot = without_log.snapshot().unwrap();
         let fresh = PageFile::open_read_only(&there, "f", &{
             let mut nothing_kept = small();
-            nothing_kept.budget_bytes = 0;
+            nothing_kept.memory_bytes = 0;
             nothing_kept
         });
         assert_eq!(number_of(&fresh.unwrap().snapshot().unwrap()), 29);
-        if budget_bytes == 0 {
+        if memory_bytes == 0 {
             let claimed = claimed(&without_log);
             let gone = claimed
                 .iter()
@@ -331,7 +331,7 @@ fn old_snapshots_of_random_work_stay_what_they_were() {
     for seed in 0..6 {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let mut options = small();
-        options.budget_bytes = seed * 40_000;
+        options.memory_bytes = seed * 40_000;
         options.checkpoint_bytes = 5_000;
         let mut random = Random::new(seed);
         let file = PageFile::create(&storage, "f", &options, b"").unwrap();

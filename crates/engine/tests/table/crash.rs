@@ -3,13 +3,13 @@
 //! opened, searched and verified; then the next writer of the name must succeed and clean up.
 
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{KeyType, Result};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::sync::Arc;
 
-fn options(replace: bool) -> WriteOptions {
-    WriteOptions::default().key_type(KeyType::U64).block_bytes(512).replace(replace)
+fn options(replace: bool) -> TableWriteOptions {
+    TableWriteOptions::default().key_type(KeyType::U64).block_bytes(512).replace(replace)
 }
 
 /// Writes a table of records with values of this byte, including one of several chunks, so that the file is written in
@@ -30,7 +30,7 @@ fn mark_of(disk: &SimulatedDisk) -> std::result::Result<Option<u8>, String> {
         return Ok(None);
     }
     let read = || -> Result<(u8, bool)> {
-        let table = Table::open(Arc::new(disk.clone()), "t", &OpenOptions::default())?;
+        let table = Table::open(Arc::new(disk.clone()), "t", &TableOptions::default())?;
         let mark = table.get(&0_u64.to_be_bytes())?.map_or(0, |value| value[0]);
         let report = table.verify(&mut |_, _| {})?;
         let values = table.iter().all(|record| record.is_ok_and(|(_, value)| value.iter().all(|&byte| byte == mark)));
@@ -104,7 +104,7 @@ fn a_live_writer_of_the_same_name_is_no_leftover() {
         first.append(&1_u64.to_be_bytes(), b"first").unwrap();
         second.append(&1_u64.to_be_bytes(), b"second").unwrap();
         let value = || {
-            let table = Table::open(storage.clone(), "t", &OpenOptions::default()).unwrap();
+            let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
             table.get(&1_u64.to_be_bytes()).unwrap().unwrap()
         };
         second.finish().unwrap();

@@ -5,7 +5,7 @@
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
 use ogive::table::external::{RecordFile, index_records};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ type Record = (Vec<u8>, Vec<u8>);
 struct Sample {
     name: &'static str,
     records: Vec<Record>,
-    options: WriteOptions,
+    options: TableWriteOptions,
 }
 
 fn numbers(count: u64, value_bytes: usize) -> Vec<Record> {
@@ -30,7 +30,7 @@ fn words(count: u32) -> Vec<Record> {
 }
 
 fn samples() -> Vec<Sample> {
-    let base = WriteOptions::default().block_bytes(512);
+    let base = TableWriteOptions::default().block_bytes(512);
     let dense = base.clone().key_type(KeyType::U64).value_width(8);
     let sample = |name, records, options| Sample { name, records, options };
     let mut long = words(12);
@@ -47,8 +47,8 @@ fn samples() -> Vec<Sample> {
     ]
 }
 
-fn two_layers() -> WriteOptions {
-    WriteOptions::default()
+fn two_layers() -> TableWriteOptions {
+    TableWriteOptions::default()
         .key_type(KeyType::U64)
         .value_width(8)
         .block_bytes(512)
@@ -57,7 +57,7 @@ fn two_layers() -> WriteOptions {
 
 fn filtered() -> Sample {
     let records = words(20);
-    let options = WriteOptions::default().block_bytes(512).filter_bits_per_key(10);
+    let options = TableWriteOptions::default().block_bytes(512).filter_bits_per_key(10);
     Sample { name: "filtered", records, options }
 }
 
@@ -72,7 +72,7 @@ fn write(sample: &Sample) -> Vec<u8> {
 fn open(content: Vec<u8>) -> Result<Table> {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("t", content)?;
-    Table::open(storage, "t", &OpenOptions::default())
+    Table::open(storage, "t", &TableOptions::default())
 }
 
 /// Whether an error says that the file is at fault.
@@ -229,14 +229,14 @@ fn damage_to_an_index_beside_other_data_and_to_the_data_is_seen() {
         .collect();
     let storage = Arc::new(MemoryStorage::new());
     storage.put("data", data.clone()).unwrap();
-    let options = WriteOptions::default().block_bytes(512);
+    let options = TableWriteOptions::default().block_bytes(512);
     index_records(storage.clone(), "data", "t", RecordFile::sosd(8), options).unwrap();
     let index = storage.content("t").unwrap();
     let open = |index: Vec<u8>, data: Vec<u8>| {
         let storage = Arc::new(MemoryStorage::new());
         storage.put("data", data).unwrap();
         storage.put("t", index).unwrap();
-        Table::open(storage, "t", &OpenOptions::default())
+        Table::open(storage, "t", &TableOptions::default())
     };
     let whole = open(index.clone(), data.clone()).unwrap();
     assert!(whole.verify(&mut |_, _| {}).unwrap().is_sound());

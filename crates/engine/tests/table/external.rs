@@ -7,7 +7,7 @@ use crate::support::{check, numbers, words};
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
 use ogive::table::external::{RecordFile, compare_records, index_records, index_table};
-use ogive::table::{OpenOptions, ReadTrace, Table, TableReport, TableWriter, WriteOptions};
+use ogive::table::{ReadTrace, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType, Result};
 use ogive_testkit::{
     CrashOptions, Fault, Operation, Random, Record, SimulatedDisk, enumerate_crashes, enumerate_faults, key_sets,
@@ -32,7 +32,7 @@ fn holding(name: &str, content: Vec<u8>) -> Arc<MemoryStorage> {
 }
 
 fn open(storage: Arc<dyn Storage>, name: &str) -> Result<Table> {
-    Table::open(storage, name, &OpenOptions::default())
+    Table::open(storage, name, &TableOptions::default())
 }
 
 fn nothing_to_do(_: u64, _: u64) {}
@@ -42,7 +42,7 @@ fn check_records(
     data: Vec<u8>,
     file: RecordFile,
     records: &[Record],
-    options: WriteOptions,
+    options: TableWriteOptions,
     name: &str,
 ) -> TableReport {
     let storage = holding("data", data.clone());
@@ -64,7 +64,7 @@ fn sosd_files_of_nasty_keys_answer_as_sorted_vectors() {
     for (i, (name, keys)) in key_sets::nasty(3000).into_iter().enumerate() {
         for value_bytes in [0, 8, 5] {
             let records = numbers(&keys, value_bytes);
-            let options = WriteOptions::default().block_bytes([512, 1024, 4096][i % 3]).design(
+            let options = TableWriteOptions::default().block_bytes([512, 1024, 4096][i % 3]).design(
                 ["tuned", "coded", "btree", "none", "layers=2,builder=gband/gstep,lambda=1024/512"][i % 5]
                     .parse()
                     .unwrap(),
@@ -82,11 +82,11 @@ fn few_records_and_the_edges_of_the_numbers_are_indexed() {
         for value_bytes in [0, 8] {
             let records = numbers(keys, value_bytes);
             let file = RecordFile::sosd(value_bytes as u32);
-            check_records(sosd(&records), file, &records, WriteOptions::default(), &format!("{keys:?}"));
+            check_records(sosd(&records), file, &records, TableWriteOptions::default(), &format!("{keys:?}"));
         }
     }
     let records = numbers(&[u64::MAX; 2000], 8);
-    let options = WriteOptions::default().block_bytes(512);
+    let options = TableWriteOptions::default().block_bytes(512);
     check_records(sosd(&records), RecordFile::sosd(8), &records, options, "one run");
 }
 
@@ -106,7 +106,7 @@ fn files_of_other_shapes_are_indexed() {
             value_bytes: value_bytes as u32,
             little_endian: false,
         };
-        let options = WriteOptions::default().block_bytes(1024).filter_bits_per_key(10);
+        let options = TableWriteOptions::default().block_bytes(1024).filter_bits_per_key(10);
         check_records(data, file, &records, options, &format!("header {header_bytes}, values {value_bytes}"));
     }
 }
@@ -122,7 +122,7 @@ fn keys_of_sixteen_bytes_are_indexed() {
     let records: Vec<Record> = keys.iter().map(|key| (key.to_be_bytes().to_vec(), vec![])).collect();
     let data: Vec<u8> = keys.iter().flat_map(|key| key.to_le_bytes()).collect();
     let file = RecordFile { header_bytes: 0, counted: false, key_bytes: 16, value_bytes: 0, little_endian: true };
-    let options = WriteOptions::default().block_bytes(512);
+    let options = TableWriteOptions::default().block_bytes(512);
     check_records(data, file, &records, options, "u128");
 }
 
@@ -130,7 +130,7 @@ fn keys_of_sixteen_bytes_are_indexed() {
 fn a_look_up_reads_one_aligned_block_of_the_file() {
     let keys: Vec<u64> = (0..100_000).map(|i| i * 37).collect();
     let storage = holding("data", sosd(&numbers(&keys, 0)));
-    let options = WriteOptions::default().design("coded".parse().unwrap());
+    let options = TableWriteOptions::default().design("coded".parse().unwrap());
     let report = index_records(storage.clone(), "data", "index", RecordFile::sosd(0), options).unwrap();
     assert_eq!(report.blocks, (8 + 8 * 100_000_u64).div_ceil(4096));
     assert!(report.index_bytes < 2 * report.blocks, "{} bytes for {} blocks", report.index_bytes, report.blocks);
@@ -149,7 +149,7 @@ fn a_file_that_is_not_what_was_described_is_refused_with_its_place() {
     let whole = sosd(&numbers(&[1, 2, 3], 8));
     let index = |data: Vec<u8>, file: RecordFile| {
         let storage = holding("data", data);
-        let outcome = index_records(storage.clone(), "data", "index", file, WriteOptions::default());
+        let outcome = index_records(storage.clone(), "data", "index", file, TableWriteOptions::default());
         assert_eq!(storage.list().unwrap(), ["data"], "a half-made file is left");
         outcome
     };
@@ -172,7 +172,7 @@ fn names_that_are_taken_or_missing_are_refused() {
     let storage = holding("data", sosd(&numbers(&[1, 2], 0)));
     storage.put("notes", b"other notes".to_vec()).unwrap();
     let index = |data: &str, name: &str, replace: bool| {
-        let options = WriteOptions::default().replace(replace);
+        let options = TableWriteOptions::default().replace(replace);
         index_records(storage.clone(), data, name, RecordFile::sosd(0), options)
     };
     assert!(matches!(index("missing", "index", false), Err(Error::Io { .. })));
@@ -196,7 +196,7 @@ fn every_changed_byte_is_found_by_comparing_and_another_length_by_opening() {
     let records = numbers(&(0..300_u64).map(|i| i * 5).collect::<Vec<_>>(), 8);
     let data = sosd(&records);
     let storage = holding("data", data.clone());
-    let options = WriteOptions::default().block_bytes(512);
+    let options = TableWriteOptions::default().block_bytes(512);
     index_records(storage.clone(), "data", "index", RecordFile::sosd(8), options).unwrap();
     for at in 8..data.len() {
         let mut changed = data.clone();
@@ -222,7 +222,7 @@ fn a_later_time_of_modification_is_seen_by_opening() {
     let data = sosd(&numbers(&[1, 2, 3], 0));
     std::fs::write(folder.path().join("data"), &data).unwrap();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
-    index_records(storage.clone(), "data", "index", RecordFile::sosd(0), WriteOptions::default()).unwrap();
+    index_records(storage.clone(), "data", "index", RecordFile::sosd(0), TableWriteOptions::default()).unwrap();
     open(storage.clone(), "index").unwrap();
     let file = std::fs::File::options().write(true).open(folder.path().join("data")).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(5)).unwrap();
@@ -231,13 +231,13 @@ fn a_later_time_of_modification_is_seen_by_opening() {
 }
 
 /// Writes a table for NVMe, indexes it for an object store, and compares both with the records.
-fn check_second_index(records: &[Record], options: WriteOptions, name: &str) -> (Arc<MemoryStorage>, TableReport) {
+fn check_second_index(records: &[Record], options: TableWriteOptions, name: &str) -> (Arc<MemoryStorage>, TableReport) {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = TableWriter::create(storage.clone(), "table", options.clone()).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     let written = writer.finish().unwrap();
     let before = storage.content("table").unwrap();
-    let second = WriteOptions::default()
+    let second = TableWriteOptions::default()
         .profile(Profile::named("s3").unwrap())
         .filter_bits_per_key(options.filter_bits_per_key.map(|bits| bits + 2))
         .properties(vec![("where".into(), b"far".to_vec())]);
@@ -259,7 +259,7 @@ fn of_table() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn a_second_index_for_dense_numbers_answers_as_the_table() {
     for (i, (name, keys)) in key_sets::nasty(3000).into_iter().enumerate() {
-        let options = WriteOptions::default()
+        let options = TableWriteOptions::default()
             .key_type(KeyType::U64)
             .value_width(8)
             .block_bytes([512, 4096][i % 2])
@@ -287,7 +287,7 @@ fn a_second_index_for_strings_long_values_and_packed_blocks_answers_as_the_table
         ("none", &vec![]),
     ] {
         for (compression, filter_bits_per_key) in [(Compression::None, None), (Compression::Lz4, Some(8))] {
-            let options = WriteOptions::default()
+            let options = TableWriteOptions::default()
                 .block_bytes(512)
                 .compression(compression)
                 .filter_bits_per_key(filter_bits_per_key)
@@ -308,13 +308,13 @@ fn a_second_index_for_strings_long_values_and_packed_blocks_answers_as_the_table
 #[test]
 fn a_second_index_for_tagged_records_finds_their_versions() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().versioned(true).block_bytes(512);
+    let options = TableWriteOptions::default().versioned(true).block_bytes(512);
     let mut writer = TableWriter::create(storage.clone(), "table", options).unwrap();
     for key in [b"a", b"b"] {
         (0..300_u64).rev().for_each(|suffix| writer.append_version(key, 1, suffix, &suffix.to_le_bytes()).unwrap());
     }
     writer.finish().unwrap();
-    index_table(storage.clone(), "table", "index", WriteOptions::default()).unwrap();
+    index_table(storage.clone(), "table", "index", TableWriteOptions::default()).unwrap();
     let index = open(storage, "index").unwrap();
     assert_eq!(index.get_version(b"b", 77).unwrap(), Some((1, 77, 77_u64.to_le_bytes().to_vec())));
     assert_eq!(index.get_all(b"a").unwrap().len(), 300);
@@ -324,7 +324,7 @@ fn a_second_index_for_tagged_records_finds_their_versions() {
 fn strings_cost_a_second_index_few_bytes_a_block() {
     let keys: Vec<Vec<u8>> = (0..60_000_u64).map(|i| format!("/srv/data/{:012}", i * i).into_bytes()).collect();
     let records: Vec<Record> = keys.into_iter().map(|key| (key, vec![1; 8])).collect();
-    let options = WriteOptions::default().block_bytes(4096).properties(of_table());
+    let options = TableWriteOptions::default().block_bytes(4096).properties(of_table());
     let (_, report) = check_second_index(&records, options, "paths of numbers");
     assert!(report.index_bytes < 10 * report.blocks, "{} bytes for {} blocks", report.index_bytes, report.blocks);
 }
@@ -333,13 +333,13 @@ fn strings_cost_a_second_index_few_bytes_a_block() {
 fn a_table_that_was_replaced_damaged_or_is_an_index_itself_is_told_apart() {
     let storage = MemoryStorage::new();
     let write = |records: &[Record]| {
-        let options = WriteOptions::default().key_type(KeyType::U64).value_width(8).replace(true);
+        let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8).replace(true);
         let mut writer = TableWriter::create(Arc::new(storage.clone()), "table", options).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
     };
     let index = |name: &str, index: &str, replace: bool| {
-        index_table(Arc::new(storage.clone()), name, index, WriteOptions::default().replace(replace))
+        index_table(Arc::new(storage.clone()), name, index, TableWriteOptions::default().replace(replace))
     };
     let records = numbers(&(0..2000).collect::<Vec<_>>(), 8);
     write(&records);
@@ -369,7 +369,7 @@ type Work = fn(Arc<dyn Storage>) -> Result<TableReport>;
 fn both_kinds() -> (Vec<(String, Vec<u8>)>, [Work; 2]) {
     let records = numbers(&(0..700_u64).map(|i| i * i).collect::<Vec<_>>(), 8);
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().key_type(KeyType::U64).block_bytes(512);
+    let options = TableWriteOptions::default().key_type(KeyType::U64).block_bytes(512);
     let mut writer = TableWriter::create(storage.clone(), "table", options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
@@ -377,8 +377,8 @@ fn both_kinds() -> (Vec<(String, Vec<u8>)>, [Work; 2]) {
     (
         files,
         [
-            |storage| index_records(storage, "data", "index", RecordFile::sosd(8), WriteOptions::default()),
-            |storage| index_table(storage, "table", "index", WriteOptions::default()),
+            |storage| index_records(storage, "data", "index", RecordFile::sosd(8), TableWriteOptions::default()),
+            |storage| index_table(storage, "table", "index", TableWriteOptions::default()),
         ],
     )
 }

@@ -3,7 +3,7 @@
 //! and while it is read; then the storage is inspected without the fault.
 
 use ogive::io::{MemoryStorage, Storage};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, enumerate_faults};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 const FAULTS: [Fault; 5] =
     [Fault::DeviceError, Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles, Fault::SystemTooManyOpenFiles];
 
-fn options(replace: bool) -> WriteOptions {
-    WriteOptions::default()
+fn options(replace: bool) -> TableWriteOptions {
+    TableWriteOptions::default()
         .key_type(KeyType::U64)
         .block_bytes(512)
         .design("layers=2,builder=gband/gstep,lambda=512/512".parse().unwrap())
@@ -33,7 +33,7 @@ fn write(storage: Arc<dyn Storage>, records: u64) -> Result<()> {
 }
 
 fn table_of(storage: Arc<dyn Storage>) -> Table {
-    Table::open(storage, "t", &OpenOptions::default()).unwrap()
+    Table::open(storage, "t", &TableOptions::default()).unwrap()
 }
 
 /// A storage with an older table of ten records.
@@ -102,7 +102,7 @@ fn a_stream_that_fails_closes_the_writer() {
 /// Runs every query on a storage that fails once; each answer is right or an error.
 fn read(storage: Arc<dyn Storage>) -> Vec<Error> {
     let mut errors = Vec::new();
-    let table = match Table::open(storage, "t", &OpenOptions::default().budget_bytes(4 << 20)) {
+    let table = match Table::open(storage, "t", &TableOptions::default().memory_bytes(4 << 20)) {
         Ok(table) => table,
         Err(error) => return vec![error],
     };

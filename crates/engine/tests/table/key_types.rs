@@ -5,7 +5,7 @@
 use crate::support::{Drawn, check, value_bytes};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::external::index_table;
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use ogive_testkit::{Random, Record, Repeat, named_seed};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn records(keys: Vec<Vec<u8>>, value_bytes: usize) -> Vec<Record> {
 fn check_type(random: &mut Random, key_type: KeyType, design: &str, count: usize, is_dense: bool) {
     let bytes = value_bytes(random);
     let records = records(keys(key_type.width().unwrap(), count, random), bytes as usize);
-    let like = WriteOptions::default()
+    let like = TableWriteOptions::default()
         .key_type(key_type)
         .design(design.parse().unwrap())
         .value_width(is_dense.then_some(bytes));
@@ -86,7 +86,7 @@ fn tables_of_many_keys_of_each_type_answer_as_a_sorted_vector() {
     for (number, key_type) in TYPES_OF_MANY.into_iter().enumerate() {
         let design = DESIGNS[number % 2];
         let records = records(keys(key_type.width().unwrap(), MANY, &mut random), number % 5);
-        let options = WriteOptions::default()
+        let options = TableWriteOptions::default()
             .key_type(key_type)
             .design(design.parse().unwrap())
             .value_width([Some(number as u32 % 5), None][number / 2 % 2]);
@@ -94,15 +94,15 @@ fn tables_of_many_keys_of_each_type_answer_as_a_sorted_vector() {
         let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
         records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
-        let table = Table::open(storage.clone(), "t", &OpenOptions::default()).unwrap();
+        let table = Table::open(storage.clone(), "t", &TableOptions::default()).unwrap();
         check(&table, &records, &format!("{key_type}, {design}"));
         assert!(table.range(&[][..]..).next().is_some_and(|first| first.is_err()), "{key_type}");
         let all: Vec<Record> = table.range::<&[u8]>(..).map(Result::unwrap).collect();
         assert!(all == records, "{key_type}, {design}");
         // A second index takes the type of the table.
         let storage: Arc<dyn Storage> = storage;
-        index_table(storage.clone(), "t", "second", WriteOptions::default()).unwrap();
-        let second = Table::open(storage, "second", &OpenOptions::default()).unwrap();
+        index_table(storage.clone(), "t", "second", TableWriteOptions::default()).unwrap();
+        let second = Table::open(storage, "second", &TableOptions::default()).unwrap();
         assert_eq!(second.key_type(), key_type);
         let (key, _) = &records[MANY / 2];
         assert_eq!(second.rank(key).unwrap(), table.rank(key).unwrap(), "{key_type}");
@@ -113,14 +113,14 @@ fn tables_of_many_keys_of_each_type_answer_as_a_sorted_vector() {
 #[test]
 fn records_of_one_byte_fill_the_largest_blocks() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().key_type(KeyType::FixedBytes(1)).value_width(0).block_bytes(1 << 20);
+    let options = TableWriteOptions::default().key_type(KeyType::FixedBytes(1)).value_width(0).block_bytes(1 << 20);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     const EACH: u64 = 10_000;
     for byte in 0..=255_u8 {
         (0..EACH).for_each(|_| writer.append(&[byte], b"").unwrap());
     }
     assert!(writer.finish().unwrap().blocks > 1);
-    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
     for byte in [0, 1, 127, 254, 255] {
         assert_eq!(table.rank(&[byte]).unwrap(), u64::from(byte) * EACH);
         assert_eq!(table.count([byte]..=[byte]).unwrap(), EACH);
@@ -132,7 +132,7 @@ fn records_of_one_byte_fill_the_largest_blocks() {
 fn widths_that_no_key_type_has_are_refused() {
     for width in [0, 17, 255] {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let options = WriteOptions::default().key_type(KeyType::FixedBytes(width));
+        let options = TableWriteOptions::default().key_type(KeyType::FixedBytes(width));
         let refused = TableWriter::create(storage.clone(), "t", options).map(drop);
         assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{width}: {refused:?}");
         assert_eq!(storage.list().unwrap(), [""; 0]);

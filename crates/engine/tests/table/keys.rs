@@ -6,15 +6,15 @@ use crate::support::check_strange;
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::external::{RecordFile, index_records, index_table};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use std::sync::Arc;
 
 fn open(storage: &Arc<dyn Storage>, name: &str) -> Table {
-    Table::open(storage.clone(), name, &OpenOptions::default()).unwrap()
+    Table::open(storage.clone(), name, &TableOptions::default()).unwrap()
 }
 
 fn write(storage: &Arc<dyn Storage>, key_type: KeyType, design: &str, count: u64) {
-    let options = WriteOptions::default()
+    let options = TableWriteOptions::default()
         .key_type(key_type)
         .design(design.parse().unwrap())
         .block_bytes(512)
@@ -68,10 +68,10 @@ fn so_it_is_in_an_index_beside_other_data() {
     drop(file);
     let storage: Arc<dyn Storage> = Arc::new(memory);
     let records = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 0, little_endian: false };
-    index_records(storage.clone(), "records", "beside", records, WriteOptions::default()).unwrap();
+    index_records(storage.clone(), "records", "beside", records, TableWriteOptions::default()).unwrap();
     ask(&open(&storage, "beside"), "beside a file of records");
     write(&storage, KeyType::U128, "coded", 3000);
-    index_table(storage.clone(), "t", "second", WriteOptions::default()).unwrap();
+    index_table(storage.clone(), "t", "second", TableWriteOptions::default()).unwrap();
     ask(&open(&storage, "second"), "a second index of a table");
     assert!(open(&storage, "second").data_path().ends_with("t"));
     assert!(open(&storage, "t").data_path().ends_with("t"));
@@ -81,7 +81,7 @@ fn so_it_is_in_an_index_beside_other_data() {
 fn text_and_bytes_may_have_any_length() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     for key_type in [KeyType::Text, KeyType::Bytes] {
-        let options = WriteOptions::default().key_type(key_type).replace(true);
+        let options = TableWriteOptions::default().key_type(key_type).replace(true);
         let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
         writer.append(b"", b"empty").unwrap();
         writer.append(b"apple", b"red").unwrap();

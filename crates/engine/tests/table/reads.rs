@@ -4,7 +4,7 @@
 
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Meter, Purpose};
-use ogive::table::{OpenOptions, ReadTrace, Table, TableWriter, WriteOptions};
+use ogive::table::{ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ const DESIGNS: [&str; 9] = [
 
 /// Opens without a cache, so that every read is in the trace.
 fn reopen(storage: &Arc<MemoryStorage>) -> Table {
-    let budget = OpenOptions::default().budget_bytes(8 << 20);
+    let budget = TableOptions::default().memory_bytes(8 << 20);
     Table::open(storage.clone(), "t", &budget).unwrap()
 }
 
-fn write(records: &[(Vec<u8>, Vec<u8>)], options: WriteOptions) -> Arc<MemoryStorage> {
+fn write(records: &[(Vec<u8>, Vec<u8>)], options: TableWriteOptions) -> Arc<MemoryStorage> {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
@@ -73,7 +73,7 @@ fn a_look_up_makes_one_read_for_each_layer_below_the_root_and_one_for_the_data()
     for (name, keys, records) in distinct_sets(4000, 100) {
         for design in DESIGNS {
             let name = format!("{name}, {design}");
-            let options = WriteOptions::default()
+            let options = TableWriteOptions::default()
                 .key_type(KeyType::U64)
                 .value_width(8)
                 .block_bytes(512)
@@ -97,7 +97,7 @@ fn byte_strings_take_as_many_reads() {
     let keys: Vec<Vec<u8>> = (0..20_000_u32).map(|i| format!("user/{:07}/profile", i * 13).into_bytes()).collect();
     let records: Vec<_> = keys.iter().map(|key| (key.clone(), vec![2; 8])).collect();
     for design in ["tuned", "coded"] {
-        let options = WriteOptions::default().block_bytes(1024).design(design.parse().unwrap());
+        let options = TableWriteOptions::default().block_bytes(1024).design(design.parse().unwrap());
         let storage = write(&records, options);
         for key in keys.iter().step_by(997) {
             check_reads(&storage, key, true, design);
@@ -110,7 +110,7 @@ fn byte_strings_take_as_many_reads() {
 fn coded_steps_fetch_exactly_one_block_of_the_device_for_every_key() {
     let mut random = Random::new(2);
     for (name, keys, records) in distinct_sets(60_000, 10_000) {
-        let options = WriteOptions::default()
+        let options = TableWriteOptions::default()
             .key_type(KeyType::U64)
             .value_width(8)
             .block_bytes(4096)
@@ -133,10 +133,11 @@ fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file
     for design in DESIGNS {
         for count in [0, 1, 100, 30_000_u64] {
             let records: Vec<_> = (0..count).map(|i| ((i * i).to_be_bytes().to_vec(), vec![1; 8])).collect();
-            let options = WriteOptions::default().key_type(KeyType::U64).value_width(8).design(design.parse().unwrap());
+            let options =
+                TableWriteOptions::default().key_type(KeyType::U64).value_width(8).design(design.parse().unwrap());
             let storage = write(&records, options);
             let meter = Meter::new(storage);
-            let table = Table::open(Arc::new(meter.clone()), "t", &OpenOptions::default()).unwrap();
+            let table = Table::open(Arc::new(meter.clone()), "t", &TableOptions::default()).unwrap();
             let reads = meter.snapshot().reads;
             assert_eq!(reads.requests, 1, "{design}, {count} records");
             let opening = table.opening();
@@ -151,7 +152,7 @@ fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file
 fn a_batch_reads_nothing_twice_even_without_a_cache() {
     let records: Vec<_> = (0..20_000_u64).map(|i| ((i * 7).to_be_bytes().to_vec(), vec![1; 8])).collect();
     for design in ["layers=2,builder=gband/gband,lambda=4096/512", "coded"] {
-        let options = WriteOptions::default()
+        let options = TableWriteOptions::default()
             .key_type(KeyType::U64)
             .value_width(8)
             .block_bytes(512)

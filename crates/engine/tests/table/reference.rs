@@ -7,17 +7,17 @@ use crate::support::{Drawn, check, numbers, value_bytes, value_width, words};
 use ogive::KeyType;
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 use ogive_testkit::{Random, Record, Repeat, key_sets, named_seed};
 use std::sync::Arc;
 
-fn write(records: &[Record], options: WriteOptions) -> Table {
+fn write(records: &[Record], options: TableWriteOptions) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage, "t", &OpenOptions::default()).unwrap()
+    Table::open(storage, "t", &TableOptions::default()).unwrap()
 }
 
 /// The random source for options, and the command that repeats the run.
@@ -27,7 +27,7 @@ fn draws() -> (Random, Repeat) {
 }
 
 /// Checks a table of these records, with random options except those of keys, values and the index.
-fn check_drawn(random: &mut Random, like: WriteOptions, records: &[Record], name: &str) {
+fn check_drawn(random: &mut Random, like: TableWriteOptions, records: &[Record], name: &str) {
     let drawn = Drawn::new(random, like);
     let name = format!("{name}, {}", drawn.describe());
     let built = drawn.build(records);
@@ -54,7 +54,7 @@ fn every_design_answers_as_a_sorted_vector_on_nasty_keys() {
     for (name, keys) in key_sets::nasty(3000) {
         for design in DESIGNS {
             let bytes = value_bytes(&mut random);
-            let options = WriteOptions::default()
+            let options = TableWriteOptions::default()
                 .key_type(KeyType::U64)
                 .value_width(value_width(&mut random, bytes))
                 .design(design.parse().unwrap());
@@ -79,7 +79,7 @@ fn byte_strings_of_any_kind_are_found() {
     sets.push(("few", vec![vec![], vec![0], vec![0, 0]]));
     for (name, keys) in sets {
         for design in ["tuned", "coded", "none"] {
-            let options = WriteOptions::default().design(design.parse().unwrap());
+            let options = TableWriteOptions::default().design(design.parse().unwrap());
             let records: Vec<Record> =
                 keys.iter().enumerate().map(|(i, key)| (key.clone(), vec![i as u8; i % 40])).collect();
             check_drawn(&mut draws, options, &records, &format!("{name}, {design}"));
@@ -96,7 +96,7 @@ fn compressed_and_filtered_tables_and_long_values_answer_alike() {
     let (mut draws, _repeat) = draws();
     for filter in [None, Some(10)] {
         for compression in [Compression::None, Compression::Lz4] {
-            let mut drawn = Drawn::new(&mut draws, WriteOptions::default());
+            let mut drawn = Drawn::new(&mut draws, TableWriteOptions::default());
             (drawn.written.filter_bits_per_key, drawn.written.compression) = (filter, compression);
             let name = drawn.describe();
             check(&drawn.build(&records).table, &records, &name);
@@ -107,7 +107,7 @@ fn compressed_and_filtered_tables_and_long_values_answer_alike() {
 #[test]
 fn versions_of_a_key_are_found_by_suffix() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().versioned(true).block_bytes(512);
+    let options = TableWriteOptions::default().versioned(true).block_bytes(512);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for key in [b"a", b"b"] {
         for suffix in (1..200_u64).rev() {
@@ -116,7 +116,7 @@ fn versions_of_a_key_are_found_by_suffix() {
     }
     assert!(writer.append_version(b"b", 0, 10_000, b"").is_err(), "a larger suffix belongs first");
     writer.finish().unwrap();
-    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
     for at in [9, 10, 11, 500, 1990, u64::MAX] {
         let newest = (at / 10).min(199);
         let expected = (newest > 0).then(|| ((newest % 3) as u8, newest * 10, newest.to_le_bytes().to_vec()));
@@ -131,7 +131,7 @@ fn a_table_without_records_answers() {
     let (mut random, _repeat) = draws();
     for key_type in [KeyType::U64, KeyType::Bytes, KeyType::U128] {
         for design in [DesignRequest::Tuned, DesignRequest::None] {
-            let options = WriteOptions::default().key_type(key_type).design(design);
+            let options = TableWriteOptions::default().key_type(key_type).design(design);
             check_drawn(&mut random, options, &[], "empty");
         }
     }
@@ -148,7 +148,7 @@ fn keys_of_sixteen_bytes_are_found() {
     let records: Vec<Record> = wide.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 4])).collect();
     let (mut draws, _repeat) = draws();
     for design in ["tuned", "coded"] {
-        let options = WriteOptions::default()
+        let options = TableWriteOptions::default()
             .key_type(KeyType::U128)
             .value_width(value_width(&mut draws, 4))
             .design(design.parse().unwrap());
@@ -162,7 +162,8 @@ fn a_root_that_is_to_take_nothing_is_as_small_as_it_can_be() {
     let keys = words(2000, &mut Random::new(9));
     let records: Vec<Record> = keys.into_iter().map(|key| (key, vec![7; 20])).collect();
     for design in ["tuned", "coded"] {
-        let options = WriteOptions::default().design(design.parse().unwrap()).block_bytes(512).resident_budget_bytes(0);
+        let options =
+            TableWriteOptions::default().design(design.parse().unwrap()).block_bytes(512).resident_budget_bytes(0);
         let table = write(&records, options);
         assert!(table.explain().layers.len() <= 3, "{design}: {:?}", table.explain().layers);
         check(&table, &records, design);

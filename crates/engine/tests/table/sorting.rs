@@ -5,7 +5,7 @@
 use crate::support::{check, numbers, words};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
-use ogive::table::{OpenOptions, SortingWriter, Table, TableReport, TableWriter, WriteOptions};
+use ogive::table::{SortingWriter, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType, Result};
 use ogive_testkit::{Fault, Operation, Random, Record, ReferenceTable, enumerate_faults};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn shuffle(records: &mut [Record], random: &mut Random) {
     }
 }
 
-fn write(storage: Arc<dyn Storage>, records: &[Record], options: WriteOptions) -> Result<TableReport> {
+fn write(storage: Arc<dyn Storage>, records: &[Record], options: TableWriteOptions) -> Result<TableReport> {
     let mut writer = SortingWriter::create(storage, "t", options, SORT_BUDGET_BYTES_MIN)?;
     for (key, value) in records {
         writer.append(key, value)?;
@@ -25,11 +25,11 @@ fn write(storage: Arc<dyn Storage>, records: &[Record], options: WriteOptions) -
 }
 
 /// Writes, reads back, and compares with the sorted records, equal keys in the given order.
-fn check_sorted(records: &[Record], options: WriteOptions, name: &str) {
+fn check_sorted(records: &[Record], options: TableWriteOptions, name: &str) {
     let storage = Arc::new(MemoryStorage::new());
     let report = write(storage.clone(), records, options).unwrap();
     assert_eq!(storage.list().unwrap(), ["t"], "{name}: temporary files are left");
-    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
     assert_eq!(table.explain(), report);
     check(&table, ReferenceTable::new(records.to_vec()).records(), name);
 }
@@ -40,7 +40,7 @@ fn numbers_in_any_order_become_a_sorted_table() {
     for count in [0, 1, 2, 40_000] {
         let keys: Vec<u64> = (0..count).map(|_| random.next_u64() >> (random.next_u64() % 60)).collect();
         for value_bytes in [0, 8] {
-            let options = WriteOptions::default().key_type(KeyType::U64).value_width(value_bytes).block_bytes(512);
+            let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(value_bytes).block_bytes(512);
             check_sorted(&numbers(&keys, value_bytes as usize), options, &format!("{count} records, {value_bytes}"));
         }
     }
@@ -50,7 +50,7 @@ fn numbers_in_any_order_become_a_sorted_table() {
 fn equal_keys_keep_the_order_of_their_arrival() {
     let mut random = Random::new(2);
     let keys: Vec<u64> = (0..20_000).map(|_| random.next_u64() % 50).collect();
-    let options = WriteOptions::default().key_type(KeyType::U64).value_width(8);
+    let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(8);
     check_sorted(&numbers(&keys, 8), options, "few keys");
 }
 
@@ -61,21 +61,21 @@ fn values_of_any_length_pass_a_budget_that_none_of_them_fits() {
     let value = |i: usize| vec![(i % 251) as u8; if i % 400 == 399 { 300_000 } else { i % 700 }];
     let mut records: Vec<Record> = keys.iter().enumerate().map(|(i, key)| (key.clone(), value(i))).collect();
     shuffle(&mut records, &mut random);
-    check_sorted(&records, WriteOptions::default().block_bytes(1024), "long values");
+    check_sorted(&records, TableWriteOptions::default().block_bytes(1024), "long values");
 }
 
 #[test]
 fn streamed_values_are_found_under_their_keys() {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer =
-        SortingWriter::create(storage.clone(), "t", WriteOptions::default(), SORT_BUDGET_BYTES_MIN).unwrap();
+        SortingWriter::create(storage.clone(), "t", TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN).unwrap();
     for i in [5_u8, 2, 9, 0] {
         writer.append_stream(&[i], &mut std::io::Read::take(std::io::repeat(i), u64::from(i) * 50_000)).unwrap();
     }
     writer.append(&[4], b"short").unwrap();
     assert_eq!(writer.len(), 5);
     writer.finish().unwrap();
-    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
     for i in [0_u8, 2, 5, 9] {
         assert_eq!(table.get(&[i]).unwrap(), Some(vec![i; usize::from(i) * 50_000]));
     }
@@ -97,13 +97,13 @@ fn versions_come_by_key_and_then_newest_first() {
         versions.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
     }
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().versioned(true).block_bytes(512);
+    let options = TableWriteOptions::default().versioned(true).block_bytes(512);
     let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
     for (key, suffix) in &versions {
         writer.append_version(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
     }
     writer.finish().unwrap();
-    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
     let stored: Vec<(Vec<u8>, Vec<u8>)> = table.iter().map(Result::unwrap).collect();
     let expected: Vec<_> = sorted.iter().map(|(key, suffix)| (key.to_vec(), suffix.to_le_bytes().to_vec())).collect();
     assert_eq!(stored, expected);
@@ -113,7 +113,7 @@ fn versions_come_by_key_and_then_newest_first() {
 #[test]
 fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().key_type(KeyType::U64).value_width(40_000).block_bytes(1 << 17);
+    let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(40_000).block_bytes(1 << 17);
     let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
     let limit = writer.record_bytes_max();
     assert!(limit < 40_000 && limit > SORT_BUDGET_BYTES_MIN / 5);
@@ -127,13 +127,13 @@ fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     assert!(matches!(writer.append(&[0; 7], &[0; 40_000]), Err(Error::KeyLength { .. })));
     assert!(matches!(writer.append(&[0; 8], &[0; 3]), Err(Error::InvalidArgument(_))));
     assert_eq!(writer.finish().unwrap().records, 0);
-    let few = SortingWriter::create(storage, "u", WriteOptions::default(), SORT_BUDGET_BYTES_MIN - 1);
+    let few = SortingWriter::create(storage, "u", TableWriteOptions::default(), SORT_BUDGET_BYTES_MIN - 1);
     assert!(matches!(few, Err(Error::InvalidArgument(_))));
 }
 
 #[test]
 fn the_sorted_writer_still_refuses_what_is_out_of_order() {
-    let mut writer = TableWriter::create(Arc::new(MemoryStorage::new()), "t", WriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create(Arc::new(MemoryStorage::new()), "t", TableWriteOptions::default()).unwrap();
     writer.append(b"b", b"").unwrap();
     assert!(matches!(writer.append(b"a", b""), Err(Error::Unsorted { record: 1, .. })));
 }
@@ -144,7 +144,7 @@ fn leftovers_of_a_killed_sort_are_removed_and_files_of_others_are_not() {
     for name in ["t.000001.ogive-sort", "t.00000000000000aa.ogive-tmp", "t2.000001.ogive-sort", "t.notes"] {
         storage.put(name, b"left".to_vec()).unwrap();
     }
-    write(Arc::new(storage.clone()), &numbers(&[3, 1, 2], 8), WriteOptions::default()).unwrap();
+    write(Arc::new(storage.clone()), &numbers(&[3, 1, 2], 8), TableWriteOptions::default()).unwrap();
     assert_eq!(storage.list().unwrap(), ["t", "t.notes", "t2.000001.ogive-sort"]);
 }
 
@@ -154,7 +154,7 @@ fn a_name_that_is_taken_is_refused_before_anything_is_removed() {
     storage.put("t", b"a foreign file".to_vec()).unwrap();
     storage.put("t.000001.ogive-sort", b"left".to_vec()).unwrap();
     for replace in [false, true] {
-        let options = WriteOptions::default().replace(replace);
+        let options = TableWriteOptions::default().replace(replace);
         assert!(write(Arc::new(storage.clone()), &[], options).is_err());
     }
     assert_eq!(storage.list().unwrap(), ["t", "t.000001.ogive-sort"]);
@@ -179,7 +179,7 @@ fn a_full_or_failing_disk_leaves_no_file_at_all() {
             operation,
             fault,
             || Arc::new(MemoryStorage::new()),
-            |storage| write(storage, &records, WriteOptions::default().key_type(KeyType::U64)),
+            |storage| write(storage, &records, TableWriteOptions::default().key_type(KeyType::U64)),
             |at, outcome, storage| {
                 assert!(matches!(outcome, Err(Error::Io { .. })), "{operation:?} {at}: {outcome:?}");
                 assert_eq!(storage.list().unwrap(), Vec::<String>::new(), "{operation:?} {at}");

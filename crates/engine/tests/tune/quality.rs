@@ -53,7 +53,7 @@ fn the_search_comes_within_two_percent_of_brute_force() -> Result<()> {
 }
 
 #[test]
-fn judging_by_stretches_loses_little() -> Result<()> {
+fn judging_by_samples_loses_little() -> Result<()> {
     for name in ["ssd", "nvme", "s3"] {
         let profile = Profile::named(name)?;
         for shape in ["lognormal", "uniform", "steps", "clusters"] {

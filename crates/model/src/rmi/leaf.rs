@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_without_borders_leads_to_the_children_that_its_stretch_lies_between() {
+    fn a_leaf_without_borders_leads_to_the_children_that_its_keys_lie_between() {
         let fences = [Fence { low: 10, high: 20 }, Fence { low: 30, high: 31 }];
         let (inside_a_gap, inside_a_child) = (fit(&fences, &(0..0), &(1..1)), fit(&fences, &(1..1), &(1..1)));
         assert_eq!(inside_a_gap.window(15, LeafEnd { lowest: 0, highest: 1 }), 0..=1);

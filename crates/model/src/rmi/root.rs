@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_root_rises_over_the_whole_range_of_coordinates() {
+    fn every_root_rises_over_the_whole_range_of_keys() {
         let shapes: [fn(u64) -> u64; 4] = [
             |i| i * i * i,
             |i| u64::MAX - (5_000 - i) * (5_000 - i),
@@ -142,11 +142,10 @@ mod tests {
             for kind in RootKind::ALL {
                 for leaves in [1, 7, 64, 4096] {
                     let root = Root::train(&fences, kind, leaves);
-                    let mut coordinates: Vec<u64> = (0..4_000).map(|i| i * (u64::MAX / 4_000)).collect();
-                    coordinates
-                        .extend(keys.iter().flat_map(|&key| [key.saturating_sub(1), key, key.saturating_add(1)]));
-                    coordinates.sort_unstable();
-                    let leaves_hit: Vec<usize> = coordinates.iter().map(|&x| root.leaf_of(x)).collect();
+                    let mut probes: Vec<u64> = (0..4_000).map(|i| i * (u64::MAX / 4_000)).collect();
+                    probes.extend(keys.iter().flat_map(|&key| [key.saturating_sub(1), key, key.saturating_add(1)]));
+                    probes.sort_unstable();
+                    let leaves_hit: Vec<usize> = probes.iter().map(|&x| root.leaf_of(x)).collect();
                     assert!(leaves_hit.is_sorted() && leaves_hit.iter().all(|&leaf| leaf < leaves), "{root:?}");
                 }
             }

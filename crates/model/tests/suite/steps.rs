@@ -9,7 +9,7 @@ fn build(fences: &[Fence], parts: usize, children: u64) -> Vec<StepPiece> {
 }
 
 #[test]
-fn every_present_coordinate_is_at_home_among_the_first_children_of_its_piece() {
+fn every_present_key_is_at_home_among_the_first_children_of_its_piece() {
     for (name, keys) in nasty_sets(3000) {
         for keys_per_block in [1, 2, 7, 64] {
             let fences = fences_of(&keys, keys_per_block);
@@ -33,7 +33,7 @@ fn every_present_coordinate_is_at_home_among_the_first_children_of_its_piece() {
 }
 
 #[test]
-fn the_child_next_door_never_holds_a_coordinate_of_the_piece() {
+fn the_child_next_door_never_holds_a_key_of_the_piece() {
     // An absent key of a gap belongs to one side only: nothing beyond the piece is equal to it.
     for (name, keys) in nasty_sets(1000) {
         let fences = fences_of(&keys, 3);

@@ -48,7 +48,7 @@ fn step_pieces_come_back_as_they_were_built() {
 }
 
 #[test]
-fn a_coordinate_before_the_first_node_finds_a_hint_but_no_proof() {
+fn a_key_before_the_first_node_finds_a_hint_but_no_proof() {
     let pieces = [step::StepPiece { separator: 10, first_child: 0 }];
     let nodes = [line::LineNode { start: 10, first_child: 4, slope: 1.0, window: 1, drop: 0 }];
     let (mut proof, mut hint) = (Vec::new(), Vec::new());

@@ -42,21 +42,21 @@ fn with_each(
 }
 
 fn assert_each_leads_home(name: &str, fences: &[Fence]) {
-    let mut coordinates = probes(fences);
-    coordinates.sort_unstable();
+    let mut keys = probes(fences);
+    keys.sort_unstable();
     with_each(fences, |structure, descend, walk| {
-        for &x in &coordinates {
+        for &x in &keys {
             let (first, last) = descend(x);
             let (lowest, highest) = needed(fences, x);
             assert!(
                 first <= lowest && highest <= last && last <= fences.len() as u64,
-                "{name}, {structure}: coordinate {x} needs {lowest}..={highest}, has {first}..={last}"
+                "{name}, {structure}: key {x} needs {lowest}..={highest}, has {first}..={last}"
             );
-            assert_eq!(walk(x), (first, last), "{name}, {structure}: coordinate {x} by walking");
+            assert_eq!(walk(x), (first, last), "{name}, {structure}: key {x} by walking");
         }
         // A walk backwards starts again.
-        for &x in coordinates.iter().rev().step_by(37) {
-            assert_eq!(walk(x), descend(x), "{name}, {structure}: coordinate {x} by walking back");
+        for &x in keys.iter().rev().step_by(37) {
+            assert_eq!(walk(x), descend(x), "{name}, {structure}: key {x} by walking back");
         }
     });
 }
@@ -82,7 +82,7 @@ fn no_key_and_one_key_and_two_equal_ones_at_both_ends() {
 }
 
 #[test]
-fn coordinates_that_differ_only_beyond_53_bits_are_told_apart() {
+fn keys_that_differ_only_beyond_53_bits_are_told_apart() {
     for base in [1 << 53, 1 << 60, (1 << 63) - 2_000, u64::MAX - 4_000] {
         let keys: Vec<u64> = (0..4_000).map(|i| base + i).collect();
         assert_each_leads_home("dense", &fences_of(&keys, 1));
@@ -101,7 +101,7 @@ fn coordinates_that_differ_only_beyond_53_bits_are_told_apart() {
 }
 
 #[test]
-fn equal_coordinates_lead_to_where_their_run_begins() {
+fn equal_keys_lead_to_where_their_run_begins() {
     let keys: Vec<u64> = (0..4_000)
         .map(|i| {
             if i < 995 {

@@ -9,7 +9,7 @@ use super::trees::Trees;
 use ogive::Result;
 use ogive::index::extend::Tunable;
 use ogive::join::extend::{BlockIndex, BlockSeparators, CostModel, InnerTable, MemoryGrant, Probe, ProbeMethod};
-use ogive::join::{Cost, Method, Side};
+use ogive::join::{Cost, JoinMethod, Side};
 use ogive_model::pgm::{self, Pgm};
 use ogive_model::radix_spline::{self, RadixSpline};
 use ogive_model::rmi::{self, Rmi};
@@ -30,22 +30,22 @@ const RADIX_SPLINE_ERROR_KEYS: u64 = 256;
 const PARETO_BYTES: u64 = 1 << 20;
 
 /// Probes a B-tree, descending from the root for each key.
-pub const BTREE: Method = Method::probe(&BlockStructure::Btree);
+pub const BTREE: JoinMethod = JoinMethod::probe(&BlockStructure::Btree);
 /// Probes a B-tree through a forward-only cursor.
-pub const BTREE_CURSOR: Method = Method::probe(&BlockStructure::BtreeCursor);
-/// Probes a PGM-index; [`Method::with_number`] sets its error bound in keys.
-pub const PGM: Method = Method::probe(&BlockStructure::Pgm);
+pub const BTREE_CURSOR: JoinMethod = JoinMethod::probe(&BlockStructure::BtreeCursor);
+/// Probes a PGM-index; [`JoinMethod::with_number`] sets its error bound in keys.
+pub const PGM: JoinMethod = JoinMethod::probe(&BlockStructure::Pgm);
 /// Probes a PGM-index over every 128th key.
-pub const SAMPLED_PGM: Method = Method::probe(&BlockStructure::SampledPgm);
+pub const SAMPLED_PGM: JoinMethod = JoinMethod::probe(&BlockStructure::SampledPgm);
 /// Probes a RadixSpline.
-pub const RADIX_SPLINE: Method = Method::probe(&BlockStructure::RadixSpline);
+pub const RADIX_SPLINE: JoinMethod = JoinMethod::probe(&BlockStructure::RadixSpline);
 /// Probes a recursive model index.
-pub const RMI: Method = Method::probe(&BlockStructure::Rmi);
+pub const RMI: JoinMethod = JoinMethod::probe(&BlockStructure::Rmi);
 /// Builds a B-tree over each relation by inserts in order of arrival.
-pub const PARTITION_BTREE: Method = Method::copy(&Trees);
+pub const PARTITION_BTREE: JoinMethod = JoinMethod::copy(&Trees);
 
 /// All join methods of this crate.
-pub const METHODS: [Method; 7] = [BTREE, BTREE_CURSOR, PGM, SAMPLED_PGM, RADIX_SPLINE, RMI, PARTITION_BTREE];
+pub const METHODS: [JoinMethod; 7] = [BTREE, BTREE_CURSOR, PGM, SAMPLED_PGM, RADIX_SPLINE, RMI, PARTITION_BTREE];
 
 /// The structure of a probe method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,20 +18,20 @@
 //!
 //! ```
 //! use ogive::io::MemoryStorage;
-//! use ogive::join::{JoinOptions, Output, Source, join};
+//! use ogive::join::{JoinOptions, JoinOutput, JoinSource, join};
 //! use ogive::KeyType;
-//! use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+//! use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
 //! use std::sync::Arc;
 //!
 //! ogive_papers::register();
 //! let storage = Arc::new(MemoryStorage::new());
-//! let options = WriteOptions::default().key_type(KeyType::U64).value_width(0);
+//! let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0);
 //! let mut writer = TableWriter::create(storage.clone(), "t", options)?;
 //! (0..1000_u64).try_for_each(|i| writer.append(&i.to_be_bytes(), b""))?;
 //! writer.finish()?;
-//! let table = Source::table(&Table::open(storage, "t", &OpenOptions::default())?);
+//! let table = JoinSource::table(&Table::open(storage, "t", &TableOptions::default())?);
 //! let options = JoinOptions::default().method("inlj:pgm:64".parse()?);
-//! assert_eq!(join(&table, &table, Output::caller(|_, _, _| Ok(())), &options)?.rows, 1000);
+//! assert_eq!(join(&table, &table, JoinOutput::caller(|_, _, _| Ok(())), &options)?.rows, 1000);
 //! # Ok::<(), ogive::Error>(())
 //! ```
 

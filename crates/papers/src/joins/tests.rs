@@ -8,8 +8,8 @@ use crate::register;
 use ogive::index::extend::Tunable;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::extend::{BlockIndex, CostModel, Finger, InnerTable, Probe, ProbeMethod, Window};
-use ogive::join::{Cost, JoinKind, JoinOptions, Method, Output, Side, Source, join};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::join::{Cost, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 use ogive::{Error, KeyType, Result};
 use ogive_testkit::Random;
@@ -31,13 +31,13 @@ const STRUCTURES: [BlockStructure; 6] = [
     BlockStructure::RadixSpline,
     BlockStructure::Rmi,
 ];
-const PROBES: [Method; 6] = [BTREE, BTREE_CURSOR, PGM, SAMPLED_PGM, RADIX_SPLINE, RMI];
+const PROBES: [JoinMethod; 6] = [BTREE, BTREE_CURSOR, PGM, SAMPLED_PGM, RADIX_SPLINE, RMI];
 
 /// Checks the windows of every structure over the inner table, in place of a join.
 #[derive(Debug)]
 struct WindowCheck;
 
-const WINDOW_CHECK: Method = Method::probe(&WindowCheck);
+const WINDOW_CHECK: JoinMethod = JoinMethod::probe(&WindowCheck);
 
 impl ProbeMethod for WindowCheck {
     fn name(&self) -> &'static str {
@@ -98,19 +98,19 @@ fn check_windows(index: &dyn BlockIndex, homes: &BTreeMap<Vec<u8>, u64>, blocks:
 fn assert_windows(table: &Table) {
     WINDOW_CHECK.register().unwrap();
     let options = JoinOptions::default().method(WINDOW_CHECK).memory_bytes(64 << 20);
-    let source = Source::table(table);
-    let outcome = join(&source, &source, Output::caller(|_, _, _| Ok(())), &options);
+    let source = JoinSource::table(table);
+    let outcome = join(&source, &source, JoinOutput::caller(|_, _, _| Ok(())), &options);
     assert!(matches!(&outcome, Err(Error::InvalidArgument(text)) if text == "checked"), "{outcome:?}");
 }
 
 /// A table of these rows in blocks of 512 bytes.
 fn table(name: &str, rows: &[Row], shape: (KeyType, Option<u32>), design: DesignRequest) -> Table {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let options = WriteOptions::default().key_type(shape.0).value_width(shape.1).block_bytes(512).design(design);
+    let options = TableWriteOptions::default().key_type(shape.0).value_width(shape.1).block_bytes(512).design(design);
     let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage, name, &OpenOptions::default()).unwrap()
+    Table::open(storage, name, &TableOptions::default()).unwrap()
 }
 
 fn numbered(keys: &[u64]) -> Vec<Row> {
@@ -154,7 +154,7 @@ fn every_structure_leads_to_the_first_row_of_every_byte_string() {
 #[derive(Debug)]
 struct Misleading;
 
-const MISLEADING: Method = Method::probe(&Misleading);
+const MISLEADING: JoinMethod = JoinMethod::probe(&Misleading);
 
 impl ProbeMethod for Misleading {
     fn name(&self) -> &'static str {
@@ -218,11 +218,11 @@ fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
 fn run(left: &Table, right: &Table, options: &JoinOptions) -> Vec<Seen> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let taken = seen.clone();
-    let output = Output::caller(move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
+    let output = JoinOutput::caller(move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
         taken.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
         Ok(())
     });
-    let report = join(&Source::table(left), &Source::table(right), output, options).unwrap();
+    let report = join(&JoinSource::table(left), &JoinSource::table(right), output, options).unwrap();
     let mut seen = std::mem::take(&mut *seen.lock().unwrap());
     assert_eq!(report.rows, seen.len() as u64);
     assert!(seen.is_sorted_by(|a, b| a.0 <= b.0), "rows come in key order");
@@ -231,7 +231,7 @@ fn run(left: &Table, right: &Table, options: &JoinOptions) -> Vec<Seen> {
 }
 
 /// Every kind, either side, with a window that only moves forward and without, against the model.
-fn check_joins(outer: (&[Row], &Table), inner: (&[Row], &Table), method: Method, memory_bytes: u64, what: &str) {
+fn check_joins(outer: (&[Row], &Table), inner: (&[Row], &Table), method: JoinMethod, memory_bytes: u64, what: &str) {
     MISLEADING.register().unwrap();
     for (kind, _) in JoinKind::ALL {
         for side in [Side::Right, Side::Left] {
@@ -355,7 +355,7 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
     for fails in [false, true] {
         let stop = Arc::new(AtomicBool::new(false));
         let (told, mut rows) = (stop.clone(), 0);
-        let output = Output::caller(move |_: &[u8], _: &[u8], _: Option<&[u8]>| {
+        let output = JoinOutput::caller(move |_: &[u8], _: &[u8], _: Option<&[u8]>| {
             rows += 1;
             told.store(rows == 1000 && !fails, Ordering::Relaxed);
             if rows < 1000 || !fails { Ok(()) } else { Err(Error::InvalidArgument("enough".into())) }
@@ -363,7 +363,7 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
         let (inner_side, memory_bytes) = (Some(Side::Right), 2 << 20);
         let options =
             JoinOptions::default().method(BTREE).inner(inner_side).memory_bytes(memory_bytes).stop(Some(stop));
-        let outcome = join(&Source::table(&outer), &Source::table(&inner), output, &options);
+        let outcome = join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options);
         match fails {
             true => assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text == "enough")),
             // The flag is reset by the next row, so it may have been missed.
@@ -378,9 +378,9 @@ fn joins_keep_to_their_memory_and_say_when_it_is_too_little() {
     let (outer, inner) = pair();
     for method in METHODS.into_iter().filter(|method| *method != PARTITION_BTREE) {
         for memory_bytes in [1 << 20, 3 << 20, 64 << 20] {
-            let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
+            let output = JoinOutput::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
             let options = JoinOptions::default().method(method).inner(Side::Right).memory_bytes(memory_bytes);
-            match join(&Source::table(&outer), &Source::table(&inner), output, &options) {
+            match join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options) {
                 Ok(report) => assert!(report.rows == 60_000 && report.peak_memory_bytes <= memory_bytes, "{method}"),
                 Err(error) => panic!("{method} within {memory_bytes} bytes: {error}"),
             }

@@ -9,15 +9,15 @@
 //! one.
 
 use super::cost;
-use ogive::index::{Index, IndexOptions, Key, Kind, Payload, Raw, Word};
+use ogive::index::{Index, IndexKind, IndexOptions, Key, Payload, Raw, Word};
 use ogive::join::extend::{CopiedRelation, CopyJob, CopyMethod, CostModel, MemoryGrant, SpillName};
-use ogive::join::{Cost, Side, Source};
+use ogive::join::{Cost, JoinSource, Side};
 use ogive::page::PageOptions;
 use ogive::{Durability, Error, KeyType, Result};
 
 /// Rows per commit, and between two checks for a stop request.
 const ROWS_PER_COMMIT: u64 = 1 << 17;
-/// Memory of an index beyond `PageOptions::budget_bytes`: changed pages and the log map, 1 MiB each, and a reserve.
+/// Memory of an index beyond `PageOptions::memory_bytes`: changed pages and the log map, 1 MiB each, and a reserve.
 const FIXED_OVERHEAD_BYTES: u64 = 5 << 19;
 /// Bytes of rows per byte of memory for the space map; pages are half full at worst.
 const ROW_BYTES_PER_MEMORY_BYTE: u64 = 2048;
@@ -112,7 +112,7 @@ impl PendingTree {
             return Err(memory.short((beyond, memory_bytes), what));
         };
         let mut pages = PageOptions::default();
-        pages.budget_bytes = budget_bytes;
+        pages.memory_bytes = budget_bytes;
         pages.durability = Durability::Buffered;
         pages.checkpoint_bytes = 2 * memory_bytes;
         pages.log_limit_bytes = u64::MAX;
@@ -129,12 +129,12 @@ impl PendingTree {
             other => KeyType::FixedBytes(other as u8),
         };
         let options = IndexOptions::default()
-            .kind(Kind::BTREE)
+            .kind(IndexKind::BTREE)
             .key_type(key_type)
             .payload_bytes(value)
             .duplicates(true)
             .pages(pages);
-        let index: Index<K, V> = Index::create(job.storage(), self.name.as_str(), &options)?;
+        let index: Index<K, V> = Index::create(job.storage().clone(), self.name.as_str(), &options)?;
         let memory = job.take(input_bytes, "reading")?;
         let mut input = job.rows(self.side, memory)?;
         let (mut inserted, mut transaction) = (0, index.write()?);
@@ -157,8 +157,8 @@ impl PendingTree {
     fn open(self, job: &CopyJob<'_>, memory_bytes: u64) -> Result<CopiedRelation> {
         let (pages, memory) = self.pages(job, memory_bytes)?;
         for_types!(self.widths, K, V => {
-            let index: Index<K, V> = Index::open_read_only(job.storage(), self.name.as_str(), &pages)?;
-            Ok(job.copied(self.side, &Source::index(&index)?, (memory, self.name)))
+            let index: Index<K, V> = Index::open_read_only(job.storage().clone(), self.name.as_str(), &pages)?;
+            Ok(job.copied(self.side, &JoinSource::index(&index)?, (memory, self.name)))
         })
     }
 }

@@ -2,7 +2,7 @@
 //! that was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is opened, read,
 //! verified and changed.
 
-use ogive::index::{Index, Kind};
+use ogive::index::{Index, IndexKind};
 use ogive::page::PageOptions;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
 use ogive_testkit::kinds::fixtures::{check, closed, live, storage};
@@ -15,7 +15,7 @@ macro_rules! version_2 {
 }
 
 /// One file of each kind.
-const FILES: [(Kind, &[u8]); 9] = [
+const FILES: [(IndexKind, &[u8]); 9] = [
     (AULID, version_2!("aulid")),
     (FITING, version_2!("fiting")),
     (PGM, version_2!("pgm")),
@@ -32,7 +32,7 @@ fn version_2_of_every_kind_is_read_and_written() {
     register();
     for (kind, content) in FILES {
         let (_, storage) = storage(&[("f", content)]);
-        let index = Index::<u64, u64>::open_read_only(&storage, "f", &PageOptions::default()).unwrap();
+        let index = Index::<u64, u64>::open_read_only(storage.clone(), "f", &PageOptions::default()).unwrap();
         assert_eq!(index.kind(), kind);
         check(&[("f", content)], closed());
     }

@@ -1,7 +1,7 @@
 //! The page `docs/format/index.md` and the code say the same. Goal: an index writes the header of the example, and the
 //! table of kinds is the code's. Method: both are read from the page itself.
 
-use ogive::index::{Index, IndexOptions, Kind};
+use ogive::index::{Index, IndexKind, IndexOptions};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::{PageFile, PageOptions};
 use ogive::{Error, Result};
@@ -17,10 +17,10 @@ fn example() -> Vec<u8> {
     digits.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-fn made(kind: Kind) -> (Arc<dyn Storage>, Vec<u8>) {
+fn made(kind: IndexKind) -> (Arc<dyn Storage>, Vec<u8>) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().kind(kind);
-    drop(Index::<u64, u64>::create(&storage, "index", &options).unwrap());
+    drop(Index::<u64, u64>::create(storage.clone(), "index", &options).unwrap());
     let header = PageFile::open(&storage, "index", &PageOptions::default()).unwrap().header().to_vec();
     (storage, header)
 }
@@ -29,7 +29,7 @@ fn made(kind: Kind) -> (Arc<dyn Storage>, Vec<u8>) {
 fn open_with(header: &[u8]) -> Result<Index<u64, u64>> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     drop(PageFile::create(&storage, "index", &PageOptions::default(), header)?);
-    Index::open(&storage, "index", &PageOptions::default())
+    Index::open(storage, "index", &PageOptions::default())
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn an_index_states_what_the_example_says() {
 #[test]
 fn the_page_lists_the_kinds_as_they_are() {
     ogive_papers::register();
-    for kind in Kind::all() {
+    for kind in IndexKind::all() {
         let row = PAGE.lines().find(|line| line.contains(&format!("| `{kind}` |"))).unwrap();
         let code: u8 = row.split('|').nth(1).unwrap().trim().parse().unwrap();
         let header = made(kind).1;

@@ -3,7 +3,7 @@
 
 use ogive::KeyType;
 use ogive::io::FastPaths;
-use ogive::join::{JoinKind, Method};
+use ogive::join::{JoinKind, JoinMethod};
 use ogive_papers::joins::{BTREE, METHODS};
 use ogive_papers::register;
 use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, TableForm, Values, Way};
@@ -56,7 +56,7 @@ fn shapes_that_are_drawn_come_out_of_joins() {
     let mut done = 0;
     for seed in SEEDS {
         let shape = Shape::of_seed(seed);
-        let is_ours = |method: Method| METHODS.iter().any(|own| own.to_string() == method.to_string());
+        let is_ours = |method: JoinMethod| METHODS.iter().any(|own| own.to_string() == method.to_string());
         if matches!(&shape.way, Way::Join(form) if is_ours(form.method)) && shape.bytes() <= BYTES_MAX {
             if let Err(failure) = shape.check(Effort::QUICK) {
                 panic!("seed {seed}: {failure}");

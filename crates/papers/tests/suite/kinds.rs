@@ -1,12 +1,12 @@
 //! The kinds of index of this crate. Goal: each passes the tests of all kinds, and its name and code lead back to it.
 //! Method: the tests of the test kit.
 
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, KINDS, LIPP, LIPP_BTREE, PGM, PGM_BTREE, register};
 use ogive_testkit::kind_tests;
 use ogive_testkit::kinds::{crash, reference};
 
-fn registered(kind: Kind) -> Kind {
+fn registered(kind: IndexKind) -> IndexKind {
     register();
     kind
 }
@@ -39,7 +39,7 @@ fn every_kind_agrees_with_a_map_on_many_nasty_keys() {
 fn names_lead_back_and_registering_again_changes_nothing() {
     std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(register)));
     register();
-    let all = Kind::all();
+    let all = IndexKind::all();
     assert_eq!(all.len(), 11);
     assert!(all.is_sorted() && KINDS.is_sorted());
     for kind in KINDS {
@@ -47,7 +47,7 @@ fn names_lead_back_and_registering_again_changes_nothing() {
         assert_eq!(kind.to_string().parse(), Ok(kind));
     }
     assert_eq!("LIPP-B+".parse(), Ok(LIPP_BTREE));
-    let names: Vec<&str> = all.into_iter().map(Kind::name).collect();
+    let names: Vec<&str> = all.into_iter().map(IndexKind::name).collect();
     let expected = "ogive aulid btree fiting pgm alex lipp fiting-btree pgm-btree alex-btree lipp-btree";
     assert_eq!(names.join(" "), expected);
 }

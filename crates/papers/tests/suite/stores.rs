@@ -4,7 +4,7 @@
 
 use ogive::io::MemoryStorage;
 use ogive::lsm::{Db, DbOptions, Learning};
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use ogive_papers::bourbon::{Bourbon, LearningRule};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn options() -> DbOptions {
 }
 
 fn model(storage: &Arc<MemoryStorage>, table: &str) -> Vec<u8> {
-    let table = Table::open(storage.clone(), table, &OpenOptions::default()).unwrap();
+    let table = Table::open(storage.clone(), table, &TableOptions::default()).unwrap();
     table.property("plr").unwrap().to_vec()
 }
 

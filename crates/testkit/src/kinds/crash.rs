@@ -7,7 +7,7 @@
 use super::support::{IndexChange, Map, NAME, Numbers, entries, options};
 use crate::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
 use ogive::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::{Storage, seed_random};
 use ogive::page::PageOptions;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +110,7 @@ fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     let mut options = PageOptions::default();
     options.checkpoint_bytes = 8192;
     options.transaction_bytes = 6_000;
-    Numbers::open(storage, NAME, &options)
+    Numbers::open(Arc::clone(storage), NAME, &options)
 }
 
 /// A hash of the content of a disk.
@@ -192,9 +192,9 @@ fn crash_everywhere(start: &SimulatedDisk, history: &History, crashes: CrashOpti
 }
 
 /// A disk with an empty index, fully synced.
-fn with_index(kind: Kind) -> SimulatedDisk {
+fn with_index(kind: IndexKind) -> SimulatedDisk {
     let disk = SimulatedDisk::new();
-    drop(Numbers::create(&shared(&disk), NAME, &options(kind)).unwrap());
+    drop(Numbers::create(shared(&disk), NAME, &options(kind)).unwrap());
     disk
 }
 
@@ -204,7 +204,7 @@ fn clustered(count: u64) -> Map {
 }
 
 /// Crashes a bulk load, and generated transactions after one.
-fn crash(kind: Kind, seed: u64, transactions: u64, crashes: CrashOptions, seen: &mut BTreeSet<u64>) {
+fn crash(kind: IndexKind, seed: u64, transactions: u64, crashes: CrashOptions, seen: &mut BTreeSet<u64>) {
     let start = with_index(kind);
     let map = clustered(150);
     let mut loading = History::new(Map::new());
@@ -218,7 +218,7 @@ fn crash(kind: Kind, seed: u64, transactions: u64, crashes: CrashOptions, seen: 
 }
 
 /// Crashes generated histories at every call, until enough distinct images were found.
-pub fn crashes_lose_no_acknowledged_commit(kind: Kind) {
+pub fn crashes_lose_no_acknowledged_commit(kind: IndexKind) {
     let mut seen = BTreeSet::new();
     for seed in 1.. {
         let crashes = CrashOptions { random_images: 32, seed, ..CrashOptions::default() };
@@ -230,18 +230,19 @@ pub fn crashes_lose_no_acknowledged_commit(kind: Kind) {
 }
 
 /// Crashes while an index is created.
-pub fn creation_is_atomic(kind: Kind) {
+pub fn creation_is_atomic(kind: IndexKind) {
     enumerate_crashes(
         CrashOptions::default(),
         &SimulatedDisk::new(),
-        |disk| Numbers::create(&shared(disk), NAME, &options(kind)).is_ok(),
+        |disk| Numbers::create(shared(disk), NAME, &options(kind)).is_ok(),
         |&made, disk, _| {
             let storage = shared(disk);
             if !made && !storage.exists(NAME).unwrap() {
                 // The name can be used again.
-                return Numbers::create(&storage, NAME, &options(kind)).map(|_| ()).map_err(|e| e.to_string());
+                return Numbers::create(storage.clone(), NAME, &options(kind)).map(|_| ()).map_err(|e| e.to_string());
             }
-            let index = Numbers::open(&storage, NAME, &PageOptions::default()).map_err(|error| error.to_string())?;
+            let index =
+                Numbers::open(storage.clone(), NAME, &PageOptions::default()).map_err(|error| error.to_string())?;
             if index.is_empty().map_err(|error| error.to_string())? { Ok(()) } else { Err("entries".into()) }
         },
     )
@@ -249,8 +250,8 @@ pub fn creation_is_atomic(kind: Kind) {
 }
 
 /// Crashes long histories of several kinds, until at least `images_min` distinct images were recovered.
-pub fn many_crash_images_recover(kinds: &[Kind], images_min: usize) {
-    let mut seen: BTreeMap<Kind, BTreeSet<u64>> = BTreeMap::new();
+pub fn many_crash_images_recover(kinds: &[IndexKind], images_min: usize) {
+    let mut seen: BTreeMap<IndexKind, BTreeSet<u64>> = BTreeMap::new();
     for seed in 1.. {
         for &kind in kinds {
             let crashes = CrashOptions { random_images: 64, seed, ..CrashOptions::default() };

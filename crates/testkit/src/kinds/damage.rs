@@ -5,7 +5,7 @@
 
 use super::support::{Map, NAME, Numbers, entries, open, options};
 use crate::{Random, SimulatedDisk};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::Storage;
 use ogive::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +25,10 @@ fn storage(files: &Files) -> Arc<dyn Storage> {
 }
 
 /// The checkpointed files of an index after some changes, the files after more changes, and their entries.
-fn samples(kind: Kind) -> (Files, Files, Map) {
+fn samples(kind: IndexKind) -> (Files, Files, Map) {
     let disk = SimulatedDisk::new();
     let shared: Arc<dyn Storage> = Arc::new(disk.clone());
-    let index = Numbers::create(&shared, NAME, &options(kind)).unwrap();
+    let index = Numbers::create(shared.clone(), NAME, &options(kind)).unwrap();
     let mut map: Map = (0..250).map(|i| ((i % 4) * (1 << 40) + i * 7, i)).collect();
     index.bulk_load(map.clone()).unwrap();
     let mut change = |step: u64| {
@@ -99,7 +99,7 @@ fn damaged(files: &Files, name: &str, damage: impl FnOnce(&mut Vec<u8>)) -> File
 }
 
 /// Flips bits everywhere: each flip is detected, or lies in an unused page.
-pub fn flip_bits(kind: Kind) {
+pub fn flip_bits(kind: IndexKind) {
     let (_, files, map) = samples(kind);
     assert!(!detects_damage(&files, &map, kind.name()), "{kind}: the sound file");
     let free_pages = open(&storage(&files)).unwrap().page_statistics().free_pages;
@@ -122,9 +122,9 @@ pub fn flip_bits(kind: Kind) {
 }
 
 /// Moves pages, and replaces them by those of another index: no wrong answer.
-pub fn move_pages(kind: Kind) {
+pub fn move_pages(kind: IndexKind) {
     let (_, files, map) = samples(kind);
-    let (_, other, _) = samples(if kind == Kind::BTREE { Kind::OGIVE } else { Kind::BTREE });
+    let (_, other, _) = samples(if kind == IndexKind::BTREE { IndexKind::OGIVE } else { IndexKind::BTREE });
     let pages = files[NAME].len() / PAGE_BYTES;
     let mut random = Random::new(5);
     for _ in 0..60 {
@@ -144,7 +144,7 @@ pub fn move_pages(kind: Kind) {
 }
 
 /// Truncates the files, and zeroes parts of them: no wrong answer.
-pub fn cut_and_zero(kind: Kind) {
+pub fn cut_and_zero(kind: IndexKind) {
     let (_, files, map) = samples(kind);
     for (name, content) in &files {
         for length in (0..content.len()).step_by(1499) {

@@ -4,13 +4,13 @@
 
 use super::support::{NAME, Numbers, memory, open, options};
 use crate::Random;
-use ogive::index::{IndexOptions, Kind};
+use ogive::index::{IndexKind, IndexOptions};
 use std::collections::BTreeMap;
 
 /// Payloads by key, in any order.
 type Lists = BTreeMap<u64, Vec<u64>>;
 
-fn with_duplicates(kind: Kind) -> IndexOptions {
+fn with_duplicates(kind: IndexKind) -> IndexOptions {
     options(kind).duplicates(true)
 }
 
@@ -41,9 +41,9 @@ fn assert_same(index: &Numbers, lists: &Lists, what: &str) {
 }
 
 /// Inserts and removes repeated keys in an index and in a map of lists.
-pub fn repeated_keys_match_a_map_of_lists(kind: Kind) {
+pub fn repeated_keys_match_a_map_of_lists(kind: IndexKind) {
     let storage = memory();
-    let mut index = Numbers::create(&storage, NAME, &with_duplicates(kind)).unwrap();
+    let mut index = Numbers::create(storage.clone(), NAME, &with_duplicates(kind)).unwrap();
     let mut random = Random::new(1);
     let mut lists = Lists::new();
     let mut entries = Vec::new();
@@ -94,8 +94,8 @@ pub fn repeated_keys_match_a_map_of_lists(kind: Kind) {
 }
 
 /// Reads the entries of one key from both ends.
-pub fn both_ends_of_a_range_meet_within_one_key(kind: Kind) {
-    let index = Numbers::create(&memory(), NAME, &with_duplicates(kind)).unwrap();
+pub fn both_ends_of_a_range_meet_within_one_key(kind: IndexKind) {
+    let index = Numbers::create(memory(), NAME, &with_duplicates(kind)).unwrap();
     index.bulk_load((0..1000).map(|value| (7, value))).unwrap();
     let mut random = Random::new(2);
     let mut range = index.iter().unwrap();
@@ -108,8 +108,8 @@ pub fn both_ends_of_a_range_meet_within_one_key(kind: Kind) {
 }
 
 /// Inserts 20,000 entries of one key.
-pub fn one_key_may_have_any_number_of_entries(kind: Kind) {
-    let index = Numbers::create(&memory(), NAME, &with_duplicates(kind)).unwrap();
+pub fn one_key_may_have_any_number_of_entries(kind: IndexKind) {
+    let index = Numbers::create(memory(), NAME, &with_duplicates(kind)).unwrap();
     let mut transaction = index.write().unwrap();
     for value in 0..20_000 {
         transaction.insert(u64::MAX, value).unwrap();

@@ -2,13 +2,13 @@
 
 use super::support::Numbers;
 use crate::{Random, seeds};
-use ogive::index::{IndexOptions, Kind};
+use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::{FastPaths, MemoryStorage, Storage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads an index with all fast paths, without the cache, without batches, and without any.
-pub fn answers_do_not_depend_on_fast_paths(kind: Kind) {
+pub fn answers_do_not_depend_on_fast_paths(kind: IndexKind) {
     let settings = [
         FastPaths::ALL,
         FastPaths { cache: false, ..FastPaths::ALL },
@@ -24,11 +24,11 @@ pub fn answers_do_not_depend_on_fast_paths(kind: Kind) {
     }
 }
 
-fn assert_answers(kind: Kind, rows: &BTreeMap<u64, u64>, fast_paths: FastPaths, what: &str) {
+fn assert_answers(kind: IndexKind, rows: &BTreeMap<u64, u64>, fast_paths: FastPaths, what: &str) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut options = IndexOptions::default().kind(kind);
     (options.pages.fast_paths, options.pages.resident_bytes) = (fast_paths, 1 << 14);
-    let index = Numbers::create(&storage, "i", &options).unwrap();
+    let index = Numbers::create(storage.clone(), "i", &options).unwrap();
     index.bulk_load(rows.iter().skip(100).map(|(&key, &value)| (key, value))).unwrap();
     let mut transaction = index.write().unwrap();
     rows.iter().take(100).for_each(|(&key, &value)| _ = transaction.insert(key, value).unwrap());

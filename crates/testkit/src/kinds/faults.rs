@@ -6,7 +6,7 @@
 
 use super::support::{IndexChange, Map, NAME, Numbers, entries, memory, open, options};
 use crate::{Fault, Operation, Random, enumerate_faults};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::Storage;
 use ogive::{Error, Result};
 use std::sync::Arc;
@@ -29,9 +29,9 @@ fn history() -> (Vec<Vec<IndexChange>>, Vec<Map>) {
     (transactions, states)
 }
 
-fn loaded(kind: Kind, map: &Map) -> Arc<dyn Storage> {
+fn loaded(kind: IndexKind, map: &Map) -> Arc<dyn Storage> {
     let storage = memory();
-    let index = Numbers::create(&storage, NAME, &options(kind)).unwrap();
+    let index = Numbers::create(storage.clone(), NAME, &options(kind)).unwrap();
     index.bulk_load(map.clone()).unwrap();
     storage
 }
@@ -80,7 +80,7 @@ fn refuses_further_writes(index: &Numbers, because: &Error) {
 }
 
 /// Fails every call once: acknowledged entries survive.
-pub fn fail_every_call(kind: Kind) {
+pub fn fail_every_call(kind: IndexKind) {
     let (transactions, states) = history();
     for operation in Operation::ALL {
         for fault in FAULTS {
@@ -109,7 +109,7 @@ pub fn fail_every_call(kind: Kind) {
 }
 
 /// Fails every read once: an error, never a wrong answer.
-pub fn failed_reads_return_errors(kind: Kind) {
+pub fn failed_reads_return_errors(kind: IndexKind) {
     let (_, states) = history();
     let map = &states[0];
     let storage = loaded(kind, map);
@@ -131,14 +131,14 @@ pub fn failed_reads_return_errors(kind: Kind) {
 }
 
 /// Fails reads of a range: it ends with the error.
-pub fn iterators_end_after_an_error(kind: Kind) {
+pub fn iterators_end_after_an_error(kind: IndexKind) {
     let map: Map = (0..2000).map(|i| (i, i)).collect();
     let storage = loaded(kind, &map);
     let injector = crate::FaultInjector::new(storage);
     let storage: Arc<dyn Storage> = Arc::new(injector.clone());
     let mut open_options = ogive::page::PageOptions::default();
     super::support::without_memory(&mut open_options);
-    let index = Numbers::open(&storage, NAME, &open_options).unwrap();
+    let index = Numbers::open(storage.clone(), NAME, &open_options).unwrap();
     for backward in [false, true] {
         let mut range = index.iter().unwrap();
         let mut step = || if backward { range.next_back() } else { range.next() };

@@ -25,8 +25,8 @@ pub fn entries(index: &Index<u64, u64>) -> Map {
 pub fn check(files: &[(&str, &[u8])], mut map: Map) {
     let (memory, storage) = storage(files);
     let options = PageOptions::default();
-    assert_eq!(entries(&Index::open_read_only(&storage, "f", &options).unwrap()), map);
-    let index = Index::open(&storage, "f", &options).unwrap();
+    assert_eq!(entries(&Index::open_read_only(storage.clone(), "f", &options).unwrap()), map);
+    let index = Index::open(storage.clone(), "f", &options).unwrap();
     assert_eq!(entries(&index), map);
     let mut transaction = index.write().unwrap();
     for key in [3, 500_000] {
@@ -40,9 +40,9 @@ pub fn check(files: &[(&str, &[u8])], mut map: Map) {
         killed.put(&name, memory.content(&name).unwrap()).unwrap();
     }
     let killed: Arc<dyn Storage> = Arc::new(killed);
-    assert_eq!(entries(&Index::open(&killed, "f", &options).unwrap()), map);
+    assert_eq!(entries(&Index::open(killed.clone(), "f", &options).unwrap()), map);
     drop(index);
-    assert_eq!(entries(&Index::open(&storage, "f", &options).unwrap()), map);
+    assert_eq!(entries(&Index::open(storage.clone(), "f", &options).unwrap()), map);
 }
 
 /// The key of the entry with a number.

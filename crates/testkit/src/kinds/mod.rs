@@ -1,15 +1,15 @@
 //! Conformance tests of kinds of index, through [`Index`](ogive::index::Index): a reference model, crashes, damaged
 //! files, failing calls, snapshots, repeated keys.
 //!
-//! [`kind_tests!`](crate::kind_tests) generates all of them for one [`Kind`](ogive::index::Kind), which the expression
-//! must register:
+//! [`kind_tests!`](crate::kind_tests) generates all of them for one [`IndexKind`](ogive::index::IndexKind), which the
+//! expression must register:
 //!
 //! ```
 //! # mod tests {
-//! use ogive::index::Kind;
+//! use ogive::index::IndexKind;
 //! use ogive_testkit::kind_tests;
 //!
-//! kind_tests!(btree, Kind::BTREE, duplicates);
+//! kind_tests!(btree, IndexKind::BTREE, duplicates);
 //! # }
 //! ```
 

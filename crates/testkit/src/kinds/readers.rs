@@ -6,11 +6,11 @@
 use super::support::{IndexChange, Map, empty, entries, nasty};
 use crate::Random;
 use ogive::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps readers over many commits.
-pub fn readers_keep_their_snapshot(kind: Kind) {
+pub fn readers_keep_their_snapshot(kind: IndexKind) {
     let (_, index) = empty(kind);
     let keys = nasty(300).into_iter().find(|(name, _)| *name == "thousand_clusters").unwrap().1;
     let mut random = Random::new(3);
@@ -36,7 +36,7 @@ pub fn readers_keep_their_snapshot(kind: Kind) {
 }
 
 /// Aborts and drops transactions.
-pub fn aborted_transactions_change_nothing(kind: Kind) {
+pub fn aborted_transactions_change_nothing(kind: IndexKind) {
     let (_, index) = empty(kind);
     index.bulk_load((0..500).map(|i| (i, i))).unwrap();
     for dropped in [false, true] {
@@ -56,7 +56,7 @@ pub fn aborted_transactions_change_nothing(kind: Kind) {
 }
 
 /// Runs eight readers concurrently with a writer.
-pub fn concurrent_readers_see_whole_commits(kind: Kind) {
+pub fn concurrent_readers_see_whole_commits(kind: IndexKind) {
     let (_, index) = empty(kind);
     index.bulk_load((0..400).map(|i| (i * 10, 0))).unwrap();
     let done = AtomicBool::new(false);

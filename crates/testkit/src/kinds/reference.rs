@@ -8,7 +8,7 @@ use super::support::{
 };
 use crate::Random;
 use ogive::Error;
-use ogive::index::{Index, Key, Kind, Payload};
+use ogive::index::{Index, IndexKind, Key, Payload};
 use ogive::page::PageOptions;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -20,7 +20,7 @@ fn probes(random: &mut Random, keys: &[u64]) -> Vec<u64> {
 }
 
 /// Bulk-loads every other key, then changes the index in many transactions, some of which abort.
-fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool) {
+fn follow(kind: IndexKind, name: &str, keys: &[u64], transactions: u64, reopen: bool) {
     let (storage, mut index) = empty(kind);
     let what = format!("{kind} on {name}");
     let mut map: Map = keys.iter().step_by(2).map(|&key| (key, key ^ 1)).collect();
@@ -59,21 +59,21 @@ fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool)
 }
 
 /// Compares an index with a map on key sets that have broken learned indexes.
-pub fn follow_nasty_keys(kind: Kind) {
+pub fn follow_nasty_keys(kind: IndexKind) {
     for (name, keys) in nasty(400) {
         follow(kind, name, &keys, 12, true);
     }
 }
 
 /// Compares an index with a map on large key sets: takes minutes.
-pub fn follow_many_nasty_keys(kind: Kind) {
+pub fn follow_many_nasty_keys(kind: IndexKind) {
     for (name, keys) in nasty(20_000) {
         follow(kind, name, &keys, 400, true);
     }
 }
 
 /// Fills and empties an index several times.
-pub fn an_emptied_index_can_be_refilled(kind: Kind) {
+pub fn an_emptied_index_can_be_refilled(kind: IndexKind) {
     let (_, index) = empty(kind);
     let map: Map = (0..2000).map(|i| (i * 7, i)).collect();
     for round in 0..3 {
@@ -91,7 +91,7 @@ pub fn an_emptied_index_can_be_refilled(kind: Kind) {
 }
 
 /// Fails bulk loads: keys out of order, repeated keys, a failing source, an interrupting observer.
-pub fn failed_bulk_loads_change_nothing(kind: Kind) {
+pub fn failed_bulk_loads_change_nothing(kind: IndexKind) {
     let (_, index) = empty(kind);
     let mut entries: Vec<(u64, u64)> = (0..1000).map(|i| (i, i)).collect();
     entries[700] = (3, 3);
@@ -120,9 +120,9 @@ pub fn failed_bulk_loads_change_nothing(kind: Kind) {
 }
 
 /// Inserts and finds keys of one type.
-fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: Kind, keys: &[K], value: impl Fn(usize) -> V) {
+fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: IndexKind, keys: &[K], value: impl Fn(usize) -> V) {
     let storage = memory();
-    let index: Index<K, V> = Index::create(&storage, NAME, &options(kind)).unwrap();
+    let index: Index<K, V> = Index::create(storage.clone(), NAME, &options(kind)).unwrap();
     let mut map = BTreeMap::new();
     let mut transaction = index.write().unwrap();
     for (position, &key) in keys.iter().enumerate() {
@@ -131,7 +131,7 @@ fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: Kind, keys: &[
     }
     transaction.commit().unwrap();
     drop(index);
-    let index: Index<K, V> = Index::open(&storage, NAME, &PageOptions::default()).unwrap();
+    let index: Index<K, V> = Index::open(storage.clone(), NAME, &PageOptions::default()).unwrap();
     let found: Vec<(K, V)> = index.iter().unwrap().map(Result::unwrap).collect();
     assert_eq!(found, map.iter().map(|(&key, &value)| (key, value)).collect::<Vec<_>>(), "{kind}");
     for (&key, &value) in &map {
@@ -143,7 +143,7 @@ fn assert_round_trip<K: Key, V: Payload + PartialEq + Copy>(kind: Kind, keys: &[
 }
 
 /// Inserts and finds keys and payloads of every type.
-pub fn all_key_and_payload_types_round_trip(kind: Kind) {
+pub fn all_key_and_payload_types_round_trip(kind: IndexKind) {
     let mut random = Random::new(5);
     let wide: Vec<u128> = (0..600)
         .map(|i| (u128::from(random.next_u64()) << (64 - i % 40)) | u128::from(random.next_u64() >> (i % 60)))
@@ -164,7 +164,7 @@ pub fn all_key_and_payload_types_round_trip(kind: Kind) {
 }
 
 /// Reads ranges from both ends, in any order.
-pub fn both_ends_of_a_range_meet(kind: Kind) {
+pub fn both_ends_of_a_range_meet(kind: IndexKind) {
     let (_, index) = empty(kind);
     let map: Map = (0..500).map(|i| (i * 3, i)).collect();
     index.bulk_load(map.clone()).unwrap();
@@ -195,7 +195,7 @@ pub fn both_ends_of_a_range_meet(kind: Kind) {
 }
 
 /// Reads an index whose structure does not exist yet.
-pub fn an_unwritten_index_is_empty(kind: Kind) {
+pub fn an_unwritten_index_is_empty(kind: IndexKind) {
     let (storage, index) = empty(kind);
     assert_same(&index, &Map::new(), kind.name());
     assert!(index.explain(5).unwrap().is_empty(), "{kind}");
@@ -208,7 +208,7 @@ pub fn an_unwritten_index_is_empty(kind: Kind) {
 }
 
 /// Compares `explain` and `statistics` with the entries.
-pub fn explain_and_statistics_match_the_entries(kind: Kind) {
+pub fn explain_and_statistics_match_the_entries(kind: IndexKind) {
     let (_, index) = empty(kind);
     index.bulk_load((0..3000).map(|i| (i * 5, i))).unwrap();
     let path = index.explain(5000).unwrap();

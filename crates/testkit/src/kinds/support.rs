@@ -2,7 +2,7 @@
 
 use crate::{Random, key_sets};
 use ogive::Result;
-use ogive::index::{Index, IndexOptions, IndexReader, Kind, WriteTransaction};
+use ogive::index::{Index, IndexKind, IndexOptions, IndexReader, WriteTransaction};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::PageOptions;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub type Map = BTreeMap<u64, u64>;
 pub const NAME: &str = "index";
 
 /// Options with small pages, so that few entries make several levels.
-pub fn options(kind: Kind) -> IndexOptions {
+pub fn options(kind: IndexKind) -> IndexOptions {
     let mut options = IndexOptions::default().kind(kind);
     options.pages.page_bytes = 512;
     options
@@ -29,22 +29,22 @@ pub fn memory() -> Arc<dyn Storage> {
 }
 
 /// An empty index in memory.
-pub fn empty(kind: Kind) -> (Arc<dyn Storage>, Numbers) {
+pub fn empty(kind: IndexKind) -> (Arc<dyn Storage>, Numbers) {
     let storage = memory();
-    let index = Numbers::create(&storage, NAME, &options(kind)).unwrap();
+    let index = Numbers::create(storage.clone(), NAME, &options(kind)).unwrap();
     (storage, index)
 }
 
 /// Opens the index [`NAME`].
 pub fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
-    Numbers::open(storage, NAME, &PageOptions::default())
+    Numbers::open(Arc::clone(storage), NAME, &PageOptions::default())
 }
 
 /// Opens the index [`NAME`] with a memory budget.
 pub fn open_in(storage: &Arc<dyn Storage>, memory_bytes: u64) -> Result<Numbers> {
     let mut options = PageOptions::default();
-    options.budget_bytes = memory_bytes;
-    Numbers::open(storage, NAME, &options)
+    options.memory_bytes = memory_bytes;
+    Numbers::open(Arc::clone(storage), NAME, &options)
 }
 
 /// The nasty key sets without repeated keys.
@@ -139,5 +139,5 @@ pub fn assert_same_at(index: &Numbers, map: &Map, keys: &[u64], what: &str) {
 
 /// Sets the memory for pages to 0, so that each read reaches the storage.
 pub fn without_memory(pages: &mut ogive::page::PageOptions) {
-    pages.budget_bytes = 0;
+    pages.memory_bytes = 0;
 }

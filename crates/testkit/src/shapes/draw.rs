@@ -6,7 +6,7 @@ use super::values::Values;
 use crate::fast_paths;
 use ogive::KeyType;
 use ogive::io::FastPaths;
-use ogive::join::{JoinKind, Method};
+use ogive::join::{JoinKind, JoinMethod};
 use ogive::lsm::Learning;
 
 /// Designs of any keys, and then those of numbers alone.
@@ -36,7 +36,7 @@ const UNCACHED_BYTES_MAX: u64 = 4 << 30;
 const FLUSHES_MAX: u64 = 500;
 /// Tables of a store, approximately: each compaction looks at all of them, so more take minutes as well.
 const TABLES_MAX: u64 = 500;
-/// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other
+/// Memory per open table of a store: four times what a small one takes, since half of the memory is for other
 /// things.
 const OPEN_TABLE_BYTES: u64 = 8 << 10;
 
@@ -168,7 +168,7 @@ fn way(choices: &mut Choices<'_>, record_bytes: usize) -> Way {
 }
 
 impl StoreForm {
-    /// Makes memtables and tables large enough for so many bytes of each version: open tables take memory, each some
+    /// Makes memtables and tables large enough for this number of bytes of each version: each open table takes some
     /// KiB, and where that is short a store says so and takes no more; and each flush takes time.
     fn make_room_for(&mut self, version_bytes: u64) {
         let bytes = version_bytes * (self.earlier_versions + 1);
@@ -209,7 +209,7 @@ fn join_form(choices: &mut Choices<'_>) -> JoinForm {
     let relations = (relation(), relation());
     JoinForm {
         memory_bytes: choices.pick(&MEMORY_BYTES),
-        method: choices.pick(&Method::all()),
+        method: choices.pick(&JoinMethod::all()),
         kind: choices.pick(&kinds),
         threads: choices.pick(&[1, 1, 2]),
         relations,

@@ -5,7 +5,7 @@ use super::rows::Rows;
 use super::shape::{JoinForm, Relation, Shape};
 use ogive::Durability;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinKind, JoinOptions, Output, RecordShape, Source, join};
+use ogive::join::{JoinKind, JoinOptions, JoinOutput, JoinSource, RecordShape, join};
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::{Table, TableWriter};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
         if raised > RAISED_MOST {
             return Err(format!("memory is short after it was raised {raised} times, to {}", options.memory_bytes));
         }
-        let output = Output::table(Arc::clone(&storage), "t", written.clone());
+        let output = JoinOutput::table(Arc::clone(&storage), "t", written.clone());
         match join(&left_source, &right_source, output, &options) {
             // Some methods take more memory than there is, and say how much.
             Err(ogive::Error::JoinMemoryShort { needed_bytes, .. }) if needed_bytes > options.memory_bytes => {
@@ -68,7 +68,7 @@ fn some_of(rows: &Rows, one_in: usize) -> Rows {
     some
 }
 
-fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<Source, ogive::Error> {
+fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<JoinSource, ogive::Error> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let mut value = Vec::new();
     // A store has each key once.
@@ -83,7 +83,7 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<Source, ogiv
                 rows.value(row, &mut value);
                 db.insert(rows.key(row), &value)?;
             }
-            Ok(Source::snapshot::<Vec<u8>>(&db.snapshot(), &db, ..))
+            Ok(JoinSource::snapshot::<Vec<u8>>(&db.snapshot(), &db, ..))
         }
         Relation::Store | Relation::Table => {
             let options = shape.write_options().map_err(ogive::Error::InvalidArgument)?;
@@ -93,7 +93,7 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<Source, ogiv
                 writer.append(rows.key(row), &value)?;
             }
             writer.finish()?;
-            Ok(Source::table(&Table::open(storage, "t", &shape.open_options())?))
+            Ok(JoinSource::table(&Table::open(storage, "t", &shape.open_options())?))
         }
     }
 }
@@ -104,7 +104,7 @@ fn states_width(shape: &Shape, relation: Relation) -> bool {
     states && relation != Relation::Store
 }
 
-fn unsorted(shape: &Shape, rows: &Rows) -> Source {
+fn unsorted(shape: &Shape, rows: &Rows) -> JoinSource {
     let stated = states_width(shape, Relation::Unsorted);
     let record_shape = RecordShape {
         name: "rows".into(),
@@ -114,7 +114,7 @@ fn unsorted(shape: &Shape, rows: &Rows) -> Source {
         bytes: rows.bytes(),
     };
     let (rows, order) = (Arc::new(rows.clone()), Arc::new(rows.shuffled()));
-    Source::unsorted(record_shape, move || {
+    JoinSource::unsorted(record_shape, move || {
         let (rows, order) = (Arc::clone(&rows), Arc::clone(&order));
         Box::new((0..rows.len()).map(move |at| {
             let mut value = Vec::new();

@@ -8,8 +8,8 @@ use super::{draw, join, store};
 use ogive::KeyType;
 use ogive::block::compress::Compression;
 use ogive::io::{FastPaths, MemoryStorage, Meter, Storage};
-use ogive::join::{JoinKind, Method};
-use ogive::table::{OpenOptions, SortingWriter, Table, TableWriter, WriteOptions};
+use ogive::join::{JoinKind, JoinMethod};
+use ogive::table::{SortingWriter, Table, TableOptions, TableWriteOptions, TableWriter};
 use std::fmt;
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ pub struct JoinForm {
     /// Memory of the join.
     pub memory_bytes: u64,
     /// Its method.
-    pub method: Method,
+    pub method: JoinMethod,
     /// Its kind.
     pub kind: JoinKind,
     /// Its threads.
@@ -123,7 +123,7 @@ pub struct JoinForm {
 pub enum Way {
     /// By the writer of sorted rows.
     Sorted,
-    /// By the writer of rows in any order, with so much memory for the sort.
+    /// By the writer of rows in any order, with this memory for the sort.
     Unsorted {
         /// The memory.
         sort_bytes: u64,
@@ -228,9 +228,9 @@ impl Shape {
     }
 
     /// The options of a table of this shape.
-    pub(super) fn write_options(&self) -> Result<WriteOptions, String> {
+    pub(super) fn write_options(&self) -> Result<TableWriteOptions, String> {
         let width = self.values.width().filter(|_| self.table.states_value_width);
-        Ok(WriteOptions::default()
+        Ok(TableWriteOptions::default()
             .key_type(self.key_type)
             .value_width(width.map(|width| width as u32))
             .block_bytes(self.table.block_bytes)
@@ -240,8 +240,8 @@ impl Shape {
     }
 
     /// The options to open a table of this shape.
-    pub(super) fn open_options(&self) -> OpenOptions {
-        OpenOptions::default().fast_paths(self.fast_paths)
+    pub(super) fn open_options(&self) -> TableOptions {
+        TableOptions::default().fast_paths(self.fast_paths)
     }
 
     fn check_sorted(&self, rows: &Rows, effort: Effort) -> Result<(), String> {

@@ -18,8 +18,8 @@ fn content(disk: &SimulatedDisk, name: &str) -> Option<Vec<u8>> {
     disk.files().remove(name)
 }
 
-/// All the fates, and many random ones.
-fn fates() -> impl Iterator<Item = Survival> {
+/// All the survivals, and many random ones.
+fn survivals() -> impl Iterator<Item = Survival> {
     let fixed = [Survival::Nothing, Survival::Everything, Survival::NamesOnly, Survival::WritesOnly];
     fixed.into_iter().chain((0..300).flat_map(|seed| [Survival::Prefix(seed), Survival::Subset(seed)]))
 }
@@ -30,8 +30,8 @@ fn what_was_synced_survives_every_crash() {
     write(&disk, "a", &[7; 5_000], true).unwrap();
     disk.sync_directory().unwrap();
     write(&disk, "b", &[9; 5_000], false).unwrap();
-    for fate in fates() {
-        assert_eq!(content(&disk.crash(fate), "a").unwrap(), [7; 5_000], "{fate:?}");
+    for survival in survivals() {
+        assert_eq!(content(&disk.crash(survival), "a").unwrap(), [7; 5_000], "{survival:?}");
     }
     assert_eq!(disk.changes_at_risk(), 2);
 }
@@ -72,7 +72,7 @@ fn a_rename_leaves_the_old_file_or_the_new_one_under_the_name() {
     write(&disk, "tmp", b"new", true).unwrap();
     disk.sync_directory().unwrap();
     disk.rename("tmp", "a").unwrap();
-    let outcomes: BTreeSet<_> = fates().map(|fate| content(&disk.crash(fate), "a").unwrap()).collect();
+    let outcomes: BTreeSet<_> = survivals().map(|survival| content(&disk.crash(survival), "a").unwrap()).collect();
     assert_eq!(outcomes.into_iter().collect::<Vec<_>>(), [b"new".to_vec(), b"old".to_vec()]);
 }
 
@@ -86,7 +86,7 @@ fn unsynced_writes_are_dropped_torn_and_reordered_but_never_within_a_sector() {
     file.sync().unwrap();
     file.write_at(0, &[1; 2_048]).unwrap();
     file.write_at(1_024, &[2; 1_024]).unwrap();
-    let images: BTreeSet<Vec<u8>> = fates().map(|fate| content(&disk.crash(fate), "a").unwrap()).collect();
+    let images: BTreeSet<Vec<u8>> = survivals().map(|survival| content(&disk.crash(survival), "a").unwrap()).collect();
     for image in &images {
         assert_eq!(image.len(), 2_048);
         assert!(image.chunks(512).all(|sector| sector.iter().all(|byte| *byte == sector[0])), "a torn sector");
@@ -106,7 +106,7 @@ fn a_file_that_grew_may_hold_zeros_or_stale_bytes() {
     let mut file = disk.create("a").unwrap();
     disk.sync_directory().unwrap();
     file.append(&[5; 4_096]).unwrap();
-    let images: Vec<Vec<u8>> = fates().map(|fate| content(&disk.crash(fate), "a").unwrap()).collect();
+    let images: Vec<Vec<u8>> = survivals().map(|survival| content(&disk.crash(survival), "a").unwrap()).collect();
     assert!(images.iter().any(|image| image.is_empty()));
     assert!(images.iter().any(|image| image.contains(&0)));
     assert!(images.iter().any(|image| image.iter().any(|byte| ![0, 5].contains(byte))));
@@ -117,8 +117,8 @@ fn the_same_fate_gives_the_same_disk() {
     let disk = SimulatedDisk::new();
     write(&disk, "a", &[3; 9_999], false).unwrap();
     write(&disk, "b", &[4; 9_999], false).unwrap();
-    for fate in fates() {
-        assert_eq!(disk.crash(fate).files(), disk.crash(fate).files());
+    for survival in survivals() {
+        assert_eq!(disk.crash(survival).files(), disk.crash(survival).files());
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result, bail};
 use ogive::KeyType;
 use ogive::io::{LocalStorage, Profile, Timer};
-use ogive::table::{TableReport, TableWriter, WriteOptions};
+use ogive::table::{TableReport, TableWriteOptions, TableWriter};
 use ogive::tune::DesignRequest;
 
 use super::super::{Context, Experiment, Output};
@@ -123,8 +123,8 @@ fn record(set: &KeySet, profile: &Profile, runs: &Runs, without_s: Option<f64>) 
     record
 }
 
-fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRequest) -> WriteOptions {
-    WriteOptions::default()
+fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRequest) -> TableWriteOptions {
+    TableWriteOptions::default()
         .key_type(KeyType::U64)
         .value_width(context.payload_bytes)
         .block_bytes((*design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES))
@@ -136,7 +136,7 @@ fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRe
 }
 
 /// Writes the set while it is generated or read; the clock runs only while the writer works.
-fn write(folder: &Path, set: &KeySet, options: WriteOptions, payload_bytes: u32) -> Result<(TableReport, f64)> {
+fn write(folder: &Path, set: &KeySet, options: TableWriteOptions, payload_bytes: u32) -> Result<(TableReport, f64)> {
     let mut build_s = 0.0;
     let timer = Timer::start();
     let mut writer = TableWriter::create(Arc::new(LocalStorage::new(folder)), NAME, options)?;

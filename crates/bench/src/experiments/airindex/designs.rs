@@ -167,10 +167,10 @@ fn run_table(
     // Without an index the whole table is one read, which the reader makes only if it fits in memory.
     let limits = match written.report.layers.is_empty() {
         true => Limits {
-            budget_bytes: COLD_BUDGET_BYTES.max(WHOLE_TABLES * written.report.file_bytes),
+            memory_bytes: COLD_BUDGET_BYTES.max(WHOLE_TABLES * written.report.file_bytes),
             most_bytes: MOST_BYTES,
         },
-        false => Limits { budget_bytes: COLD_BUDGET_BYTES, most_bytes: u64::MAX },
+        false => Limits { memory_bytes: COLD_BUDGET_BYTES, most_bytes: u64::MAX },
     };
     let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, limits)?;
     let stored_bytes = keys.key_bytes() + keys.len() as u64 * u64::from(recipe.payload_bytes);

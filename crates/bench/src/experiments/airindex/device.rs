@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use ogive::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage, Timer};
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use ogive::tune::DesignRequest;
 
 use super::super::device::measure_device;
@@ -119,9 +119,9 @@ impl MeasuredDevice {
 /// Raw reads, openings and lookups in turn, so that changes of the device affect all of them.
 fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_bytes: u32) -> Result<(Times, bool)> {
     let file = storage.open(NAME)?;
-    let options = OpenOptions::default().budget_bytes(BUDGET_BYTES);
+    let options = TableOptions::default().memory_bytes(BUDGET_BYTES);
     let (mut times, mut random) = (Times::default(), Random::new(1, "raw reads"));
-    let kept = Table::open(Arc::clone(&storage), NAME, &OpenOptions::default().budget_bytes(0))?;
+    let kept = Table::open(Arc::clone(&storage), NAME, &TableOptions::default().memory_bytes(0))?;
     for &position in asked.iter().take(LOOKUPS) {
         times.raw_us.extend(raw_read_us(&*file, &mut random)?);
         let timer = Timer::start();

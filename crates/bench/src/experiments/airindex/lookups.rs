@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use ogive::io::{Meter, ModelledClock, Profile, Storage};
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 
 use super::keys::{Keys, fill_value};
 use super::tables::NAME;
@@ -34,8 +34,8 @@ impl Bench {
         Self { storage, meter, clocks }
     }
 
-    pub(super) fn open(&self, budget_bytes: u64) -> Result<Table> {
-        let options = OpenOptions::default().budget_bytes(budget_bytes);
+    pub(super) fn open(&self, memory_bytes: u64) -> Result<Table> {
+        let options = TableOptions::default().memory_bytes(memory_bytes);
         Ok(Table::open(Arc::clone(&self.storage), NAME, &options)?)
     }
 
@@ -68,7 +68,7 @@ pub(super) struct Cold {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Memory of each opened table.
-    pub(super) budget_bytes: u64,
+    pub(super) memory_bytes: u64,
     /// Limit on the bytes read by all lookups.
     pub(super) most_bytes: u64,
 }
@@ -84,7 +84,7 @@ pub(super) fn look_up_cold(
     let mut cold = look_up_present(bench, keys, positions, payload_bytes, limits)?;
     let (mut blocks, mut absent) = (0, 0_u64);
     for key in positions.iter().take(cold.lookups).filter_map(|&position| absent_key(keys, position as usize)) {
-        let table = bench.open(limits.budget_bytes)?;
+        let table = bench.open(limits.memory_bytes)?;
         bench.meter.reset();
         let found = table.get(&key)?;
         ensure!(found.is_none(), "a lookup of {key:?}, which is absent, found {found:?}");
@@ -116,7 +116,7 @@ fn look_up_present(bench: &Bench, keys: &Keys, positions: &[u64], payload_bytes:
     bench.lap_us();
     for &position in positions {
         bench.meter.reset();
-        let table = bench.open(limits.budget_bytes)?;
+        let table = bench.open(limits.memory_bytes)?;
         let opening = bench.meter.reset().reads;
         check(&table, &keys.at(position as usize), payload_bytes)?;
         let get = bench.meter.reset().reads;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ogive::io::{Profile, Storage, Timer};
-use ogive::table::{TableReport, TableWriter, WriteOptions};
+use ogive::table::{TableReport, TableWriteOptions, TableWriter};
 use ogive::tune::{Caching, DesignRequest};
 
 use super::super::Context;
@@ -44,9 +44,9 @@ pub(super) struct Written {
 
 impl Recipe<'_> {
     /// The options of the writer: the tuner chooses the block size of tuned tables, all others have the paper's 4 KiB.
-    fn options(&self, keys: &Keys) -> WriteOptions {
+    fn options(&self, keys: &Keys) -> TableWriteOptions {
         let tuned = *self.design == DesignRequest::Tuned;
-        WriteOptions::default()
+        TableWriteOptions::default()
             .key_type(keys.key_type())
             .value_width(keys.key_type().width().map(|_| self.payload_bytes))
             .block_bytes((!tuned).then_some(FIXED_BLOCK_BYTES))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::index::{Kind, Statistics};
+use ogive::index::{IndexKind, Statistics};
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
@@ -53,7 +53,7 @@ struct Questions {
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::all())?;
+    let subjects = subjects(context, &IndexKind::all())?;
     for spec in context.specs(&GENERATED) {
         for phase in [Phase::Bulk, Phase::Grown].into_iter().filter(|phase| phase.is_wanted(context)) {
             let questions = Questions::draw(context, &spec, phase)?;

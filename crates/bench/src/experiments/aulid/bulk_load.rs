@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::LocalStorage;
 
 use super::super::indexes::{GENERATED, IndexStore, IndexSubject, or_report, pages, subjects};
@@ -33,7 +33,7 @@ struct Loads<'s> {
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::all())?;
+    let subjects = subjects(context, &IndexKind::all())?;
     for spec in context.specs(&GENERATED) {
         let set = context.open(&spec, context.seed)?;
         let start =
@@ -78,7 +78,7 @@ fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
 
 fn report(set: &KeySet, all: &[Loads<'_>], output: &mut Output<'_>) -> Result<()> {
     let median_s = |loads: &Loads<'_>| Spread::of(&loads.load_s).median;
-    let btree = all.iter().find(|loads| loads.subject.options.kind == Kind::BTREE && !loads.failed);
+    let btree = all.iter().find(|loads| loads.subject.options.kind == IndexKind::BTREE && !loads.failed);
     for loads in all.iter().filter(|loads| !loads.failed) {
         let mut row = record(set, loads.subject)
             .figure("keys_count", set.len())

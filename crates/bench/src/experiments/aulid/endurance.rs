@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
@@ -22,7 +22,7 @@ pub(in crate::experiments) const ENDURANCE: Experiment = Experiment {
     run,
 };
 
-const STRUCTURES: [Kind; 3] = [Kind::OGIVE, ogive_papers::AULID, Kind::BTREE];
+const STRUCTURES: [IndexKind; 3] = [IndexKind::OGIVE, ogive_papers::AULID, IndexKind::BTREE];
 const ROUNDS: usize = 10;
 const OPERATIONS: usize = 2_000_000;
 const PROBES: usize = 20_000;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 use ogive::page::{Phase, PhaseStatistics, WriteStatistics};
 
@@ -32,7 +32,7 @@ const PHASES: [(Phase, &str); 4] = [
 ];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::all())?;
+    let subjects = subjects(context, &IndexKind::all())?;
     let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
     for spec in context.specs(&GENERATED) {
         let set = growing(context, &spec)?;
@@ -46,8 +46,8 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                     .figure("workload", mix.name())
                     .figure("structure", subject.name.as_str());
                 or_report(output, record.clone(), |output| {
-                    let (inserts, tally) = tallied(context, subject, &population)?;
-                    output.report(filled(record, inserts, &tally))?;
+                    let (inserts, statistics) = written(context, subject, &population)?;
+                    output.report(filled(record, inserts, &statistics))?;
                     Ok(())
                 })?;
                 progress.step();
@@ -58,41 +58,41 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 /// Loads the first keys, inserts the others, and sums the statistics of the transactions.
-fn tallied(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(usize, WriteStatistics)> {
+fn written(context: &Context, subject: &IndexSubject, population: &Population) -> Result<(usize, WriteStatistics)> {
     let mut options = subject.options.clone();
     options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
     let keys = population.loaded().iter().copied().map(Ok);
     let (store, _) = IndexStore::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
     let most = context.lookups.unwrap_or(OPERATIONS).min(population.coming().len());
     let mut total = WriteStatistics::default();
-    store.insert_timed(&population.coming()[..most], |tally| add(&mut total, tally))?;
+    store.insert_timed(&population.coming()[..most], |statistics| add(&mut total, statistics))?;
     ensure!(store.index.len()? == (population.loaded().len() + most) as u64, "entries are missing");
     Ok((most, total))
 }
 
-fn add(total: &mut WriteStatistics, tally: &WriteStatistics) {
-    for (phase, of) in &tally.phases {
+fn add(total: &mut WriteStatistics, statistics: &WriteStatistics) {
+    for (phase, of) in &statistics.phases {
         let sum = total.phases.entry(*phase).or_default();
         sum.pages_read += of.pages_read;
         sum.pages_changed += of.pages_changed;
         sum.time_ns += of.time_ns;
     }
-    for (name, count) in &tally.structure_modifications {
+    for (name, count) in &statistics.structure_modifications {
         *total.structure_modifications.entry(name).or_default() += count;
     }
 }
 
-fn filled(record: Record, inserts: usize, tally: &WriteStatistics) -> Record {
+fn filled(record: Record, inserts: usize, statistics: &WriteStatistics) -> Record {
     let per_insert = |count: u64| count as f64 / inserts.max(1) as f64;
     let mut record = record.figure("inserts", inserts as u64);
     for (phase, name) in PHASES {
-        let of: PhaseStatistics = tally.phases.get(&phase).copied().unwrap_or_default();
+        let of: PhaseStatistics = statistics.phases.get(&phase).copied().unwrap_or_default();
         record = record
             .figure(&format!("{name}_pages_read_per_insert"), per_insert(of.pages_read))
             .figure(&format!("{name}_pages_changed_per_insert"), per_insert(of.pages_changed))
             .figure(&format!("{name}_cpu_ns_per_insert"), per_insert(of.time_ns));
     }
-    let modifications: BTreeMap<_, _> = tally.structure_modifications.iter().collect();
+    let modifications: BTreeMap<_, _> = statistics.structure_modifications.iter().collect();
     record = record.figure("smo_count", modifications.values().copied().sum::<u64>());
     modifications.into_iter().fold(record, |record, (name, count)| {
         record.figure(&format!("smo_{}_count", name.replace([' ', '-'], "_")), *count)

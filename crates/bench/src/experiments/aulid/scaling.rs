@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::{LocalStorage, Profile};
 
 use super::super::indexes::{IndexSubject, IndexWorkload, WorkloadOutcome, distinct, or_report, run_plan, subjects};
@@ -23,7 +23,7 @@ pub(in crate::experiments) const SCALING: Experiment = Experiment {
 const PROFILES: [&str; 1] = ["nvme"];
 /// A set as hard as the paper's: four times the segments of its sets for 200 million keys.
 const KEY_SETS: [&str; 2] = ["hardness:815,18", "lognormal"];
-const STRUCTURES: [Kind; 3] = [Kind::BTREE, ogive_papers::AULID, Kind::OGIVE];
+const STRUCTURES: [IndexKind; 3] = [IndexKind::BTREE, ogive_papers::AULID, IndexKind::OGIVE];
 const MIXES: [Mix; 6] =
     [Mix::LookupOnly, Mix::ScanOnly, Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
 const OPERATIONS: usize = 800_000;
@@ -87,7 +87,7 @@ fn report(
     profiles: &[Profile],
     output: &mut Output<'_>,
 ) -> Result<()> {
-    let btree = all.iter().find(|(subject, _)| subject.options.kind == Kind::BTREE).map(|(_, (run, ..))| run);
+    let btree = all.iter().find(|(subject, _)| subject.options.kind == IndexKind::BTREE).map(|(_, (run, ..))| run);
     for (subject, (run, direct, peak_bytes)) in all {
         for (place, profile) in profiles.iter().enumerate() {
             let mut row = record(set, mix, subject)

@@ -1,7 +1,7 @@
 //! Figure 10: 99th percentile and deviation of the time of operations.
 
 use anyhow::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 
 use super::super::indexes::{
     IndexSubject, IndexWorkload, each_population, or_report, run_in_memory, run_on_device, subjects,
@@ -22,7 +22,7 @@ const MIXES: [Mix; 2] = [Mix::LookupOnly, Mix::WriteOnly];
 const OPERATIONS: usize = 100_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::all())?;
+    let subjects = subjects(context, &IndexKind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
     each_population(context, &MIXES, |set, mix, population| {
         let progress = Progress::new(subjects.len())?;

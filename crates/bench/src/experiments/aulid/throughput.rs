@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::Profile;
 
 use super::super::indexes::{
@@ -39,7 +39,7 @@ const PROFILES: [&str; 1] = ["nvme"];
 const OPERATIONS: usize = 200_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each(context, THROUGHPUT.name, &Kind::all(), &Mix::ALL, &[Requests::Uniform], output)
+    each(context, THROUGHPUT.name, &IndexKind::all(), &Mix::ALL, &[Requests::Uniform], output)
 }
 
 fn run_requests(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -48,7 +48,7 @@ fn run_requests(context: &Context, output: &mut Output<'_>) -> Result<()> {
         .iter()
         .filter_map(|name| name.parse().ok())
         .collect();
-    each(context, REQUESTS.name, &Kind::all(), &mixes, &requests, output)
+    each(context, REQUESTS.name, &IndexKind::all(), &mixes, &requests, output)
 }
 
 fn run_lipp_btree(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -80,7 +80,7 @@ struct Pair<'a> {
 fn each(
     context: &Context,
     experiment: &str,
-    kinds: &[Kind],
+    kinds: &[IndexKind],
     mixes: &[Mix],
     requests: &[Requests],
     output: &mut Output<'_>,

@@ -1,7 +1,7 @@
 //! Tables 3 and 4, and slots against bytes: AULID with parts switched on and off, after a bulk load.
 
 use anyhow::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive_papers::AulidOptions;
 
 use super::super::indexes::{GENERATED, IndexSubject, Loaded, distinct, load_and_count, or_report, present};
@@ -64,7 +64,7 @@ fn run_slots(context: &Context, output: &mut Output<'_>) -> Result<()> {
     };
     let default = IndexSubject::aulid("authors' choice", |_| {});
     let mut subjects: Vec<IndexSubject> = SLOTS_PER_LEAF.into_iter().map(variant).collect();
-    subjects.extend([default, IndexSubject::of(Kind::BTREE), IndexSubject::of(Kind::OGIVE)]);
+    subjects.extend([default, IndexSubject::of(IndexKind::BTREE), IndexSubject::of(IndexKind::OGIVE)]);
     each(context, SLOTS.name, &subjects, output)
 }
 

@@ -4,7 +4,7 @@ use ogive::lsm::LearningStats;
 
 use super::store::Store;
 
-/// Models learned between two moments, and their use by lookups.
+/// Models learned between two points in time, and their use by lookups.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Learned {
     pub(super) learned: u64,

@@ -1,7 +1,7 @@
 //! Q5 of the slides: blocks and throughput by buffer size, and with all inner nodes in memory.
 
 use anyhow::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::Profile;
 
 use super::super::indexes::{IndexSubject, IndexWorkload, each_population, or_report, pages, run_in_memory, subjects};
@@ -23,7 +23,7 @@ const BUFFER_PAGES: [u64; 5] = [0, 16, 128, 1_024, 8_192];
 const OPERATIONS: usize = 100_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::all())?;
+    let subjects = subjects(context, &IndexKind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
     each_population(context, &MIXES, |set, mix, population| {
         let progress = Progress::new(subjects.len() * BUFFER_PAGES.len())?;

@@ -2,7 +2,7 @@
 //! leaves.
 
 use anyhow::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, LIPP, LIPP_BTREE, PGM, PGM_BTREE};
 
 use super::super::indexes::{GENERATED, distinct, load_and_count, or_report, present, subjects};
@@ -28,8 +28,9 @@ pub(in crate::experiments) const BLOCK_SIZE: Experiment = Experiment {
     run: run_block_sizes,
 };
 
-const STRUCTURES: [Kind; 7] = [Kind::BTREE, FITING, PGM, ALEX, LIPP, AULID, Kind::OGIVE];
-const OVER_LEAVES: [Kind; 7] = [Kind::BTREE, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE, AULID, Kind::OGIVE];
+const STRUCTURES: [IndexKind; 7] = [IndexKind::BTREE, FITING, PGM, ALEX, LIPP, AULID, IndexKind::OGIVE];
+const OVER_LEAVES: [IndexKind; 7] =
+    [IndexKind::BTREE, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE, AULID, IndexKind::OGIVE];
 const BLOCK_BYTES: [usize; 5] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10];
 const COUNT: usize = 100_000;
 
@@ -42,13 +43,13 @@ fn run_hybrids(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn run_block_sizes(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each(context, BLOCK_SIZE.name, &Kind::all(), &BLOCK_BYTES, output)
+    each(context, BLOCK_SIZE.name, &IndexKind::all(), &BLOCK_BYTES, output)
 }
 
 fn each(
     context: &Context,
     experiment: &str,
-    kinds: &[Kind],
+    kinds: &[IndexKind],
     blocks_bytes: &[usize],
     output: &mut Output<'_>,
 ) -> Result<()> {

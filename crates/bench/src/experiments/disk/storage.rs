@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::index::Kind;
+use ogive::index::IndexKind;
 use ogive::io::MemoryStorage;
 
 use super::super::indexes::{
@@ -21,7 +21,7 @@ pub(in crate::experiments) const STORAGE: Experiment = Experiment {
 };
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::all())?;
+    let subjects = subjects(context, &IndexKind::all())?;
     for spec in context.specs(&GENERATED) {
         let set = growing(context, &spec)?;
         let population = Mix::WriteOnly.population(distinct(&set)?, context.seed);
@@ -36,7 +36,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             all.extend(sizes.map(|sizes| (subject, sizes)));
             progress.step();
         }
-        let btree = all.iter().find(|(subject, _)| subject.options.kind == Kind::BTREE).map(|(_, sizes)| *sizes);
+        let btree = all.iter().find(|(subject, _)| subject.options.kind == IndexKind::BTREE).map(|(_, sizes)| *sizes);
         for (subject, (bulk, grown)) in &all {
             let mut row = record(subject).figure("bulk_file_bytes", *bulk).figure("grown_file_bytes", *grown);
             if let Some((btree_bulk, btree_grown)) = btree {

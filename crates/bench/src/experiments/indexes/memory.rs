@@ -12,10 +12,10 @@ const ENTRY_BYTES: u64 = 16;
 const POOL_SHARE: u64 = 100;
 
 /// Pages of a size, and a pool with a budget.
-pub(in crate::experiments) fn pages(page_bytes: usize, budget_bytes: u64) -> PageOptions {
+pub(in crate::experiments) fn pages(page_bytes: usize, memory_bytes: u64) -> PageOptions {
     let mut options = PageOptions::default();
     options.page_bytes = page_bytes;
-    options.budget_bytes = budget_bytes;
+    options.memory_bytes = memory_bytes;
     options
 }
 

@@ -38,7 +38,7 @@ impl IndexStore {
         let storage = Observed::new(inner, NAME, page_bytes, profiles);
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
         let timer = Timer::start();
-        let index = Index::create(&shared, NAME, options)?;
+        let index = Index::create(shared.clone(), NAME, options)?;
         let mut failed = None;
         let entries = keys.into_iter().map_while(|key| key.map_err(|error| failed = Some(error)).ok());
         index.bulk_load(entries.map(|key| (key, payload(key))))?;
@@ -53,7 +53,7 @@ impl IndexStore {
         let Self { storage, index } = self;
         drop(index);
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
-        let index = Index::open(&shared, NAME, &pages)?;
+        let index = Index::open(shared.clone(), NAME, &pages)?;
         Ok(Self { storage, index })
     }
 

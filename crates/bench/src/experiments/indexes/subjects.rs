@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Result, anyhow};
-use ogive::index::{IndexOptions, Kind};
+use ogive::index::{IndexKind, IndexOptions};
 use ogive_papers::AulidOptions;
 
 use super::super::{Context, Output};
@@ -18,7 +18,7 @@ pub(in crate::experiments) struct IndexSubject {
 
 impl IndexSubject {
     /// A kind with default options.
-    pub(in crate::experiments) fn of(kind: Kind) -> Self {
+    pub(in crate::experiments) fn of(kind: IndexKind) -> Self {
         Self { name: kind.name().into(), options: IndexOptions::default().kind(kind) }
     }
 
@@ -39,11 +39,11 @@ impl IndexSubject {
 }
 
 /// The requested structures, else `default`.
-pub(in crate::experiments) fn subjects(context: &Context, default: &[Kind]) -> Result<Vec<IndexSubject>> {
+pub(in crate::experiments) fn subjects(context: &Context, default: &[IndexKind]) -> Result<Vec<IndexSubject>> {
     if context.structures.is_empty() {
         return Ok(default.iter().copied().map(IndexSubject::of).collect());
     }
-    let parse = |name: &String| name.parse::<Kind>().map(IndexSubject::of).map_err(|error| anyhow!(error));
+    let parse = |name: &String| name.parse::<IndexKind>().map(IndexSubject::of).map_err(|error| anyhow!(error));
     context.structures.iter().map(parse).collect()
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinOptions, Method, Source};
+use ogive::join::{JoinMethod, JoinOptions, JoinSource};
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -111,15 +111,15 @@ fn write_all(storage: &Arc<dyn Storage>, records: &Records, ratios: &[u64], seed
 struct JoinCell<'a> {
     context: &'a Context,
     place: &'a Place,
-    left: Source,
-    right: Source,
+    left: JoinSource,
+    right: JoinSource,
     options: JoinOptions,
 }
 
 impl JoinCell<'_> {
     fn compared(&self, records: &Records, ratio: u64, order: &str, all: &[&str]) -> Result<Record> {
         let mut methods = methods(self.context, all)?;
-        methods.insert(0, Method::Auto);
+        methods.insert(0, JoinMethod::Auto);
         let rounds = self.context.seeds.max(ROUNDS);
         let options = |method| free_options(&self.options, method);
         let mut outcomes =

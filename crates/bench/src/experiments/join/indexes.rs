@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{MemoryStorage, Profile, Storage, Timer};
-use ogive::join::{JoinOptions, Method, Source};
+use ogive::join::{JoinMethod, JoinOptions, JoinSource};
 use ogive_model::pgm::{Pgm, UPPER_ERROR};
 use ogive_model::radix_spline::{self, RadixSpline};
 use ogive_model::rmi::{self, Rmi};
@@ -85,7 +85,7 @@ type Figures = (u64, f64, f64);
 
 /// A kind of index, over keys as the paper builds it and over blocks as we do.
 struct Shape {
-    method: Method,
+    method: JoinMethod,
     over_keys: Option<Figures>,
     over_blocks: Option<Figures>,
 }
@@ -108,7 +108,7 @@ fn fig7(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 progress.on(format!("{spec}, {}, {}", shape.method, place.name));
                 let (table, right) = open_table(&place.inputs, INNER, &place.profile)?;
                 let mut record = shape.described(head(&records, place, shape.method));
-                if shape.method == Method::Inlj {
+                if shape.method == JoinMethod::Inlj {
                     record = record.figure("index_bytes", table.explain().index_bytes);
                 }
                 report(context, place, (&right, records.len() as u64), shape.method, record, output)?;
@@ -122,15 +122,15 @@ fn fig7(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-fn head(records: &Records, place: &Place, method: Method) -> Record {
+fn head(records: &Records, place: &Place, method: JoinMethod) -> Record {
     Record::new(FIG7.name).keys(records.name()).profile(&place.name).figure("method", method.to_string())
 }
 
 fn report(
     context: &Context,
     place: &Place,
-    (right, rows): (&Source, u64),
-    method: Method,
+    (right, rows): (&JoinSource, u64),
+    method: JoinMethod,
     record: Record,
     output: &mut Output<'_>,
 ) -> Result<()> {
@@ -152,13 +152,13 @@ fn alex(context: &Context, place: &Place, records: &Records, output: &mut Output
     let options = IndexOptions::default().kind(ogive_papers::ALEX);
     let keys = records.integers().unwrap_or_default();
     let (index, build_us) = built(|| -> Result<Index<u64, u64>> {
-        let index = Index::create(&storage, NAME, &options)?;
+        let index = Index::create(storage.clone(), NAME, &options)?;
         index.bulk_load(keys.iter().map(|&key| (key, key)))?;
         Ok(index)
     });
     let index = index?;
-    let record = head(records, place, Method::InljIndex).figure("index_build_us", build_us);
-    report(context, place, (&Source::index(&index)?, records.len() as u64), Method::InljIndex, record, output)?;
+    let record = head(records, place, JoinMethod::InljIndex).figure("index_build_us", build_us);
+    report(context, place, (&JoinSource::index(&index)?, records.len() as u64), JoinMethod::InljIndex, record, output)?;
     drop(index);
     storage.list()?.iter().filter(|name| name.starts_with(NAME)).try_for_each(|name| storage.remove(name))?;
     Ok(())
@@ -207,7 +207,7 @@ fn shapes(keys: &[u64]) -> Vec<Shape> {
         only_keys(joins::SAMPLED_PGM, sampled),
         both(joins::RADIX_SPLINE, &spline),
         both(joins::RMI, &rmi),
-        Shape { method: Method::Inlj, over_keys: None, over_blocks: None },
+        Shape { method: JoinMethod::Inlj, over_keys: None, over_blocks: None },
     ]
 }
 

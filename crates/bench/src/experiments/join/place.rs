@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use ogive::io::{LocalStorage, MemoryStorage, Meter, ModelledClock, Profile, Storage};
-use ogive::join::{self, JoinOptions, JoinReport, Output, Source};
+use ogive::join::{self, JoinOptions, JoinOutput, JoinReport, JoinSource};
 use tempfile::TempDir;
 
 use super::super::Context;
@@ -105,7 +105,7 @@ impl Place {
     }
 
     /// Joins into a new table, which is discarded.
-    pub(super) fn join(&self, left: &Source, right: &Source, options: &JoinOptions) -> Result<Outcome> {
+    pub(super) fn join(&self, left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<Outcome> {
         match &self.target {
             Target::Modelled { clock } => {
                 let results: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
@@ -131,14 +131,14 @@ impl Place {
 
     fn timed(
         &self,
-        left: &Source,
-        right: &Source,
+        left: &JoinSource,
+        right: &JoinSource,
         options: &JoinOptions,
         results: &Arc<dyn Storage>,
         spill: Arc<dyn Storage>,
     ) -> Result<Outcome> {
         let options = options.clone().profile(self.profile.clone()).spill(Some((spill, OUTPUT.into())));
-        let output = Output::table(Arc::clone(results), OUTPUT, Output::options());
+        let output = JoinOutput::table(Arc::clone(results), OUTPUT, JoinOutput::options());
         let stopwatch = Stopwatch::start();
         let report = join::join(left, right, output, &options)?;
         let elapsed = stopwatch.elapsed();

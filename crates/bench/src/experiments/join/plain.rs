@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ogive::io::{Purpose, ReadRequest, Storage, Timer};
-use ogive::join::{JoinOptions, Method};
+use ogive::join::{JoinMethod, JoinOptions};
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -38,7 +38,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let progress = Progress::new(rounds as usize)?;
             let (_, left) = open_table(&place.inputs, &outer(1), &place.profile)?;
             let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
-            let options = JoinOptions::default().method(Method::Merge);
+            let options = JoinOptions::default().method(JoinMethod::Merge);
             let (mut plain_us, mut merge_us, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
             let mut output_bytes = 0;
             for round in 0..=rounds {

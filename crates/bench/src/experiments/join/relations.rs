@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use ogive::KeyType;
 use ogive::io::{Profile, Storage};
-use ogive::join::{Output, Source};
+use ogive::join::{JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
-use ogive::table::{OpenOptions, Table, TableWriter};
+use ogive::table::{Table, TableOptions, TableWriter};
 
 use super::super::Context;
 use crate::random::{Permutation, Random};
@@ -67,7 +67,7 @@ pub(super) fn write_table(
     form: KeyForm,
     places: impl Iterator<Item = u64>,
 ) -> Result<u64> {
-    let options = Output::options()
+    let options = JoinOutput::options()
         .key_type(key_type(form))
         .value_width(records.value_bytes() as u32)
         .block_bytes(BLOCK_BYTES)
@@ -86,10 +86,10 @@ pub(super) fn write_table(
 }
 
 /// Opens a table as a relation.
-pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profile) -> Result<(Table, Source)> {
-    let options = OpenOptions::default().budget_bytes(OPEN_BUDGET_BYTES).profile(profile.clone());
+pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profile) -> Result<(Table, JoinSource)> {
+    let options = TableOptions::default().memory_bytes(OPEN_BUDGET_BYTES).profile(profile.clone());
     let table = Table::open(Arc::clone(storage), name, &options)?;
-    let source = Source::table(&table);
+    let source = JoinSource::table(&table);
     Ok((table, source))
 }
 
@@ -127,8 +127,8 @@ pub(super) fn write_shuffled(
 }
 
 /// Opens such a file as a relation.
-pub(super) fn open_shuffled(storage: &Arc<dyn Storage>, name: &str, records: &Records) -> Result<Source> {
+pub(super) fn open_shuffled(storage: &Arc<dyn Storage>, name: &str, records: &Records) -> Result<JoinSource> {
     let value_bytes = records.value_bytes() as u32;
     let shape = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes, little_endian: false };
-    Ok(Source::records(&**storage, name, shape, false)?)
+    Ok(JoinSource::records(&**storage, name, shape, false)?)
 }

@@ -1,13 +1,13 @@
 //! Rounds in which the methods take turns.
 
 use anyhow::{Result, bail};
-use ogive::join::{JoinOptions, Method, Side, Source};
+use ogive::join::{JoinMethod, JoinOptions, JoinSource, Side};
 
 use super::super::Context;
 use super::place::{Outcome, Place};
 
 /// The requested methods, else `default`.
-pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>> {
+pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<JoinMethod>> {
     let names: Vec<&str> = match context.methods.as_slice() {
         [] => default.to_vec(),
         asked => asked.iter().map(String::as_str).collect(),
@@ -16,13 +16,13 @@ pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>
 }
 
 /// Options for the paper's own joins, which look up in the larger relation, the right one.
-pub(super) fn paper_options(options: &JoinOptions, method: Method) -> JoinOptions {
+pub(super) fn paper_options(options: &JoinOptions, method: JoinMethod) -> JoinOptions {
     let looks_up = method.to_string().starts_with("inlj");
     options.clone().method(method).inner(looks_up.then_some(Side::Right))
 }
 
 /// Options that leave the roles to the planner.
-pub(super) fn free_options(options: &JoinOptions, method: Method) -> JoinOptions {
+pub(super) fn free_options(options: &JoinOptions, method: JoinMethod) -> JoinOptions {
     options.clone().method(method)
 }
 
@@ -31,10 +31,10 @@ pub(super) fn free_options(options: &JoinOptions, method: Method) -> JoinOptions
 /// relation, since all of them match.
 pub(super) fn in_turn(
     place: &Place,
-    left: &Source,
-    right: &Source,
-    options: &dyn Fn(Method) -> JoinOptions,
-    methods: &[Method],
+    left: &JoinSource,
+    right: &JoinSource,
+    options: &dyn Fn(JoinMethod) -> JoinOptions,
+    methods: &[JoinMethod],
     rounds: u64,
     expected_rows: u64,
 ) -> Result<Vec<Result<Outcome, String>>> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinOptions, Method};
+use ogive::join::{JoinMethod, JoinOptions};
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
@@ -50,7 +50,7 @@ pub(super) fn error_keys(window: u64) -> u64 {
 const PROFILES: [&str; 2] = ["ssd", "hdd"];
 
 /// Joins with a number of threads, by a method, with an optional window.
-type ThreadCase = (usize, Method, Option<u64>);
+type ThreadCase = (usize, JoinMethod, Option<u64>);
 
 fn run(name: &str, cases: &[ThreadCase], context: &Context, output: &mut Output<'_>) -> Result<()> {
     let device = Device::of(context)?;

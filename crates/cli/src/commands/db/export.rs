@@ -4,13 +4,13 @@ use super::store::{KeyspaceOptions, OpenKeyspace};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
+use crate::monitored::MonitoredStorage;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::replace::{Force, Kind, Place, claim};
+use crate::replace::{Force, OutputFile, OutputKind, claim};
 use crate::size::grouped;
-use crate::watched::Watched;
 use ogive::io::{FileLock, LocalStorage, Storage, WritableFile, random_u64};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use serde_json::json;
 use std::io::{self, Write};
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &DbExport, output: &mut Output) -> Result<Outcome> 
             return Err(Failure::usage(message, "use a name that ends in .csv, .tsv or .ogive"));
         }
     };
-    let kind = if delimiter.is_some() { Kind::Plain } else { Kind::Table };
+    let kind = if delimiter.is_some() { OutputKind::Plain } else { OutputKind::Table };
     let place = claim(&arguments.target, kind, &[], Some(arguments.force))?;
     let open = arguments.keyspace.read()?;
     let mut work = ExportWork::start(&interrupt);
@@ -91,15 +91,15 @@ pub(crate) fn run(arguments: &DbExport, output: &mut Output) -> Result<Outcome> 
 }
 
 /// Writes rows to a file, which gets its name when it is complete.
-fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place, work: &mut ExportWork) -> Result<()> {
+fn write_file(open: &OpenKeyspace, delimiter: u8, place: &OutputFile, work: &mut ExportWork) -> Result<()> {
     let storage = place.storage(LocalStorage::new);
-    let mut growing = Growing::begin(&*storage, &place.name)?;
+    let mut growing = TemporaryOutput::begin(&*storage, &place.name)?;
     write_rows(open, delimiter, &mut growing, work)?;
     growing.publish(&place.name)
 }
 
 /// A file under a unique temporary name, removed on drop unless it was published.
-struct Growing<'a> {
+struct TemporaryOutput<'a> {
     storage: &'a dyn Storage,
     temporary: String,
     file: Box<dyn WritableFile>,
@@ -108,7 +108,7 @@ struct Growing<'a> {
     _lock: Box<dyn FileLock>,
 }
 
-impl<'a> Growing<'a> {
+impl<'a> TemporaryOutput<'a> {
     /// Begins a file for `name`, and removes leftovers of killed exports to that name.
     fn begin(storage: &'a dyn Storage, name: &str) -> Result<Self> {
         for other in storage.list()?.iter().filter(|other| is_growing(other, name)) {
@@ -131,7 +131,7 @@ impl<'a> Growing<'a> {
     }
 }
 
-impl Drop for Growing<'_> {
+impl Drop for TemporaryOutput<'_> {
     fn drop(&mut self) {
         if !self.is_published {
             // The first error is more useful.
@@ -170,10 +170,10 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: 
     rows.flush().map_err(|error| failed(error.into()))
 }
 
-fn write_table(open: &OpenKeyspace, place: &Place, work: &mut ExportWork) -> Result<()> {
-    let options = WriteOptions::default().key_type(open.keys.key_type()).replace(true);
+fn write_table(open: &OpenKeyspace, place: &OutputFile, work: &mut ExportWork) -> Result<()> {
+    let options = TableWriteOptions::default().key_type(open.keys.key_type()).replace(true);
     // Interrupts also stop the end of a table, where its index is built.
-    let storage = Watched::new(place.storage(LocalStorage::new), &work.interrupt);
+    let storage = MonitoredStorage::new(place.storage(LocalStorage::new), &work.interrupt);
     let mut writer = TableWriter::create(storage, &place.name, options)?;
     for entry in open.keyspace.iter() {
         let (key, value) = entry?;
@@ -208,7 +208,7 @@ impl ExportWork {
     }
 }
 
-impl Write for Growing<'_> {
+impl Write for TemporaryOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.append(bytes).map_err(io::Error::other)?;
         Ok(bytes.len())

@@ -83,7 +83,7 @@ pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result
 ///
 /// # Errors
 /// [`Failure::Refused`] when the keyspace has keys of another type.
-pub(super) fn settle(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result<Keys> {
+pub(super) fn resolve(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result<Keys> {
     let known = remembered(db, keyspace)?;
     // Text is bytes without escapes, so it is not stored.
     let asked = asked.map(|asked| if asked == KeyType::Text { KeyType::Bytes } else { asked });

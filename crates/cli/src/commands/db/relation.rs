@@ -5,7 +5,7 @@ use super::store::check_there;
 use crate::commands::ordered_map::bounds;
 use crate::failure::{Failure, Result};
 use ogive::KeyType;
-use ogive::join::Source;
+use ogive::join::JoinSource;
 use ogive::lsm::{Db, DbOptions};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) fn relation(
     (asked, wanted): (Option<KeyType>, Option<KeyType>),
     (from, to): (Option<&OsStr>, Option<&OsStr>),
     memory_bytes: u64,
-) -> Result<(Source, KeyType)> {
+) -> Result<(JoinSource, KeyType)> {
     check_there(folder)?;
     let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
     let options = DbOptions::default().memory_bytes(memory_bytes).memtable_bytes(memtable_bytes).create(false);
@@ -39,8 +39,8 @@ pub(crate) fn relation(
     let bounds = bounds(from, to);
     // The other side's type need not fit every key of this one.
     let source = match known.key_type() {
-        KeyType::Bytes | KeyType::Text => Source::snapshot::<Vec<u8>>(&db.snapshot(), &open, bounds),
-        numbers => Source::snapshot_of::<Vec<u8>>(&db.snapshot(), &open, numbers, bounds),
+        KeyType::Bytes | KeyType::Text => JoinSource::snapshot::<Vec<u8>>(&db.snapshot(), &open, bounds),
+        numbers => JoinSource::snapshot_of::<Vec<u8>>(&db.snapshot(), &open, numbers, bounds),
     };
     Ok((source, keys.key_type()))
 }

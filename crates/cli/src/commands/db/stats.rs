@@ -61,7 +61,7 @@ fn rows(keyspace: &KeyspaceStats) -> impl Iterator<Item = Vec<String>> {
             grouped(level.tables),
             human_bytes(level.bytes),
             grouped(level.records),
-            grouped(level.removals),
+            grouped(level.tombstones),
             grouped(level.positive_lookups + level.negative_lookups),
         ]
     })

@@ -145,7 +145,7 @@ impl KeyspaceOptions {
         keys::check_name(&self.keyspace)?;
         let db = self.store.create(durability)?;
         let keyspace = db.keyspace(&self.keyspace)?;
-        let keys = keys::settle(&db, &keyspace, self.keys.or(imported))?;
+        let keys = keys::resolve(&db, &keyspace, self.keys.or(imported))?;
         Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
     }
 
@@ -197,7 +197,7 @@ impl OpenKeyspace {
 }
 
 impl OrderedMap for OpenKeyspace {
-    type Place = StoreFolder;
+    type Location = StoreFolder;
     type Key = Vec<u8>;
     type Value = Slice;
 

@@ -8,7 +8,7 @@ use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, W
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::grouped;
-use ogive::index::{Index, IndexLayout, IndexOptions, Kind, Raw, Word};
+use ogive::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
 use ogive::io::Storage;
 use ogive::page::{LostLog, PageOptions};
 use ogive::{Error, KeyType};
@@ -53,9 +53,9 @@ impl AnyIndex {
         options: &IndexOptions,
     ) -> ogive::Result<Self> {
         if key_type.width().is_some_and(|width| width <= u64::BYTES) {
-            Index::create(storage, name, options).map(Self::Short)
+            Index::create(Arc::clone(storage), name, options).map(Self::Short)
         } else {
-            Index::create(storage, name, options).map(Self::Long)
+            Index::create(Arc::clone(storage), name, options).map(Self::Long)
         }
     }
 
@@ -66,12 +66,14 @@ impl AnyIndex {
         read_only: bool,
     ) -> ogive::Result<Self> {
         let short = match read_only {
-            true => Index::open_read_only(storage, name, options),
-            false => Index::open(storage, name, options),
+            true => Index::open_read_only(Arc::clone(storage), name, options),
+            false => Index::open(Arc::clone(storage), name, options),
         };
         match (short, read_only) {
-            (Err(Error::WrongType { .. }), true) => Index::open_read_only(storage, name, options).map(Self::Long),
-            (Err(Error::WrongType { .. }), false) => Index::open(storage, name, options).map(Self::Long),
+            (Err(Error::WrongType { .. }), true) => {
+                Index::open_read_only(Arc::clone(storage), name, options).map(Self::Long)
+            }
+            (Err(Error::WrongType { .. }), false) => Index::open(Arc::clone(storage), name, options).map(Self::Long),
             (short, _) => short.map(Self::Short),
         }
     }
@@ -82,15 +84,16 @@ impl AnyIndex {
         name: &str,
         options: &PageOptions,
     ) -> ogive::Result<Option<(Self, LostLog)>> {
-        match Index::without_log(storage, name, options) {
+        match Index::without_log(Arc::clone(storage), name, options) {
             Err(Error::WrongType { .. }) => {
-                Ok(Index::without_log(storage, name, options)?.map(|(index, lost)| (Self::Long(index), lost)))
+                Ok(Index::without_log(Arc::clone(storage), name, options)?
+                    .map(|(index, lost)| (Self::Long(index), lost)))
             }
             short => Ok(short?.map(|(index, lost)| (Self::Short(index), lost))),
         }
     }
 
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> IndexKind {
         either!(self, index => index.kind())
     }
 
@@ -116,7 +119,7 @@ pub(super) struct OpenIndex {
 }
 
 impl OrderedMap for OpenIndex {
-    type Place = IndexFile;
+    type Location = IndexFile;
     /// An integer widened to 16 bytes.
     type Key = u128;
     type Value = Vec<u8>;

@@ -8,7 +8,7 @@ use crate::output::Output;
 use crate::replace::refuse_reserved;
 use crate::size::{ByteSize, human_bytes};
 use ogive::KeyType;
-use ogive::index::{IndexOptions, Kind};
+use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::LocalStorage;
 use serde_json::json;
 use std::path::PathBuf;
@@ -17,7 +17,8 @@ const EXAMPLES: &str = "\
 Examples:
   ogive index create ids.ogx                                 u64 keys without payloads: a set
   ogive index create ids.ogx --value-bytes 8                 u64 keys with payloads of 8 bytes
-  ogive index create uuids.ogx --key bytes16 --kind btree    a B+-tree of 16-byte keys
+  ogive index create uuids.ogx --key-type bytes16 --kind btree
+                                                             a B+-tree of 16-byte keys
   ogive index create tags.ogx --duplicates --value-bytes 4   several entries per key
   ogive index create ids.ogx --page-size 16KiB --fill 100    densely packed, with large pages
 
@@ -34,11 +35,11 @@ pub(crate) struct IndexCreate {
     /// Structure: ogive, aulid, btree, fiting, pgm, alex, lipp, or B+-tree leaves under one of the last four:
     /// fiting-btree, pgm-btree, alex-btree, lipp-btree
     #[arg(long, value_name = "KIND", default_value_t)]
-    kind: Kind,
+    kind: IndexKind,
 
     /// Type of the keys: u32, u64, u128, i64, i128, or bytes1 to bytes16
-    #[arg(long, value_name = "TYPE", default_value_t = KeyType::U64)]
-    key: KeyType,
+    #[arg(long, alias = "key", value_name = "TYPE", default_value_t = KeyType::U64)]
+    key_type: KeyType,
 
     /// Bytes per payload
     #[arg(long, value_name = "N", default_value = "0")]
@@ -68,12 +69,12 @@ pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcom
     pages.page_bytes = bytes(arguments.page_size, "pages")?;
     let options = IndexOptions::default()
         .kind(arguments.kind)
-        .key_type(arguments.key)
+        .key_type(arguments.key_type)
         .payload_bytes(bytes(arguments.value_bytes, "payloads")?)
         .fill_percent(arguments.fill)
         .duplicates(arguments.duplicates)
         .pages(pages);
-    let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key, &options)?;
+    let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key_type, &options)?;
     let (kind, key_type, layout) = (index.kind(), index.key_type(), index.layout());
     index.close()?;
     if output.is_json() {

@@ -46,8 +46,8 @@ pub(super) struct WritableIndexFile {
     pub(super) file: IndexFile,
 
     /// When a commit becomes durable; all are durable when the command returns
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "commit", help_heading = "Index")]
-    durability: When,
+    #[arg(long, value_enum, value_name = "DURABILITY", default_value = "synced", help_heading = "Index")]
+    durability: CommitDurability,
 }
 
 /// The index to read, and a key.
@@ -74,13 +74,15 @@ pub(super) struct IndexEntry {
 
 /// When a commit becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum When {
+enum CommitDurability {
     /// Immediately
-    Commit,
+    #[value(alias = "commit")]
+    Synced,
     /// In groups of up to 64 commits or 4 MiB
     Grouped,
     /// At the next checkpoint
-    Checkpoint,
+    #[value(alias = "checkpoint")]
+    Buffered,
 }
 
 impl WritableIndexFile {
@@ -94,14 +96,14 @@ impl WritableIndexFile {
 
     /// Whether a commit is durable when it returns.
     pub(super) fn is_at_once(&self) -> bool {
-        self.durability == When::Commit
+        self.durability == CommitDurability::Synced
     }
 
     fn durability(&self) -> Durability {
         match self.durability {
-            When::Commit => Durability::Synced,
-            When::Grouped => Durability::Grouped,
-            When::Checkpoint => Durability::Buffered,
+            CommitDurability::Synced => Durability::Synced,
+            CommitDurability::Grouped => Durability::Grouped,
+            CommitDurability::Buffered => Durability::Buffered,
         }
     }
 }
@@ -117,7 +119,7 @@ pub(super) struct PayloadOptions {
 impl Paging {
     pub(super) fn options(&self) -> PageOptions {
         let mut pages = PageOptions::default();
-        pages.budget_bytes = self.memory.0;
+        pages.memory_bytes = self.memory.0;
         pages.resident_bytes = self.resident.0.min(self.memory.0);
         pages
     }

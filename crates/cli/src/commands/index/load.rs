@@ -55,7 +55,7 @@ pub(crate) struct IndexLoad {
 
 /// Result of a load.
 #[derive(Debug)]
-struct Loaded {
+struct LoadReport {
     records: u64,
     bulk: bool,
 }
@@ -109,18 +109,18 @@ fn load<W: Word>(
     arguments: &IndexLoad,
     interrupt: &Interrupt,
     committed: &mut u64,
-) -> Result<Loaded> {
+) -> Result<LoadReport> {
     let may_retry = arguments.input.is_rereadable();
     if arguments.sorted || !arguments.random && may_retry && index.is_empty()? {
         match bulk_load(index, arguments, interrupt) {
             Err(Failure::Engine(Error::Unsorted { .. } | Error::Repeated { .. })) if !arguments.sorted => {
                 note("the input is not sorted; inserting records one by one");
             }
-            done => return done.map(|records| Loaded { records, bulk: true }),
+            done => return done.map(|records| LoadReport { records, bulk: true }),
         }
     }
     insert(index, arguments, interrupt, committed)?;
-    Ok(Loaded { records: *committed, bulk: false })
+    Ok(LoadReport { records: *committed, bulk: false })
 }
 
 fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &IndexLoad, interrupt: &Interrupt) -> Result<u64> {
@@ -245,6 +245,6 @@ fn input_options(input: &InputOptions, key_type: KeyType) -> InputOptions {
         KeyType::I128 => KeyType::Text,
         _ => KeyType::Bytes,
     };
-    let told = input.key_type.or((!input.has_typed_keys()).then_some(unguessed));
-    InputOptions { key_type: told, ..input.clone() }
+    let key_type = input.key_type.or((!input.has_typed_keys()).then_some(unguessed));
+    InputOptions { key_type, ..input.clone() }
 }

@@ -3,7 +3,7 @@
 use super::any::{AnyIndex, either};
 use crate::failure::Result;
 use ogive::io::Storage;
-use ogive::join::Source;
+use ogive::join::JoinSource;
 use ogive::page::PageOptions;
 use ogive::{Error, KeyType};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
 }
 
 /// The entries of an index and its key type.
-pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(Source, KeyType)> {
+pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(JoinSource, KeyType)> {
     let mut pages = PageOptions::default();
-    pages.budget_bytes = memory_bytes;
+    pages.memory_bytes = memory_bytes;
     let index = AnyIndex::open(storage, name, &pages, true)?;
     let key_type = index.key_type();
-    let source = either!(&index, index => Source::index(index))?;
+    let source = either!(&index, index => JoinSource::index(index))?;
     Ok((source, key_type))
 }

@@ -5,7 +5,7 @@ use crate::input::{Column, Format, InputOptions};
 use crate::replace::Force;
 use crate::size::ByteSize;
 use ogive::KeyType;
-use ogive::join::{JoinKind, Method};
+use ogive::join::{JoinKind, JoinMethod};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub(crate) struct JoinArguments {
 
     /// Join method; auto chooses the cheapest by estimated cost
     #[arg(long, value_name = "NAME", default_value_t)]
-    pub(super) method: Method,
+    pub(super) method: JoinMethod,
 
     /// Memory of the join
     #[arg(long, value_name = "N", default_value = "256MiB")]
@@ -65,7 +65,7 @@ pub(crate) struct JoinArguments {
     pub(super) threads: Option<u16>,
 
     /// Bypass the page cache (direct) or use it (cached) [default: direct if the inputs exceed --memory]
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_enum, value_name = "MODE")]
     pub(super) io: Option<Io>,
 
     /// Storage of the inputs: optane, nvme, ssd, hdd, nfs, s3, cached, or a file written by `ogive profile` [default:
@@ -78,8 +78,8 @@ pub(crate) struct JoinArguments {
     pub(super) any_order: bool,
 
     /// Format of OUT [default: table, or text on standard output]
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(super) to: Option<To>,
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(super) to: Option<OutputFormat>,
 
     #[command(flatten)]
     pub(super) force: Force,
@@ -98,7 +98,7 @@ pub(super) enum Io {
 
 /// Format of the output: a table, lines of key and values separated by tabs, or plain records of fixed width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum To {
+pub(super) enum OutputFormat {
     Table,
     Text,
     Records,
@@ -228,14 +228,14 @@ impl JoinArguments {
     ///
     /// # Errors
     /// [`Failure::Usage`] for another format than text on standard output.
-    pub(super) fn to(&self) -> Result<To> {
+    pub(super) fn to(&self) -> Result<OutputFormat> {
         match (self.is_piped(), self.to) {
-            (true, None | Some(To::Text)) => Ok(To::Text),
+            (true, None | Some(OutputFormat::Text)) => Ok(OutputFormat::Text),
             (true, Some(_)) => Err(Failure::usage(
                 "only text can be written to standard output",
                 "remove --to, or write to a file with -o",
             )),
-            (false, to) => Ok(to.unwrap_or(To::Table)),
+            (false, to) => Ok(to.unwrap_or(OutputFormat::Table)),
         }
     }
 }

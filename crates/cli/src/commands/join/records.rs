@@ -1,8 +1,8 @@
 //! Foreign files as inputs of a join.
 
 use crate::failure::Result;
-use crate::input::{Facts, Input, InputOptions};
-use ogive::join::{RecordShape, Source};
+use crate::input::{Input, InputFacts, InputOptions};
+use ogive::join::{JoinSource, RecordShape};
 use ogive::table::Record;
 use ogive::{Error, KeyType};
 use std::io;
@@ -15,14 +15,14 @@ const SAMPLE_RECORDS: u64 = 1000;
 ///
 /// # Errors
 /// Those of the input.
-pub(super) fn source(input: &InputOptions, key_type: KeyType) -> Result<Source> {
+pub(super) fn source(input: &InputOptions, key_type: KeyType) -> Result<JoinSource> {
     let shape = estimate(input, key_type)?;
     // The key type is fixed here, so that later passes do not guess another one.
     let options = InputOptions {
         key_type: input.key_type.or(Some(key_type)).filter(|_| !input.has_typed_keys()),
         ..input.clone()
     };
-    Ok(Source::unsorted(shape, move || match options.open(key_type) {
+    Ok(JoinSource::unsorted(shape, move || match options.open(key_type) {
         Ok(input) => Box::new(Records { path: options.path.clone(), input: Some(input) }),
         Err(failure) => {
             let error = Error::io("read", &options.path, io::Error::other(failure.to_string()));
@@ -32,10 +32,10 @@ pub(super) fn source(input: &InputOptions, key_type: KeyType) -> Result<Source> 
 }
 
 /// A file without records.
-pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> Source {
+pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> JoinSource {
     let value_bytes = input.value.is_none().then(|| input.payload.unwrap_or(0) as usize);
     let shape = RecordShape { name: shown(&input.path), key_type, value_bytes, rows: 0, bytes: 0 };
-    Source::unsorted(shape, || Box::new(std::iter::empty()))
+    JoinSource::unsorted(shape, || Box::new(std::iter::empty()))
 }
 
 /// An input as an iterator for the engine.
@@ -90,7 +90,7 @@ fn estimate(input: &InputOptions, key_type: KeyType) -> Result<RecordShape> {
     })
 }
 
-fn value_bytes(facts: &Facts) -> Option<usize> {
+fn value_bytes(facts: &InputFacts) -> Option<usize> {
     facts.value_width.map(|width| width as usize)
 }
 

@@ -1,6 +1,6 @@
 //! The run of `ogive join`.
 
-use super::arguments::{Io, JoinArguments, To};
+use super::arguments::{Io, JoinArguments, OutputFormat};
 use super::shape::RowShape;
 use super::side::{Opening, length_bytes, open};
 use super::{show, watch};
@@ -8,10 +8,10 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
-use crate::replace::{Kind, Place, claim};
+use crate::replace::{OutputFile, OutputKind, claim};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
-use ogive::join::{self, JoinOptions, JoinReport, MEMORY_BYTES_MIN, Source};
+use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
@@ -129,38 +129,38 @@ fn profile(arguments: &JoinArguments) -> Result<Profile> {
 }
 
 /// The destination of the output file, unless rows go to standard output.
-fn place(arguments: &JoinArguments, to: To) -> Result<Option<Place>> {
+fn place(arguments: &JoinArguments, to: OutputFormat) -> Result<Option<OutputFile>> {
     if arguments.is_piped() {
         return Ok(None);
     }
-    let kind = if to == To::Table { Kind::Table } else { Kind::Plain };
+    let kind = if to == OutputFormat::Table { OutputKind::Table } else { OutputKind::Plain };
     let sides = arguments.sides();
     let inputs = [sides[0].input.path.as_path(), sides[1].input.path.as_path()];
     claim(&arguments.output, kind, &inputs, Some(arguments.force)).map(Some)
 }
 
 /// The output file as a target of the engine.
-fn target(place: &Place, to: To, shape: RowShape, direct: bool) -> join::Output {
+fn target(place: &OutputFile, to: OutputFormat, shape: RowShape, direct: bool) -> join::JoinOutput {
     let storage = place.storage(|folder| match direct {
         true => LocalStorage::new(folder).with_direct_writes(),
         false => LocalStorage::new(folder),
     });
     match to {
-        To::Table => {
-            let options = join::Output::options().replace(true);
-            join::Output::table(storage, &place.name, options)
+        OutputFormat::Table => {
+            let options = join::JoinOutput::options().replace(true);
+            join::JoinOutput::table(storage, &place.name, options)
         }
-        To::Text => join::Output::lines(storage, &place.name, true, move |key, left, right, line| {
+        OutputFormat::Text => join::JoinOutput::lines(storage, &place.name, true, move |key, left, right, line| {
             shape.line(key, left, right, line);
         }),
-        To::Records => join::Output::records(storage, &place.name, true),
+        OutputFormat::Records => join::JoinOutput::records(storage, &place.name, true),
     }
 }
 
 /// Joins to standard output. The join runs on a thread of its own, and this thread writes its rows.
 fn piped(
-    left: &Source,
-    right: &Source,
+    left: &JoinSource,
+    right: &JoinSource,
     options: &JoinOptions,
     shape: RowShape,
     output: &mut Output,
@@ -170,7 +170,7 @@ fn piped(
         let (sender, pieces) = sync_channel::<Vec<u8>>(PIECES_WAITING);
         let joining = std::thread::Builder::new().spawn_scoped(scope, move || {
             let mut rows = PipedRows { sender, piece: Vec::with_capacity(PIECE_BYTES) };
-            let output = join::Output::caller(move |key, left, right| {
+            let output = join::JoinOutput::caller(move |key, left, right| {
                 if is_json {
                     shape.object(key, left, right, &mut rows.piece);
                 } else {

@@ -10,9 +10,9 @@ use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
 use ogive::io::{LocalStorage, Profile, Storage};
-use ogive::join::{Output, Source};
+use ogive::join::{JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use ogive::{Error, KeyType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) struct Opening<'a> {
 /// An open input.
 #[derive(Debug)]
 pub(super) struct OpenSide {
-    pub(super) source: Source,
+    pub(super) source: JoinSource,
     pub(super) key_type: KeyType,
     /// Whether values are little-endian numbers.
     pub(super) has_numbers: bool,
@@ -44,7 +44,7 @@ pub(super) struct OpenSide {
 }
 
 impl OpenSide {
-    fn of(source: Source, key_type: KeyType) -> Self {
+    fn of(source: JoinSource, key_type: KeyType) -> Self {
         Self { source, key_type, has_numbers: false, data: None, refused_direct: false, _scratch: None }
     }
 }
@@ -196,13 +196,13 @@ impl SideOptions {
 
     fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
         let (storage, name) = place(&self.input.path, opening.direct)?;
-        let options = OpenOptions::default().budget_bytes(opening.memory_bytes).profile(opening.profile.clone());
+        let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open(storage, &name, &options)?;
         Ok(OpenSide {
             has_numbers: table.property(VALUE_TYPE) == Some(U64_VALUES),
             data: Some(table.data_path().to_owned()),
             refused_direct: opening.direct && !table.is_direct(),
-            ..OpenSide::of(Source::table(&table), table.key_type())
+            ..OpenSide::of(JoinSource::table(&table), table.key_type())
         })
     }
 
@@ -216,7 +216,7 @@ impl SideOptions {
         if input.format() == Format::Sosd && input.payload.is_none() && plan.key_type == KeyType::U64 {
             let (storage, name) = place(&input.path, opening.direct)?;
             if let Some(layout) = sosd_layout(&input.path) {
-                let source = Source::records(&*storage, &name, layout, !plan.sort)?;
+                let source = JoinSource::records(&*storage, &name, layout, !plan.sort)?;
                 return Ok(OpenSide::of(source, plan.key_type));
             }
         }
@@ -231,13 +231,13 @@ impl SideOptions {
         let target = Target {
             storage: storage.clone(),
             name: "piped".into(),
-            options: Output::options(),
+            options: JoinOutput::options(),
             memory_bytes: opening.memory_bytes,
         };
         load(&input, &target, "copying the pipe", opening.interrupt)?;
-        let options = OpenOptions::default().budget_bytes(opening.memory_bytes).profile(opening.profile.clone());
+        let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open(storage, "piped", &options)?;
-        Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(Source::table(&table), table.key_type()) })
+        Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(JoinSource::table(&table), table.key_type()) })
     }
 }
 

@@ -10,7 +10,7 @@ use super::table_prober::TableProber;
 use crate::error::{Error, Result};
 use crate::join::group::KeyGroup;
 use crate::join::merge::{self, RowSink};
-use crate::join::method::{Method, MethodImplementation, RegisteredMethod};
+use crate::join::method::{JoinMethod, MethodImplementation, RegisteredMethod};
 use crate::join::options::{JoinOptions, Side};
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::{Task, TimedPhase};
@@ -50,7 +50,7 @@ impl IndexLookup {
     /// index does not fit memory; errors of the storage, and damage.
     pub(crate) fn new(
         (left, right): (&Arc<dyn Relation>, &Arc<dyn Relation>),
-        method: Method,
+        method: JoinMethod,
         inner_side: Side,
         options: &JoinOptions,
         task: &Task,
@@ -66,12 +66,12 @@ impl IndexLookup {
             )));
         }
         let access = match (method, inner.table()) {
-            (Method::InljIndex, _) => match inner.prober() {
+            (JoinMethod::InljIndex, _) => match inner.prober() {
                 Some(_) => InnerAccess::Open,
                 None => return Err(unsupported(method, &**inner, "an open index or store")),
             },
             (_, None) => return Err(unsupported(method, &**inner, "a table")),
-            (Method::Registered(method), Some(table)) => {
+            (JoinMethod::Registered(method), Some(table)) => {
                 InnerAccess::Registered(table.clone(), prepared(method, table, options, task)?)
             }
             (_, Some(table)) if task.fast_paths.batches => InnerAccess::PlannedScan(table.clone(), load(table, task)?),
@@ -128,7 +128,8 @@ impl IndexLookup {
                 let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let mut outer = self.outer.scan(range, task, scan)?;
                 let prober = self.inner.prober().transpose()?;
-                let mut prober = prober.ok_or_else(|| unsupported(Method::InljIndex, &*self.inner, "an open index"))?;
+                let mut prober =
+                    prober.ok_or_else(|| unsupported(JoinMethod::InljIndex, &*self.inner, "an open index"))?;
                 probe_open(task, &mut *outer, &mut *prober, self.inner_side, sink, done)
             }
         }
@@ -144,7 +145,7 @@ fn prepared(method: RegisteredMethod, table: &Table, options: &JoinOptions, task
     task.timed(TimedPhase::Loading, || implementation.prepare(inner, method.number(), &options.tunables))
 }
 
-fn unsupported(method: Method, inner: &dyn Relation, wanted: &str) -> Error {
+fn unsupported(method: JoinMethod, inner: &dyn Relation, wanted: &str) -> Error {
     Error::InvalidArgument(format!(
         "the method {method} needs {wanted} as the inner relation, and {} is not one; use another method, or `auto`",
         inner.facts().name

@@ -13,8 +13,8 @@ use std::ops::Range;
 /// A join method that scans the outer relation in key order, and looks its keys up in an index of its own over the
 /// blocks of the inner relation, which is a table.
 ///
-/// It is a constant without state; [`Method::probe`](crate::join::Method::probe) makes a
-/// [`Method`](crate::join::Method) of it. The [module](crate::join::extend) has an example.
+/// It is a constant without state; [`JoinMethod::probe`](crate::join::JoinMethod::probe) makes a
+/// [`JoinMethod`](crate::join::JoinMethod) of it. The [module](crate::join::extend) has an example.
 pub trait ProbeMethod: Debug + Sync {
     /// The name in options, commands and reports, like `inlj:btree`: lowercase letters, digits, hyphens and colons.
     fn name(&self) -> &'static str;

@@ -16,9 +16,9 @@ use crate::join::merge::{self, RowSink};
 use crate::join::scan::TableRelation;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::Task;
-use crate::join::{JoinKind, JoinOptions, Method, Output, Side, Source, join};
+use crate::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
 use crate::key_type::KeyType;
-use crate::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
 use ogive_testkit::Random;
 use ogive_testkit::key_sets::nasty;
@@ -52,17 +52,17 @@ fn table(
     shape: (KeyType, Option<u32>),
     design: DesignRequest,
 ) -> Table {
-    let options = WriteOptions {
+    let options = TableWriteOptions {
         key_type: shape.0,
         value_width: shape.1,
         block_bytes: Some(512),
         design,
-        ..WriteOptions::default()
+        ..TableWriteOptions::default()
     };
     let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage.clone(), name, &OpenOptions::default()).unwrap()
+    Table::open(storage.clone(), name, &TableOptions::default()).unwrap()
 }
 
 fn numbered(keys: &[u64]) -> Vec<Row> {
@@ -369,24 +369,25 @@ fn every_method_joins_two_sources() {
     let (ours, theirs) = (numbered(&outer_keys), numbered(&inner_keys));
     let outer = table(&storage, "outer", &ours, (KeyType::U64, Some(8)), DesignRequest::Tuned);
     let inner = table(&storage, "inner", &theirs, (KeyType::U64, Some(8)), DesignRequest::Tuned);
-    let index: Index<u64, u64> = Index::create(&storage, "index", &IndexOptions::default()).unwrap();
+    let index: Index<u64, u64> = Index::create(storage.clone(), "index", &IndexOptions::default()).unwrap();
     index.bulk_load(inner_keys.iter().copied().zip((0..).map(u64::swap_bytes))).unwrap();
     let one_by_one = FastPaths { batches: false, ..FastPaths::ALL };
-    let ways = [(Method::Inlj, FastPaths::ALL), (Method::Inlj, one_by_one), (Method::InljIndex, FastPaths::ALL)];
+    let ways =
+        [(JoinMethod::Inlj, FastPaths::ALL), (JoinMethod::Inlj, one_by_one), (JoinMethod::InljIndex, FastPaths::ALL)];
     for (method, fast_paths) in ways {
         for (kind, _) in JoinKind::ALL {
             let inner = match method {
-                Method::InljIndex => Source::index(&index).unwrap(),
-                _ => Source::table(&inner),
+                JoinMethod::InljIndex => JoinSource::index(&index).unwrap(),
+                _ => JoinSource::table(&inner),
             };
             let seen = Arc::new(Mutex::new(Vec::new()));
             let taken = seen.clone();
-            let output = Output::caller(move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
+            let output = JoinOutput::caller(move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
                 taken.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(|value| value.len())));
                 Ok(())
             });
             let options = JoinOptions { kind, method, fast_paths, inner: Some(Side::Right), ..JoinOptions::default() };
-            join(&Source::table(&outer), &inner, output, &options).unwrap();
+            join(&JoinSource::table(&outer), &inner, output, &options).unwrap();
             let expected: Vec<_> = model(kind, &ours, &theirs)
                 .into_iter()
                 .map(|(key, left, right)| (key, left, right.map(|value| value.len())))
@@ -408,11 +409,11 @@ fn pair(storage: &Arc<dyn Storage>) -> (Table, Table) {
 fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let (outer, inner) = pair(&storage);
-    for method in [Method::Inlj, Method::Merge] {
+    for method in [JoinMethod::Inlj, JoinMethod::Merge] {
         for fails in [false, true] {
             let stop = Arc::new(AtomicBool::new(false));
             let (told, mut rows) = (stop.clone(), 0);
-            let output = Output::caller(move |_: &[u8], _: &[u8], _: Option<&[u8]>| {
+            let output = JoinOutput::caller(move |_: &[u8], _: &[u8], _: Option<&[u8]>| {
                 rows += 1;
                 told.store(rows == 1000 && !fails, Ordering::Relaxed);
                 if rows < 1000 || !fails { Ok(()) } else { Err(Error::InvalidArgument("enough".into())) }
@@ -424,7 +425,7 @@ fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
                 stop: Some(stop),
                 ..JoinOptions::default()
             };
-            let outcome = join(&Source::table(&outer), &Source::table(&inner), output, &options);
+            let outcome = join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options);
             match fails {
                 true => assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text == "enough")),
                 // The flag is reset by the next row, so it may have been missed.
@@ -482,11 +483,11 @@ fn a_read_that_fails_ahead_ends_the_join_with_its_error() {
     let plain: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let (_, inner) = pair(&storage);
     let (outer, _) = pair(&plain);
-    for method in [Method::Inlj, Method::Merge] {
+    for method in [JoinMethod::Inlj, JoinMethod::Merge] {
         let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes: 4 << 20, ..JoinOptions::default() };
         let run = || {
-            let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
-            join(&Source::table(&outer), &Source::table(&inner), output, &options)
+            let output = JoinOutput::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
+            join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options)
         };
         left.store(1, Ordering::Relaxed);
         assert!(matches!(run(), Err(Error::Io { .. })), "{method}");
@@ -499,11 +500,11 @@ fn a_read_that_fails_ahead_ends_the_join_with_its_error() {
 fn joins_keep_to_their_memory_and_say_when_it_is_too_little() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let (outer, inner) = pair(&storage);
-    for method in [Method::Inlj, Method::Merge] {
+    for method in [JoinMethod::Inlj, JoinMethod::Merge] {
         for memory_bytes in [1 << 20, 3 << 20, 64 << 20] {
-            let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
+            let output = JoinOutput::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
             let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes, ..JoinOptions::default() };
-            match join(&Source::table(&outer), &Source::table(&inner), output, &options) {
+            match join(&JoinSource::table(&outer), &JoinSource::table(&inner), output, &options) {
                 Ok(report) => assert!(report.rows == 60_000 && report.peak_memory_bytes <= memory_bytes, "{method}"),
                 Err(error) => panic!("{method} within {memory_bytes} bytes: {error}"),
             }

@@ -7,7 +7,7 @@ use crate::io::Storage;
 use crate::join::emit::{CallerSink, Emitter, RowCallback, RowForm};
 use crate::join::merge::RowSink;
 use crate::join::task::Task;
-use crate::table::WriteOptions;
+use crate::table::TableWriteOptions;
 use crate::tune::DesignRequest;
 use std::fmt;
 use std::sync::Arc;
@@ -28,12 +28,12 @@ pub(super) type LineFormatter = dyn FnMut(&[u8], &[u8], Option<&[u8]>, &mut Vec<
 ///
 /// [`Table::value_width`]: crate::table::Table::value_width
 #[derive(Debug)]
-pub struct Output {
+pub struct JoinOutput {
     target: OutputTarget,
 }
 
 enum OutputTarget {
-    Table { storage: Arc<dyn Storage>, name: String, options: Box<WriteOptions> },
+    Table { storage: Arc<dyn Storage>, name: String, options: Box<TableWriteOptions> },
     Records { storage: Arc<dyn Storage>, name: String, replace: bool },
     Lines { storage: Arc<dyn Storage>, name: String, replace: bool, line: Box<LineFormatter> },
     Caller(Box<RowCallback>),
@@ -50,18 +50,18 @@ impl fmt::Debug for OutputTarget {
     }
 }
 
-impl Output {
+impl JoinOutput {
     /// A new table. The join overrides the key and value options. The design [`DesignRequest::Coded`], the default of
     /// [`Self::options`], takes a few bytes of memory per block; [`DesignRequest::Tuned`] takes a few hundred.
     #[must_use]
-    pub fn table(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Self {
+    pub fn table(storage: Arc<dyn Storage>, name: &str, options: TableWriteOptions) -> Self {
         Self { target: OutputTarget::Table { storage, name: name.to_owned(), options: Box::new(options) } }
     }
 
     /// Options for [`Self::table`] with the least memory and time: exact separators, blocks of 4 KiB.
     #[must_use]
-    pub fn options() -> WriteOptions {
-        WriteOptions { design: DesignRequest::Coded, ..WriteOptions::default() }
+    pub fn options() -> TableWriteOptions {
+        TableWriteOptions { design: DesignRequest::Coded, ..TableWriteOptions::default() }
     }
 
     /// A file of plain records that an external index can be built over (`table::external::RecordFile`, big-endian

@@ -7,4 +7,4 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use destination::Output;
+pub use destination::JoinOutput;

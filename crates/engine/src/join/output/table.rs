@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
 use crate::join::task::{MemoryGrant, Task, TimedPhase};
-use crate::table::{TableWriter, WriteOptions};
+use crate::table::{TableWriteOptions, TableWriter};
 use std::sync::Arc;
 
 /// Bytes between two syncs of the file: often enough to keep the device busy, rarely enough that sync latency is
@@ -62,7 +62,7 @@ impl TableOutput {
     pub(super) fn create(
         storage: Arc<dyn Storage>,
         name: &str,
-        options: WriteOptions,
+        options: TableWriteOptions,
         form: RowForm,
         task: &Arc<Task>,
         memory_bytes: u64,
@@ -71,7 +71,7 @@ impl TableOutput {
         let value_width = form.value_bytes().and_then(|bytes| u32::try_from(bytes).ok());
         let apart = form.widths().map(|widths| widths.key).zip(form.row_bytes());
         let apart = apart.filter(|(key, _)| form.key_type.width() != Some(*key));
-        let options = WriteOptions { key_type: form.key_type, value_width, ..options };
+        let options = TableWriteOptions { key_type: form.key_type, value_width, ..options };
         let mut writer = TableWriter::create(storage, name, options)?;
         match task.fast_paths.write_behind {
             true => writer.write_behind(memory_bytes, SYNC_INTERVAL_BYTES)?,

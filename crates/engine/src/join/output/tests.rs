@@ -1,6 +1,6 @@
 //! Goal: every kind of output holds the rows of the join when complete, and its name does not exist before.
 
-use super::Output;
+use super::JoinOutput;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage};
 use crate::join::emit::RowForm;
@@ -9,7 +9,7 @@ use crate::join::options::{JoinKind, JoinOptions};
 use crate::join::task::Task;
 use crate::key_type::KeyType;
 use crate::table::external::{RecordFile, index_records};
-use crate::table::{OpenOptions, Table, WriteOptions};
+use crate::table::{Table, TableOptions, TableWriteOptions};
 use std::sync::{Arc, Mutex};
 
 const ROWS: u64 = 50_000;
@@ -30,7 +30,7 @@ fn expected(i: u64) -> (Vec<u8>, Vec<u8>) {
     ((i / 2).to_be_bytes().to_vec(), [&i.to_le_bytes()[..], &[7; 4]].concat())
 }
 
-fn finished(output: Output, form: RowForm) -> u64 {
+fn finished(output: JoinOutput, form: RowForm) -> u64 {
     let mut sink = output.begin(form, &task(), 1 << 20).unwrap();
     give(&mut *sink).unwrap();
     let rows = sink.rows();
@@ -42,9 +42,9 @@ fn finished(output: Output, form: RowForm) -> u64 {
 fn a_table_holds_all_rows_whether_its_keys_are_numbers_or_strings_of_one_width() {
     for key_type in [KeyType::U64, KeyType::Bytes] {
         let storage = Arc::new(MemoryStorage::new());
-        let output = Output::table(storage.clone(), "out", Output::options());
+        let output = JoinOutput::table(storage.clone(), "out", JoinOutput::options());
         assert_eq!(finished(output, form(key_type, Some(8))), ROWS);
-        let table = Table::open(storage.clone(), "out", &OpenOptions::default()).unwrap();
+        let table = Table::open(storage.clone(), "out", &TableOptions::default()).unwrap();
         assert_eq!(table.key_type(), key_type);
         assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected)));
         assert_eq!(storage.list().unwrap(), ["out"]);
@@ -54,16 +54,17 @@ fn a_table_holds_all_rows_whether_its_keys_are_numbers_or_strings_of_one_width()
 #[test]
 fn a_file_of_records_is_what_an_index_can_be_made_beside() {
     let storage = Arc::new(MemoryStorage::new());
-    finished(Output::records(storage.clone(), "out", false), form(KeyType::U64, Some(8)));
+    finished(JoinOutput::records(storage.clone(), "out", false), form(KeyType::U64, Some(8)));
     let records = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 12, little_endian: false };
-    index_records(storage.clone(), "out", "out.ogive", records, WriteOptions::default()).unwrap();
-    let table = Table::open(storage.clone(), "out.ogive", &OpenOptions::default()).unwrap();
+    index_records(storage.clone(), "out", "out.ogive", records, TableWriteOptions::default()).unwrap();
+    let table = Table::open(storage.clone(), "out.ogive", &TableOptions::default()).unwrap();
     assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected)));
-    let refused = Output::records(storage.clone(), "other", false).begin(form(KeyType::Bytes, None), &task(), 1 << 20);
+    let refused =
+        JoinOutput::records(storage.clone(), "other", false).begin(form(KeyType::Bytes, None), &task(), 1 << 20);
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
-    let taken = Output::records(storage.clone(), "out", false).begin(form(KeyType::U64, Some(8)), &task(), 1 << 20);
+    let taken = JoinOutput::records(storage.clone(), "out", false).begin(form(KeyType::U64, Some(8)), &task(), 1 << 20);
     assert!(matches!(taken, Err(Error::Io { .. })));
-    finished(Output::records(storage, "out", true), form(KeyType::U64, Some(8)));
+    finished(JoinOutput::records(storage, "out", true), form(KeyType::U64, Some(8)));
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn lines_are_written_as_the_caller_forms_them() {
         let text = format!("{} {} {}\n", key.escape_ascii(), left.len(), right.map_or(0, <[u8]>::len));
         out.extend_from_slice(text.as_bytes());
     };
-    assert_eq!(finished(Output::lines(storage.clone(), "out", false, line), form(KeyType::Bytes, None)), ROWS);
+    assert_eq!(finished(JoinOutput::lines(storage.clone(), "out", false, line), form(KeyType::Bytes, None)), ROWS);
     let text = String::from_utf8(storage.content("out").unwrap()).unwrap();
     assert_eq!(text.lines().count() as u64, ROWS);
     assert!(text.lines().all(|line| line.ends_with(" 8 4")));
@@ -84,9 +85,9 @@ fn lines_are_written_as_the_caller_forms_them() {
 fn an_output_that_is_dropped_leaves_nothing_behind() {
     let storage = Arc::new(MemoryStorage::new());
     let outputs = [
-        Output::table(storage.clone(), "out", Output::options()),
-        Output::records(storage.clone(), "out", false),
-        Output::lines(storage.clone(), "out", false, |key, _, _, out| out.extend_from_slice(key)),
+        JoinOutput::table(storage.clone(), "out", JoinOutput::options()),
+        JoinOutput::records(storage.clone(), "out", false),
+        JoinOutput::lines(storage.clone(), "out", false, |key, _, _, out| out.extend_from_slice(key)),
     ];
     for output in outputs {
         let mut sink = output.begin(form(KeyType::U64, Some(8)), &task(), 1 << 20).unwrap();
@@ -100,7 +101,7 @@ fn an_output_that_is_dropped_leaves_nothing_behind() {
 fn the_caller_gets_rows_as_they_are_and_its_error_ends_the_join() {
     let seen = Arc::new(Mutex::new(0));
     let theirs = seen.clone();
-    let output = Output::caller(move |key, left, right| {
+    let output = JoinOutput::caller(move |key, left, right| {
         assert_eq!((key.len(), left.len(), right), (8, 8, Some(&[7; 4][..])));
         *theirs.lock().unwrap() += 1;
         if *theirs.lock().unwrap() == 10 { Err(Error::Interrupted) } else { Ok(()) }
@@ -115,10 +116,11 @@ fn the_caller_gets_rows_as_they_are_and_its_error_ends_the_join() {
 fn an_index_that_outgrows_the_memory_of_the_join_is_refused() {
     let storage = Arc::new(MemoryStorage::new());
     let task = Task::new(&JoinOptions { memory_bytes: 1 << 20, ..JoinOptions::default() }).unwrap();
-    let options = WriteOptions { block_bytes: Some(512), ..Output::options() };
+    let options = TableWriteOptions { block_bytes: Some(512), ..JoinOutput::options() };
     let _rest = task.budget.take((768 << 10) - 1, "the rest").unwrap();
-    let mut sink =
-        Output::table(storage.clone(), "out", options).begin(form(KeyType::U64, Some(8)), &task, 256 << 10).unwrap();
+    let mut sink = JoinOutput::table(storage.clone(), "out", options)
+        .begin(form(KeyType::U64, Some(8)), &task, 256 << 10)
+        .unwrap();
     let refused = (0..40).try_for_each(|_| give_sorted(&mut *sink));
     assert!(matches!(refused, Err(Error::JoinMemoryShort { .. })), "{refused:?}");
     drop(sink);

@@ -6,7 +6,7 @@ use crate::join::options::Side;
 use crate::join::plan::{Cost, CostModel};
 use crate::join::rows::RowStream;
 use crate::join::sorted::{SortInput, SortProgress, sorted_facts};
-use crate::join::source::{KeyRange, Prober, Relation, RelationFacts, Source};
+use crate::join::source::{JoinSource, KeyRange, Prober, Relation, RelationFacts};
 use crate::join::spill::{Spill, SpillName};
 use crate::join::task::{MemoryGrant, Task};
 use std::any::Any;
@@ -16,8 +16,7 @@ use std::sync::Arc;
 /// A join method that copies both relations to indexes; then one copy is scanned in key order, and the other one looks
 /// its keys up.
 ///
-/// It is a constant without state; [`Method::copy`](crate::join::Method::copy) makes a [`Method`](crate::join::Method)
-/// of it.
+/// It is a constant without state; [`JoinMethod::copy`](crate::join::JoinMethod::copy) makes a method of it.
 pub trait CopyMethod: Debug + Sync {
     /// The name in options, commands and reports, like `partition:btree`: lowercase letters, digits, hyphens and
     /// colons.
@@ -104,7 +103,7 @@ impl<'a> CopyJob<'a> {
     /// The finished copy of the relation on `side`: a source in key order that looks keys up, such as an index. `kept`
     /// is dropped after the source: the file name and the memory of the copy.
     #[must_use]
-    pub fn copied(&self, side: Side, source: &Source, kept: impl Any + Send + Sync) -> CopiedRelation {
+    pub fn copied(&self, side: Side, source: &JoinSource, kept: impl Any + Send + Sync) -> CopiedRelation {
         let facts = sorted_facts(self.facts(side));
         CopiedRelation(Arc::new(KeptCopy { relation: source.relation.clone(), facts, _kept: Box::new(kept) }))
     }

@@ -3,13 +3,13 @@
 use super::cost::Cost;
 use super::cost_model::CostModel;
 use super::facts::{LookupAccess, PlanInput, SideFacts};
-use crate::join::method::{Method, MethodImplementation};
+use crate::join::method::{JoinMethod, MethodImplementation};
 use crate::join::options::{JoinKind, Side};
 
 /// One method with the roles of both relations, and its predicted cost.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::join) struct MethodCandidate {
-    pub(in crate::join) method: Method,
+    pub(in crate::join) method: JoinMethod,
     /// The inner relation: looked up in, hashed or indexed.
     pub(in crate::join) inner: Option<Side>,
     /// The predicted cost, or the reason why the method cannot run.
@@ -29,10 +29,10 @@ const LOOKUP_CPU_FRACTION: f64 = 0.06;
 
 /// The advantage that a method needs over the simplest one: at about equal cost the simple method wins. Registered
 /// methods must be clearly better than the engine's own.
-fn handicap_us(method: Method, total_us: f64) -> f64 {
+fn handicap_us(method: JoinMethod, total_us: f64) -> f64 {
     match method {
-        Method::Merge => 0.0,
-        Method::Inlj | Method::InljIndex | Method::Hash | Method::Partition => 100.0,
+        JoinMethod::Merge => 0.0,
+        JoinMethod::Inlj | JoinMethod::InljIndex | JoinMethod::Hash | JoinMethod::Partition => 100.0,
         _ => 1_000.0 + 0.03 * total_us,
     }
 }
@@ -40,9 +40,10 @@ fn handicap_us(method: Method, total_us: f64) -> f64 {
 impl PlanInput<'_> {
     /// All methods, each with its better roles, or with `inner` if given: the cheapest first, those that cannot run
     /// last.
-    pub(in crate::join) fn candidates(&self, asked: Method, inner: Option<Side>) -> Vec<MethodCandidate> {
-        let mut methods: Vec<Method> = Method::all().into_iter().filter(|method| *method != Method::Auto).collect();
-        if !methods.contains(&asked) && asked != Method::Auto {
+    pub(in crate::join) fn candidates(&self, asked: JoinMethod, inner: Option<Side>) -> Vec<MethodCandidate> {
+        let mut methods: Vec<JoinMethod> =
+            JoinMethod::all().into_iter().filter(|method| *method != JoinMethod::Auto).collect();
+        if !methods.contains(&asked) && asked != JoinMethod::Auto {
             // A registered method with another number than the listed one.
             methods.retain(|method| !method.is_like(asked));
             methods.push(asked);
@@ -51,7 +52,7 @@ impl PlanInput<'_> {
         let rows = [self.left.rows, self.right.rows];
         let is_sparse = rows[0].min(rows[1]) * SPARSE_RATIO_MIN <= rows[0].max(rows[1]);
         let total = |candidate: &MethodCandidate| match &candidate.cost {
-            Ok(cost) if candidate.method == Method::Inlj && is_sparse && cost.cpu_us > cost.total_us / 2.0 => {
+            Ok(cost) if candidate.method == JoinMethod::Inlj && is_sparse && cost.cpu_us > cost.total_us / 2.0 => {
                 cost.total_us * (1.0 - LOOKUP_CPU_FRACTION)
             }
             Ok(cost) => cost.total_us + handicap_us(candidate.method, cost.total_us),
@@ -62,11 +63,11 @@ impl PlanInput<'_> {
     }
 
     /// A method with the better of its roles.
-    fn candidate(&self, method: Method, inner: Option<Side>) -> MethodCandidate {
-        if matches!(method, Method::Merge | Method::Partition) || method.as_copy().is_some() {
+    fn candidate(&self, method: JoinMethod, inner: Option<Side>) -> MethodCandidate {
+        if matches!(method, JoinMethod::Merge | JoinMethod::Partition) || method.as_copy().is_some() {
             return MethodCandidate { method, inner: None, cost: self.cost(method, Side::Right) };
         }
-        if method == Method::Hash {
+        if method == JoinMethod::Hash {
             let side = self.hashed();
             return MethodCandidate { method, inner: Some(side), cost: self.cost(method, side) };
         }
@@ -91,15 +92,15 @@ impl PlanInput<'_> {
     }
 
     /// The cost of a method with one side as the inner relation.
-    fn cost(&self, method: Method, inner: Side) -> Result<Cost, String> {
+    fn cost(&self, method: JoinMethod, inner: Side) -> Result<Cost, String> {
         match method {
-            Method::Merge => Ok(self.merge()),
-            Method::Hash => Ok(self.hash(inner)),
-            Method::Inlj => self.planned(inner),
-            Method::InljIndex => self.open_probes(inner),
-            Method::Partition => Ok(self.partition()),
-            Method::Auto => Err("it is not a method of its own".into()),
-            Method::Registered(method) => match method.implementation() {
+            JoinMethod::Merge => Ok(self.merge()),
+            JoinMethod::Hash => Ok(self.hash(inner)),
+            JoinMethod::Inlj => self.planned(inner),
+            JoinMethod::InljIndex => self.open_probes(inner),
+            JoinMethod::Partition => Ok(self.partition()),
+            JoinMethod::Auto => Err("it is not a method of its own".into()),
+            JoinMethod::Registered(method) => match method.implementation() {
                 MethodImplementation::Probe(probe) => probe.cost(&CostModel(self), inner, method.number()),
                 MethodImplementation::Copy(copy) => copy.cost(&CostModel(self)),
             },
@@ -107,8 +108,8 @@ impl PlanInput<'_> {
     }
 
     /// The number of threads that pays off at this cost, for methods that split the key range between threads.
-    pub(in crate::join) fn threads(&self, method: Method, cost: &Cost) -> usize {
-        let is_cut = !matches!(method, Method::Hash | Method::Partition) && method.as_copy().is_none();
+    pub(in crate::join) fn threads(&self, method: JoinMethod, cost: &Cost) -> usize {
+        let is_cut = !matches!(method, JoinMethod::Hash | JoinMethod::Partition) && method.as_copy().is_none();
         // A sorted file has no index to find a key range: each thread would read all of it.
         let is_whole = |side: &SideFacts| side.access == LookupAccess::Scan && side.is_sorted;
         if !is_cut || is_whole(&self.left) || is_whole(&self.right) {
@@ -180,7 +181,7 @@ mod tests {
             left,
             right,
         };
-        input.candidates(Method::Auto, None).remove(0)
+        input.candidates(JoinMethod::Auto, None).remove(0)
     }
 
     fn profiles() -> impl Iterator<Item = Profile> {
@@ -195,7 +196,7 @@ mod tests {
                 let (left, right) = if swapped { (large, small) } else { (small, large) };
                 let chosen = best(left, right, JoinKind::Inner, &profile, 256e6);
                 let large_side = if swapped { Side::Left } else { Side::Right };
-                assert_eq!((chosen.method, chosen.inner), (Method::Inlj, Some(large_side)), "{profile:?}");
+                assert_eq!((chosen.method, chosen.inner), (JoinMethod::Inlj, Some(large_side)), "{profile:?}");
             }
         }
     }
@@ -204,7 +205,7 @@ mod tests {
     fn an_index_is_not_built_where_all_is_read_anyway() {
         for profile in profiles() {
             let chosen = best(table(ROWS, false), table(ROWS, false), JoinKind::Inner, &profile, 256e6);
-            assert_eq!(chosen.method, Method::Merge, "{profile:?}");
+            assert_eq!(chosen.method, JoinMethod::Merge, "{profile:?}");
         }
     }
 
@@ -213,7 +214,7 @@ mod tests {
         for kind in [JoinKind::Left, JoinKind::Anti] {
             for profile in profiles() {
                 let chosen = best(table(ROWS, true), table(1e3, true), kind, &profile, 256e6);
-                assert!(chosen.method == Method::Merge || chosen.inner != Some(Side::Left), "{kind} {chosen:?}");
+                assert!(chosen.method == JoinMethod::Merge || chosen.inner != Some(Side::Left), "{kind} {chosen:?}");
             }
         }
     }
@@ -223,7 +224,10 @@ mod tests {
         for profile in profiles() {
             for memory_bytes in [16e6, 300e6, 4e9] {
                 let chosen = best(unsorted(2e7), unsorted(2e7), JoinKind::Inner, &profile, memory_bytes);
-                assert!(matches!(chosen.method, Method::Merge | Method::Hash | Method::Partition), "{chosen:?}");
+                assert!(
+                    matches!(chosen.method, JoinMethod::Merge | JoinMethod::Hash | JoinMethod::Partition),
+                    "{chosen:?}"
+                );
             }
         }
     }

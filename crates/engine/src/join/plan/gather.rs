@@ -6,7 +6,7 @@ use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSum
 use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts, StoredIndex, TableBlocks};
 use super::spread::{Spread, TableHistogram, worthwhile_gap_bytes};
 use crate::error::{Error, Result};
-use crate::join::method::Method;
+use crate::join::method::JoinMethod;
 use crate::join::options::{JoinOptions, Side};
 use crate::join::report::JoinReport;
 use crate::join::source::Relation;
@@ -15,8 +15,8 @@ use crate::table::{HistogramPoint, Table};
 /// The plan of a join.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct Plan {
-    /// Never [`Method::Auto`].
-    pub(in crate::join) method: Method,
+    /// Never [`JoinMethod::Auto`].
+    pub(in crate::join) method: JoinMethod,
     /// The inner relation: looked up in, hashed or indexed.
     pub(in crate::join) inner: Side,
     pub(in crate::join) threads: usize,
@@ -57,8 +57,8 @@ fn larger(input: &PlanInput<'_>) -> Side {
 }
 
 /// The cheapest method, or the requested one.
-fn choose(candidates: &[MethodCandidate], asked: Method) -> Result<&MethodCandidate> {
-    let wanted = candidates.iter().find(|candidate| asked == Method::Auto || candidate.method == asked);
+fn choose(candidates: &[MethodCandidate], asked: JoinMethod) -> Result<&MethodCandidate> {
+    let wanted = candidates.iter().find(|candidate| asked == JoinMethod::Auto || candidate.method == asked);
     match wanted {
         Some(MethodCandidate { cost: Err(reason), method, .. }) => Err(Error::InvalidArgument(format!(
             "the method {method} cannot join these relations: {reason}; try `auto`"
@@ -148,7 +148,7 @@ fn explain(
     };
     Explanation {
         method: chosen.method.to_string(),
-        is_asked_for: options.method != Method::Auto,
+        is_asked_for: options.method != JoinMethod::Auto,
         inner: chosen.inner,
         profile: options.profile.name().to_owned(),
         memory_bytes: options.memory_bytes,

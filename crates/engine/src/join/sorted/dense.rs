@@ -77,12 +77,12 @@ impl SortKey {
     /// The order of two rows.
     #[inline]
     pub(crate) fn compare<const N: usize>(&self, a: &[u8; N], b: &[u8; N]) -> Ordering {
-        let by_coordinate = self.key_prefix(a).cmp(&self.key_prefix(b));
+        let by_prefix = self.key_prefix(a).cmp(&self.key_prefix(b));
         if self.skip + 8 >= self.key {
-            return by_coordinate;
+            return by_prefix;
         }
         let behind = self.skip + 8..self.key;
-        by_coordinate.then_with(|| a.get(behind.clone()).cmp(&b.get(behind.clone())))
+        by_prefix.then_with(|| a.get(behind.clone()).cmp(&b.get(behind.clone())))
     }
 }
 

@@ -20,7 +20,7 @@ const READ_AHEAD_BYTES_MAX: u64 = 512 << 10;
 pub(crate) struct JobContext<'a> {
     pub(crate) storage: &'a Arc<dyn Storage>,
     /// The identity to which new files are bound.
-    pub(crate) bond: StoreBinding,
+    pub(crate) binding: StoreBinding,
     pub(crate) options: &'a DbOptions,
     /// Fits models to the output tables, if there is one that does.
     pub(crate) learner: Option<&'a dyn Learner>,
@@ -48,13 +48,13 @@ impl JobContext<'_> {
 
     /// The openings to record in a table that points into these value files.
     pub(crate) fn openings(&self, values: impl Iterator<Item = u64>) -> Openings {
-        let nonce = self.bond.nonce;
+        let nonce = self.binding.nonce;
         let of_file = |number| (number, self.numbers.nonce_of_values(number).unwrap_or(nonce));
         Openings { nonce, values: values.map(of_file).collect() }
     }
 
     /// # Errors
-    /// [`Error::Interrupted`] if the job was told to stop.
+    /// [`Error::Interrupted`] if the job was asked to stop.
     pub(crate) fn check_stop(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }

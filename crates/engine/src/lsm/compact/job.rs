@@ -37,7 +37,7 @@ pub(crate) struct CompactionJob {
     pub(crate) output_level: usize,
     /// Whether the inputs are only moved to the output level, without merging.
     pub(crate) moves: bool,
-    /// Whether nothing below overlaps the inputs, so entries and removals that no snapshot needs may be dropped.
+    /// Whether nothing below overlaps the inputs, so entries and tombstones that no snapshot needs may be dropped.
     pub(crate) is_bottom: bool,
     /// Value files being collected: values in them are copied to a new file.
     pub(crate) collect: BTreeSet<u64>,

@@ -13,14 +13,14 @@ use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
 use crate::key_type::KeyType;
-use crate::table::{TableWriter, WriteOptions};
+use crate::table::{TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
 use crate::vlog::ValueFilePointer;
 use std::sync::Arc;
 
 /// The options of a store's tables: tagged records, with exact separators over their blocks.
-fn table_options(options: &DbOptions) -> WriteOptions {
-    WriteOptions {
+fn table_options(options: &DbOptions) -> TableWriteOptions {
+    TableWriteOptions {
         key_type: KeyType::Bytes,
         block_bytes: Some(options.block_bytes),
         design: DesignRequest::Coded,
@@ -30,7 +30,7 @@ fn table_options(options: &DbOptions) -> WriteOptions {
         compression: options.compression,
         filter_bits_per_key: options.filter_bits_per_key,
         versioned: true,
-        ..WriteOptions::default()
+        ..TableWriteOptions::default()
     }
 }
 
@@ -175,7 +175,7 @@ impl OutputTable {
         let number = context.next_number()?;
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options);
-        options.properties.push((STORE_PROPERTY.to_owned(), store_property(context.bond.store, number)));
+        options.properties.push((STORE_PROPERTY.to_owned(), store_property(context.binding.store, number)));
         let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
         writer.limit_memory(context.memory_bytes / 2);
         let meta = TableFileMeta {
@@ -196,7 +196,7 @@ impl OutputTable {
         }
         let meta = &mut self.meta;
         meta.records += 1;
-        meta.removals += u64::from(kind == ValueKind::Remove);
+        meta.tombstones += u64::from(kind == ValueKind::Remove);
         meta.smallest_sequence = meta.smallest_sequence.min(sequence);
         meta.largest_sequence = meta.largest_sequence.max(sequence);
         if is_new_key {

@@ -435,7 +435,7 @@ impl<'a> Picker<'a> {
     }
 
     fn is_mostly_droppable(&self, table: &TableFileMeta) -> bool {
-        let dropped = table.removals.saturating_add(table.shadowed).saturating_mul(100);
+        let dropped = table.tombstones.saturating_add(table.shadowed).saturating_mul(100);
         let share = table.records.saturating_mul(self.limits.dropped_percent.clamp(1, 100));
         table.is_dropped_at_the_bottom() && dropped >= share
     }
@@ -499,7 +499,7 @@ impl<'a> Picker<'a> {
         let mut step = RangeStep::Done;
         for group in groups(levels) {
             let touches = group.iter().any(|(_, table)| table.overlaps(range));
-            if !touches || self.is_settled(&group) {
+            if !touches || self.is_finished(&group) {
                 continue;
             }
             match self.group_job(request, group) {
@@ -514,14 +514,14 @@ impl<'a> Picker<'a> {
     /// when nothing else is left to do in the range.
     pub(crate) fn pick_run(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
         let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
-        let mut settled = TableRuns::new(self.limits.table_bytes);
+        let mut finished = TableRuns::new(self.limits.table_bytes);
         for group in groups(levels) {
-            match group.iter().any(|(_, table)| table.overlaps(range)) && self.is_settled(&group) {
-                true => group.into_iter().for_each(|(_, table)| settled.add(table)),
-                false => settled.end(),
+            match group.iter().any(|(_, table)| table.overlaps(range)) && self.is_finished(&group) {
+                true => group.into_iter().for_each(|(_, table)| finished.add(table)),
+                false => finished.end(),
             }
         }
-        let Some(run) = settled.longest() else { return RangeStep::Done };
+        let Some(run) = finished.longest() else { return RangeStep::Done };
         let inputs = run.into_iter().map(|table| (LAST_LEVEL, table)).collect();
         let request = JobRequest { keyspace, levels, reason: JobReason::Requested };
         let job = request.job(inputs, LAST_LEVEL).and_then(|job| self.unless_blocked(job));
@@ -529,7 +529,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Whether nothing is left to do for tables that overlap no others.
-    fn is_settled(&self, group: &[(usize, Arc<TableFileMeta>)]) -> bool {
+    fn is_finished(&self, group: &[(usize, Arc<TableFileMeta>)]) -> bool {
         let oldest_snapshot = self.limits.oldest_snapshot;
         matches!(group, [(LAST_LEVEL, table)] if !is_droppable(table, oldest_snapshot) && !self.is_unconfirmed(table))
     }
@@ -625,7 +625,7 @@ fn per_mille(part: u64, whole: u64) -> u64 {
 /// entries are not rewritten.
 fn cost_of_merging(levels: &KeyspaceLevels, level: usize, table: &TableFileMeta) -> u64 {
     let below: u64 = levels.overlapping(level + 1, table.bounds()).map(|table| table.bytes).sum();
-    let kept = table.records.saturating_sub(table.removals.max(table.shadowed));
+    let kept = table.records.saturating_sub(table.tombstones.max(table.shadowed));
     let ratio = u128::from(below) * 1000 / u128::from(table.bytes.max(1));
     u64::try_from(ratio * u128::from(kept + 1) / u128::from(table.records + 1)).unwrap_or(u64::MAX)
 }

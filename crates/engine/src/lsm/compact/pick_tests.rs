@@ -55,7 +55,7 @@ fn meta(number: u64, entries: &ModelEntries) -> TableFileMeta {
         number,
         bytes: entries.len() as u64 * ENTRY_BYTES,
         records: entries.len() as u64,
-        removals: entries.values().filter(|value| value.is_none()).count() as u64,
+        tombstones: entries.values().filter(|value| value.is_none()).count() as u64,
         shadowed: (entries.len() - keys.len()) as u64,
         smallest: key(*keys.first().unwrap()),
         largest: key(*keys.last().unwrap()),
@@ -197,13 +197,13 @@ impl ModelStore {
 
 /// The entries that a compaction keeps.
 fn kept(entries: &ModelEntries, oldest_snapshot: u64, is_bottom: bool) -> ModelEntries {
-    let (mut kept, mut settled) = (ModelEntries::new(), None);
+    let (mut kept, mut decided) = (ModelEntries::new(), None);
     for (&(key, sequence), &value) in entries {
-        if settled == Some(key) {
+        if decided == Some(key) {
             continue;
         }
         if sequence.0 <= oldest_snapshot {
-            settled = Some(key);
+            decided = Some(key);
             if is_bottom && value.is_none() {
                 continue;
             }
@@ -299,7 +299,7 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
 }
 
 #[test]
-fn small_neighbours_become_tables_of_full_size_when_somebody_asks() {
+fn small_neighbours_become_tables_of_full_size_on_request() {
     let mut store = ModelStore::new(limits());
     for start in 0..400 {
         store.flush((0..3).map(|i| start * 10 + i), || false);

@@ -73,7 +73,7 @@ impl<'a> Relocator<'a> {
             None => {
                 let number = context.next_number()?;
                 let compression = context.options.compression;
-                let created = ValueFileWriter::create(context.storage, context.bond, number, compression);
+                let created = ValueFileWriter::create(context.storage, context.binding, number, compression);
                 self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
             }
         };

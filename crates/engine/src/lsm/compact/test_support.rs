@@ -40,7 +40,7 @@ impl TestFolder {
     pub(crate) fn context(&self) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
-            bond: StoreBinding { store: OWNER, nonce: NONCE },
+            binding: StoreBinding { store: OWNER, nonce: NONCE },
             options: &self.options,
             learner: None,
             numbers: &self.next_file,

@@ -32,7 +32,7 @@ fn check_meta(meta: &TableFileMeta, file: &Arc<TableFile>) {
     let versions = entries(file);
     let removals: Vec<_> = file.tombstones.iter().cloned().collect();
     assert_eq!(meta.records, versions.len() as u64);
-    assert_eq!(meta.removals, versions.iter().filter(|version| version.kind == ValueKind::Remove).count() as u64);
+    assert_eq!(meta.tombstones, versions.iter().filter(|version| version.kind == ValueKind::Remove).count() as u64);
     let shadowed = versions.windows(2).filter(|pair| pair[0].key == pair[1].key).count();
     assert_eq!(meta.shadowed, shadowed as u64);
     assert_eq!(meta.has_range_tombstones, !removals.is_empty());
@@ -132,7 +132,7 @@ proptest! {
 }
 
 #[test]
-fn a_job_without_entries_makes_no_table_and_one_of_range_removals_alone_makes_one() {
+fn a_job_without_entries_makes_no_table_and_one_of_range_tombstones_alone_makes_one() {
     let folder = TestFolder::new(1000);
     assert!(folder.run(&History::default(), 0, &[], LevelsBelow::default()).unwrap().tables.is_empty());
     let mut history = History::default();
@@ -264,7 +264,7 @@ impl UpdaterWrapper for SmallUpdater {
 /// Moves the values of a history to a value file, and replaces them by pointers.
 fn separated(folder: &TestFolder, history: &History, number: u64) -> (History, Arc<ValueFile>) {
     let mut writer =
-        ValueFileWriter::create(&folder.storage, folder.context().bond, number, Compression::None).unwrap();
+        ValueFileWriter::create(&folder.storage, folder.context().binding, number, Compression::None).unwrap();
     let mut pointing = history.clone();
     for version in pointing.versions.iter_mut().filter(|version| version.kind == ValueKind::Value) {
         let place = writer.append(&version.key, &version.value).unwrap();

@@ -196,7 +196,7 @@ fn a_memtable_that_follows_another_takes_keys_of_any_prefix() {
 }
 
 #[test]
-fn range_removals_are_kept_apart_from_entries() {
+fn range_tombstones_are_kept_apart_from_entries() {
     let memtable = Arc::new(Memtable::new());
     assert!(memtable.is_empty());
     let mut group = 1_u64.to_le_bytes().to_vec();

@@ -138,7 +138,7 @@ fn ranges_inside_ranges_take_memory_in_proportion() {
 }
 
 #[test]
-fn many_removals_are_added_in_little_time() {
+fn many_range_tombstones_are_added_in_little_time() {
     let mut tombstones = RangeTombstones::new();
     for i in 0..50_000_u32 {
         tombstones.add(&(3 * i).to_be_bytes(), &(3 * i + 2).to_be_bytes(), u64::from(i) + 1);

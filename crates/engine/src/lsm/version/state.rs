@@ -134,18 +134,18 @@ impl ManifestState {
     }
 
     /// The identity to which files of this opening are bound.
-    pub(crate) fn bond(&self) -> StoreBinding {
+    pub(crate) fn binding(&self) -> StoreBinding {
         StoreBinding { store: self.owner, nonce: self.nonce }
     }
 
     /// The identity to which a log or a value file is bound.
-    pub(crate) fn bond_of(&self, number: u64) -> StoreBinding {
+    pub(crate) fn binding_of(&self, number: u64) -> StoreBinding {
         StoreBinding { store: self.owner, nonce: self.bound.get(&number).copied().unwrap_or(self.nonce) }
     }
 
     /// Whether an opening may have left a log without a reference.
-    pub(crate) fn knows(&self, bond: StoreBinding) -> bool {
-        bond.store == self.owner && (bond.nonce == self.nonce || self.known.contains(&bond.nonce))
+    pub(crate) fn knows(&self, binding: StoreBinding) -> bool {
+        binding.store == self.owner && (binding.nonce == self.nonce || self.known.contains(&binding.nonce))
     }
 
     /// Turns this into the state of a new opening; existing files stay bound to the openings that wrote them.

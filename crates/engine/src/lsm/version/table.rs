@@ -22,10 +22,10 @@ pub(crate) struct TableFileMeta {
     pub(crate) number: u64,
     /// Length of the file in bytes.
     pub(crate) bytes: u64,
-    /// Number of entries, including removals and shadowed ones, but not range tombstones.
+    /// Number of entries, including tombstones and shadowed ones, but not range tombstones.
     pub(crate) records: u64,
-    /// Number of removals.
-    pub(crate) removals: u64,
+    /// Number of tombstones of single keys.
+    pub(crate) tombstones: u64,
     /// Entries shadowed by a newer version in this table, kept for a snapshot.
     pub(crate) shadowed: u64,
     /// Lower bound of all keys and starts of range tombstones.
@@ -76,7 +76,7 @@ impl TableFileMeta {
 
     /// Whether a compaction to the bottom may drop entries or range tombstones of it.
     pub(crate) fn is_dropped_at_the_bottom(&self) -> bool {
-        self.removals > 0 || self.shadowed > 0 || self.has_range_tombstones
+        self.tombstones > 0 || self.shadowed > 0 || self.has_range_tombstones
     }
 
     /// Bytes that it points at in all value files.
@@ -93,7 +93,7 @@ impl TableFileMeta {
         put_varint(out, self.number);
         put_varint(out, self.bytes);
         put_varint(out, self.records);
-        put_varint(out, self.removals);
+        put_varint(out, self.tombstones);
         put_varint(out, self.shadowed);
         put_bytes(out, &self.smallest);
         put_bytes(out, &self.largest);
@@ -124,7 +124,7 @@ impl TableFileMeta {
             number: take_varint(bytes, at)?,
             bytes: take_varint(bytes, at)?,
             records: take_varint(bytes, at)?,
-            removals: take_varint(bytes, at)?,
+            tombstones: take_varint(bytes, at)?,
             shadowed: take_varint(bytes, at)?,
             smallest: take_bytes(bytes, at)?.to_vec(),
             largest: take_bytes(bytes, at)?.to_vec(),
@@ -159,7 +159,7 @@ impl TableFileMeta {
                 || (self.has_range_tombstones && (self.is_endless() || self.smallest != self.largest)))
             && self.smallest_sequence <= self.largest_sequence
             && self.largest_sequence <= SEQUENCE_MAX
-            && self.removals <= self.records
+            && self.tombstones <= self.records
             && self.shadowed <= self.records
             && (self.records > 0 || self.has_range_tombstones)
             && self.values.is_sorted_by(|one, next| one.0 < next.0)

@@ -36,7 +36,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
     let smallest = random.below(KEYS);
     let largest = smallest + random.below(6);
     let mut table = table(number, smallest, largest, (sequence, sequence + random.below(3)));
-    table.removals = random.below(11);
+    table.tombstones = random.below(11);
     table.has_range_tombstones = random.one_in(4);
     table.largest_excluded = table.has_range_tombstones && random.one_in(2);
     table.global_sequence = random.one_in(5).then_some(sequence);
@@ -367,7 +367,7 @@ fn files_stay_bound_to_the_opening_that_wrote_them() {
         ..ManifestEdit::default()
     };
     let mut state = ManifestState { nonce: 11, ..ManifestState::new(7) }.apply(&first).unwrap();
-    assert_eq!((state.bond_of(3).nonce, state.bond_of(4).nonce), (11, 11));
+    assert_eq!((state.binding_of(3).nonce, state.binding_of(4).nonce), (11, 11));
     state.begin_opening(12);
     let second = ManifestEdit {
         logs_added: vec![6],
@@ -377,7 +377,7 @@ fn files_stay_bound_to_the_opening_that_wrote_them() {
         ..ManifestEdit::default()
     };
     let state = state.apply(&second).unwrap();
-    let nonces = |state: &ManifestState| [3, 4, 5, 6].map(|number| state.bond_of(number).nonce);
+    let nonces = |state: &ManifestState| [3, 4, 5, 6].map(|number| state.binding_of(number).nonce);
     assert_eq!(nonces(&state), [11, 11, 11, 12]);
     let knows = |state: &ManifestState, nonce| state.knows(crate::block::header::StoreBinding { store: 7, nonce });
     assert!(knows(&state, 11) && knows(&state, 12) && !knows(&state, 13));

@@ -140,7 +140,7 @@ fn a_header_is_durable_before_the_log_can_be_named_and_costs_no_sync_of_the_firs
     let before = meter.snapshot();
     let mut wal = WalWriter::create(&storage, OWNER, 1, None, None).unwrap();
     let made = meter.snapshot();
-    assert_eq!(header(&*storage, 1).unwrap().map(|header| (header.bond, header.number)), Some((OWNER, 1)));
+    assert_eq!(header(&*storage, 1).unwrap().map(|header| (header.binding, header.number)), Some((OWNER, 1)));
     wal.append(b"x", 1).unwrap();
     wal.sync().unwrap();
     let written = meter.snapshot();
@@ -389,7 +389,7 @@ const DOCUMENT: &str = include_str!("../../../../../docs/format/write-ahead-log.
 #[test]
 fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     let (memory, storage) = storage();
-    let bond = StoreBinding { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
+    let binding = StoreBinding { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
     let mut first = 41_u64.to_le_bytes().to_vec();
     encode_operation(&mut first, Action::Put(ValueKind::Value), 0, b"cat", b"meow");
     let mut second = 42_u64.to_le_bytes().to_vec();
@@ -397,7 +397,7 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     encode_operation(&mut second, Action::RemoveRange, 0, b"a", b"c");
     encode_operation(&mut second, Action::RemoveRange, 0, b"x", b"");
     let before = ClosedLog { number: 5, bytes: 131 };
-    let mut wal = WalWriter::create(&storage, bond, 7, None, Some(before)).unwrap();
+    let mut wal = WalWriter::create(&storage, binding, 7, None, Some(before)).unwrap();
     wal.append(&first, 41).unwrap();
     wal.sync().unwrap();
     wal.append(&second, 44).unwrap();
@@ -405,7 +405,7 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     memory.put(&log_name(7), example(DOCUMENT, "log")).unwrap();
     assert_eq!(header(&*storage, 7).unwrap().as_ref().and_then(previous), Some(before));
     let mut found = Vec::new();
-    replay(&*storage, bond, 7, None, &mut |group, synced| {
+    replay(&*storage, binding, 7, None, &mut |group, synced| {
         found.push((group.to_vec(), synced));
         Ok(true)
     })

@@ -61,7 +61,7 @@ impl<T: TemporaryFile> ChunkFileWriter<T> {
     /// Creates the file.
     ///
     /// # Errors
-    /// Errors of the storage, after which a file of this name is removed, whoever created it.
+    /// Errors of the storage, after which a file of this name is removed, even if another writer created it.
     pub(crate) fn create(name: T) -> Result<Self> {
         let writer = name.storage().create(name.name())?;
         Ok(Self::over(writer, name))

@@ -91,8 +91,8 @@ impl VerifyWalk<'_> {
         for first in (0..pages).step_by(each as usize) {
             let count = each.min(pages - first);
             let offset = self.inner.section(layer, first)?.offset;
-            let stretch = self.read(Section { offset, bytes: count * page_bytes })?;
-            for (number, bytes) in (first..).zip(stretch.chunks_exact(page_bytes as usize)) {
+            let pages = self.read(Section { offset, bytes: count * page_bytes })?;
+            for (number, bytes) in (first..).zip(pages.chunks_exact(page_bytes as usize)) {
                 self.report.units += 1;
                 expected = self.page(layer, number, bytes, expected, &mut nodes)?;
             }

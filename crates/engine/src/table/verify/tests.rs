@@ -4,7 +4,7 @@
 
 use super::super::format::{NodeKind, TableMeta, encode_tail};
 use super::super::index_page::INDEX_PAGE_TRAILER_BYTES;
-use super::super::{OpenOptions, Table, TableVerifyReport, TableWriter, WriteOptions};
+use super::super::{Table, TableOptions, TableVerifyReport, TableWriteOptions, TableWriter};
 use crate::block::checksum;
 use crate::io::MemoryStorage;
 use crate::key_type::KeyType;
@@ -12,7 +12,7 @@ use ogive_model::line::{self, LineNode};
 use ogive_model::step;
 use std::sync::Arc;
 
-fn write(options: &WriteOptions, records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> Vec<u8> {
+fn write(options: &TableWriteOptions, records: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> Vec<u8> {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = TableWriter::create(storage.clone(), "t", options.clone()).unwrap();
     records.into_iter().for_each(|(key, value)| writer.append(&key, &value).unwrap());
@@ -20,23 +20,23 @@ fn write(options: &WriteOptions, records: impl IntoIterator<Item = (Vec<u8>, Vec
     storage.content("t").unwrap()
 }
 
-fn open_with(content: Vec<u8>, budget_bytes: u64) -> Table {
+fn open_with(content: Vec<u8>, memory_bytes: u64) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("t", content).unwrap();
-    Table::open(storage, "t", &OpenOptions { budget_bytes, ..OpenOptions::default() }).unwrap()
+    Table::open(storage, "t", &TableOptions { memory_bytes, ..TableOptions::default() }).unwrap()
 }
 
 fn open(content: &[u8]) -> Table {
     open_with(content.to_vec(), 64 << 20)
 }
 
-fn numeric(design: &str) -> WriteOptions {
-    WriteOptions {
+fn numeric(design: &str) -> TableWriteOptions {
+    TableWriteOptions {
         key_type: KeyType::U64,
         value_width: Some(8),
         block_bytes: Some(512),
         design: design.parse().unwrap(),
-        ..WriteOptions::default()
+        ..TableWriteOptions::default()
     }
 }
 
@@ -154,7 +154,7 @@ fn hints_that_lie_change_no_answer() {
     for (design, filter) in
         [("layers=1,builder=gband,lambda=1024", None), ("layers=2,builder=gband,lambda=512", Some(10))]
     {
-        let content = write(&WriteOptions { filter_bits_per_key: filter, ..numeric(design) }, records.clone());
+        let content = write(&TableWriteOptions { filter_bits_per_key: filter, ..numeric(design) }, records.clone());
         assert!(verify(&content).is_sound(), "{design}: {:?}", verify(&content).findings);
         for state in 0..8 {
             let forged = with_lies(&content, state);
@@ -227,7 +227,7 @@ fn a_coded_separator_beyond_its_gap_is_found() {
 
 #[test]
 fn a_separator_of_strings_beyond_its_gap_is_found() {
-    let options = WriteOptions { block_bytes: Some(512), ..WriteOptions::default() };
+    let options = TableWriteOptions { block_bytes: Some(512), ..TableWriteOptions::default() };
     let content = write(&options, words(5000));
     assert!(verify(&content).is_sound(), "{:?}", verify(&content).findings);
     // Larger digits of separators: some then lie beyond their gaps.
@@ -284,7 +284,8 @@ fn what_metadata_say_wrongly_is_found() {
 
 #[test]
 fn counts_and_filters_that_lie_are_found() {
-    let options = WriteOptions { block_bytes: Some(512), filter_bits_per_key: Some(10), ..WriteOptions::default() };
+    let options =
+        TableWriteOptions { block_bytes: Some(512), filter_bits_per_key: Some(10), ..TableWriteOptions::default() };
     let records = (0..600_u32).map(|i| (format!("{i:06}").into_bytes(), vec![1; i as usize % 50]));
     let content = write(&options, records);
     assert!(verify(&content).is_sound(), "{:?}", verify(&content).findings);
@@ -326,7 +327,7 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
             let forged = with_longer_tail(&content, |meta| change(meta, value));
             let storage = Arc::new(MemoryStorage::new());
             storage.put("t", forged).unwrap();
-            let Ok(table) = Table::open(storage, "t", &OpenOptions::default()) else { continue };
+            let Ok(table) = Table::open(storage, "t", &TableOptions::default()) else { continue };
             for i in [0, 1, 1500, 2999] {
                 _ = table.get(&key(i).to_be_bytes());
                 _ = table.rank(&key(i).to_be_bytes());

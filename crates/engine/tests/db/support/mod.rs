@@ -7,7 +7,7 @@ mod draws;
 pub(crate) use draws::Draws;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::lsm::{Db, DbOptions, Keyspace};
-use ogive::table::{TableWriter, WriteOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Durability, Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
@@ -361,7 +361,7 @@ impl World {
         let mut records: Records = (0..count).map(|_| (key(random), value(random))).collect();
         records.retain(|key, _| key[0] >= first);
         let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let options = WriteOptions::default().key_type(KeyType::Bytes);
+        let options = TableWriteOptions::default().key_type(KeyType::Bytes);
         let mut writer = TableWriter::create(Arc::clone(&elsewhere), "table", options)?;
         records.iter().try_for_each(|(key, value)| writer.append(key, value))?;
         writer.finish()?;

@@ -6,9 +6,9 @@
 use crate::{methods, some_methods};
 use ogive::KeyType;
 use ogive::io::{LocalStorage, Storage};
-use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, join};
 use ogive::table::external::RecordFile;
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::PeakAlloc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -97,8 +97,8 @@ impl Folder {
         Self { storage: Arc::new(LocalStorage::new(folder.path())), folder }
     }
 
-    pub(crate) fn table(&self, name: &str, keys: Keys) -> Source {
-        let options = WriteOptions::default()
+    pub(crate) fn table(&self, name: &str, keys: Keys) -> JoinSource {
+        let options = TableWriteOptions::default()
             .key_type(KeyType::U64)
             .value_width(8)
             .design("coded".parse().unwrap())
@@ -109,12 +109,12 @@ impl Folder {
             writer.append(&key.to_be_bytes(), &value.to_le_bytes()).unwrap();
         }
         writer.finish().unwrap();
-        let options = OpenOptions::default().budget_bytes(OPEN_BYTES);
-        Source::table(&Table::open(self.storage.clone(), name, &options).unwrap())
+        let options = TableOptions::default().memory_bytes(OPEN_BYTES);
+        JoinSource::table(&Table::open(self.storage.clone(), name, &options).unwrap())
     }
 
     /// The same rows in a file, in an order that has nothing to do with their keys.
-    pub(crate) fn shuffled(&self, name: &str, keys: Keys) -> Source {
+    pub(crate) fn shuffled(&self, name: &str, keys: Keys) -> JoinSource {
         let rows = keys.rows();
         // Coprime to the number of rows, so that each row comes once.
         let step = (rows * 3 / 5..).find(|&step| gcd(step, rows) == 1).unwrap_or(1);
@@ -135,7 +135,7 @@ impl Folder {
         file.sync().unwrap();
         drop(file);
         let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
-        Source::records(&*self.storage, name, layout, false).unwrap()
+        JoinSource::records(&*self.storage, name, layout, false).unwrap()
     }
 
     fn names(&self) -> Vec<String> {
@@ -151,7 +151,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 /// these at all.
 pub(crate) fn check(
     folder: &Folder,
-    (left, right): (&Source, &Source),
+    (left, right): (&JoinSource, &JoinSource),
     options: &JoinOptions,
     expected: Sum,
 ) -> Option<JoinReport> {
@@ -161,7 +161,7 @@ pub(crate) fn check(
     let options = options.clone().spill(spill);
     let sums: Arc<[AtomicU64; 3]> = Arc::default();
     let taken = sums.clone();
-    let output = Output::caller(move |key, left, right| {
+    let output = JoinOutput::caller(move |key, left, right| {
         let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
         let key = u64::from_be_bytes(key.try_into().unwrap());
         taken[0].fetch_add(1, Ordering::Relaxed);
@@ -192,7 +192,7 @@ pub(crate) fn check(
     Some(report)
 }
 
-pub(crate) fn within(kind: JoinKind, method: Method, memory_bytes: u64) -> JoinOptions {
+pub(crate) fn within(kind: JoinKind, method: JoinMethod, memory_bytes: u64) -> JoinOptions {
     JoinOptions::default().kind(kind).method(method).memory_bytes(memory_bytes)
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn check_forms(
     right: Keys,
     kinds: &[JoinKind],
     memory_bytes: u64,
-    wanted: &dyn Fn(Method) -> bool,
+    wanted: &dyn Fn(JoinMethod) -> bool,
 ) {
     let folder = Folder::new();
     let sorted = (folder.table("left", left), folder.table("right", right));

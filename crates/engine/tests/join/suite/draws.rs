@@ -6,8 +6,8 @@ use crate::support::{Row, check, collect, options, reference, unsorted};
 use crate::{drawn_tunables, methods};
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, random_u64};
-use ogive::join::{JoinKind, JoinOptions, Method, Side, Source};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, Side};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use ogive_testkit::{Random, Repeat, seeds};
 use std::path::Path;
@@ -65,7 +65,14 @@ fn rows(random: &mut Random, keys: Keys) -> (Vec<Row>, Option<usize>) {
 }
 
 /// A table of any layout, in memory or in a folder, read through the page cache or past it; or rows in any order.
-fn source(random: &mut Random, folder: &Path, name: &str, keys: Keys, rows: &[Row], width: Option<usize>) -> Source {
+fn source(
+    random: &mut Random,
+    folder: &Path,
+    name: &str,
+    keys: Keys,
+    rows: &[Row],
+    width: Option<usize>,
+) -> JoinSource {
     if random.one_in(3) {
         return unsorted(rows, keys.key_type, width);
     }
@@ -78,7 +85,7 @@ fn source(random: &mut Random, folder: &Path, name: &str, keys: Keys, rows: &[Ro
         KeyType::U64 => &["tuned", "coded", "btree", "pgm:8", "radix-spline", "rmi", "none"],
         _ => &["tuned", "coded", "none"],
     };
-    let written = WriteOptions::default()
+    let written = TableWriteOptions::default()
         .key_type(keys.key_type)
         .value_width(width.filter(|_| random.one_in(2)).map(|width| width as u32))
         .block_bytes(pick(random, &[None, Some(512), Some(4096), Some(65536)]))
@@ -90,12 +97,12 @@ fn source(random: &mut Random, folder: &Path, name: &str, keys: Keys, rows: &[Ro
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
     let budget_bytes = pick(random, &[1 << 20, 64 << 20]);
-    Source::table(&Table::open(storage, name, &OpenOptions::default().budget_bytes(budget_bytes)).unwrap())
+    JoinSource::table(&Table::open(storage, name, &TableOptions::default().memory_bytes(budget_bytes)).unwrap())
 }
 
 fn drawn_options(random: &mut Random) -> JoinOptions {
     let kind = pick(random, &JoinKind::ALL).0;
-    let method = pick(random, &[methods(), vec![Method::Auto]].concat());
+    let method = pick(random, &[methods(), vec![JoinMethod::Auto]].concat());
     // Methods without a number ignore it.
     let method = method.with_number(pick(random, &[1, 64, 1000]));
     options(kind, method, pick(random, &[2 << 20, 8 << 20, 64 << 20]))

@@ -6,7 +6,7 @@
 use crate::methods;
 use crate::support::{Row, Shape, check, numbered, options, reference, store, table, unsorted};
 use ogive::KeyType;
-use ogive::join::{JoinKind, JoinOptions, Method, Side, Source};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, Side};
 
 const MEMORY_BYTES: u64 = 4 << 20;
 const TEXTS: Shape = Shape { key_type: KeyType::Bytes, value_width: None, design: "coded", block_bytes: 512 };
@@ -33,12 +33,12 @@ fn sets(seed: usize) -> Vec<Vec<Row>> {
     ]
 }
 
-fn with(kind: JoinKind, method: Method, inner: Option<Side>) -> JoinOptions {
+fn with(kind: JoinKind, method: JoinMethod, inner: Option<Side>) -> JoinOptions {
     options(kind, method, MEMORY_BYTES).inner(inner)
 }
 
 /// The sides that may be looked up in, where the method looks up in one.
-fn inners(method: Method) -> &'static [Option<Side>] {
+fn inners(method: JoinMethod) -> &'static [Option<Side>] {
     match method.to_string().starts_with("inlj") {
         true => &[Some(Side::Left), Some(Side::Right)],
         false => &[None],
@@ -46,7 +46,7 @@ fn inners(method: Method) -> &'static [Option<Side>] {
 }
 
 /// Joins by every method and kind, each side as the inner one; returns how many joins there were.
-fn check_all(forms: &[(&str, Source, Source)], left: &[Row], right: &[Row], what: &str) -> usize {
+fn check_all(forms: &[(&str, JoinSource, JoinSource)], left: &[Row], right: &[Row], what: &str) -> usize {
     let mut done = 0;
     for (kind, _) in JoinKind::ALL {
         let expected = reference(kind, left, right);

@@ -6,9 +6,9 @@
 use crate::some_methods;
 use crate::support::{DENSE, Row, numbered, reference, shuffled, write_table};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, join};
 use ogive::table::external::RecordFile;
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use ogive::{Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, SimulatedDisk, Survival};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,19 +49,24 @@ fn inputs() -> Vec<(String, Vec<u8>)> {
 }
 
 /// Joins what lies in a storage into a table beside it.
-fn run(storage: &Arc<dyn Storage>, method: Method, sorted: bool, stop: Option<Arc<AtomicBool>>) -> Result<JoinReport> {
+fn run(
+    storage: &Arc<dyn Storage>,
+    method: JoinMethod,
+    sorted: bool,
+    stop: Option<Arc<AtomicBool>>,
+) -> Result<JoinReport> {
     let options = JoinOptions::default().kind(JoinKind::Inner).method(method).memory_bytes(MEMORY_BYTES).stop(stop);
     let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
-    let source = |name: &str| -> Result<Source> {
+    let source = |name: &str| -> Result<JoinSource> {
         if sorted {
-            let options = OpenOptions::default().budget_bytes(1 << 18);
-            return Ok(Source::table(&Table::open(storage.clone(), name, &options)?));
+            let options = TableOptions::default().memory_bytes(1 << 18);
+            return Ok(JoinSource::table(&Table::open(storage.clone(), name, &options)?));
         }
-        Source::records(&**storage, &format!("{name}.bin"), layout, false)
+        JoinSource::records(&**storage, &format!("{name}.bin"), layout, false)
     };
-    let mut written = Output::options();
+    let mut written = JoinOutput::options();
     written.replace = true;
-    let output = Output::table(storage.clone(), "joined", written);
+    let output = JoinOutput::table(storage.clone(), "joined", written);
     join(&source("left")?, &source("right")?, output, &options)
 }
 
@@ -80,7 +85,7 @@ fn is_whole(storage: &Arc<dyn Storage>) -> bool {
     if !storage.exists("joined").unwrap() {
         return false;
     }
-    let table = Table::open(storage.clone(), "joined", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage.clone(), "joined", &TableOptions::default()).unwrap();
     assert_eq!(table.len(), expected().len() as u64);
     assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
     // No key repeats, so there is one order.
@@ -98,10 +103,10 @@ fn leftovers(storage: &Arc<dyn Storage>) -> Vec<String> {
 }
 
 /// The methods that join these, and whether from tables.
-fn ways() -> Vec<(Method, bool)> {
-    let is_lookup = |method: &Method| method.to_string().starts_with("inlj");
+fn ways() -> Vec<(JoinMethod, bool)> {
+    let is_lookup = |method: &JoinMethod| method.to_string().starts_with("inlj");
     let unsorted = some_methods().into_iter().filter(|method| !is_lookup(method));
-    let sorted = some_methods().into_iter().filter(|method| *method == Method::Merge || is_lookup(method));
+    let sorted = some_methods().into_iter().filter(|method| *method == JoinMethod::Merge || is_lookup(method));
     unsorted.map(|method| (method, false)).chain(sorted.map(|method| (method, true))).collect()
 }
 
@@ -142,7 +147,7 @@ fn whatever_fails_is_an_error_and_leaves_nothing() {
 }
 
 /// One run with one failing call.
-fn fail(files: &[(String, Vec<u8>)], method: Method, sorted: bool, operation: Operation, at: u64, fault: Fault) {
+fn fail(files: &[(String, Vec<u8>)], method: JoinMethod, sorted: bool, operation: Operation, at: u64, fault: Fault) {
     let what = format!("{method}, sorted: {sorted}, {operation:?} {at}, {fault:?}");
     let inner = memory(files);
     let injector = FaultInjector::new(inner.clone());

@@ -8,8 +8,8 @@ use crate::support::{
 use crate::{drawn_tunables, methods};
 use ogive::index::{Index, IndexOptions, Raw};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinKind, JoinOptions, Method, Output, Source, explain, join};
-use ogive::table::{OpenOptions, Table, WriteOptions};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, explain, join};
+use ogive::table::{Table, TableOptions, TableWriteOptions};
 use ogive::{Error, KeyType};
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ fn rows(width: usize) -> (Vec<Row>, Vec<Row>) {
 }
 
 /// Joins by every method, and holds the rows against the reference.
-fn check_joined(left: &Source, right: &Source, rows: (&[Row], &[Row]), what: &str) {
+fn check_joined(left: &JoinSource, right: &JoinSource, rows: (&[Row], &[Row]), what: &str) {
     let expected = reference(JoinKind::Inner, rows.0, rows.1);
     let done = methods()
         .into_iter()
@@ -122,13 +122,14 @@ fn an_output_table_has_the_type_of_the_left_index() {
     for key_type in [KeyType::U32, KeyType::FixedBytes(4)] {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let options = IndexOptions::default().key_type(key_type).payload_bytes(8);
-        let index: Index<Raw<u64>, Vec<u8>> = Index::create(&storage, "i", &options).unwrap();
+        let index: Index<Raw<u64>, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
         index.bulk_load(left.iter().map(|(key, value)| (Raw(integer(key)), value.clone()))).unwrap();
         let other = table(&right, Shape { key_type, value_width: Some(8), ..DENSE });
-        let output = Output::table(storage.clone(), "t", WriteOptions::default());
-        let source = Source::index(&index).unwrap();
-        join(&source, &other, output, &crate::support::options(JoinKind::Inner, Method::Merge, MEMORY_BYTES)).unwrap();
-        let joined = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+        let output = JoinOutput::table(storage.clone(), "t", TableWriteOptions::default());
+        let source = JoinSource::index(&index).unwrap();
+        join(&source, &other, output, &crate::support::options(JoinKind::Inner, JoinMethod::Merge, MEMORY_BYTES))
+            .unwrap();
+        let joined = Table::open(storage, "t", &TableOptions::default()).unwrap();
         assert_eq!(joined.key_type(), key_type);
         let expected = reference(JoinKind::Inner, &left, &right);
         let found: Vec<Row> = joined.range::<&[u8]>(..).map(Result::unwrap).collect();

@@ -6,9 +6,9 @@ use crate::methods;
 use crate::support::{Row, Shape, numbered, write_table};
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Profile, Storage};
-use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, join};
 use ogive::table::external::RecordFile;
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{Table, TableOptions};
 use std::sync::Arc;
 
 const ROWS: u64 = 2_000_000;
@@ -24,7 +24,7 @@ fn process_ms() -> f64 {
     (ticks * 10.0).max(own / 1e6)
 }
 
-fn run(left: &Source, right: &Source, method: Method, memory_bytes: u64) -> Option<(JoinReport, f64)> {
+fn run(left: &JoinSource, right: &JoinSource, method: JoinMethod, memory_bytes: u64) -> Option<(JoinReport, f64)> {
     let mut best: Option<(JoinReport, f64)> = None;
     for _ in 0..ROUNDS {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
@@ -34,7 +34,7 @@ fn run(left: &Source, right: &Source, method: Method, memory_bytes: u64) -> Opti
             .memory_bytes(memory_bytes)
             .profile(Profile::named("nvme").unwrap())
             .spill(Some((storage.clone(), "spilled".into())));
-        let output = Output::table(storage, "joined", Output::options());
+        let output = JoinOutput::table(storage, "joined", JoinOutput::options());
         let before_ms = process_ms();
         let report = match join(left, right, output, &options) {
             Ok(report) => report,
@@ -49,7 +49,7 @@ fn run(left: &Source, right: &Source, method: Method, memory_bytes: u64) -> Opti
     best
 }
 
-fn show(what: &str, left: &Source, right: &Source, memory_bytes: u64, wanted: &dyn Fn(Method) -> bool) {
+fn show(what: &str, left: &JoinSource, right: &JoinSource, memory_bytes: u64, wanted: &dyn Fn(JoinMethod) -> bool) {
     println!("{what}, {} MiB", memory_bytes >> 20);
     println!("  method               core ms  predicted   wall ms  requests  predicted    KiB read  predicted");
     for method in methods().into_iter().filter(|method| wanted(*method)) {
@@ -86,7 +86,7 @@ fn keys() -> Vec<u64> {
         .collect()
 }
 
-fn file(rows: &[Row]) -> Source {
+fn file(rows: &[Row]) -> JoinSource {
     let storage = MemoryStorage::new();
     let mut file = storage.create("rows").unwrap();
     let bytes: Vec<u8> =
@@ -95,7 +95,7 @@ fn file(rows: &[Row]) -> Source {
     file.sync().unwrap();
     drop(file);
     let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
-    Source::records(&storage, "rows", layout, false).unwrap()
+    JoinSource::records(&storage, "rows", layout, false).unwrap()
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn rates_of_methods_are_shown() {
     let inner = numbered(&keys, 1);
     write_table(&storage, "inner", &inner, shape);
     let table = |name: &str| {
-        let options = OpenOptions::default().budget_bytes(1 << 20);
-        Source::table(&Table::open(storage.clone(), name, &options).unwrap())
+        let options = TableOptions::default().memory_bytes(1 << 20);
+        JoinSource::table(&Table::open(storage.clone(), name, &options).unwrap())
     };
     for ratio in [1_usize, 10, 100, 1000] {
         let mut random = ogive_testkit::Random::new(9);

@@ -10,8 +10,8 @@ use crate::support::{
 };
 use crate::{drawn_tunables, methods, some_methods};
 use ogive::KeyType;
-use ogive::index::Kind;
-use ogive::join::{JoinKind, Method, Side, Source};
+use ogive::index::IndexKind;
+use ogive::join::{JoinKind, JoinMethod, JoinSource, Side};
 use ogive_testkit::key_sets::nasty;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ const SIZE: u64 = 1500;
 /// Both relations, each in every form that the method can take, must give what the reference gives.
 fn check_all(
     draws: &mut Draws,
-    forms: &[(&str, Source, Source)],
+    forms: &[(&str, JoinSource, JoinSource)],
     rows: (&[Row], &[Row]),
     what: &str,
     done: &mut BTreeMap<String, u64>,
@@ -92,12 +92,16 @@ fn indexes_and_stores_are_joined_as_they_are() {
         let (left_rows, right_rows) = (numbered(&left, 1), numbered(&right, 2));
         let is_distinct = |keys: &[u64]| keys.is_sorted_by(|a, b| a < b);
         let mut forms = Vec::new();
-        for kind in [Kind::OGIVE, Kind::BTREE] {
+        for kind in [IndexKind::OGIVE, IndexKind::BTREE] {
             forms.push(("an index", draws.table(&left_rows, DENSE), index(&right_rows, kind, true)));
         }
-        forms.push(("two indexes", index(&left_rows, Kind::BTREE, true), index(&right_rows, Kind::OGIVE, true)));
+        forms.push((
+            "two indexes",
+            index(&left_rows, IndexKind::BTREE, true),
+            index(&right_rows, IndexKind::OGIVE, true),
+        ));
         if is_distinct(&right) {
-            forms.push(("unique", draws.table(&left_rows, DENSE), index(&right_rows, Kind::OGIVE, false)));
+            forms.push(("unique", draws.table(&left_rows, DENSE), index(&right_rows, IndexKind::OGIVE, false)));
             let folder = tempfile::tempdir().unwrap();
             forms.push(("a store", draws.table(&left_rows, DENSE), store(folder.path(), &right_rows)));
             check_all(&mut draws, &forms, (&left_rows, &right_rows), what, &mut done);
@@ -105,7 +109,7 @@ fn indexes_and_stores_are_joined_as_they_are() {
             check_all(&mut draws, &forms, (&left_rows, &right_rows), what, &mut done);
         }
     }
-    assert!(!methods().contains(&Method::InljIndex) || done["inlj:index"] > 0, "{done:?}");
+    assert!(!methods().contains(&JoinMethod::InljIndex) || done["inlj:index"] > 0, "{done:?}");
 }
 
 #[test]
@@ -224,12 +228,12 @@ fn the_planner_takes_a_method_that_gives_the_same_rows() {
         let forms = [
             ("tables", table(&left, DENSE), table(&right, DENSE)),
             ("unsorted", unsorted(&left, KeyType::U64, Some(8)), unsorted(&right, KeyType::U64, Some(8))),
-            ("an index", table(&left, DENSE), index(&right, Kind::OGIVE, true)),
+            ("an index", table(&left, DENSE), index(&right, IndexKind::OGIVE, true)),
         ];
         for (kind, _) in JoinKind::ALL {
             let expected = reference(kind, &left, &right);
             for (form, left, right) in &forms {
-                let asked = options(kind, Method::Auto, MEMORY_BYTES);
+                let asked = options(kind, JoinMethod::Auto, MEMORY_BYTES);
                 assert!(check(left, right, &asked, &expected, &format!("{what}, {form}")), "auto always can");
                 let (_, report) = collect(left, right, &asked).unwrap();
                 let explanation = report.explanation.unwrap();

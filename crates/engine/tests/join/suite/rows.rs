@@ -1,13 +1,13 @@
-//! Goal: the rows of a join's output match the documentation of `Output`, so that readers can decode them: dense where
-//! keys and values have one width each, length-prefixed otherwise; and an output can be a relation of another join.
+//! Goal: the rows of a join's output match the documentation of `JoinOutput`, so that readers can decode them: dense
+//! where keys and values have one width each, length-prefixed otherwise; and an output can be an input of another join.
 //! Method: every combination of fixed and varying keys and values, kind, sort of relation and method; each output is
 //! decoded by a reader written from the documentation alone, and read back as a source.
 
 use crate::support::{Joined, Row, Shape, check, collect, options, reference, table, unsorted};
 use crate::{methods, some_methods};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinKind, JoinOptions, Method, Output, RecordShape, Source, join};
-use ogive::table::{OpenOptions, Table};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, RecordShape, join};
+use ogive::table::{Table, TableOptions};
 use ogive::{Error, KeyType};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Form {
     }
 }
 
-/// Whether rows have the dense form: the documentation of `Output`.
+/// Whether rows have the dense form: the documentation of `JoinOutput`.
 fn is_dense(kind: JoinKind, left: Form, right: Form) -> bool {
     left.key_type.width().is_some() && left.value.is_some() && (!kind.pairs() || right.value.is_some())
 }
@@ -87,10 +87,10 @@ fn decoded(kind: JoinKind, left: Form, right: Form, (key, value): Row) -> Joined
 }
 
 /// Joins to a table; `None` where the method cannot join these.
-fn joined(left: &Source, right: &Source, options: &JoinOptions, what: &str) -> Option<Table> {
+fn joined(left: &JoinSource, right: &JoinSource, options: &JoinOptions, what: &str) -> Option<Table> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    match join(left, right, Output::table(storage.clone(), "out", Output::options()), options) {
-        Ok(_) => Some(Table::open(storage, "out", &OpenOptions::default()).unwrap()),
+    match join(left, right, JoinOutput::table(storage.clone(), "out", JoinOutput::options()), options) {
+        Ok(_) => Some(Table::open(storage, "out", &TableOptions::default()).unwrap()),
         Err(Error::InvalidArgument(reason))
             if reason.contains("cannot join these") || reason.contains("no way to be") =>
         {
@@ -101,7 +101,7 @@ fn joined(left: &Source, right: &Source, options: &JoinOptions, what: &str) -> O
 }
 
 /// The documented layout for values of one width without keys of one width.
-fn told(rows: &[Row], form: Form) -> Source {
+fn told(rows: &[Row], form: Form) -> JoinSource {
     unsorted(rows, form.key_type, form.value)
 }
 
@@ -123,7 +123,7 @@ fn rows_of_every_output_are_what_the_documentation_says() {
             for (kind, _) in JoinKind::ALL {
                 let expected = reference(kind, &ours, &theirs);
                 // How rows come about is the method's; what they look like is the same for all types of key.
-                let few = [Method::Merge, Method::Hash, Method::Partition];
+                let few = [JoinMethod::Merge, JoinMethod::Hash, JoinMethod::Partition];
                 let is_all = |unsorted: bool| matches!(key_type, KeyType::U64 | KeyType::Bytes) && !unsorted;
                 let tried = sides.iter().zip([false, true]).flat_map(|(side, unsorted)| {
                     methods()
@@ -157,12 +157,12 @@ fn an_output_is_a_source_like_any_other() {
             let (one, other) = (table(&ours, left.shape()), told(&theirs, right));
             for (kind, _) in JoinKind::ALL {
                 let what = format!("{left:?} and {right:?}: {kind}");
-                let out = joined(&one, &other, &options(kind, Method::Auto, MEMORY_BYTES), &what).unwrap();
+                let out = joined(&one, &other, &options(kind, JoinMethod::Auto, MEMORY_BYTES), &what).unwrap();
                 let rows: Vec<Row> = out.iter().map(|row| row.unwrap()).collect();
                 for method in some_methods() {
                     let again = options(JoinKind::Left, method, MEMORY_BYTES);
                     let expected = reference(JoinKind::Left, &rows, &theirs);
-                    let is_done = check(&Source::table(&out), &other, &again, &expected, &what);
+                    let is_done = check(&JoinSource::table(&out), &other, &again, &expected, &what);
                     assert!(is_done || method.to_string().starts_with("inlj"), "{what}");
                 }
             }
@@ -175,10 +175,10 @@ fn an_output_is_a_source_like_any_other() {
 fn values_of_another_width_than_was_stated_are_refused() {
     for key_type in [KeyType::U64, KeyType::Bytes] {
         let shape = RecordShape { name: "rows".into(), key_type, value_bytes: Some(3), rows: 1, bytes: 12 };
-        let lying = Source::unsorted(shape, || Box::new(std::iter::once(Ok((vec![1; 8], vec![0; 4])))));
+        let lying = JoinSource::unsorted(shape, || Box::new(std::iter::once(Ok((vec![1; 8], vec![0; 4])))));
         let rows: Vec<Row> = vec![(vec![1; 8], vec![9; 8])];
         let honest = unsorted(&rows, key_type, Some(8));
-        let refused = collect(&lying, &honest, &options(JoinKind::Inner, Method::Merge, MEMORY_BYTES));
+        let refused = collect(&lying, &honest, &options(JoinKind::Inner, JoinMethod::Merge, MEMORY_BYTES));
         assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     }
 }

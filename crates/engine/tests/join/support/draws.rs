@@ -5,8 +5,8 @@ use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::index::extend::Tunable;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
-use ogive::join::{JoinKind, JoinOptions, Method, Output, Side, Source, join};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, Repeat, fast_paths, named_seed};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
@@ -58,9 +58,9 @@ impl Draws {
     }
 
     /// A table of sorted rows; of the shape, keys, values and the index stay.
-    pub fn table(&mut self, rows: &[Row], shape: Shape) -> Source {
+    pub fn table(&mut self, rows: &[Row], shape: Shape) -> JoinSource {
         let storage = self.storage(3);
-        let written = WriteOptions::default()
+        let written = TableWriteOptions::default()
             .key_type(shape.key_type)
             .value_width(shape.value_width)
             .block_bytes(self.any(&[None, Some(512), Some(1024), Some(4096)]))
@@ -73,12 +73,12 @@ impl Draws {
         writer.finish().unwrap();
         let budget_bytes = self.any(&[1 << 18, 1 << 20, 64 << 20]);
         let fast_paths = fast_paths::drawn(&mut self.random);
-        let opened = OpenOptions::default().budget_bytes(budget_bytes).profile(self.profile()).fast_paths(fast_paths);
-        Source::table(&Table::open(storage, "t", &opened).unwrap())
+        let opened = TableOptions::default().memory_bytes(budget_bytes).profile(self.profile()).fast_paths(fast_paths);
+        JoinSource::table(&Table::open(storage, "t", &opened).unwrap())
     }
 
     /// All options but the kind and the method.
-    fn options(&mut self, kind: JoinKind, method: Method) -> JoinOptions {
+    fn options(&mut self, kind: JoinKind, method: JoinMethod) -> JoinOptions {
         options(kind, method, self.any(&[2 << 20, 8 << 20, 16 << 20, 64 << 20]))
             .inner(self.any(&[None, None, Some(Side::Left), Some(Side::Right)]))
             .threads(self.any(&[1, 1, 1, 2, 4]))
@@ -94,8 +94,8 @@ impl Draws {
     #[track_caller]
     pub fn check(
         &mut self,
-        sides: (&Source, &Source),
-        (kind, method): (JoinKind, Method),
+        sides: (&JoinSource, &JoinSource),
+        (kind, method): (JoinKind, JoinMethod),
         expected: &[Joined],
         what: &str,
     ) -> bool {
@@ -146,13 +146,13 @@ fn line(key: &[u8], left: &[u8], right: Option<&[u8]>) -> String {
 }
 
 fn check_lines(
-    sides: (&Source, &Source),
+    sides: (&JoinSource, &JoinSource),
     storage: &Arc<dyn Storage>,
     options: &JoinOptions,
     expected: &[Joined],
     what: &str,
 ) -> bool {
-    let output = Output::lines(storage.clone(), "joined", true, |key, left, right, to: &mut Vec<u8>| {
+    let output = JoinOutput::lines(storage.clone(), "joined", true, |key, left, right, to: &mut Vec<u8>| {
         to.extend_from_slice(line(key, left, right).as_bytes());
     });
     if !is_done(join(sides.0, sides.1, output, options), expected.len(), what) {
@@ -184,17 +184,17 @@ fn value_of((_, left, right): &Joined, has_length: bool) -> Vec<u8> {
 }
 
 fn check_table(
-    sides: (&Source, &Source),
+    sides: (&JoinSource, &JoinSource),
     storage: &Arc<dyn Storage>,
     options: &JoinOptions,
     expected: &[Joined],
     what: &str,
 ) -> bool {
-    let output = Output::table(storage.clone(), "joined", Output::options());
+    let output = JoinOutput::table(storage.clone(), "joined", JoinOutput::options());
     if !is_done(join(sides.0, sides.1, output, options), expected.len(), what) {
         return false;
     }
-    let table = Table::open(storage.clone(), "joined", &OpenOptions::default()).unwrap();
+    let table = Table::open(storage.clone(), "joined", &TableOptions::default()).unwrap();
     let mut found: Vec<Row> = table.range::<&[u8]>(..).map(Result::unwrap).collect();
     assert!(found.is_sorted_by(|one, other| one.0 <= other.0), "{what}: not in key order");
     let mut wanted: Vec<Row> =

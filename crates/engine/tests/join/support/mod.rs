@@ -5,12 +5,12 @@
 mod draws;
 
 pub use draws::Draws;
-use ogive::index::{Index, IndexOptions, Key, Kind};
+use ogive::index::{Index, IndexKind, IndexOptions, Key};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, RecordShape, Source, join};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, RecordShape, join};
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::external::RecordFile;
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
@@ -48,10 +48,10 @@ pub fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
 }
 
 /// Joins, and takes the rows as they come.
-pub fn collect(left: &Source, right: &Source, options: &JoinOptions) -> Result<(Vec<Joined>, JoinReport)> {
+pub fn collect(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<(Vec<Joined>, JoinReport)> {
     let rows = Arc::new(Mutex::new(Vec::new()));
     let taken = rows.clone();
-    let output = Output::caller(move |key, left, right| {
+    let output = JoinOutput::caller(move |key, left, right| {
         taken.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
         Ok(())
     });
@@ -61,7 +61,7 @@ pub fn collect(left: &Source, right: &Source, options: &JoinOptions) -> Result<(
 }
 
 /// Options with a place for spill files.
-pub fn options(kind: JoinKind, method: Method, memory_bytes: u64) -> JoinOptions {
+pub fn options(kind: JoinKind, method: JoinMethod, memory_bytes: u64) -> JoinOptions {
     let spill: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     JoinOptions::default().kind(kind).method(method).memory_bytes(memory_bytes).spill(Some((spill, "spilled".into())))
 }
@@ -69,7 +69,7 @@ pub fn options(kind: JoinKind, method: Method, memory_bytes: u64) -> JoinOptions
 /// Holds a join against the reference: the same rows, in key order unless that was given up, and nothing left where
 /// rows are put aside. Returns whether the method could join these at all.
 #[track_caller]
-pub fn check(left: &Source, right: &Source, options: &JoinOptions, expected: &[Joined], what: &str) -> bool {
+pub fn check(left: &JoinSource, right: &JoinSource, options: &JoinOptions, expected: &[Joined], what: &str) -> bool {
     let what = format!("{what}: {} by {}, {} threads", options.kind, options.method, options.threads);
     let (mut rows, report) = match collect(left, right, options) {
         Ok(joined) => joined,
@@ -114,7 +114,7 @@ pub struct Shape {
 pub const DENSE: Shape = Shape { key_type: KeyType::U64, value_width: Some(8), design: "coded", block_bytes: 512 };
 
 pub fn write_table(storage: &Arc<dyn Storage>, name: &str, rows: &[Row], shape: Shape) -> Table {
-    let options = WriteOptions::default()
+    let options = TableWriteOptions::default()
         .key_type(shape.key_type)
         .value_width(shape.value_width)
         .block_bytes(shape.block_bytes)
@@ -122,13 +122,13 @@ pub fn write_table(storage: &Arc<dyn Storage>, name: &str, rows: &[Row], shape: 
     let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
     writer.finish().unwrap();
-    Table::open(storage.clone(), name, &OpenOptions::default().budget_bytes(1 << 20)).unwrap()
+    Table::open(storage.clone(), name, &TableOptions::default().memory_bytes(1 << 20)).unwrap()
 }
 
 /// A table of sorted rows.
-pub fn table(rows: &[Row], shape: Shape) -> Source {
+pub fn table(rows: &[Row], shape: Shape) -> JoinSource {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    Source::table(&write_table(&storage, "t", rows, shape))
+    JoinSource::table(&write_table(&storage, "t", rows, shape))
 }
 
 /// Rows in an order that has nothing to do with their keys.
@@ -142,19 +142,19 @@ pub fn shuffled(rows: &[Row]) -> Vec<Row> {
 }
 
 /// The rows as a caller gives them, shuffled.
-pub fn unsorted(rows: &[Row], key_type: KeyType, value_bytes: Option<usize>) -> Source {
+pub fn unsorted(rows: &[Row], key_type: KeyType, value_bytes: Option<usize>) -> JoinSource {
     let bytes: usize = rows.iter().map(|(key, value)| key.len() + value.len()).sum();
     let shape =
         RecordShape { name: "shuffled".into(), key_type, value_bytes, rows: rows.len() as u64, bytes: bytes as u64 };
     let rows = Arc::new(shuffled(rows));
-    Source::unsorted(shape, move || {
+    JoinSource::unsorted(shape, move || {
         let rows = rows.clone();
         Box::new((0..rows.len()).map(move |row| Ok(rows[row].clone())))
     })
 }
 
 /// A file of records of 16 bytes, sorted or shuffled.
-pub fn file(rows: &[Row], is_sorted: bool) -> Source {
+pub fn file(rows: &[Row], is_sorted: bool) -> JoinSource {
     let storage = MemoryStorage::new();
     let rows = if is_sorted { rows.to_vec() } else { shuffled(rows) };
     let mut file = storage.create("records").unwrap();
@@ -164,26 +164,26 @@ pub fn file(rows: &[Row], is_sorted: bool) -> Source {
     file.sync().unwrap();
     drop(file);
     let layout = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: false };
-    Source::records(&storage, "records", layout, is_sorted).unwrap()
+    JoinSource::records(&storage, "records", layout, is_sorted).unwrap()
 }
 
 /// An index of 8-byte keys and values.
-pub fn index(rows: &[Row], kind: Kind, duplicates: bool) -> Source {
+pub fn index(rows: &[Row], kind: IndexKind, duplicates: bool) -> JoinSource {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().kind(kind).duplicates(duplicates).payload_bytes(8);
-    let index: Index<u64, Vec<u8>> = Index::create(&storage, "i", &options).unwrap();
+    let index: Index<u64, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
     let entries =
         rows.iter().map(|(key, value)| (u64::from_be_bytes(key.as_slice().try_into().unwrap()), value.clone()));
     index.bulk_load(entries).unwrap();
-    Source::index(&index).unwrap()
+    JoinSource::index(&index).unwrap()
 }
 
 /// All entries of a keyspace.
-pub fn store(folder: &std::path::Path, rows: &[Row]) -> Source {
+pub fn store(folder: &std::path::Path, rows: &[Row]) -> JoinSource {
     let db = Db::open(folder, &DbOptions::default().create(true)).unwrap();
     let keyspace = db.keyspace("default").unwrap();
     rows.iter().for_each(|(key, value)| keyspace.insert(key, value).unwrap());
-    Source::snapshot::<Vec<u8>>(&db.snapshot(), &keyspace, ..)
+    JoinSource::snapshot::<Vec<u8>>(&db.snapshot(), &keyspace, ..)
 }
 
 /// Rows of 8-byte keys, each with a value of its own.
@@ -220,12 +220,12 @@ pub fn narrow_or_wide(keys: &[u64], width: usize, seed: u64) -> Vec<Row> {
 }
 
 /// An index of the keys of these rows, with their values.
-pub fn index_of<K: Key>(rows: &[Row], key: impl Fn(&[u8]) -> K) -> Source {
+pub fn index_of<K: Key>(rows: &[Row], key: impl Fn(&[u8]) -> K) -> JoinSource {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().duplicates(true).payload_bytes(8);
-    let index: Index<K, Vec<u8>> = Index::create(&storage, "i", &options).unwrap();
+    let index: Index<K, Vec<u8>> = Index::create(storage.clone(), "i", &options).unwrap();
     index.bulk_load(rows.iter().map(|(bytes, value)| (key(bytes), value.clone()))).unwrap();
-    Source::index(&index).unwrap()
+    JoinSource::index(&index).unwrap()
 }
 
 fn keys_of(range: Range<u64>, step: usize) -> Vec<u64> {

@@ -3,7 +3,7 @@
 use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
-use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, Record, fast_paths};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
@@ -25,8 +25,8 @@ fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
 /// The random options of a table.
 #[derive(Clone, Debug)]
 pub struct Drawn {
-    pub written: WriteOptions,
-    opened: OpenOptions,
+    pub written: TableWriteOptions,
+    opened: TableOptions,
     access: Access,
     open_files: Option<usize>,
 }
@@ -39,7 +39,7 @@ pub struct Built {
 
 impl Drawn {
     /// Keeps the given options of keys, values and the index.
-    pub fn new(random: &mut Random, like: WriteOptions) -> Self {
+    pub fn new(random: &mut Random, like: TableWriteOptions) -> Self {
         let profile = Profile::named(any(random, &["nvme", "hdd", "s3"])).unwrap();
         let written = like
             .block_bytes(any(random, &[None, Some(512), Some(1024), Some(4096), Some(1 << 16)]))
@@ -52,8 +52,8 @@ impl Drawn {
         let has_short_keys = written.key_type.width().is_some();
         let budgets =
             if has_short_keys { [0, 1 << 14, 1 << 18, 64 << 20] } else { [1 << 20, 2 << 20, 8 << 20, 64 << 20] };
-        let opened = OpenOptions::default()
-            .budget_bytes(any(random, &budgets))
+        let opened = TableOptions::default()
+            .memory_bytes(any(random, &budgets))
             .profile(profile)
             .fast_paths(fast_paths::drawn(random));
         let access = any(random, &[Access::Memory, Access::Memory, Access::Cached, Access::Direct]);
@@ -62,7 +62,8 @@ impl Drawn {
 
     /// The options without key lists, for messages.
     pub fn describe(&self) -> String {
-        let WriteOptions { key_type, value_width, block_bytes, compression, filter_bits_per_key, .. } = &self.written;
+        let TableWriteOptions { key_type, value_width, block_bytes, compression, filter_bits_per_key, .. } =
+            &self.written;
         let (resident, expected) = (self.written.resident_budget_bytes, self.written.expected_records);
         format!(
             "{key_type:?}, values {value_width:?}, blocks {block_bytes:?}, {compression:?}, filter \
@@ -95,7 +96,7 @@ impl Drawn {
             match Table::open(Arc::clone(&storage), "t", &options) {
                 Err(Error::MemoryShort { needed_bytes, given_bytes, .. }) => {
                     assert!(needed_bytes > given_bytes, "{needed_bytes} are no more than {given_bytes}");
-                    options.budget_bytes = needed_bytes;
+                    options.memory_bytes = needed_bytes;
                 }
                 opened => break opened.unwrap(),
             }

@@ -108,7 +108,7 @@ pub(crate) fn assert_leads_home(name: &str, nodes: &[LineNode], fences: &[Fence]
         let (lowest, highest) = needed(fences, x);
         assert!(
             *window.start() <= lowest && highest <= *window.end(),
-            "{name}: coordinate {x} needs {lowest}..={highest}, has {window:?} from {:?}",
+            "{name}: key {x} needs {lowest}..={highest}, has {window:?} from {:?}",
             nodes[i]
         );
     }

@@ -40,7 +40,7 @@ fn flush() -> ManifestEdit {
         number: 5,
         bytes: 4096,
         records: 3,
-        removals: 1,
+        tombstones: 1,
         smallest: b"ada".to_vec(),
         largest: b"eve".to_vec(),
         smallest_sequence: 1,

@@ -81,7 +81,7 @@ impl Parser<'_> {
                 return Err(Error::UnknownVersion { path: self.path.clone(), found, supported: VERSION });
             }
         };
-        let mut state = ManifestState { nonce: head.bond.nonce, ..ManifestState::empty(head.bond.store) };
+        let mut state = ManifestState { nonce: head.binding.nonce, ..ManifestState::empty(head.binding.store) };
         let end = self.read_state(head, &mut state)?;
         let closed = if head.closed { Some(self.read_closed(head, end)?) } else { None };
         if !head.closed {

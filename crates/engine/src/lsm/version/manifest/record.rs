@@ -3,11 +3,9 @@
 use crate::block::checksum::{self, CHECKSUM_BYTES, checksum};
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
+use crate::file_format::MANIFEST_MAGIC;
 use crate::log::durable_after;
 use crate::lsm::version::edit::{put_pairs, take_pairs};
-
-/// First bytes of every manifest.
-const MAGIC: &[u8; 8] = b"OGIVEDBM";
 
 /// The newest supported format version.
 pub(super) const VERSION: u32 = 2;
@@ -56,7 +54,7 @@ impl ClosedLengths {
 pub(super) struct ManifestHeader {
     pub(super) version: u32,
     /// The store, and the opening that wrote the manifest.
-    pub(super) bond: StoreBinding,
+    pub(super) binding: StoreBinding,
     pub(super) number: u64,
     pub(super) closed: bool,
 }
@@ -64,7 +62,7 @@ pub(super) struct ManifestHeader {
 impl ManifestHeader {
     /// The identity to which all checksums of the file are bound.
     pub(super) fn identity(self) -> u64 {
-        self.bond.identity(self.number)
+        self.binding.identity(self.number)
     }
 
     /// Length of the header in bytes.
@@ -74,13 +72,13 @@ impl ManifestHeader {
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(MAGIC);
+        out.extend_from_slice(&MANIFEST_MAGIC);
         out.extend_from_slice(&self.version.to_le_bytes());
         out.extend_from_slice(&(if self.closed { CLOSED_FLAG } else { 0 }).to_le_bytes());
-        out.extend_from_slice(&self.bond.store.to_le_bytes());
+        out.extend_from_slice(&self.binding.store.to_le_bytes());
         out.extend_from_slice(&self.number.to_le_bytes());
         if self.version > 1 {
-            out.extend_from_slice(&self.bond.nonce.to_le_bytes());
+            out.extend_from_slice(&self.binding.nonce.to_le_bytes());
         }
         out.extend_from_slice(&[0; CHECKSUM_BYTES]);
         checksum::seal(self.identity(), 0, &mut out[start..]);
@@ -88,7 +86,7 @@ impl ManifestHeader {
 
     /// Decodes the header of manifest `number`; `None` if the file does not begin with it.
     pub(super) fn decode(bytes: &[u8], number: u64) -> Result<Option<Self>, UnknownVersion> {
-        if bytes.len() < HEADER_BYTES_1 || !bytes.starts_with(MAGIC) {
+        if bytes.len() < HEADER_BYTES_1 || !bytes.starts_with(&MANIFEST_MAGIC) {
             return Ok(None);
         }
         let version = u32_at(bytes, 8);
@@ -96,8 +94,8 @@ impl ManifestHeader {
             return Err(UnknownVersion(version));
         }
         let nonce = if version == 1 { 0 } else { u64_at(bytes, 32) };
-        let bond = StoreBinding { store: u64_at(bytes, 16), nonce };
-        let found = Self { version, bond, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED_FLAG };
+        let binding = StoreBinding { store: u64_at(bytes, 16), nonce };
+        let found = Self { version, binding, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED_FLAG };
         let valid = version > 0 && u32_at(bytes, 12) <= CLOSED_FLAG && found.number == number;
         let Some(head) = bytes.get(..found.length()).filter(|_| valid) else { return Ok(None) };
         Ok(checksum::check(found.identity(), 0, head).then_some(found))

@@ -41,7 +41,7 @@ impl Manifest {
         state: &ManifestState,
         closed: Option<&ClosedLengths>,
     ) -> Result<Self> {
-        let head = ManifestHeader { version: VERSION, bond: state.bond(), number, closed: closed.is_some() };
+        let head = ManifestHeader { version: VERSION, binding: state.binding(), number, closed: closed.is_some() };
         let bytes = first_bytes(head, state, closed)?;
         let file = write_new(storage.as_ref(), number, &bytes)?;
         storage.sync_directory()?;

@@ -4,8 +4,8 @@ use crate::failure::{Failure, Result};
 use crate::input::{InputOptions, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::Target;
+use crate::monitored::MonitoredStorage;
 use crate::progress::{Progress, Unit};
-use crate::watched::Watched;
 use ogive::Error;
 use ogive::io::LocalStorage;
 use ogive::table::TableReport;
@@ -15,26 +15,26 @@ use std::path::Path;
 /// Layout of the records in a foreign file. Without any of these options, the file is a SOSD file of 8-byte keys.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordLayout {
-    /// With --beside: bytes per record, including its key [default: the size of the key]
-    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of an external file")]
+    /// With --external: bytes per record, including its key [default: the size of the key]
+    #[arg(long, value_name = "N", requires = "external", help_heading = "Records of an external file")]
     record_size: Option<u32>,
 
-    /// With --beside: bytes of the key at the start of each record, 8 or 16
+    /// With --external: bytes of the key at the start of each record, 8 or 16
     #[arg(
         long,
         value_name = "N",
-        requires = "beside",
+        requires = "external",
         default_value = "8",
         help_heading = "Records of an external file"
     )]
     key_size: u32,
 
-    /// With --beside: bytes before the first record [default: 8 (a count, as in SOSD files), or 0 with --record-size]
-    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of an external file")]
+    /// With --external: bytes before the first record [default: 8 (a count, as in SOSD files), or 0 with --record-size]
+    #[arg(long, value_name = "N", requires = "external", help_heading = "Records of an external file")]
     header_size: Option<u64>,
 
-    /// With --beside: keys are big-endian instead of little-endian
-    #[arg(long, requires = "beside", help_heading = "Records of an external file")]
+    /// With --external: keys are big-endian instead of little-endian
+    #[arg(long, requires = "external", help_heading = "Records of an external file")]
     big_endian: bool,
 }
 
@@ -62,7 +62,7 @@ impl RecordLayout {
 ///
 /// # Errors
 /// [`Failure::Usage`] when data and index would lie in different folders; errors of the engine.
-pub(crate) fn build_beside(
+pub(crate) fn build_external(
     input: &InputOptions,
     layout: &RecordLayout,
     target: &Target,
@@ -82,7 +82,7 @@ pub(crate) fn build_beside(
         Err(Error::NotATable { .. }) => false,
         Err(error) => return Err(error.into()),
     };
-    let storage = Watched::new(target.storage.clone(), interrupt);
+    let storage = MonitoredStorage::new(target.storage.clone(), interrupt);
     let _reading = Progress::start(format!("indexing {data_name}"), None, Unit::Items);
     let options = target.options.clone();
     Ok(if is_table {

@@ -9,7 +9,7 @@ fn a_file_is_indexed_where_it_lies() {
     let keys = uneven_keys(40_000);
     let path = folder.write("keys.u64", sosd(&keys));
     let before = std::fs::read(&path).unwrap();
-    folder.build("keys.u64", "keys.ogive", &["--beside"]);
+    folder.build("keys.u64", "keys.ogive", &["--external"]);
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert!(std::fs::metadata(folder.path("keys.ogive")).unwrap().len() < 40_000);
     folder.run(&["get", "keys.ogive", &keys[4321].to_string()]).exits_with(0);
@@ -32,15 +32,15 @@ fn records_may_carry_values_and_a_header_of_any_length() {
         content.extend_from_slice(format!("{key:012}").as_bytes());
     }
     folder.write("records.bin", content);
-    let flags = ["--beside", "--record-size", "20", "--header-size", "7", "--big-endian"];
+    let flags = ["--external", "--record-size", "20", "--header-size", "7", "--big-endian"];
     folder.build("records.bin", "records.ogive", &flags);
     folder
         .run(&["get", "records.ogive", &keys[4321].to_string()])
         .exits_with(0)
         .prints(&format!("{:012}\n", keys[4321]));
     folder.run(&["rank", "records.ogive", &keys[4321].to_string()]).exits_with(0).prints("4321\n");
-    folder.run(&["build", "records.bin", "-o", "x.ogive", "--beside", "--record-size", "4"]).exits_with(2);
-    folder.run(&["build", "records.bin", "-o", "x.ogive", "--beside", "--record-size", "24"]).exits_with(1);
+    folder.run(&["build", "records.bin", "-o", "x.ogive", "--external", "--record-size", "4"]).exits_with(2);
+    folder.run(&["build", "records.bin", "-o", "x.ogive", "--external", "--record-size", "24"]).exits_with(1);
     assert_eq!(folder.names(), ["records.bin", "records.ogive"]);
 }
 
@@ -51,7 +51,7 @@ fn a_table_gets_a_second_index_for_another_storage() {
     folder.write("lines.txt", lines);
     folder.build("lines.txt", "lines.ogive", &[]);
     let before = std::fs::read(folder.path("lines.ogive")).unwrap();
-    folder.build("lines.ogive", "lines-s3.ogive", &["--beside", "--for", "s3"]);
+    folder.build("lines.ogive", "lines-s3.ogive", &["--external", "--for", "s3"]);
     assert_eq!(std::fs::read(folder.path("lines.ogive")).unwrap(), before);
     let report = folder.run(&["explain", "lines-s3.ogive", "--json"]).exits_with(0).json();
     assert_eq!(report["tuned_for"], "s3");
@@ -66,10 +66,10 @@ fn an_index_lies_in_the_folder_of_its_data() {
     let folder = Folder::new();
     folder.write("keys.u64", sosd(&[1, 2, 3]));
     std::fs::create_dir(folder.path("other")).unwrap();
-    folder.run(&["build", "keys.u64", "-o", "other/t.ogive", "--beside"]).exits_with(2).complains_of("folder");
-    folder.build("other/../keys.u64", "t.ogive", &["--beside"]);
+    folder.run(&["build", "keys.u64", "-o", "other/t.ogive", "--external"]).exits_with(2).complains_of("folder");
+    folder.build("other/../keys.u64", "t.ogive", &["--external"]);
     folder.write("unsorted.u64", sosd(&[2, 1]));
-    folder.run(&["build", "unsorted.u64", "-o", "u.ogive", "--beside"]).exits_with(1).complains_of("order");
-    folder.run(&["build", "keys.u64", "-o", "keys.u64", "--beside"]).exits_with_error();
+    folder.run(&["build", "unsorted.u64", "-o", "u.ogive", "--external"]).exits_with(1).complains_of("order");
+    folder.run(&["build", "keys.u64", "-o", "keys.u64", "--external"]).exits_with_error();
     assert_eq!(folder.names(), ["keys.u64", "other", "t.ogive", "unsorted.u64"]);
 }

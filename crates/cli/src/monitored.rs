@@ -8,32 +8,32 @@ use ogive::{Error, Result};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A watched storage.
+/// A storage that reports progress and checks for interrupts.
 #[derive(Debug)]
-pub(crate) struct Watched {
+pub(crate) struct MonitoredStorage {
     inner: Arc<dyn Storage>,
-    watch: Arc<Watch>,
+    watch: Arc<Monitor>,
 }
 
-/// State shared by the files of a watched storage.
-struct Watch {
+/// State shared by the files of one storage.
+struct Monitor {
     interrupt: Interrupt,
-    shown: Mutex<Shown>,
+    shown: Mutex<ProgressState>,
 }
 
 #[derive(Default)]
-struct Shown {
+struct ProgressState {
     done_bytes: u64,
     progress: Option<Progress>,
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for Monitor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Watch").field("interrupt", &self.interrupt).finish_non_exhaustive()
+        formatter.debug_struct("Monitor").field("interrupt", &self.interrupt).finish_non_exhaustive()
     }
 }
 
-impl Watch {
+impl Monitor {
     fn check(&self) -> Result<()> {
         if self.interrupt.is_asked() { Err(Error::Interrupted) } else { Ok(()) }
     }
@@ -48,41 +48,41 @@ impl Watch {
     }
 }
 
-impl Watched {
+impl MonitoredStorage {
     /// Watches `inner`.
     pub(crate) fn new(inner: Arc<dyn Storage>, interrupt: &Interrupt) -> Arc<Self> {
-        let watch = Arc::new(Watch { interrupt: interrupt.clone(), shown: Mutex::default() });
+        let watch = Arc::new(Monitor { interrupt: interrupt.clone(), shown: Mutex::default() });
         Arc::new(Self { inner, watch })
     }
 
     /// Shows the bytes written from now on.
     pub(crate) fn show(&self, progress: Progress) {
         let mut shown = self.watch.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        *shown = Shown { done_bytes: 0, progress: Some(progress) };
+        *shown = ProgressState { done_bytes: 0, progress: Some(progress) };
     }
 }
 
-impl StorageWrapper for Watched {
+impl StorageWrapper for MonitoredStorage {
     fn inner(&self) -> &dyn Storage {
         &*self.inner
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(WatchedReader { inner: self.inner.open(name)?, watch: Arc::clone(&self.watch) }))
+        Ok(Arc::new(MonitoredReader { inner: self.inner.open(name)?, watch: Arc::clone(&self.watch) }))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        Ok(Box::new(WatchedWriter { inner: self.inner.create(name)?, watch: Arc::clone(&self.watch) }))
+        Ok(Box::new(MonitoredWriter { inner: self.inner.create(name)?, watch: Arc::clone(&self.watch) }))
     }
 }
 
 #[derive(Debug)]
-struct WatchedReader {
+struct MonitoredReader {
     inner: Arc<dyn ReadableFile>,
-    watch: Arc<Watch>,
+    watch: Arc<Monitor>,
 }
 
-impl ReaderWrapper for WatchedReader {
+impl ReaderWrapper for MonitoredReader {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.inner
     }
@@ -99,12 +99,12 @@ impl ReaderWrapper for WatchedReader {
 }
 
 #[derive(Debug)]
-struct WatchedWriter {
+struct MonitoredWriter {
     inner: Box<dyn WritableFile>,
-    watch: Arc<Watch>,
+    watch: Arc<Monitor>,
 }
 
-impl WriterWrapper for WatchedWriter {
+impl WriterWrapper for MonitoredWriter {
     fn inner(&self) -> &dyn WritableFile {
         &*self.inner
     }

@@ -1,0 +1,119 @@
+//! The formats of Ogive files, recognised by their magic numbers.
+
+use crate::error::Result;
+use crate::io::{LocalStorage, Purpose, ReadRequest, ReadableFile, Storage};
+use std::path::Path;
+
+/// Begins the footer of a table.
+pub(crate) const TABLE_MAGIC: [u8; 8] = *b"OgiveTbl";
+/// Begins each slot of the header of a page file.
+pub(crate) const PAGE_FILE_MAGIC: [u8; 8] = *b"OGIVEPGS";
+/// Begins a segment of the log of a page file.
+pub(crate) const PAGE_LOG_MAGIC: [u8; 8] = *b"OGIVELOG";
+/// Begins the manifest of a store.
+pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"OGIVEDBM";
+/// Begins a log of a store.
+pub(crate) const STORE_LOG_MAGIC: [u8; 8] = *b"OGIVEWAL";
+/// Begins a value file.
+pub(crate) const VALUE_FILE_MAGIC: [u8; 8] = *b"OGIVEVAL";
+/// Begins the footer of a value file; no chunk begins with it.
+pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGIVEVF";
+
+/// Bytes at each end of a file that are searched: both slots of the header of a page file, and the padded tail of a
+/// damaged table.
+const SEARCHED_BYTES: u64 = 8 << 10;
+
+/// The format of a file of Ogive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// A [`Table`](crate::Table).
+    Table,
+    /// A page file, such as an [`Index`](crate::Index).
+    PageFile,
+    /// A segment of the log of a page file.
+    PageLog,
+    /// A manifest, log or value file of a store; its tables are [`FileFormat::Table`].
+    StoreFile,
+}
+
+impl FileFormat {
+    const MAGICS: [(Self, [u8; 8]); 7] = [
+        (Self::Table, TABLE_MAGIC),
+        (Self::PageFile, PAGE_FILE_MAGIC),
+        (Self::PageLog, PAGE_LOG_MAGIC),
+        (Self::StoreFile, MANIFEST_MAGIC),
+        (Self::StoreFile, STORE_LOG_MAGIC),
+        (Self::StoreFile, VALUE_FILE_MAGIC),
+        (Self::StoreFile, VALUE_FILE_FOOTER_MAGIC),
+    ];
+
+    /// The format of a file, even a damaged or truncated one, by the magic numbers within 8 KiB of its ends; `None` for
+    /// a file without any. Reads no more than those bytes, and proves nothing about the others.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn of_file(file: &dyn ReadableFile) -> Result<Option<Self>> {
+        let head_bytes = file.len().min(SEARCHED_BYTES);
+        let tail_offset = (file.len() - head_bytes).max(head_bytes);
+        for (offset, end) in [(0, head_bytes), (tail_offset, file.len())] {
+            let mut bytes = vec![0; (end - offset) as usize];
+            file.read(ReadRequest { offset, buffer: &mut bytes, purpose: Purpose::Open })?;
+            let found = Self::MAGICS.iter().find(|(_, magic)| bytes.windows(magic.len()).any(|window| window == magic));
+            if let Some(&(format, _)) = found {
+                return Ok(Some(format));
+            }
+        }
+        Ok(None)
+    }
+
+    /// [`Self::of_file`] of the local file at `path`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`].
+    pub fn of_path(path: &Path) -> Result<Option<Self>> {
+        let (folder, name) = LocalStorage::split_path(path)?;
+        Self::of_file(&*LocalStorage::new(folder).open(&name)?)
+    }
+
+    /// What the file is, and how to open it, for a message about a file of another format.
+    pub(crate) fn advice(self) -> &'static str {
+        match self {
+            Self::Table => "it is a table; open it with `Table::open`",
+            Self::PageFile => "it is an index; open it with `Index::open`",
+            Self::PageLog => "it is a log segment of an index; open that index with `Index::open`",
+            Self::StoreFile => "it is a file of a store; open its folder with `Db::open`",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryStorage;
+
+    fn format_of(content: Vec<u8>) -> Option<FileFormat> {
+        let storage = MemoryStorage::new();
+        storage.put("f", content).unwrap();
+        FileFormat::of_file(&*storage.open("f").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_format_is_recognised_at_either_end_and_nowhere_else() {
+        for (format, magic) in FileFormat::MAGICS {
+            for length in [8, 9, 8192, 8193, 16_384, 16_385, 100_000_usize] {
+                for at in [0, 4096, length / 2, length.saturating_sub(40), length - 8] {
+                    if at + 8 > length {
+                        continue;
+                    }
+                    let mut content = vec![b'x'; length];
+                    content[at..at + 8].copy_from_slice(&magic);
+                    let seen = at + 8 <= 8192 || at >= length.max(16_384) - 8192;
+                    assert_eq!(format_of(content), seen.then_some(format), "{format:?} at {at} of {length}");
+                }
+            }
+        }
+        assert_eq!(format_of(Vec::new()), None);
+        assert_eq!(format_of(b"OGIVE is a curve".repeat(1000)), None);
+    }
+}
