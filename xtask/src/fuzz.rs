@@ -18,7 +18,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), Failure> {
     if !has_subcommand("fuzz") {
         Step::new("cargo-fuzz", "cargo install cargo-fuzz --locked").run(root)?;
     }
-    let seeds = "cargo run --quiet --manifest-path fuzz/Cargo.toml --no-default-features --bin seeds -- fuzz/corpus";
+    let seeds = "cargo run --quiet --package ogive-fuzz --bin seeds -- fuzz/corpus";
     Step::new("seeds", seeds).run(root)?;
     for name in chosen {
         timed(&format!("fuzz {name} for {seconds} s"), || fuzz(root, name, seconds))?;

@@ -20,7 +20,8 @@ Usage: cargo xtask COMMAND
 Commands:
   test [--long]                 run every check, in this order, and stop at the first that fails:
                                 format, clippy, tidy, documentation without warnings,
-                                unit + property + crash tests, doc tests, examples, fuzz targets on fixed inputs
+                                unit, property and crash tests, fuzz targets on fixed inputs,
+                                doc tests, examples
                                 --long runs the long tests too; each is listed with its minutes first
   tidy                          check the rules of the house that no compiler knows (a second)
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);

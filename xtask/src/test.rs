@@ -49,16 +49,7 @@ fn checks() -> Vec<Check> {
         Check::Program(Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests")),
         Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
         Check::Examples,
-        fuzz_targets(),
     ]
-}
-
-/// The fuzz targets on fixed inputs, without libFuzzer. They are a workspace of their own; the folder of build results
-/// is shared, so that dependencies are compiled once.
-fn fuzz_targets() -> Check {
-    let shared = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    let line = "cargo test --manifest-path fuzz/Cargo.toml --no-default-features --lib --tests";
-    Check::Program(Step::new("fuzz targets", line).with("CARGO_TARGET_DIR", &shared))
 }
 
 /// Builds all example programs, then runs each: a program that fails says what is wrong with it.

@@ -16,6 +16,11 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule { path: "crates/cli/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
     Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
+    Rule {
+        path: "crates/fuzz/Cargo.toml",
+        ours: &["ogive", "ogive-model", "ogive-papers", "ogive-testkit"],
+        outside: true,
+    },
     Rule { path: "rivals/Cargo.toml", ours: &["ogive", "ogive-bench", "ogive-papers"], outside: true },
     Rule { path: "xtask/Cargo.toml", ours: &[], outside: false },
 ];

@@ -155,5 +155,8 @@ fn a_table_or_an_index_without_its_end_is_not_read_as_text() {
     folder.run(&["index", "put", "i.ogx", "aa"]).exits_with(0);
     let index = std::fs::read(folder.path("i.ogx")).unwrap();
     folder.write("cut", &index[..3000]);
-    folder.run(&["join", "t.ogive", "cut", "-o", "-", "--kind", "anti"]).exits_with(1).complains_of("is an Ogive index");
+    folder
+        .run(&["join", "t.ogive", "cut", "-o", "-", "--kind", "anti"])
+        .exits_with(1)
+        .complains_of("is an Ogive index");
 }

@@ -87,7 +87,7 @@ fn every_target_holds_on_random_bytes() {
 
 #[test]
 fn every_target_has_its_file_and_every_file_its_target() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz_targets");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/fuzz_targets");
     let files = std::fs::read_dir(folder).expect("the folder of targets");
     let files: BTreeSet<String> =
         files.map(|file| file.expect("an entry").file_name().into_string().expect("a name")).collect();

@@ -35,7 +35,7 @@ pub fn node_seeds() -> Vec<Vec<u8>> {
     let rows: [Vec<u128>; 4] = [
         (1..700).map(|i| i * 4096).collect(),
         (0..60).map(|bit| (1 << bit) + 1).collect(),
-        (1..300).map(|i: u128| i * 1000 + (i / 7 << 40) + i % 3).collect(),
+        (1..300).map(|i: u128| i * 1000 + ((i / 7) << 40) + i % 3).collect(),
         vec![7],
     ];
     let seed = |separators: &Vec<u128>, width: KeyWidth| {

@@ -88,9 +88,9 @@ fn seal(file: &mut [u8], mode: u8) {
 /// The files that an old version wrote, under each way to seal them, and tables of integers under two layers.
 pub fn open_seeds() -> Vec<Vec<u8>> {
     let fixtures: [&[u8]; 3] = [
-        include_bytes!("../../crates/engine/tests/fixtures/v1-numbers.ogive"),
-        include_bytes!("../../crates/engine/tests/fixtures/v1-packed.ogive"),
-        include_bytes!("../../crates/engine/tests/fixtures/v1-words.ogive"),
+        include_bytes!("../../engine/tests/fixtures/v1-numbers.ogive"),
+        include_bytes!("../../engine/tests/fixtures/v1-packed.ogive"),
+        include_bytes!("../../engine/tests/fixtures/v1-words.ogive"),
     ];
     let fixtures = fixtures.into_iter().map(|file| [&[SEAL_TAIL], file].concat());
     let designs = ["layers=2,builder=gstep/gband,lambda=1024/2048", "layers=2,builder=eband/coded,lambda=1024/512"];

@@ -5,6 +5,8 @@
 //! input turns out to be valid, it also asserts what the decoder promises of valid input. The same functions run on
 //! fixed inputs in `tests/`, without libFuzzer.
 
+#![expect(clippy::panic, clippy::expect_used, reason = "a fuzz target reports a broken promise by a panic")]
+
 pub mod block;
 pub mod coded;
 pub mod filter;
