@@ -183,7 +183,7 @@ impl Conductor<'_> {
         if !warm.is_empty() {
             self.each(out, "warm", &|worker| {
                 worker.order(&Job::Warm)?;
-                // Scans pass by caches that look-ups go through.
+                // Scans pass by caches that lookups go through.
                 worker.order(&gets(true, &Requests::Uniform, run.operations, run.seed))
             })?;
         }
@@ -282,7 +282,7 @@ fn read(workload: Workload, requests: &Requests, count: u64, seed: u64) -> Job {
     match workload {
         Workload::GetAbsent | Workload::ColdGetAbsent => gets(false, requests, count, seed),
         Workload::Scan | Workload::ColdScan => {
-            // One scan takes as long as about ten look-ups.
+            // One scan takes as long as about ten lookups.
             let count = (count / 10).max(1);
             Job::Scans { entries: SCAN_ENTRIES, requests: requests.to_string(), count, seed }
         }

@@ -18,7 +18,7 @@ Examples:
   ogive db put fruit.db apple red             write to a store
   ogive tune keys.u64 --for s3                compare index designs for an object store
 
-Exit codes: 0 on success, 1 on an error or an absent key, 2 on wrong usage.";
+Exit codes: 0 on success, 1 on an error or an absent key, 2 on a usage error.";
 
 /// The parsed command line.
 #[derive(Debug, Parser)]

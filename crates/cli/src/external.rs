@@ -16,25 +16,19 @@ use std::path::Path;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordLayout {
     /// With --external: bytes per record, including its key [default: the size of the key]
-    #[arg(long, value_name = "N", requires = "external", help_heading = "Records of an external file")]
+    #[arg(long, value_name = "N", requires = "external", help_heading = "External index")]
     record_size: Option<u32>,
 
     /// With --external: bytes of the key at the start of each record, 8 or 16
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "external",
-        default_value = "8",
-        help_heading = "Records of an external file"
-    )]
+    #[arg(long, value_name = "N", requires = "external", default_value = "8", help_heading = "External index")]
     key_size: u32,
 
     /// With --external: bytes before the first record [default: 8 (a count, as in SOSD files), or 0 with --record-size]
-    #[arg(long, value_name = "N", requires = "external", help_heading = "Records of an external file")]
+    #[arg(long, value_name = "N", requires = "external", help_heading = "External index")]
     header_size: Option<u64>,
 
     /// With --external: keys are big-endian instead of little-endian
-    #[arg(long, requires = "external", help_heading = "Records of an external file")]
+    #[arg(long, requires = "external", help_heading = "External index")]
     big_endian: bool,
 }
 

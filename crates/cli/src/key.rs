@@ -28,7 +28,7 @@ pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u
         (KeyType::FixedBytes(width), None) if bytes.len() == usize::from(width) => Ok(bytes.to_vec()),
         (_, text) => text.and_then(|text| key_type.parse(text).ok()).ok_or_else(|| {
             Failure::usage(
-                format!("'{}' is not a valid key for this table", escaped(bytes)),
+                format!("'{}' is not a valid key of type {key_type}", escaped(bytes)),
                 format!("its keys are {}", describe(key_type)),
             )
         }),

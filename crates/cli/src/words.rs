@@ -16,7 +16,7 @@ const WORDS: [(&str, &str); 15] = [
         "check the path, or set `create` to create a store",
         "check the path; `ogive db put` and `ogive db import` create a store",
     ),
-    ("read it as a stream with `value_reader`, or raise the budget", "print it with --raw, or raise --memory"),
+    ("read it as a stream with `value_reader`, or raise `memory_bytes`", "print it with --raw, or raise --memory"),
     ("open it with `Table::open`", "use `ogive get`, `ogive scan` and the other commands on tables"),
     ("open it with `Index::open`", "use `ogive index`"),
     ("open that index with `Index::open`", "use `ogive index` on that index"),

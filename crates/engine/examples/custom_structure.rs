@@ -1,7 +1,7 @@
 //! A structure of another crate, registered as a kind of index.
 //!
 //! The inner structure is the simplest one possible: a sorted array of separators and leaves in one extent of pages,
-//! read as a whole for every look-up and written anew for every change. B+-tree leaves, cursors, repeated keys, commits
+//! read as a whole for every lookup and written anew for every change. B+-tree leaves, cursors, repeated keys, commits
 //! and snapshots come from the engine.
 
 #![expect(clippy::disallowed_macros, reason = "an example prints")]

@@ -12,7 +12,7 @@ pub enum Durability {
     /// [`PageOptions::group_commits`](crate::page::PageOptions::group_commits) and `group_bytes` of an index. A power
     /// loss takes an incomplete group, from its end.
     Grouped,
-    /// The write is handed to the operating system. It is synced with the next synced write, by a call of `sync`, or
-    /// when a memtable is flushed (stores) or at the next checkpoint (indexes).
+    /// The write is handed to the operating system. It is synced with the next synced write, by `Index::sync` or
+    /// `Db::persist`, when a memtable is flushed (stores) or at the next checkpoint (indexes).
     Buffered,
 }

@@ -128,7 +128,7 @@ pub enum Error {
     /// A value is longer than the format or the memory budget allows.
     #[error(
         "a value of {length} bytes exceeds the limit of {limit} bytes in {}; read it as a stream with \
-         `value_reader`, or raise the budget",
+         `value_reader`, or raise `memory_bytes`",
         path.display()
     )]
     ValueTooLarge {

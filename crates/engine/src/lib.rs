@@ -32,7 +32,7 @@
 //! data:
 //!
 //! ```
-//! use ogive::{KeyType, MemoryStorage, TableOptions, Profile, ReadTrace, Table, TableWriter, TableWriteOptions};
+//! use ogive::{KeyType, MemoryStorage, Profile, ReadTrace, Table, TableOptions, TableWriteOptions, TableWriter};
 //! use std::sync::Arc;
 //!
 //! let storage = Arc::new(MemoryStorage::new()); // or `LocalStorage::new(folder)`

@@ -2,8 +2,8 @@
 
 use crate::input::{take_u8, take_u64};
 use ogive_model::Fence;
+use ogive_model::Router;
 use ogive_model::coded::{self, Effort, StringLayer};
-use ogive_model::router::Router;
 
 /// Searches a forged layer of integers. Input: groups u8, key u64, the stored layer.
 pub fn integers(mut data: &[u8]) {

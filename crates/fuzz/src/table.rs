@@ -25,7 +25,7 @@ const SEAL_PARTS: u8 = 2;
 /// Opens any bytes as a table and asks everything. Input: which checksums are made right u8, the file.
 ///
 /// # Panics
-/// When a record comes out that a look-up of its key denies, although the walk finds the table sound: the broken
+/// When a record comes out that a lookup of its key denies, although the walk finds the table sound: the broken
 /// promise.
 pub fn open(data: &[u8]) {
     let Ok(table) = sealed(data) else { return };

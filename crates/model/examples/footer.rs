@@ -1,9 +1,9 @@
 //! An index in the footer of a file format of one's own: sorted lines in blocks, then a router over the blocks, then
-//! its length. A look-up reads the footer once, and one block for each key.
+//! its length. A lookup reads the footer once, and one block for each key.
 
 #![expect(clippy::disallowed_macros, reason = "a program prints what it found")]
 
-use ogive_model::router::{Router, RouterError};
+use ogive_model::{Router, RouterError};
 
 const BLOCK_BYTES: usize = 4096;
 

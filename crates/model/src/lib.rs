@@ -1,5 +1,8 @@
 //! Learned and exact index nodes as pure functions from a key to a position, without I/O or dependencies.
 //!
+//! A program that owns its blocks and its I/O needs one type: [`Router`], an exact index over the blocks of any sorted
+//! file, as bytes for a footer or a manifest. The modules have the nodes that the indexes of Ogive consist of.
+//!
 //! An index leads a key to a range of *children* (blocks of data, or pages of an index layer). Between two neighbouring
 //! children lies a [`Fence`]. A node answers one question: which children may hold key `x`? There are two kinds of
 //! nodes:
@@ -41,6 +44,7 @@ pub mod tuning;
 
 pub use fence::Fence;
 pub use locate::{ForwardWalk, Locate, mean_window_children};
+pub use router::{Router, RouterBuilder, RouterError, RouterKey};
 pub use run::FenceRun;
 
 /// The example of the README is compiled and run.

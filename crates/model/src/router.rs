@@ -6,7 +6,7 @@
 //! spread integers, and the bytes that tell neighbouring separators apart for byte strings.
 //!
 //! ```
-//! use ogive_model::router::Router;
+//! use ogive_model::Router;
 //!
 //! let mut builder = Router::<u64>::builder();
 //! for block in 0..1_000_u64 {
@@ -17,7 +17,7 @@
 //! let router = Router::<u64>::open(&footer)?;
 //! assert_eq!(router.locate(&(4096 + 16)), 0);
 //! assert_eq!(router.locate(&(4096 + 17)), 1);
-//! # Ok::<(), ogive_model::router::RouterError>(())
+//! # Ok::<(), ogive_model::RouterError>(())
 //! ```
 //!
 //! The nodes are those of [`coded`](crate::coded); the stored form is described in `docs/format/router.md`.

@@ -36,7 +36,7 @@ struct Open {
 fn settings(settings: &Settings) -> String {
     let durable = if settings.synced { "synced" } else { "MDB_NOSYNC and MDB_WRITEMAP" };
     format!(
-        "LMDB 0.9.70 and later (heed 0.22), {durable}, MDB_NORDAHEAD, one read transaction for all look-ups; no budget"
+        "LMDB 0.9.70 and later (heed 0.22), {durable}, MDB_NORDAHEAD, one read transaction for all lookups; no budget"
     )
 }
 

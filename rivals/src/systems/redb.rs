@@ -26,7 +26,7 @@ struct Redb {
 fn settings(settings: &Settings) -> String {
     let durable =
         if settings.synced { "each commit durable".into() } else { format!("one commit in {DURABLE_EVERY} durable") };
-    format!("redb 4.5, cache {} MiB, {durable}, one read transaction for all look-ups", settings.budget_bytes >> 20)
+    format!("redb 4.5, cache {} MiB, {durable}, one read transaction for all lookups", settings.budget_bytes >> 20)
 }
 
 fn open(folder: &Path, settings: &Settings) -> Result<Box<dyn Store>> {

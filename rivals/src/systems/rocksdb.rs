@@ -1,6 +1,6 @@
 //! RocksDB, through the crate `rocksdb` and the library of the system.
 //!
-//! Set for look-ups in memory: whole-key Bloom filters, a hash index in each data block, index and filters outside of
+//! Set for lookups in memory: whole-key Bloom filters, a hash index in each data block, index and filters outside of
 //! the cache, so that they are never looked for. Compression is off, as it is for all systems here.
 
 use std::path::Path;

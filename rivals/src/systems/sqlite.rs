@@ -29,7 +29,7 @@ fn settings(settings: &Settings) -> String {
     format!(
         "SQLite 3 (rusqlite 0.41, bundled), WITHOUT ROWID, WAL, synchronous {synchronous}, pages {PAGE_BYTES} B, \
         cache and map {} MiB, \
-         one read transaction for all look-ups",
+         one read transaction for all lookups",
         settings.budget_bytes >> 20
     )
 }

@@ -1,4 +1,4 @@
-//! Look-ups and scans.
+//! Lookups and scans.
 
 use anyhow::{Result, ensure};
 use ogive_bench::random::Random;

@@ -66,8 +66,8 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_enum, value_name = "CODEC", default_value = "none")]
     compress: Compress,
 
-    /// Add a Bloom filter with this many bits per key, to skip data reads for absent keys (10 bits: 1 % false
-    /// positives)
+    /// Add a Bloom filter with this many bits per key, to skip data reads for absent keys (10 bits give about
+    /// 1 % false positives)
     #[arg(long, value_name = "BITS")]
     filter: Option<u32>,
 
@@ -161,7 +161,7 @@ fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
             Compress::Zstd => Compression::Zstd { level: ZSTD_LEVEL },
         })
         .filter_bits_per_key(arguments.filter)
-        .resident_budget_bytes(arguments.resident.map(|size| size.0))
+        .resident_bytes(arguments.resident.map(|size| size.0))
         .replace(true))
 }
 

@@ -94,7 +94,9 @@ impl InputError {
                 available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),
                 available.len()
             ),
-            Self::WrongKeyType { .. } => "choose another type with --key-type; `--key-type text` fits any line".into(),
+            Self::WrongKeyType { .. } => {
+                "choose another type with --key-type; `text` fits any line, but no index".into()
+            }
             Self::RecordTooLong { .. } => {
                 "if this file does not consist of lines or comma-separated values, set --format".into()
             }

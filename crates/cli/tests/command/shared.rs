@@ -120,3 +120,56 @@ fn empty_values_are_remarked_on_except_in_stores() {
         assert_eq!(run.exits_with(0).stderr, "");
     }
 }
+
+#[test]
+fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
+    let folder = filled();
+    let log =
+        std::fs::read_dir(folder.path("s")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let log = format!("s/{}", log.filter(|name| name.ends_with(".log")).max().unwrap());
+    for verb in ["get", "scan", "stats", "verify"] {
+        let key: &[&str] = if verb == "get" { &["7"] } else { &[] };
+        let command = |words: &[&str], name: &str| folder.run(&[words, &[name], key].concat()).exits_with(1);
+        if verb != "stats" {
+            command(&[verb], "i").complains_of("it is an index; use `ogive index`");
+            command(&[verb], &log).complains_of("it is a file of a store; use `ogive db` on its folder");
+            command(&[verb], "s").complains_of("a store is a folder");
+        }
+        command(&["index", verb], "t").complains_of("it is a table; use `ogive get`");
+        command(&["index", verb], &log).complains_of("it is a file of a store; use `ogive db` on its folder");
+        command(&["index", verb], "s").complains_of("a store is a folder");
+        command(&["db", verb], "t").complains_of("a store is a folder");
+        command(&["db", verb], "i").complains_of("a store is a folder");
+    }
+    folder.run(&["build", "i", "-o", "x"]).exits_with(1).complains_of("is an Ogive index, not an input file");
+    folder
+        .run(&["build", &log, "-o", "x"])
+        .exits_with(1)
+        .complains_of("is a file of an Ogive store, not an input file");
+    folder.run(&["index", "create", "i"]).exits_with(1).complains_of("choose another name");
+}
+
+#[test]
+fn former_spellings_of_options_still_work() {
+    let folder = filled();
+    folder.run(&["index", "create", "j", "--key", "i64"]).exits_with(0);
+    for durability in ["commit", "grouped", "checkpoint"] {
+        folder.run(&["index", "put", "j", "-7", "--durability", durability]).exits_with(0);
+    }
+    folder.build("t", "again", &["--beside"]);
+    folder.run(&["get", "again", "7"]).exits_with(0).prints("v7\n");
+}
+
+#[test]
+fn a_refused_import_or_creation_leaves_nothing_behind() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,name\n1,a\n");
+    let import = ["db", "import", "s", "rows.csv", "--key", "id", "--keys", "u64"];
+    folder.run(&import).exits_with(2).complains_of("--key-type u64");
+    folder.run(&["index", "create", "rows.csv"]).exits_with(1).complains_of("choose another name");
+    assert_eq!(folder.names(), ["rows.csv"]);
+    folder.run(&["db", "put", "s", "a", "b"]).exits_with(0);
+    folder.run(&[&import[..], &["--keyspace", "ids"]].concat()).exits_with(2);
+    folder.run(&["db", "put", "s", "x", "y", "--keyspace", "ids"]).exits_with(0);
+    folder.run(&["db", "checkpoint", "s", "s"]).exits_with(2).complains_of("the store itself");
+}

@@ -1,8 +1,8 @@
 //! Verification and repair of whole stores.
 //!
-//! `verify_store` trusts nothing: it reads each file that the manifest names to its last byte (`tables`, `values`,
-//! `logs`), compares it with the manifest, and follows every pointer. `repair_store` turns a damaged store into a sound
-//! one that keeps all_entries that checksums prove.
+//! `verify_store` trusts nothing: it reads each file that the manifest names to its last byte (`verify_tables`,
+//! `verify_values`, `verify_logs`), compares it with the manifest, and follows every pointer. `repair_store` turns a
+//! damaged store into a sound one that keeps all entries that checksums prove.
 
 mod foreign;
 mod rebuild;

@@ -54,7 +54,7 @@ pub struct RepairReport {
 /// Stands for a missing manifest, whose number is unknown.
 const NO_MANIFEST: &str = "*.manifest";
 
-/// Repairs a damaged store that is not open: keeps all_entries that checksums prove, and drops the rest. Damaged files
+/// Repairs a damaged store that is not open: keeps all entries that checksums prove, and drops the rest. Damaged files
 /// are removed, so back up the folder first. If the newest version of a key is lost, an older one may reappear.
 ///
 /// `progress` receives the bytes processed so far, and the total.

@@ -145,7 +145,7 @@ impl<'p> StoreVerifier<'p> {
         let is_orphan = |name: &&String| match parse_file_name(name) {
             Some((number, FileKind::Table)) => !tables.contains(&number),
             Some((number, FileKind::Values)) => {
-                // Files that only logs point into are not known yet; they are newer than all_entries flushed.
+                // Files that only logs point into are not known yet; they are newer than all that were flushed.
                 !self.state.value_files.contains_key(&number) && number < self.state.oldest_log
             }
             // Older logs are kept for recycling.

@@ -48,7 +48,9 @@ pub(super) fn check_only_name(path: &Path, place: &Path) -> Result<()> {
     }
     match hard_links(&metadata) {
         0 | 1 => Ok(()),
-        names => Err(refused(format!("{names} hard links lead to it; remove the others, or open a copy"))),
+        names => Err(refused(format!(
+            "{names} hard links lead to it, perhaps from a store or its copy; copy the file, and open the copy"
+        ))),
     }
 }
 

@@ -28,7 +28,8 @@ impl MemoryBudget {
     pub(crate) fn new(limit_bytes: u64) -> Result<Self> {
         if limit_bytes < MEMORY_BYTES_MIN {
             return Err(Error::InvalidArgument(format!(
-                "a join needs at least {MEMORY_BYTES_MIN} bytes of memory, and has {limit_bytes}"
+                "a join needs at least {MEMORY_BYTES_MIN} bytes of memory, and has {limit_bytes}; raise \
+                 `JoinOptions::memory_bytes`"
             )));
         }
         Ok(Self(Arc::new(MemoryUse { limit_bytes, taken_bytes: AtomicU64::new(0), peak_bytes: AtomicU64::new(0) })))

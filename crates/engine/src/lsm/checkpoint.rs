@@ -76,7 +76,7 @@ impl Db {
     pub fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
         let lock = target.lock(LOCK_NAME)?;
         if let Some(name) = target.list()?.iter().find(|name| parse_file_name(name).is_some()) {
-            return Err(Error::io("make a store beside", target.path(name), ErrorKind::AlreadyExists.into()));
+            return Err(Error::io("copy a store over", target.path(name), ErrorKind::AlreadyExists.into()));
         }
         self.flush()?;
         let pinned = self.core().pin_files();

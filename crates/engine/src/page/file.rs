@@ -50,9 +50,14 @@ impl PageFile {
             return Err(Error::InvalidArgument(detail));
         }
         storage.check_only_name(name)?;
+        let taken = || Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into());
+        // Before the lock as well, whose file would stay beside a file of another format.
+        if storage.exists(name)? {
+            return Err(taken());
+        }
         let lock = storage.lock(&lock_name(name))?;
         if storage.exists(name)? {
-            return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
+            return Err(taken());
         }
         for number in segment_numbers(&**storage, name)? {
             // The log of a deleted file.
@@ -134,6 +139,8 @@ impl PageFile {
     /// As for [`Self::open`], but for the lock.
     pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         storage.check_only_name(name)?;
+        // First, so that a file of another format gets no registration beside it.
+        Header::read(&*storage.open(name)?)?;
         let mut attempt = 0;
         loop {
             // A reader of commit 0 blocks all checkpoints, except one already running.

@@ -112,7 +112,7 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
             let problem = Problem {
                 objective: options.objective,
-                resident_budget_bytes: options.resident_budget_bytes,
+                resident_bytes: options.resident_bytes,
                 caching: options.caching.clone(),
                 open_bytes: &open_bytes,
                 keys_per_child: input.records as f64 / input.blocks as f64,
@@ -157,7 +157,7 @@ fn stack_string_layers(bottom: StringLayer, options: &TableWriteOptions, locatio
         profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
     };
     let over_budget =
-        |layer: &StringLayer| options.resident_budget_bytes.is_some_and(|budget| layer.total_len() as u64 > budget);
+        |layer: &StringLayer| options.resident_bytes.is_some_and(|budget| layer.total_len() as u64 > budget);
     let mut layers = vec![bottom];
     while let Some(top) = layers.last().filter(|_| layers.len() < STRING_LAYERS_MAX) {
         if options.design == DesignRequest::Coded && !over_budget(top) {

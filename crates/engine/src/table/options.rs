@@ -26,7 +26,7 @@ pub struct TableWriteOptions {
     /// Expected hit rates of a cache.
     pub caching: Caching,
     /// Limit for the size of the index root, which stays in memory, in bytes.
-    pub resident_budget_bytes: Option<u64>,
+    pub resident_bytes: Option<u64>,
     /// Parameters of the design search.
     pub search: SearchOptions,
     /// A sample of the keys that will be looked up, if they are not equally likely. Used for numeric keys only.
@@ -58,7 +58,7 @@ impl Default for TableWriteOptions {
             profile: Profile::default(),
             objective: Objective::MeanLatency,
             caching: Caching::default(),
-            resident_budget_bytes: None,
+            resident_bytes: None,
             search: SearchOptions { threads: available_threads(), ..SearchOptions::default() },
             looked_up: Vec::new(),
             compression: Compression::None,
@@ -88,7 +88,7 @@ setters! {
     } optional {
         value_width: u32,
         block_bytes: u32,
-        resident_budget_bytes: u64,
+        resident_bytes: u64,
         filter_bits_per_key: u32,
         expected_records: u64,
         sample: Sample,

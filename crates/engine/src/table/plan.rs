@@ -39,7 +39,7 @@ impl BlockPlan {
         let open_bytes = |root: u64| opening_with(root, 0);
         let problem = Problem {
             objective: options.objective,
-            resident_budget_bytes: options.resident_budget_bytes,
+            resident_bytes: options.resident_bytes,
             caching: options.caching.clone(),
             open_bytes: &open_bytes,
             options: options.search.clone(),

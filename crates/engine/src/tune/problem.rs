@@ -127,7 +127,7 @@ pub struct Problem<'a> {
     /// The objective.
     pub objective: Objective,
     /// Limit for the size of the root in memory, in bytes.
-    pub resident_budget_bytes: Option<u64>,
+    pub resident_bytes: Option<u64>,
     /// Expected cache hits.
     pub caching: Caching,
     /// Size of the opening read of a table as a function of its root size, in bytes.
@@ -147,7 +147,7 @@ impl std::fmt::Debug for Problem<'_> {
         f.debug_struct("Problem")
             .field("profile", self.profile)
             .field("objective", &self.objective)
-            .field("resident_budget_bytes", &self.resident_budget_bytes)
+            .field("resident_bytes", &self.resident_bytes)
             .field("caching", &self.caching)
             .field("options", &self.options)
             .finish_non_exhaustive()
@@ -164,7 +164,7 @@ impl<'a> Problem<'a> {
         Self {
             profile,
             objective: Objective::MeanLatency,
-            resident_budget_bytes: None,
+            resident_bytes: None,
             caching: Caching::default(),
             open_bytes: &just_the_root,
             opening_holds_data: false,
@@ -240,7 +240,7 @@ impl<'a> Problem<'a> {
 
     /// Whether a root of this size fits the memory budget.
     pub(super) fn fits_budget(&self, root_bytes: u64) -> bool {
-        self.resident_budget_bytes.is_none_or(|budget| root_bytes <= budget)
+        self.resident_bytes.is_none_or(|budget| root_bytes <= budget)
     }
 
     /// The score of a design: smaller is better; compared field by field.

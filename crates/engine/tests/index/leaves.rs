@@ -40,7 +40,7 @@ fn a_look_up_reads_each_level_once_and_one_beyond_the_last_separator_only_the_le
     let keys: Vec<u64> = (0..100_000).map(|i| i * 7).collect();
     let tree = tree(IndexLayout::default());
     let (mean, most) = counts_blocks(&tree, IndexLayout::default(), PAGE_BYTES, &keys[..keys.len() - 300]);
-    assert!(most == 3 && mean > 2.9, "{mean} blocks a look-up, at most {most}");
+    assert!(most == 3 && mean > 2.9, "{mean} blocks a lookup, at most {most}");
     let harness = StructureHarness::new(&tree, IndexLayout::default(), PAGE_BYTES, &keys);
     assert_eq!(harness.blocks_of_get(keys[99_999]), 1);
     assert_eq!(harness.blocks_of_get(u64::MAX), 1);

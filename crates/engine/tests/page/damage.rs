@@ -5,7 +5,7 @@ use crate::support::{Model, options, transact};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Purpose, Storage};
 use ogive::page::{PageFile, PageOptions, Pages};
-use ogive_testkit::Random;
+use ogive_testkit::{FaultInjector, Operation, Random};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -368,4 +368,20 @@ fn other_files_are_refused_by_name() {
     }
     let error = PageFile::open(&shared(&storage), "none", &small()).unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error}");
+}
+
+#[test]
+fn a_reader_registers_only_with_a_page_file() {
+    let storage = MemoryStorage::new();
+    storage.put("long", vec![1; 10_000]).unwrap();
+    let calls = FaultInjector::new(shared(&storage));
+    let counted: Arc<dyn Storage> = Arc::new(calls.clone());
+    let error = PageFile::open_read_only(&counted, "long", &small()).unwrap_err();
+    assert!(matches!(error, Error::NotAPageFile { .. }), "{error}");
+    // A registration is a file that is removed when it ends.
+    assert_eq!(calls.calls(Operation::Remove), 0);
+    PageFile::create(&counted, "f", &small(), b"").unwrap();
+    let before = calls.calls(Operation::Remove);
+    drop(PageFile::open_read_only(&counted, "f", &small()).unwrap());
+    assert!(calls.calls(Operation::Remove) > before);
 }

@@ -120,7 +120,7 @@ fn a_record_that_no_table_takes_is_refused_at_once_and_harms_nothing() {
     match writer.append(&[0; 8], &[0; 40_000]) {
         Err(error @ Error::ValueTooLarge { .. }) => {
             let text = error.to_string();
-            assert!(text.contains(&limit.to_string()) && text.contains("raise the budget"), "{text}");
+            assert!(text.contains(&limit.to_string()) && text.contains("raise `memory_bytes`"), "{text}");
         }
         other => panic!("{other:?}"),
     }

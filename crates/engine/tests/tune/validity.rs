@@ -145,7 +145,7 @@ fn the_memory_budget_is_kept_whatever_it_costs() -> Result<()> {
         let profile = Profile::named(profile)?;
         let free = tune(&row, &Problem::new(&profile));
         for budget in [0, 50, 200, 1_000, 4_000] {
-            let problem = Problem { resident_budget_bytes: Some(budget), ..Problem::new(&profile) };
+            let problem = Problem { resident_bytes: Some(budget), ..Problem::new(&profile) };
             let design = tune(&row, &problem);
             assert!(design.root_bytes() <= budget, "{} of {budget} bytes", design.root_bytes());
             assert!(design.cost.total_us >= free.cost.total_us * (1.0 - 1e-9), "{budget}: {:?}", design.report());

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive db checkpoint fruit fruit-of-today
+  ogive db checkpoint fruit fruit-backup
 
 The copy is an independent store. On the same file system it consists of hard links, which takes little time and space;
 on another one the files are copied. Later writes to either store do not affect the other.";
@@ -30,6 +30,11 @@ pub(crate) struct DbCheckpoint {
 /// Runs the command.
 pub(crate) fn run(arguments: &DbCheckpoint, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
+    if let (Ok(store), Ok(copy)) = (arguments.store.folder.canonicalize(), arguments.copy.canonicalize())
+        && store == copy
+    {
+        return Err(Failure::usage("the copy would be the store itself", "choose another folder for the copy"));
+    }
     let db = arguments.store.write_stoppable(&interrupt)?;
     db.checkpoint(&arguments.copy).map_err(|error| match interrupt.interrupted(&error) {
         Some(failure) => failure.but(format!("no copy was created in {}", arguments.copy.display())),

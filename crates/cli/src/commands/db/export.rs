@@ -8,7 +8,7 @@ use crate::monitored::MonitoredStorage;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputFile, OutputKind, claim};
-use crate::size::grouped;
+use crate::size::{counted, grouped};
 use ogive::io::{FileLock, LocalStorage, Storage, WritableFile, random_u64};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &DbExport, output: &mut Output) -> Result<Outcome> 
     if output.is_json() {
         output.json(&json!({ "entries": entries }))?;
     } else {
-        output.line(format_args!("{}: {} entries", arguments.target.display(), grouped(entries)))?;
+        output.line(format_args!("{}: {}", arguments.target.display(), counted(entries, "record")))?;
     }
     Ok(Outcome::Done)
 }

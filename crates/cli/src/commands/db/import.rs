@@ -50,13 +50,10 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     arguments.input.refuse_table()?;
     let key_type = key_type(&arguments.input)?;
     let mut input = arguments.input.open(key_type)?;
-    // Created only after the input has opened, so that a bad input leaves no store behind.
+    // Before anything is created, so that a refused import leaves no store, no keyspace and no type.
+    arguments.keyspace.asked_keys().map_or(Ok(()), |asked| check_compatible(asked, key_type))?;
     let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
-    if !is_compatible(open.keys.key_type(), key_type) {
-        let message =
-            format!("the keys of the store are of type {}, those of the input {key_type}", open.keys.key_type());
-        return Err(Failure::usage(message, "remove --keys, or use the same type for both"));
-    }
+    check_compatible(open.keys.key_type(), key_type)?;
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
     let mut rows = ImportRows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
     let imported = rows.take(&mut *input, &open.keyspace, arguments.batch, &interrupt);
@@ -85,10 +82,14 @@ fn key_type(input: &InputOptions) -> Result<KeyType> {
     }
 }
 
-/// Whether the keys of an input fit the key type of the store.
-fn is_compatible(store: KeyType, input: KeyType) -> bool {
+/// Checks that the keys of an input fit the key type of the store.
+fn check_compatible(store: KeyType, input: KeyType) -> Result<()> {
     let plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
-    store == input || plain(store) && plain(input)
+    if store == input || plain(store) && plain(input) {
+        return Ok(());
+    }
+    let message = format!("the keys of the store are of type {store}, those of the input {input}");
+    Err(Failure::usage(message, format!("add --key-type {store}, or use the same type for both")))
 }
 
 /// An import in progress.

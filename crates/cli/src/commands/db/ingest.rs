@@ -34,7 +34,7 @@ pub(crate) struct DbIngest {
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
 
-    /// Remove the tables after the ingestion; refused for files of another store
+    /// Remove the tables once they are ingested; refused for files of another store
     #[arg(long = "move")]
     moves: bool,
 }

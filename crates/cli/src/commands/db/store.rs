@@ -29,7 +29,7 @@ pub(crate) struct StoreFolder {
     #[arg(value_name = "DB")]
     pub(super) folder: PathBuf,
 
-    /// Memory of the store
+    /// Memory for the store
     #[arg(long, value_name = "N", default_value = "256MiB", help_heading = "Store")]
     memory: ByteSize,
 

@@ -44,10 +44,10 @@ impl Report for StoreReport {
             output.line(format_args!("and {} more findings", grouped(self.further_findings)))?;
         }
         output.line(format_args!(
-            "{name}: {}; {}, {} entries, {} with {}, {}",
+            "{name}: {}; {}, {}, {} with {}, {}",
             if self.is_sound() { "sound" } else { "damaged" },
             counted(self.tables, "table"),
-            grouped(self.records),
+            counted(self.records, "record"),
             counted(self.value_files, "value file"),
             counted(self.values, "value"),
             counted(self.logs, "log")

@@ -45,7 +45,7 @@ pub(crate) struct IndexCreate {
     #[arg(long, value_name = "N", default_value = "0")]
     value_bytes: ByteSize,
 
-    /// Allow several entries per key; for ogive, aulid and btree
+    /// Allow several entries per key; only with --kind ogive, aulid or btree
     #[arg(long)]
     duplicates: bool,
 

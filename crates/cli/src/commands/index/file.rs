@@ -30,7 +30,7 @@ pub(super) struct Paging {
     #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Index")]
     memory: ByteSize,
 
-    /// Part of this memory reserved for inner pages, those nearest to the root first
+    /// Part of --memory reserved for inner pages, filled from the root down
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Index")]
     resident: ByteSize,
 
@@ -45,7 +45,7 @@ pub(super) struct WritableIndexFile {
     #[command(flatten)]
     pub(super) file: IndexFile,
 
-    /// When a commit becomes durable; all are durable when the command returns
+    /// When a commit becomes durable; in any case, all are when the command returns
     #[arg(long, value_enum, value_name = "DURABILITY", default_value = "synced", help_heading = "Index")]
     durability: CommitDurability,
 }

@@ -45,7 +45,7 @@ pub(crate) struct IndexLoad {
     #[arg(long)]
     random: bool,
 
-    /// Records per commit, unless bulk loaded
+    /// Records per commit; ignored in a bulk load
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     batch: u64,
 

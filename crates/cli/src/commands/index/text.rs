@@ -35,7 +35,7 @@ pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u
     };
     key_from_written(key_type, &written).ok_or_else(|| {
         Failure::usage(
-            format!("'{}' is not a valid key for this index", key::escaped(bytes)),
+            format!("'{}' is not a valid key of type {key_type}", key::escaped(bytes)),
             format!("its keys are {}", key::describe(key_type)),
         )
     })

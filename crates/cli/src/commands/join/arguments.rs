@@ -56,7 +56,7 @@ pub(crate) struct JoinArguments {
     #[arg(long, value_name = "NAME", default_value_t)]
     pub(super) method: JoinMethod,
 
-    /// Memory of the join
+    /// Memory for the join
     #[arg(long, value_name = "N", default_value = "256MiB")]
     pub(super) memory: ByteSize,
 
@@ -139,7 +139,7 @@ pub(super) struct LeftSide {
 /// The right side.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct RightSide {
-    /// Right input, as LEFT
+    /// Right input; takes the same kinds as LEFT
     #[arg(value_name = "RIGHT")]
     right: PathBuf,
 

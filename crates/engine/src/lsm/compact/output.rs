@@ -25,7 +25,7 @@ fn table_options(options: &DbOptions) -> TableWriteOptions {
         block_bytes: Some(options.block_bytes),
         design: DesignRequest::Coded,
         // Limits the index, so that the table can be opened with as little memory as the store may have later.
-        resident_budget_bytes: Some(options.root_limit_bytes()),
+        resident_bytes: Some(options.root_limit_bytes()),
         profile: options.profile.clone(),
         compression: options.compression,
         filter_bits_per_key: options.filter_bits_per_key,

@@ -1,4 +1,4 @@
-//! The cost of a look-up, counted: requests and bytes, in a table whose index is tuned for an object store.
+//! The cost of a lookup, counted: requests and bytes, in a table whose index is tuned for an object store.
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
 
@@ -34,9 +34,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = Table::open(storage.clone(), "t", &TableOptions::default())?;
     let opening = storage.reset().reads;
     assert!(table.contains_key(&keys[4_711].to_be_bytes())?);
-    let look_up = storage.reset().reads;
+    let lookup = storage.reset().reads;
     println!("opening: {} request of {} bytes", opening.requests, opening.bytes);
-    println!("look-up: {} request of {} bytes", look_up.requests, look_up.bytes);
-    assert_eq!((opening.requests, look_up.requests), (1, 1));
+    println!("lookup: {} request of {} bytes", lookup.requests, lookup.bytes);
+    assert_eq!((opening.requests, lookup.requests), (1, 1));
     Ok(())
 }
