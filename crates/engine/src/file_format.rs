@@ -48,19 +48,22 @@ impl FileFormat {
         (Self::StoreFile, VALUE_FILE_FOOTER_MAGIC),
     ];
 
-    /// The format of a file, even a damaged or truncated one, by the magic numbers within 8 KiB of its ends; `None` for
-    /// a file without any. Reads no more than those bytes, and proves nothing about the others.
+    /// The format of a file, even a damaged one, by a magic number and a version within 8 KiB of its ends; `None` for a
+    /// file without any, such as a table that was cut before its footer. Reads no more than those bytes, and proves
+    /// nothing about the others. Text is never taken for a file of Ogive: a version has bytes of zero.
     ///
     /// # Errors
     /// [`crate::Error::Io`].
     pub fn of_file(file: &dyn ReadableFile) -> Result<Option<Self>> {
-        let head_bytes = file.len().min(SEARCHED_BYTES);
-        let tail_offset = (file.len() - head_bytes).max(head_bytes);
-        for (offset, end) in [(0, head_bytes), (tail_offset, file.len())] {
-            let mut bytes = vec![0; (end - offset) as usize];
-            file.read(ReadRequest { offset, buffer: &mut bytes, purpose: Purpose::Open })?;
-            let found = Self::MAGICS.iter().find(|(_, magic)| bytes.windows(magic.len()).any(|window| window == magic));
-            if let Some(&(format, _)) = found {
+        let length = file.len();
+        let parts = match length <= 2 * SEARCHED_BYTES {
+            true => [0..length, length..length],
+            false => [0..SEARCHED_BYTES, length - SEARCHED_BYTES..length],
+        };
+        for part in parts {
+            let mut bytes = vec![0; (part.end - part.start) as usize];
+            file.read(ReadRequest { offset: part.start, buffer: &mut bytes, purpose: Purpose::Open })?;
+            if let Some(&(format, _)) = Self::MAGICS.iter().find(|(_, magic)| contains(&bytes, magic)) {
                 return Ok(Some(format));
             }
         }
@@ -87,6 +90,15 @@ impl FileFormat {
     }
 }
 
+/// Whether a magic number occurs with a version behind it, a little-endian u32 below 256; the footer of a value file
+/// has none, and its magic number is no text.
+fn contains(bytes: &[u8], magic: &[u8; 8]) -> bool {
+    bytes.windows(magic.len()).enumerate().any(|(at, window)| {
+        let version = || bytes.get(at + 8..at + 12).is_some_and(|version| version[1..] == [0; 3]);
+        window == magic && (*magic == VALUE_FILE_FOOTER_MAGIC || version())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,19 +113,22 @@ mod tests {
     #[test]
     fn a_format_is_recognised_at_either_end_and_nowhere_else() {
         for (format, magic) in FileFormat::MAGICS {
-            for length in [8, 9, 8192, 8193, 16_384, 16_385, 100_000_usize] {
-                for at in [0, 4096, length / 2, length.saturating_sub(40), length - 8] {
-                    if at + 8 > length {
+            let mark = [&magic[..], &2_u32.to_le_bytes()].concat();
+            for length in [12, 13, 8192, 8193, 9000, 16_384, 16_385, 100_000_usize] {
+                for at in [0, 4096, 8186, length / 2, length.saturating_sub(40), length - 12] {
+                    if at + 12 > length {
                         continue;
                     }
                     let mut content = vec![b'x'; length];
-                    content[at..at + 8].copy_from_slice(&magic);
-                    let seen = at + 8 <= 8192 || at >= length.max(16_384) - 8192;
+                    content[at..at + 12].copy_from_slice(&mark);
+                    let seen = length <= 16_384 || at + 12 <= 8192 || at >= length - 8192;
                     assert_eq!(format_of(content), seen.then_some(format), "{format:?} at {at} of {length}");
                 }
             }
         }
         assert_eq!(format_of(Vec::new()), None);
-        assert_eq!(format_of(b"OGIVE is a curve".repeat(1000)), None);
+        for (_, magic) in &FileFormat::MAGICS[..6] {
+            assert_eq!(format_of([&magic[..], b"\n1\n2\n"].concat().repeat(1000)), None);
+        }
     }
 }

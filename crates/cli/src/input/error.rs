@@ -95,7 +95,7 @@ impl InputError {
                 available.len()
             ),
             Self::WrongKeyType { .. } => {
-                "choose another type with --key-type; `text` fits any line, but no index".into()
+                "choose another type with --key-type; `bytes` fits any line, but no index".into()
             }
             Self::RecordTooLong { .. } => {
                 "if this file does not consist of lines or comma-separated values, set --format".into()

@@ -109,13 +109,14 @@ impl InputOptions {
         }
     }
 
-    /// Refuses a file of Ogive that is too damaged to be opened as one, which would otherwise be read as lines.
+    /// Refuses a file of Ogive that is no table, or too damaged to be opened as one, which would otherwise be read as
+    /// text.
     ///
     /// # Errors
     /// [`Failure::Refused`] if the file has the extension or a magic number of an Ogive file, unless `--format` is
-    /// given or the name has the extension of another format; errors of reading it.
+    /// given; errors of reading it.
     pub(crate) fn refuse_damaged(&self) -> Result<()> {
-        if self.format.is_some() || self.format() != Format::Lines || !self.path.is_file() {
+        if self.format.is_some() || !self.path.is_file() {
             return Ok(());
         }
         let (what, advice) = match (FileFormat::of_path(&self.path)?, extension(&self.path).as_str()) {
@@ -134,7 +135,7 @@ impl InputOptions {
         };
         Err(Failure::refused(
             format!("{} {what}, not an input file", self.path.display()),
-            format!("{advice}; if it is text, set its format to lines"),
+            format!("{advice}; if it is text, use --format lines (in a join, --left-format or --right-format)"),
         ))
     }
 

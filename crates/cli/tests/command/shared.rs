@@ -142,6 +142,10 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
         command(&["db", verb], "i").complains_of("a store is a folder");
     }
     folder.run(&["build", "i", "-o", "x"]).exits_with(1).complains_of("is an Ogive index, not an input file");
+    std::fs::copy(folder.path("i"), folder.path("i.csv")).unwrap();
+    folder.run(&["build", "i.csv", "-o", "x"]).exits_with(1).complains_of("is an Ogive index, not an input file");
+    folder.write("words.txt", "OGIVEPGS\nOgiveTbl\n");
+    folder.run(&["build", "words.txt", "-o", "words"]).exits_with(0);
     folder
         .run(&["build", &log, "-o", "x"])
         .exits_with(1)
