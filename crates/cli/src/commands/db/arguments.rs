@@ -12,7 +12,7 @@ Examples:
   ogive db import ids rows.csv --key id --value name
                                                  import a file
   ogive db scan fruit --from a --to c            print entries in order
-  ogive db checkpoint fruit fruit-backup       make a consistent copy with hard links
+  ogive db checkpoint fruit fruit-backup         make a consistent copy with hard links
 
 A store is a folder that holds keys and values of any length. It survives crashes: what a command reports is durable.";
 
