@@ -107,7 +107,7 @@ fn log_ends(made: &mut Made) -> BTreeMap<String, usize> {
 
 /// The byte positions to damage: all near both ends, some between.
 fn sample(length: usize, random: &mut Random) -> Vec<usize> {
-    (0..length).filter(|&at| at < 64 || at + 40 > length || random.one_in(16)).collect()
+    (0..length).filter(|&at| at < 64 || at + 40 > length || random.one_in(32)).collect()
 }
 
 #[test]
