@@ -139,7 +139,10 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     /// # Errors
     /// [`crate::Error::Damaged`] at the first violation.
     pub fn verify(&self) -> Result<IndexVerifyReport> {
-        verify::verify(&self.view()?, |claimed| self.snapshot.verify(claimed))
+        verify::verify(&self.view()?, |claimed| {
+            self.snapshot.verify(claimed)?;
+            self.snapshot.header_copies()
+        })
     }
 }
 

@@ -14,6 +14,8 @@ pub struct IndexVerifyReport {
     pub entries: u64,
     /// Pages of the structure.
     pub pages: u64,
+    /// Valid copies of the file's header, of two.
+    pub header_copies: u32,
 }
 
 /// Checks the walk of a structure: no page twice, no entry out of order.
@@ -80,10 +82,11 @@ impl<W: Word> Visitor<W> for VerifyVisitor<'_, W> {
     }
 }
 
-/// Verifies the index of a view. `file` gets the extents of its nodes, to check them against the pages in use.
+/// Verifies the index of a view. `file` gets the extents of its nodes, checks them against the pages in use, and
+/// returns the number of valid copies of the header.
 pub(super) fn verify<K: Key>(
     view: &IndexView<'_, K>,
-    file: impl FnOnce(&[(PageNumber, u32)]) -> Result<()>,
+    file: impl FnOnce(&[(PageNumber, u32)]) -> Result<u32>,
 ) -> Result<IndexVerifyReport> {
     let mut checker = VerifyVisitor::new(view.pages, view.shared.header.layout.duplicates);
     if let Some(IndexState { entries, structure }) = view.state {
@@ -93,6 +96,6 @@ pub(super) fn verify<K: Key>(
             return Err(view.pages.damaged(0, &detail));
         }
     }
-    file(&checker.runs())?;
-    Ok(IndexVerifyReport { entries: checker.entries, pages: checker.claimed_pages })
+    let header_copies = file(&checker.runs())?;
+    Ok(IndexVerifyReport { entries: checker.entries, pages: checker.claimed_pages, header_copies })
 }

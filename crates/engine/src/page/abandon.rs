@@ -5,7 +5,7 @@
 //! not match the space map, and reading them reports damage. Only a log that was read completely may be abandoned.
 
 use super::file::{PageFile, lock_name, refuse_lone_slot};
-use super::header::Header;
+use super::header::{Header, OtherSlot};
 use super::options::PageOptions;
 use crate::error::{Error, Result};
 use crate::io::{Storage, UpdatableFile};
@@ -38,8 +38,7 @@ impl LostLog {
     /// # Errors
     /// Errors of the storage.
     pub fn accept(&self) -> Result<()> {
-        self.header.write(&*self.file)?;
-        self.file.sync()
+        self.header.clone().write(&*self.file)
     }
 }
 
@@ -61,12 +60,13 @@ impl PageFile {
         storage.check_only_name(name)?;
         let lock = storage.lock(&lock_name(name))?;
         let file = storage.open_update(name)?;
-        let (header, one_slot) = Header::read(&*file)?;
+        let (header, other_slot) = Header::read(&*file)?;
+        let one_slot = other_slot == OtherSlot::Invalid;
         let opened = Self::read_log(storage, name, options, &header, one_slot)
             .and_then(|opened| refuse_lone_slot(one_slot, &header, &opened.recovery));
         let cause = match opened {
             Ok(()) => return Ok(None),
-            Err(error @ Error::Damaged { .. }) if !one_slot && is_of_log(&error, name) => error,
+            Err(error @ Error::Damaged { .. }) if one_slot || is_of_log(&error, name) => error,
             Err(error) => return Err(error),
         };
         let numbers = segment_numbers(&**storage, name)?;
@@ -77,7 +77,6 @@ impl PageFile {
             (header.sequence, numbers.iter().filter(|&&number| number >= header.first_segment));
         let segments = segments.map(|&number| crate::log::segment_name(name, number)).collect();
         let header = Header {
-            turn: header.turn + 1,
             epoch: header.epoch.wrapping_add(SKIPPED_EPOCHS),
             first_segment: last.checked_add(1).ok_or_else(exhausted)?.max(header.first_segment),
             last_segment: Some(SegmentId::default()),

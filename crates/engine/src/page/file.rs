@@ -1,6 +1,6 @@
 //! The page file: creation, opening, snapshots and transactions.
 
-use super::header::{self, Header, USER_BYTES_MAX};
+use super::header::{self, Header, OtherSlot, USER_BYTES_MAX};
 use super::log_chain::FoundSegment;
 use super::options::PageOptions;
 use super::pool::PagePool;
@@ -89,7 +89,8 @@ impl PageFile {
         lock: Box<dyn FileLock>,
     ) -> Result<Self> {
         let file = storage.open_update(name)?;
-        let (header, one_slot) = Header::read(&*file)?;
+        let (header, other_slot) = Header::read(&*file)?;
+        let one_slot = other_slot == OtherSlot::Invalid;
         let store = store(Arc::<dyn UpdatableFile>::clone(&file), &header);
         let (epochs, places) = space_map::load(&store, &header)?;
         let space = PageSpace::of_checkpoint(&epochs, &header);
@@ -113,7 +114,7 @@ impl PageFile {
             storage.sync_directory()?;
         }
         let next_segment = numbers.last().map_or(0, |&last| last.saturating_add(1)).max(header.first_segment);
-        let writer = PageWriter {
+        let mut writer = PageWriter {
             file: Arc::clone(&file),
             space: recovery.space.take().unwrap_or_default(),
             places,
@@ -126,6 +127,10 @@ impl PageFile {
             nonce: random_u64().max(1),
             header: header.clone(),
         };
+        if other_slot != OtherSlot::Same {
+            // Before old segments are removed, to which an older slot may lead.
+            writer.mirror_header()?;
+        }
         let opened = OpenedPageFile { storage, name, options, header, store, recovery, is_assumed: false };
         let shared = opened.share(Some((file, writer)), Some(lock), None);
         super::checkpoint::remove_segments(&shared, shared.first_segment())?;
@@ -145,8 +150,8 @@ impl PageFile {
         loop {
             // A reader of commit 0 blocks all checkpoints, except one already running.
             let guard = ReaderRegistration::new(storage, name, 0)?;
-            let (header, one_slot) = Header::read(&*storage.open(name)?)?;
-            let opened = Self::read_log(storage, name, options, &header, one_slot);
+            let (header, other_slot) = Header::read(&*storage.open(name)?)?;
+            let opened = Self::read_log(storage, name, options, &header, other_slot == OtherSlot::Invalid);
             let unchanged = Header::read(&*storage.open(name)?)?.0 == header;
             attempt += 1;
             match opened {
@@ -346,9 +351,10 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
         directory: (0, 0),
         state: Vec::new(),
         user: user.to_vec(),
+        is_mirrored: true,
     };
-    first.write(&*file)?;
-    Header { turn: 1, ..first }.write(&*file)?;
+    first.write_slot(&*file)?;
+    Header { turn: 1, ..first }.write_slot(&*file)?;
     // A file of large pages has a whole number of them.
     file.set_len((header::first_page(options.page_bytes) as usize * options.page_bytes) as u64)?;
     file.sync()?;
@@ -362,10 +368,11 @@ fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
     PageStore { file, file_id: header.file_id, page_bytes: header.page_bytes, path }
 }
 
-/// If one header slot is invalid, either power was lost during its write, and the log that the checkpoint or new
-/// segment concerned still exists; or the slot is damaged, and the other one describes an older state.
+/// If one header slot is invalid and slots are not mirrored, either power was lost during its write, and the log that
+/// the checkpoint or new segment concerned still exists; or the slot is damaged, and the other one may describe an
+/// older state.
 pub(super) fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Result<()> {
-    if one_slot && recovery.sequence == header.sequence && !recovery.has_nonce {
+    if one_slot && !header.is_mirrored && recovery.sequence == header.sequence && !recovery.has_nonce {
         return Err(recovery.damaged("a slot of the header is damaged, and the log that would make up for it is gone"));
     }
     Ok(())

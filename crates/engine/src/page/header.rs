@@ -1,4 +1,4 @@
-//! The file header: two slots at the start of a page file, written alternately.
+//! The file header: two copies, each in a slot at the start of a page file, written one after the other.
 
 use super::options::check_page_bytes;
 use super::pages::PageNumber;
@@ -29,6 +29,8 @@ const STATE_OFFSET: usize = 64;
 const USER_OFFSET: usize = STATE_OFFSET + STATE_BYTES_MAX;
 /// The last segment of the log: its nonce, and its number.
 const LOG_OFFSET: usize = USER_OFFSET + USER_BYTES_MAX;
+/// Whether both slots are written each time.
+const MIRRORED_OFFSET: usize = LOG_OFFSET + 12;
 
 /// The header: written by checkpoints, and updated when a segment begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +53,20 @@ pub(super) struct Header {
     pub(super) directory: (PageNumber, u32),
     pub(super) state: Vec<u8>,
     pub(super) user: Vec<u8>,
+    /// Whether the other slot was to be written with the same content before anything relied on this one. Files were
+    /// once written without: there the older slot describes an older state.
+    pub(super) is_mirrored: bool,
+}
+
+/// What the slot that is not current holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherSlot {
+    /// The same content.
+    Same,
+    /// An older state: power was lost before it was written, or slots of the file are not mirrored yet.
+    Older,
+    /// Nothing valid: power was lost during its write, or it is damaged.
+    Invalid,
 }
 
 /// Number of the first page that is not part of the header.
@@ -79,6 +95,7 @@ impl Header {
         let last = self.last_segment.unwrap_or_default();
         slot.extend_from_slice(&last.nonce.to_le_bytes());
         slot.extend_from_slice(&last.number.to_le_bytes());
+        slot.extend_from_slice(&u32::from(self.is_mirrored).to_le_bytes());
         slot.resize(SLOT_BYTES, 0);
         checksum::seal(self.file_id, self.slot_offset(), &mut slot);
         slot
@@ -88,14 +105,25 @@ impl Header {
         self.turn % 2 * SLOT_BYTES as u64
     }
 
-    /// Writes the slot that is not current.
-    pub(super) fn write(&self, file: &dyn UpdatableFile) -> Result<()> {
+    /// Writes the slot of its turn, without syncing it.
+    pub(super) fn write_slot(&self, file: &dyn UpdatableFile) -> Result<()> {
         file.write_at(self.slot_offset(), &self.encode(), Purpose::Open)
     }
 
-    /// Reads the current slot. Also returns whether the other slot is invalid, because power was lost during its write
-    /// or it is damaged.
-    pub(super) fn read(file: &dyn ReadableFile) -> Result<(Self, bool)> {
+    /// Writes both slots durably, first the one that is not current. So power lost during a write leaves a valid slot,
+    /// and damage to one slot later leaves the same content in the other.
+    pub(super) fn write(&mut self, file: &dyn UpdatableFile) -> Result<()> {
+        self.is_mirrored = true;
+        for _ in 0..2 {
+            self.turn += 1;
+            self.write_slot(file)?;
+            file.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Reads the current slot, and says what the other one holds.
+    pub(super) fn read(file: &dyn ReadableFile) -> Result<(Self, OtherSlot)> {
         let path = file.path();
         if file.len() < HEADER_BYTES as u64 {
             return Err(not_ours(file, "it is too short to be one"));
@@ -107,8 +135,12 @@ impl Header {
             [Some(a), Some(b)] if a.file_id != b.file_id || a.page_bytes != b.page_bytes => {
                 Err(Error::damaged(path, 0, "the two slots of the header are of different files"))
             }
-            [Some(a), Some(b)] => Ok((if a.turn > b.turn { a } else { b }, false)),
-            [Some(one), None] | [None, Some(one)] => Ok((one, true)),
+            [Some(a), Some(b)] => {
+                let (current, other) = if a.turn > b.turn { (a, b) } else { (b, a) };
+                let is_same = current.is_mirrored && current == Self { turn: current.turn, ..other };
+                Ok((current, if is_same { OtherSlot::Same } else { OtherSlot::Older }))
+            }
+            [Some(one), None] | [None, Some(one)] => Ok((one, OtherSlot::Invalid)),
             [None, None] if !bytes.chunks(SLOT_BYTES).any(|slot| slot.starts_with(&PAGE_FILE_MAGIC)) => {
                 Err(not_ours(file, "it does not begin as one"))
             }
@@ -145,6 +177,7 @@ fn decode(path: &Path, bytes: &[u8], offset: usize) -> Result<Option<Header>> {
         directory: (word(52), word(56)),
         state: slot[STATE_OFFSET..STATE_OFFSET + state_bytes.min(STATE_BYTES_MAX)].to_vec(),
         user: slot[USER_OFFSET..USER_OFFSET + user_bytes.min(USER_BYTES_MAX)].to_vec(),
+        is_mirrored: word(MIRRORED_OFFSET) == 1,
     };
     if !checksum::check(header.file_id, offset as u64, slot) {
         return Ok(None);

@@ -2,7 +2,7 @@
 
 use super::extents::{Extent, Extents};
 use super::file::{PageFile, live_segments};
-use super::header::Header;
+use super::header::{Header, OtherSlot};
 use super::pages::PageNumber;
 use super::recover::Recovery;
 use super::shared::PageFileShared;
@@ -58,6 +58,21 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Number of valid copies of the file's header, of two. One is invalid if power was lost during its write, or if it
+    /// is damaged; the other has the same content, and the next opening for writing restores it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] if neither is valid; [`crate::Error::Io`].
+    pub fn header_copies(&self) -> Result<u32> {
+        // More than once: a writer in another process may be about to write one.
+        for _ in 0..ATTEMPTS_MAX {
+            if Header::read(&*self.view.shared.store.file)?.1 != OtherSlot::Invalid {
+                return Ok(2);
+            }
+        }
+        Ok(1)
+    }
+
     /// Reads the state of this commit from the disk: the last checkpoint, which is not later than it, and the log.
     fn load(&self) -> Result<(Recovery, MapLocations)> {
         if let Some(header) = &self.view.shared.assumed {
@@ -66,8 +81,8 @@ impl Snapshot {
         let mut attempt = 0;
         loop {
             let store = &self.view.shared.store;
-            let (header, one_slot) = Header::read(&*store.file)?;
-            let loaded = self.load_from(&header, one_slot);
+            let (header, other_slot) = Header::read(&*store.file)?;
+            let loaded = self.load_from(&header, other_slot == OtherSlot::Invalid);
             attempt += 1;
             // A checkpoint that came between has removed segments, and uses the old pages of the map again.
             if attempt >= ATTEMPTS_MAX || Header::read(&*store.file)?.0 == header {

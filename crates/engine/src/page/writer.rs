@@ -80,13 +80,21 @@ impl PageWriter {
         Ok(created)
     }
 
-    /// Writes the header to the slot that is not current, and syncs it.
+    /// Writes the header durably.
     pub(super) fn write_header(&mut self, header: Header) -> Result<()> {
-        let header = Header { turn: self.header.turn + 1, ..header };
+        let mut header = Header { turn: self.header.turn, ..header };
         header.write(&*self.file)?;
-        self.file.sync()?;
         self.header = header;
         Ok(())
+    }
+
+    /// Writes the header anew where one of its slots was found invalid or older. It leads to the segments that were
+    /// replayed, including those to which only the invalid slot led.
+    pub(super) fn mirror_header(&mut self) -> Result<()> {
+        // A header of version 1 does not say which segments there are; the next checkpoint writes it.
+        let Some(last) = self.header.last_segment else { return Ok(()) };
+        let last_segment = Some(self.sealed.last().map_or(last, |sealed| sealed.id));
+        self.write_header(Header { last_segment, ..self.header.clone() })
     }
 
     /// Syncs all commits so far.

@@ -172,7 +172,7 @@ fn check(files: &[(&str, Vec<u8>)]) {
 #[test]
 fn the_examples_of_the_document_are_read_as_it_says() {
     let (before, _, after) = made();
-    let begun = [&example("begun"), &before[SLOT_BYTES..]].concat();
+    let begun = [&before[..SLOT_BYTES], &example("begun")].concat();
     check(&[("f", begun), ("f.log-1", example("segment"))]);
     let mut file = after[..SLOT_BYTES].to_vec();
     file.extend(example("slot"));

@@ -3,6 +3,7 @@
 
 use crate::support::{Model, options, transact};
 use ogive::Error;
+use ogive::block::checksum;
 use ogive::io::{MemoryStorage, Purpose, Storage};
 use ogive::page::{PageFile, PageOptions, Pages};
 use ogive_testkit::{FaultInjector, Operation, Random};
@@ -148,14 +149,65 @@ fn a_page_whose_last_write_was_lost_is_found() {
     assert!(stale > 5, "only {stale} pages");
 }
 
+/// The slots of the header, as offsets in the file.
+const SLOTS: [usize; 2] = [0, 4096];
+
+fn turn(file: &[u8], slot: usize) -> u64 {
+    u64::from_le_bytes(file[slot + 24..slot + 32].try_into().unwrap())
+}
+
 #[test]
-fn the_older_slot_of_the_header_is_not_adopted_for_a_damaged_one() {
-    let (_, models, files) = example();
-    for slot in [0, 4096] {
+fn a_damaged_slot_of_the_header_loses_nothing_and_is_restored() {
+    let (with_log, models, files) = example();
+    let last = models.last().unwrap();
+    for (files, slot) in SLOTS.into_iter().flat_map(|slot| [(&with_log, slot), (&files, slot)]) {
         let mut damaged = files.clone();
         damaged.get_mut("f").unwrap()[slot + 33] ^= 4;
-        let error = examine(&damaged, &models).unwrap_err();
+        assert_eq!(examine(&damaged, std::slice::from_ref(last)).unwrap(), 0);
+        let storage = with_files(&damaged);
+        let reading = PageFile::open_read_only(&shared(&storage), "f", &small()).unwrap();
+        assert_eq!(reading.snapshot().unwrap().header_copies().unwrap(), 1);
+        drop(reading);
+        let file = PageFile::open(&shared(&storage), "f", &small()).unwrap();
+        assert_eq!(file.snapshot().unwrap().header_copies().unwrap(), 2);
+        // The other slot alone is enough from now on.
+        let mut other = self::files(&storage);
+        other.get_mut("f").unwrap()[4096 - slot + 33] ^= 4;
+        assert_eq!(examine(&other, std::slice::from_ref(last)).unwrap(), 0);
+    }
+}
+
+#[test]
+fn of_slots_that_are_not_mirrored_the_older_is_not_adopted_for_the_newer() {
+    let (with_log, models, mut files) = example();
+    let last = &models[models.len() - 1..];
+    // As such files were once written: the older slot is that from before the checkpoint, and neither is marked.
+    let older = with_log["f"][..8192].to_vec();
+    let file = files.get_mut("f").unwrap();
+    let newest = SLOTS.into_iter().max_by_key(|&slot| turn(file, slot)).unwrap();
+    file[4096 - newest..8192 - newest].copy_from_slice(&older[4096 - newest..8192 - newest]);
+    let id = u64::from_le_bytes(file[16..24].try_into().unwrap());
+    for slot in SLOTS {
+        file[slot + 1356..slot + 1360].fill(0);
+        checksum::seal(id, slot as u64, &mut file[slot..slot + 4096]);
+    }
+    assert_eq!(examine(&files, last).unwrap(), 0);
+    for slot in SLOTS {
+        let mut damaged = files.clone();
+        damaged.get_mut("f").unwrap()[slot + 33] ^= 4;
+        let error = examine(&damaged, last).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "{error}");
+        // Repair keeps what is left only where that is the last state.
+        let storage = with_files(&damaged);
+        let (kept, lost) = PageFile::without_log(&shared(&storage), "f", &small()).unwrap().unwrap();
+        let sound = kept.verify(&last[0].claimed()).is_ok();
+        assert_eq!(sound, slot != newest, "slot {slot}");
+        drop(kept);
+        if sound {
+            lost.accept().unwrap();
+            drop(lost);
+            assert_eq!(examine(&self::files(&storage), last).unwrap(), 0);
+        }
     }
 }
 

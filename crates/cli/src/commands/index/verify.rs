@@ -39,7 +39,8 @@ impl Report for IndexFindings {
     fn to_json(&self) -> Result<impl Serialize> {
         Ok(match &self.0 {
             Ok(report) => {
-                json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] })
+                let (entries, pages, copies) = (report.entries, report.pages, report.header_copies);
+                json!({ "sound": true, "entries": entries, "pages": pages, "header_copies": copies, "findings": [] })
             }
             Err(Error::Damaged { offset, detail, .. }) => {
                 json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] })
@@ -54,8 +55,15 @@ impl Report for IndexFindings {
         output.line(format_args!("{name}: sound; entries: {entries}, in {pages}"))
     }
 
-    fn remarks(&self, _: &str, _: bool) -> Vec<String> {
-        let Err(error) = &self.0 else { return Vec::new() };
+    fn remarks(&self, name: &str, _: bool) -> Vec<String> {
+        let error = match &self.0 {
+            Err(error) => error,
+            Ok(report) if report.header_copies < 2 => {
+                let remedy = "the next write to the index restores it";
+                return vec![format!("note: {name}: one of the two copies of the header is invalid; {remedy}")];
+            }
+            Ok(_) => return Vec::new(),
+        };
         let hint =
             "restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage";
         vec![format!("error: {error}"), format!("hint: {hint}")]
