@@ -1,7 +1,10 @@
 //! Conversion of keys and values between text and the order-preserving bytes in a table.
 
+use crate::commands::ordered_map::{Bounds, bounds};
 use crate::failure::{Failure, Result};
+use crate::size::counted;
 use ogive::KeyType;
+use ogive::types::{self, Component};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -35,6 +38,23 @@ pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u
     }
 }
 
+/// The range of keys that begin with an argument.
+///
+/// # Errors
+/// [`Failure::Usage`] when no key of the table's type begins so, and for types without prefixes.
+pub(crate) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds<Vec<u8>>> {
+    let first = match argument.to_str() {
+        None if matches!(key_type, KeyType::Text | KeyType::Bytes) => argument.as_bytes().to_vec(),
+        text => key_type
+            .parse_prefix(text.unwrap_or_default())
+            .map_err(|error| Failure::usage(error.to_string(), "use --from and --to for a range of keys"))?,
+    };
+    let mut end = first.clone();
+    while end.pop_if(|last| *last == u8::MAX).is_some() {}
+    let end = end.split_last().map(|(last, rest)| [rest, &[last + 1]].concat());
+    Ok(bounds(Some(first), end))
+}
+
 /// Description of the keys of a type, for messages.
 pub(crate) fn describe(key_type: KeyType) -> String {
     match key_type {
@@ -43,8 +63,28 @@ pub(crate) fn describe(key_type: KeyType) -> String {
         KeyType::U128 => "whole numbers from 0 to 2^128 - 1".into(),
         KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807".into(),
         KeyType::I128 => "whole numbers from -2^127 to 2^127 - 1".into(),
-        KeyType::F64 => "floating-point numbers".into(),
+        KeyType::F32 | KeyType::F64 => "floating-point numbers".into(),
         KeyType::Text => "text".into(),
+        KeyType::Bool => "true and false".into(),
+        KeyType::U8 => "whole numbers from 0 to 255".into(),
+        KeyType::U16 => "whole numbers from 0 to 65535".into(),
+        KeyType::I8 => "whole numbers from -128 to 127".into(),
+        KeyType::I16 => "whole numbers from -32768 to 32767".into(),
+        KeyType::I32 => "whole numbers from -2147483648 to 2147483647".into(),
+        KeyType::Uuid => "UUIDs, such as 01890a5d-ac96-774b-bcce-b302099a8057".into(),
+        KeyType::Date => "dates, such as 2024-02-29".into(),
+        KeyType::Time(_) => "times of day, such as 23:59:59".into(),
+        KeyType::Timestamp(_) => "timestamps, such as 2024-02-29T23:59:59".into(),
+        KeyType::Decimal { precision, scale } => {
+            format!("decimals of up to {precision} digits, {scale} of them after the point")
+        }
+        KeyType::Tuple(tuple) => {
+            let count = tuple.components().len();
+            format!(
+                "{}, separated by commas; an empty one is a null, \"\" is empty text",
+                counted(count as u64, "component")
+            )
+        }
         KeyType::FixedBytes(width) => {
             format!("{width} bytes each; write a backslash as \\\\ and any byte as \\xNN")
         }
@@ -60,19 +100,27 @@ pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A key in JSON: a number where JSON allows it, text as a string, other bytes as `{"hex": ...}`.
+/// A key in JSON: a number where JSON allows it and readers keep its digits, an array for a tuple, bytes other than
+/// text as `{"hex": ...}`, and anything else as a string.
 pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
-    if matches!(key_type, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_)) {
-        return bytes_to_json(key);
+    match key_type {
+        KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) => return bytes_to_json(key),
+        KeyType::Tuple(tuple) => {
+            if let Ok(types::Value::Tuple(values)) = key_type.decode(key) {
+                let component = |(component, value): (Component, _)| match component.key_type.encode(&value) {
+                    Ok(key) => to_json(component.key_type, &key),
+                    Err(_) => Value::Null,
+                };
+                return tuple.components().zip(values).map(component).collect();
+            }
+        }
+        _ => {}
     }
     let shown = key_type.display(key);
-    match key_type {
-        // An infinity, for example, is not a JSON number.
-        KeyType::U32 | KeyType::U64 | KeyType::I64 | KeyType::F64 => {
-            serde_json::from_str(&shown).unwrap_or(Value::String(shown))
-        }
-        _ => Value::String(shown),
-    }
+    let is_plain = key_type.width().is_some_and(|width| width <= 8) && !matches!(key_type, KeyType::Decimal { .. });
+    // An infinity, for example, is not a JSON number, nor is a date.
+    let plain = is_plain.then(|| serde_json::from_str(&shown).ok()).flatten();
+    plain.unwrap_or(Value::String(shown))
 }
 
 /// Bytes in JSON without loss: text as a string, anything else as `{"hex": ...}`.
@@ -129,6 +177,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::Bound;
 
     #[test]
     fn numbers_print_as_they_were_given_and_keep_their_order() {
@@ -138,7 +187,7 @@ mod tests {
             (KeyType::U64, &["0", "1", "9", "10", "255", "256", "9007199254740993", "18446744073709551615"]),
             (KeyType::U128, &["0", "18446744073709551616", "340282366920938463463374607431768211455"]),
             (KeyType::I64, &["-9223372036854775808", "-10", "-9", "0", "7", "9223372036854775807"]),
-            (KeyType::F64, &["-inf", "-1.5", "-0", "0", "0.1", "3", "inf"]),
+            (KeyType::F64, &["-inf", "-1.5", "0", "0.1", "3", "inf", "NaN"]),
         ];
         for (key_type, numbers) in cases {
             let keys: Vec<_> = numbers.iter().map(|number| from_input(key_type, number.as_bytes()).unwrap()).collect();
@@ -147,6 +196,18 @@ mod tests {
                 assert_eq!(shown(key_type, key), *number);
             }
         }
+    }
+
+    #[test]
+    fn a_prefix_is_the_range_up_to_the_next_one() {
+        let range = |name: &str, prefix: &str| prefix_range(name.parse().unwrap(), OsStr::new(prefix));
+        let (from, to) = (Bound::Included, Bound::Excluded);
+        assert_eq!(range("text", "ab").unwrap(), (from(b"ab".to_vec()), to(b"ac".to_vec())));
+        assert_eq!(range("bytes", "a\\xff").unwrap(), (from(b"a\xff".to_vec()), to(b"b".to_vec())));
+        assert_eq!(range("bytes", "\\xff").unwrap(), (from(b"\xff".to_vec()), Bound::Unbounded));
+        assert_eq!(range("text", "").unwrap(), (from(Vec::new()), Bound::Unbounded));
+        assert_eq!(range("(u8, u8)", "7").unwrap(), (from(vec![7]), to(vec![8])));
+        assert_eq!(range("u64", "7").unwrap_err().exit_code(), 2);
     }
 
     #[test]
@@ -199,6 +260,14 @@ mod tests {
         assert_eq!(to_json(KeyType::U32, &[0, 0, 1, 0]), json!(256));
         assert_eq!(to_json(KeyType::I128, &[0; 16]), json!(i128::MIN.to_string()));
         assert_eq!(to_json(KeyType::FixedBytes(2), b"ab"), json!("ab"));
+        let of = |name: &str, text: &str| {
+            let key_type: KeyType = name.parse().unwrap();
+            to_json(key_type, &key_type.parse(text).unwrap())
+        };
+        assert_eq!(of("bool", "true"), json!(true));
+        assert_eq!(of("date", "2024-02-29"), json!("2024-02-29"));
+        assert_eq!(of("decimal(4,2)", "1.5"), json!("1.50"));
+        assert_eq!(of("(text?, i8, bytes, f32)", ",-3,\\xff,0.1"), json!([null, -3, { "hex": "ff" }, 0.1]));
         assert_eq!(to_json(KeyType::Bytes, b"\xff\x01"), json!({ "hex": "ff01" }));
     }
 

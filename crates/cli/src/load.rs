@@ -8,6 +8,7 @@ use crate::progress::{Progress, Unit};
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
+use ogive::types::{Component, TupleType};
 use ogive::{Error, KeyType};
 use std::num::NonZero;
 use std::sync::Arc;
@@ -98,6 +99,17 @@ fn wider(key_type: KeyType) -> Option<KeyType> {
         KeyType::U64 => Some(KeyType::I64),
         KeyType::I64 => Some(KeyType::Text),
         KeyType::Text => Some(KeyType::Bytes),
+        KeyType::Tuple(tuple) => {
+            let mut components: Vec<Component> = tuple.components().collect();
+            // The keys do not say which component is too narrow.
+            let mut is_wider = false;
+            for component in &mut components {
+                if let Some(key_type) = wider(component.key_type) {
+                    (component.key_type, is_wider) = (key_type, true);
+                }
+            }
+            TupleType::new(&components).ok().map(KeyType::Tuple).filter(|_| is_wider)
+        }
         _ => None,
     }
 }

@@ -78,6 +78,7 @@
 //! | [`index`], [`page`] | indexes updated in place, with [`extend`](index::extend) for other structures; pages |
 //! | [`lsm`], [`check`] | stores; verification and repair of stores |
 //! | [`join`](mod@join) | inputs, plans and outputs of joins |
+//! | [`types`] | types of keys: scalars and tuples, their order-preserving bytes and their text |
 //! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
 //!
 //! Features: `lz4` (on by default) and `zstd` compress blocks.
@@ -93,12 +94,12 @@ mod file_format;
 pub mod index;
 pub mod io;
 pub mod join;
-mod key_type;
 mod log;
 pub mod lsm;
 pub mod page;
 pub mod table;
 pub mod tune;
+pub mod types;
 mod vlog;
 
 pub use block::{Compression, Slice};
@@ -113,7 +114,6 @@ pub use io::{LocalStorage, MemoryStorage, Profile, Storage};
 pub use join::{
     JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, RecordShape, explain as explain_join, join,
 };
-pub use key_type::{KeyType, encode_f64, encode_i64};
 pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
 pub use page::PageOptions;
 pub use table::{
@@ -121,6 +121,7 @@ pub use table::{
     TableWriter,
 };
 pub use tune::DesignRequest;
+pub use types::{KeyType, encode_f64, encode_i64};
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -44,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "inner_node", run: inner::node, seeds: inner::node_seeds },
     Target { name: "inner_row", run: inner::row, seeds: inner::row_seeds },
     Target { name: "key", run: text::key, seeds: text::key_seeds },
+    Target { name: "key_type", run: text::key_type, seeds: text::key_type_seeds },
     Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
     Target { name: "manifest", run: manifest::open, seeds: manifest::open_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },

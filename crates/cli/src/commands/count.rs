@@ -1,7 +1,7 @@
 //! `ogive count`: counts the records in a range.
 
 use super::ordered_map::OrderedMap;
-use super::query::{RangeOptions, TracedTable};
+use super::query::{TableRangeOptions, TracedTable};
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
@@ -9,9 +9,9 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive count words.ogive                count all records
-  ogive count words.ogive a b            count the keys that begin with 'a'
-  ogive count ids.ogive 1000 --explain   count the keys from 1000 on, and show every read
+  ogive count words.ogive                       count all records
+  ogive count words.ogive --prefix a            count the keys that begin with 'a'
+  ogive count ids.ogive --from 1000 --explain   count the keys from 1000 on, and show every read
 
 Reads only the two ends of the range.";
 
@@ -23,14 +23,13 @@ pub(crate) struct TableCount {
     table: TracedTable,
 
     #[command(flatten)]
-    range: RangeOptions,
+    range: TableRangeOptions,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TableCount, output: &mut Output) -> Result<Outcome> {
     let open = arguments.table.open()?;
-    let (from, to) = arguments.range.ends();
-    let count = match open.parse_range(from, to)? {
+    let count = match open.parse_range(&arguments.range.range())? {
         Some(bounds) => open.traced(|mut table| table.count(bounds))?,
         None => 0,
     };

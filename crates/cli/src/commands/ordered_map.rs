@@ -9,7 +9,8 @@ use crate::output::Output;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::ffi::OsStr;
+use std::cmp::Ordering;
+use std::ffi::{OsStr, OsString};
 use std::ops::{Bound, Deref};
 
 /// The two ends of a range of keys.
@@ -86,12 +87,30 @@ pub(crate) trait OrderedMap {
     /// The report of `verify`. Indexes show no progress, and stores need not open.
     fn verify(place: &Self::Location) -> Result<impl Report>;
 
+    /// The keys that begin with an argument.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for keys without prefixes, such as numbers.
+    fn parse_prefix(&self, written: &OsStr) -> Result<Bounds<Self::Key>>;
+
     /// The bounds of a range given as arguments; `None` if the range is empty.
-    fn parse_range(&self, from: Option<&OsStr>, to: Option<&OsStr>) -> Result<Option<Bounds<Self::Key>>> {
-        let from = from.map(|from| self.parse_key(from)).transpose()?;
-        let to = to.map(|to| self.parse_key(to)).transpose()?;
-        let is_empty = from.as_ref().zip(to.as_ref()).is_some_and(|(from, to)| from >= to);
-        Ok((!is_empty).then(|| bounds(from, to)))
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] if it ends before it begins, and when a key is not of the map's type.
+    fn parse_range(&self, range: &RangeOptions) -> Result<Option<Bounds<Self::Key>>> {
+        if let Some(prefix) = &range.prefix {
+            return self.parse_prefix(prefix).map(Some);
+        }
+        let from = range.from.as_deref().map(|from| self.parse_key(from)).transpose()?;
+        let to = range.to.as_deref().map(|to| self.parse_key(to)).transpose()?;
+        match from.as_ref().zip(to.as_ref()).map(|(from, to)| (from.cmp(to), from, to)) {
+            Some((Ordering::Greater, from, to)) => {
+                let (from, to) = (self.shown_key(from), self.shown_key(to));
+                Err(Failure::usage(format!("the range from {from} to {to} ends before it begins"), "swap its ends"))
+            }
+            Some((Ordering::Equal, ..)) => Ok(None),
+            _ => Ok(Some(bounds(from, to))),
+        }
     }
 }
 
@@ -130,6 +149,22 @@ pub(crate) trait Report {
     fn is_sound(&self) -> bool {
         true
     }
+}
+
+/// A range of keys.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct RangeOptions {
+    /// First key of the range [default: the first of all]
+    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
+    pub(crate) from: Option<OsString>,
+
+    /// End of the range, exclusive [default: the end]
+    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
+    pub(crate) to: Option<OsString>,
+
+    /// Only keys that begin with this text, these bytes, or these components of a tuple
+    #[arg(long, value_name = "PREFIX", conflicts_with_all = ["from", "to"])]
+    pub(crate) prefix: Option<OsString>,
 }
 
 /// The part of a range that a scan prints.

@@ -1,6 +1,6 @@
 //! Options and output shared by all commands that read a table.
 
-use super::ordered_map::{Bounds, OrderedMap, Report, Window};
+use super::ordered_map::{Bounds, OrderedMap, RangeOptions, Report, Window};
 use crate::failure::Result;
 use crate::key;
 use crate::output::{Output, note};
@@ -49,16 +49,17 @@ pub(crate) struct TracedTable {
     explain: bool,
 }
 
-/// A range of keys.
+/// A range of keys of a table, whose ends may also be given without their options, as they once were.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct RangeOptions {
-    /// First key of the range [default: the first of the table]
-    #[arg(value_name = "FROM", allow_negative_numbers = true)]
-    from: Option<OsString>,
+pub(crate) struct TableRangeOptions {
+    #[command(flatten)]
+    range: RangeOptions,
 
-    /// End of the range, exclusive [default: the end of the table]
-    #[arg(value_name = "TO", allow_negative_numbers = true)]
-    to: Option<OsString>,
+    #[arg(hide = true, allow_negative_numbers = true, conflicts_with_all = ["from", "to", "prefix"])]
+    first: Option<OsString>,
+
+    #[arg(hide = true, allow_negative_numbers = true)]
+    end: Option<OsString>,
 }
 
 /// An open table with the trace of its reads so far.
@@ -106,10 +107,13 @@ impl TracedTable {
     }
 }
 
-impl RangeOptions {
-    /// The two ends as written.
-    pub(crate) fn ends(&self) -> (Option<&OsStr>, Option<&OsStr>) {
-        (self.from.as_deref(), self.to.as_deref())
+impl TableRangeOptions {
+    /// The range, however it was given.
+    pub(crate) fn range(&self) -> RangeOptions {
+        match &self.first {
+            None => self.range.clone(),
+            Some(first) => RangeOptions { from: Some(first.clone()), to: self.end.clone(), prefix: None },
+        }
     }
 }
 
@@ -141,6 +145,10 @@ impl OrderedMap for OpenTable {
 
     fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
         key::from_argument(self.table.key_type(), written)
+    }
+
+    fn parse_prefix(&self, written: &OsStr) -> Result<Bounds<Vec<u8>>> {
+        key::prefix_range(self.table.key_type(), written)
     }
 
     fn shown_key<'a>(&self, key: &'a Vec<u8>) -> Cow<'a, str> {

@@ -1,7 +1,7 @@
 //! `ogive scan`: prints records in key order.
 
 use super::ordered_map::Window;
-use super::query::{RangeOptions, TableArguments};
+use super::query::{TableArguments, TableRangeOptions};
 use super::verbs;
 use crate::args::Outcome;
 use crate::failure::Result;
@@ -10,10 +10,12 @@ use crate::output::Output;
 const EXAMPLES: &str = "\
 Examples:
   ogive scan words.ogive                    print all records
-  ogive scan words.ogive app apq            print the keys from 'app' up to but not including 'apq'
+  ogive scan words.ogive --from app --to apq
+                                            print the keys from 'app' up to but not including 'apq'
+  ogive scan words.ogive --prefix app       print the keys that begin with 'app'
   ogive scan times.ogive --reverse --limit 10
                                             print the last ten records
-  ogive scan ids.ogive 1000 --json          print one JSON object per line
+  ogive scan ids.ogive --from 1000 --json   print one JSON object per line
   ogive scan ids.ogive --limit 500 --explain
                                             also show every read
 
@@ -27,15 +29,10 @@ pub(crate) struct TableScan {
     table: TableArguments,
 
     #[command(flatten)]
-    range: RangeOptions,
+    range: TableRangeOptions,
 
-    /// Print at most N records
-    #[arg(long, value_name = "N")]
-    limit: Option<u64>,
-
-    /// Print the records in reverse order
-    #[arg(long)]
-    reverse: bool,
+    #[command(flatten)]
+    window: Window,
 
     /// Show every read, after the records
     #[arg(long)]
@@ -45,6 +42,5 @@ pub(crate) struct TableScan {
 /// Runs the command.
 pub(crate) fn run(arguments: &TableScan, output: &mut Output) -> Result<Outcome> {
     let open = arguments.table.open(arguments.explain)?;
-    let window = Window { limit: arguments.limit, reverse: arguments.reverse };
-    verbs::scan(&open, arguments.range.ends(), window, output)
+    verbs::scan(&open, &arguments.range.range(), arguments.window, output)
 }

@@ -1,6 +1,6 @@
 //! The commands that tables, indexes and stores share: one body each, over [`OrderedMap`].
 
-use super::ordered_map::{Change, OrderedMap, Report, Window, WritableMap};
+use super::ordered_map::{Change, OrderedMap, RangeOptions, Report, Window, WritableMap};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
@@ -89,11 +89,11 @@ pub(crate) fn change<M: OrderedMap>(
 /// Prints the entries of a range in key order, and the reads if requested.
 pub(crate) fn scan<M: OrderedMap>(
     map: &M,
-    (from, to): (Option<&OsStr>, Option<&OsStr>),
+    range: &RangeOptions,
     window: Window,
     output: &mut Output,
 ) -> Result<Outcome> {
-    if let Some(range) = map.parse_range(from, to)? {
+    if let Some(range) = map.parse_range(range)? {
         map.scan(range, window, output)?;
         map.print_trace(output)?;
     }

@@ -21,8 +21,8 @@ pub(crate) struct CsvLayout {
     pub(crate) delimiter: u8,
     /// Whether the first record names the columns.
     pub(crate) has_header: bool,
-    /// The column of the keys; by default the first.
-    pub(crate) key: Option<Column>,
+    /// The columns of the keys; by default the first.
+    pub(crate) key: Vec<Column>,
     /// The column of the values; by default none.
     pub(crate) value: Option<Column>,
     /// Whether the type of the keys was guessed.
@@ -40,7 +40,7 @@ pub(crate) struct CsvInput {
     row: csv::ByteRecord,
     facts: InputFacts,
     keys: KeyReader,
-    key_column: usize,
+    key_columns: Vec<usize>,
     value_column: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ impl CsvInput {
             row: csv::ByteRecord::new(),
             facts,
             keys: KeyReader::new(path, key_type, layout.key_type_guessed),
-            key_column: 0,
+            key_columns: vec![0],
             value_column: None,
         };
         input.find_columns(layout)?;
@@ -97,8 +97,9 @@ impl CsvInput {
         } else {
             (1..=first_row.len()).map(|number| number.to_string()).collect()
         };
-        if let Some(column) = &layout.key {
-            self.key_column = find(&self.facts.path, &names, column)?;
+        if !layout.key.is_empty() {
+            let columns = layout.key.iter().map(|column| find(&self.facts.path, &names, column));
+            self.key_columns = columns.collect::<Result<_, _>>()?;
         }
         if let Some(column) = &layout.value {
             self.value_column = Some(find(&self.facts.path, &names, column)?);
@@ -162,7 +163,11 @@ impl Input for CsvInput {
             Ok(false) => return Ok(None),
             Err(error) => return Err(self.explain(error)),
         }
-        let key = self.keys.read(self.row.get(self.key_column).unwrap_or_default())?;
+        let field = |&column: &usize| self.row.get(column).unwrap_or_default();
+        let key = match &self.key_columns[..] {
+            [column] => self.keys.read(field(column))?,
+            columns => self.keys.read_fields(&columns.iter().map(field).collect::<Vec<_>>())?,
+        };
         let value = self.value_column.and_then(|column| self.row.get(column)).unwrap_or_default();
         Ok(Some(Record { key, value }))
     }

@@ -3,6 +3,7 @@
 use super::InputError;
 use crate::key;
 use ogive::KeyType;
+use ogive::types::{Component, NullOrder, TupleType, Value};
 use std::path::{Path, PathBuf};
 
 /// Converts the keys of one input to bytes that order like the keys.
@@ -10,6 +11,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct KeyReader {
     path: PathBuf,
     key_type: KeyType,
+    /// The components of a tuple.
+    components: Vec<Component>,
     /// Whether a key must be in canonical form.
     exact: bool,
     records: u64,
@@ -20,7 +23,11 @@ impl KeyReader {
     /// For keys of `key_type` in the file at `path`. With a guessed type, numbers must be in canonical form: `007` is
     /// not 7.
     pub(crate) fn new(path: &Path, key_type: KeyType, guessed: bool) -> Self {
-        Self { path: path.to_owned(), key_type, exact: guessed, records: 0, key: Vec::new() }
+        let components = match key_type {
+            KeyType::Tuple(tuple) => tuple.components().collect(),
+            _ => Vec::new(),
+        };
+        Self { path: path.to_owned(), key_type, components, exact: guessed, records: 0, key: Vec::new() }
     }
 
     /// Keys read so far.
@@ -42,12 +49,46 @@ impl KeyReader {
             _ => {}
         }
         // Spreadsheets often pad numbers.
-        let number = if self.exact { written } else { written.trim_ascii() };
+        let is_exact = self.exact || matches!(self.key_type, KeyType::Tuple(_));
+        let number = if is_exact { written } else { written.trim_ascii() };
         match key::from_input(self.key_type, number) {
             Some(key) if !self.exact || self.key_type.display(&key).as_bytes() == written => self.key = key,
             _ => return Err(self.refuse(written)),
         }
         Ok(&self.key)
+    }
+
+    /// The bytes of a key whose components are in columns of their own: of a tuple, unless there is but one column. An
+    /// empty field is a null, where there may be one.
+    ///
+    /// # Errors
+    /// [`InputError::WrongKeyType`] for a key of another type.
+    pub(crate) fn read_fields<'a>(&'a mut self, fields: &[&'a [u8]]) -> Result<&'a [u8], InputError> {
+        if let &[field] = fields {
+            return self.read(field);
+        }
+        self.records += 1;
+        let values = self.components.iter().zip(fields).map(|(component, field)| self.component(*component, field));
+        let key =
+            values.collect::<Option<Vec<_>>>().and_then(|values| self.key_type.encode(&Value::Tuple(values)).ok());
+        match key {
+            Some(key) => self.key = key,
+            None => return Err(self.refuse(&fields.join(&b','))),
+        }
+        Ok(&self.key)
+    }
+
+    fn component(&self, component: Component, field: &[u8]) -> Option<Value> {
+        match component.key_type {
+            _ if field.is_empty() && component.nulls != NullOrder::Never => Some(Value::Null),
+            KeyType::Bytes | KeyType::FixedBytes(_) => Some(Value::Bytes(field.to_vec())),
+            KeyType::Text => Some(Value::Text(std::str::from_utf8(field).ok()?.to_owned())),
+            key_type => {
+                let key = key::from_input(key_type, if self.exact { field } else { field.trim_ascii() })?;
+                let is_canonical = !self.exact || key_type.display(&key).as_bytes() == field;
+                is_canonical.then(|| key_type.decode(&key).ok()).flatten()
+            }
+        }
     }
 
     fn refuse(&self, written: &[u8]) -> InputError {
@@ -99,6 +140,12 @@ impl KeyGuess {
     }
 }
 
+/// The type of keys in several columns, of which each has its own.
+pub(crate) fn tuple_of(columns: impl IntoIterator<Item = KeyType>) -> Option<KeyType> {
+    let components: Vec<Component> = columns.into_iter().map(Component::new).collect();
+    TupleType::new(&components).ok().map(KeyType::Tuple)
+}
+
 /// A key, shortened for messages.
 fn shortened(written: &[u8]) -> String {
     let shown = key::escaped(written);
@@ -129,6 +176,21 @@ mod tests {
         assert_eq!(guess(&[b"1", b""]), KeyType::Text);
         assert_eq!(guess(&[b"1", b"\xff"]), KeyType::Bytes);
         assert_eq!(guess(&[]), KeyType::Text);
+    }
+
+    #[test]
+    fn fields_become_a_tuple_whose_empty_ones_are_null_where_they_may_be() {
+        let key_type: KeyType = "(text, u64?, date)".parse().unwrap();
+        let mut keys = KeyReader::new(Path::new("visits.csv"), key_type, false);
+        let mut shown = |fields: &[&[u8]]| keys.read_fields(fields).map(|key| key_type.display(key));
+        assert_eq!(shown(&[b"a,b", b" 7", b"2024-02-29"]).unwrap(), "\"a,b\",7,2024-02-29");
+        assert_eq!(shown(&[b"", b"", b"2024-02-29"]).unwrap(), "\"\",,2024-02-29");
+        let message = shown(&[b"a", b"7", b""]).unwrap_err().to_string();
+        assert!(message.contains("record 3") && message.contains("a,7,"), "{message}");
+        let guessed = tuple_of([KeyType::U64, KeyType::Text]).unwrap();
+        let mut keys = KeyReader::new(Path::new("visits.csv"), guessed, true);
+        assert!(keys.read_fields(&[b"7", b"x"]).is_ok());
+        assert!(keys.read_fields(&[b"07", b"x"]).is_err(), "such a number would not print back the same");
     }
 
     #[test]

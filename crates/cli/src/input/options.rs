@@ -2,16 +2,18 @@
 
 use super::columns::Column;
 use super::csv::{CsvInput, CsvLayout};
-use super::keys::KeyGuess;
+use super::keys::{KeyGuess, tuple_of};
 use super::lines::LinesInput;
 use super::payload::WithPayload;
 use super::sosd::SosdInput;
 use super::{Input, InputFacts};
 use crate::failure::{Failure, Result};
 use crate::sample::sample;
+use crate::size::counted;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
+use ogive::types::Value;
 use ogive::{Error, FileFormat, KeyType};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,9 +48,9 @@ pub(crate) struct InputOptions {
     #[arg(long, value_enum, help_heading = "Input")]
     pub(crate) format: Option<Format>,
 
-    /// Column of the keys, by name or number from 1 [default: the first]
+    /// Column of the keys, by name or number from 1; repeat it for keys of several columns [default: the first]
     #[arg(long, value_name = "COL", help_heading = "Input")]
-    pub(crate) key: Option<Column>,
+    pub(crate) key: Vec<Column>,
 
     /// Column of the values, by name or number from 1 [default: no values]
     #[arg(long, value_name = "COL", help_heading = "Input")]
@@ -58,8 +60,9 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
 
-    /// Type of the keys: u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16 for bytes of one length
-    /// [default: u64 or i64 if all keys are such integers, else text; text for a pipe]
+    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes16 for bytes of one
+    /// length, uuid, date, time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default:
+    /// u64 or i64 if all keys are such integers, else text; text for a pipe]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 
@@ -204,8 +207,7 @@ impl InputOptions {
 
     #[cfg(feature = "parquet")]
     fn open_parquet(&self) -> Result<Box<dyn Input>> {
-        let input =
-            super::parquet::ParquetInput::open(&self.path, self.key_type, self.key.as_ref(), self.value.as_ref())?;
+        let input = super::parquet::ParquetInput::open(&self.path, self.key_type, &self.key, self.value.as_ref())?;
         Ok(Box::new(input))
     }
 
@@ -222,10 +224,20 @@ impl InputOptions {
 
     fn check(&self, key_type: KeyType) -> Result<()> {
         let format = self.format();
-        if matches!(format, Format::Sosd | Format::Lines) && (self.key.is_some() || self.value.is_some()) {
+        if matches!(format, Format::Sosd | Format::Lines) && (!self.key.is_empty() || self.value.is_some()) {
             return Err(Failure::usage(
                 format!("{} is read as {}, which has no columns", self.path.display(), name(format)),
                 "remove --key and --value, or set --format csv",
+            ));
+        }
+        let components = match key_type {
+            KeyType::Tuple(tuple) => tuple.components().len(),
+            _ => 1,
+        };
+        if self.key.len() > 1 && self.key.len() != components {
+            return Err(Failure::usage(
+                format!("keys of {} are not of type {key_type}", counted(self.key.len() as u64, "column")),
+                "give --key once for each component of --key-type, in order",
             ));
         }
         if format == Format::Sosd && key_type != KeyType::U64 {
@@ -236,15 +248,22 @@ impl InputOptions {
 
     /// Guesses the key type from the first keys.
     fn guess(&self) -> Result<KeyType> {
-        let mut input = self.open(KeyType::Bytes)?;
-        let mut guess = KeyGuess::new();
+        let raw = tuple_of(self.key.iter().map(|_| KeyType::Bytes)).filter(|_| self.key.len() > 1);
+        let mut input = self.open(raw.unwrap_or(KeyType::Bytes))?;
+        let mut guesses: Vec<KeyGuess> = (0..self.key.len().max(1)).map(|_| KeyGuess::new()).collect();
         for _ in 0..SAMPLE_KEYS {
-            match input.next()? {
-                Some(record) => guess.see(record.key),
-                None => break,
+            let Some(record) = input.next()? else { break };
+            match raw.map(|raw| raw.decode(record.key)) {
+                Some(Ok(Value::Tuple(fields))) => guesses.iter_mut().zip(fields).for_each(|(guess, field)| {
+                    if let Value::Bytes(field) = field {
+                        guess.see(&field);
+                    }
+                }),
+                _ => guesses[0].see(record.key),
             }
         }
-        Ok(guess.key_type())
+        let tuple = raw.and_then(|_| tuple_of(guesses.iter().map(KeyGuess::key_type)));
+        Ok(tuple.unwrap_or_else(|| guesses[0].key_type()))
     }
 }
 

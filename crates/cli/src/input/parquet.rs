@@ -2,7 +2,7 @@
 
 use super::InputError;
 use super::columns::{Column, find};
-use super::keys::KeyReader;
+use super::keys::{KeyReader, tuple_of};
 use super::record::{Input, InputFacts, Record};
 use crate::key;
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
@@ -22,10 +22,11 @@ pub(crate) struct ParquetInput {
     rows: RowIter<'static>,
     facts: InputFacts,
     keys: KeyReader,
-    /// Position of the value column within the projection, in which the key may come second.
-    key_index: usize,
+    /// Positions of the columns within the projection, which has them in the order of the file.
+    key_indices: Vec<usize>,
     value_index: Option<usize>,
-    key: Vec<u8>,
+    /// The fields of the key.
+    key: Vec<Vec<u8>>,
     value: Vec<u8>,
     done: u64,
     length_bytes: u64,
@@ -46,7 +47,7 @@ impl ParquetInput {
     pub(crate) fn open(
         path: &Path,
         key_type: Option<KeyType>,
-        key: Option<&Column>,
+        key: &[Column],
         value: Option<&Column>,
     ) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
@@ -56,18 +57,31 @@ impl ParquetInput {
         let schema = reader.metadata().file_metadata().schema().clone();
         let records = u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0);
         let names: Vec<String> = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
-        let key_column = key.map_or(Ok(0), |column| find(path, &names, column))?;
+        let mut key_columns = key.iter().map(|column| find(path, &names, column)).collect::<Result<Vec<_>, _>>()?;
+        if key_columns.is_empty() {
+            key_columns.push(0);
+        }
         let value_column = value.map(|column| find(path, &names, column)).transpose()?;
-        let Some(field) = schema.get_fields().get(key_column) else {
-            return Err(InputError::Empty { path: path.to_owned() });
+        let fields = key_columns.iter().filter_map(|&column| schema.get_fields().get(column));
+        let natural = fields.map(|field| natural_type(path, field));
+        let key_type = match key_type {
+            Some(key_type) => key_type,
+            None => match natural.collect::<Result<Vec<_>, _>>()?[..] {
+                [] => return Err(InputError::Empty { path: path.to_owned() }),
+                [only] => only,
+                ref several => tuple_of(several.iter().copied()).ok_or_else(|| InputError::Malformed {
+                    path: path.to_owned(),
+                    detail: format!("keys of {} columns are too many", several.len()),
+                })?,
+            },
         };
-        let key_type = key_type.map_or_else(|| natural_type(path, field), Ok)?;
-        let mut columns = vec![key_column];
+        let mut columns = key_columns.clone();
         columns.extend(value_column);
         columns.sort_unstable();
         columns.dedup();
         let place = |wanted| columns.iter().position(|column| *column == wanted);
-        let (key_index, value_index) = (place(key_column).unwrap_or(0), value_column.and_then(place));
+        let key_indices = key_columns.iter().filter_map(|&column| place(column)).collect::<Vec<_>>();
+        let value_index = value_column.and_then(place);
         let fields = columns.iter().filter_map(|column| schema.get_fields().get(*column)).map(Arc::clone).collect();
         let projection = Type::group_type_builder(schema.name())
             .with_fields(fields)
@@ -88,9 +102,9 @@ impl ParquetInput {
             rows,
             facts,
             keys: KeyReader::new(path, key_type, false),
-            key_index,
+            key: vec![Vec::new(); key_indices.len()],
+            key_indices,
             value_index,
-            key: Vec::new(),
             value: Vec::new(),
             done: 0,
             length_bytes,
@@ -104,8 +118,9 @@ impl ParquetInput {
             path: self.facts.path.clone(),
             detail: format!("column '{name}' holds {field} in record {record}, which is not a number, text or bytes"),
         };
-        for (index, bytes) in [(Some(self.key_index), &mut self.key), (self.value_index, &mut self.value)] {
-            if let Some((name, field)) = index.and_then(field) {
+        let keys = self.key_indices.iter().copied().zip(&mut self.key);
+        for (index, bytes) in keys.chain(self.value_index.map(|index| (index, &mut self.value))) {
+            if let Some((name, field)) = field(index) {
                 bytes.clear();
                 write_field(field, bytes).ok_or_else(|| unfit(name, field))?;
             }
@@ -126,7 +141,7 @@ impl Input for ParquetInput {
         };
         self.take(&row)?;
         self.done += 1;
-        let key = self.keys.read(&self.key)?;
+        let key = self.keys.read_fields(&self.key.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
         Ok(Some(Record { key, value: &self.value }))
     }
 

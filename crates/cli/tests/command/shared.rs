@@ -64,15 +64,20 @@ fn parts_of_a_scan_are_printed_alike() {
             run.exits_with(0).prints(expected);
         }
     }
-    for (from, to, expected) in [("3", "5", "3\tv3\n4\tv4\n"), ("5", "3", ""), ("5", "5", ""), ("0", "0", "")] {
+    for (from, to, expected) in [("3", "5", "3\tv3\n4\tv4\n"), ("5", "5", ""), ("0", "0", "")] {
         folder.run(&["scan", "t", from, to]).exits_with(0).prints(expected);
-        for command in [["index", "scan", "i"], ["db", "scan", "s"]] {
-            let range = ["--from", from, "--to", to];
-            folder.run(&[&command[..], &range].concat()).exits_with(0).prints(expected);
+        for run in on_all(&folder, "scan", &["--from", from, "--to", to]) {
+            run.exits_with(0).prints(expected);
         }
     }
+    for run in on_all(&folder, "scan", &["--from", "5", "--to", "3"]) {
+        run.exits_with(2).complains_of("the range from 5 to 3 ends before it begins");
+    }
+    folder.run(&["scan", "t", "5", "3"]).exits_with(2).complains_of("ends before it begins");
+    for run in on_all(&folder, "scan", &["--prefix", "1"]) {
+        run.exits_with(2).complains_of("keys of type u64 have no prefixes");
+    }
     folder.run(&["index", "scan", "i", "--to", "0"]).exits_with(0).prints("");
-    folder.run(&["scan", "t", "5", "3", "--explain"]).exits_with(0).prints("");
     let keys = ["db", "scan", "s", "--keys-only", "--limit", "2"];
     folder.run(&keys).exits_with(0).prints("1\n2\n");
     folder.run(&[&keys[..], &["--json"]].concat()).exits_with(0).prints("{\"key\":1}\n{\"key\":2}\n");

@@ -5,7 +5,7 @@ use super::kind::{IndexKind, Tunable, reserved_name};
 use super::options::{IndexLayout, IndexOptions};
 use super::word::Word;
 use crate::error::{Error, Result};
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::path::Path;
 
 /// The first bytes of the header of every index.

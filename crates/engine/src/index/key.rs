@@ -2,11 +2,9 @@
 
 use super::word::Word;
 use crate::error::{Error, Result};
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::fmt::Debug;
 
-/// Bytes of the longest key.
-const KEY_BYTES_MAX: u8 = 16;
 /// Bytes of the longest key whose word has 8 bytes.
 const SHORT_KEY_BYTES_MAX: usize = 8;
 
@@ -33,36 +31,50 @@ pub(super) fn word_bytes(key_type: KeyType) -> usize {
     if key_type.width().is_some_and(|width| width <= SHORT_KEY_BYTES_MAX) { u64::BYTES } else { u128::BYTES }
 }
 
-/// The code in the file header: family and number of bytes.
+/// Codes of integers: family and number of bytes.
+const INTEGERS: [(KeyType, [u8; 2]); 10] = [
+    (KeyType::U8, [1, 1]),
+    (KeyType::U16, [1, 2]),
+    (KeyType::U32, [1, 4]),
+    (KeyType::U64, [1, 8]),
+    (KeyType::U128, [1, 16]),
+    (KeyType::I8, [2, 1]),
+    (KeyType::I16, [2, 2]),
+    (KeyType::I32, [2, 4]),
+    (KeyType::I64, [2, 8]),
+    (KeyType::I128, [2, 16]),
+];
+/// Added to the precision of decimals.
+const DECIMAL_CODE: u8 = 64;
+
+/// The code in the file header; see `docs/format/index.md`.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for a type that an index cannot have.
 pub(super) fn code(key_type: KeyType) -> Result<[u8; 2]> {
-    match key_type {
-        KeyType::U32 => Ok([1, 4]),
-        KeyType::U64 => Ok([1, 8]),
-        KeyType::U128 => Ok([1, 16]),
-        KeyType::I64 => Ok([2, 8]),
-        KeyType::I128 => Ok([2, 16]),
-        KeyType::FixedBytes(count @ 1..=KEY_BYTES_MAX) => Ok([3, count]),
-        _ => Err(Error::InvalidArgument(format!(
-            "the keys of an index cannot be of type {key_type}; \
-             they are u32, u64, u128, i64, i128, or bytes1 to bytes16"
+    key_type.check()?;
+    match (INTEGERS.iter().find(|(known, _)| *known == key_type), key_type) {
+        (Some(&(_, code)), _) => Ok(code),
+        (None, KeyType::FixedBytes(count)) => Ok([3, count]),
+        (None, KeyType::Decimal { precision, scale }) => Ok([DECIMAL_CODE + precision, scale]),
+        (None, KeyType::Text | KeyType::Bytes | KeyType::Tuple(_)) => Err(Error::InvalidArgument(format!(
+            "the keys of an index cannot be of type {key_type}; they have a fixed width of up to 16 bytes, such as \
+             u64, date, uuid, or bytes1 to bytes16"
         ))),
+        (None, _) => Ok([4, key_type.code() as u8]),
     }
 }
 
 /// The type of a code; `None` for an unknown code.
 pub(super) fn from_code(code: [u8; 2]) -> Option<KeyType> {
-    match code {
-        [1, 4] => Some(KeyType::U32),
-        [1, 8] => Some(KeyType::U64),
-        [1, 16] => Some(KeyType::U128),
-        [2, 8] => Some(KeyType::I64),
-        [2, 16] => Some(KeyType::I128),
-        [3, count @ 1..=KEY_BYTES_MAX] => Some(KeyType::FixedBytes(count)),
-        _ => None,
-    }
+    let integer = INTEGERS.iter().find(|&&(_, known)| known == code).map(|&(key_type, _)| key_type);
+    let found = integer.or(match code {
+        [3, count] => Some(KeyType::FixedBytes(count)),
+        [4, code] => KeyType::from_code(code.into()),
+        [family, scale] => family.checked_sub(DECIMAL_CODE).map(|precision| KeyType::Decimal { precision, scale }),
+    })?;
+    // Each type has one code.
+    (self::code(found).ok() == Some(code)).then_some(found)
 }
 
 /// A key as its word, whatever its type: for tools that open any index. A `Raw<u64>` stands for keys of up to 8 bytes,
@@ -101,6 +113,8 @@ macro_rules! unsigned {
 }
 
 unsigned! {
+    u8, u64, KeyType::U8;
+    u16, u64, KeyType::U16;
     u32, u64, KeyType::U32;
     u64, u64, KeyType::U64;
     u128, u128, KeyType::U128;
@@ -113,17 +127,20 @@ macro_rules! signed {
             const TYPE: Option<KeyType> = Some($type);
 
             fn to_word(self) -> $word {
-                self.cast_unsigned() ^ (1 << (<$word>::BITS - 1))
+                <$word>::from(self.cast_unsigned() ^ (1 << (Self::BITS - 1)))
             }
 
             fn from_word(word: $word) -> Self {
-                (word ^ (1 << (<$word>::BITS - 1))).cast_signed()
+                (word as Self) ^ (1 << (Self::BITS - 1))
             }
         }
     )*};
 }
 
 signed! {
+    i8, u64, KeyType::I8;
+    i16, u64, KeyType::I16;
+    i32, u64, KeyType::I32;
     i64, u64, KeyType::I64;
     i128, u128, KeyType::I128;
 }
@@ -166,7 +183,12 @@ mod tests {
 
     #[test]
     fn words_have_the_order_of_keys_and_round_trip() {
+        words_order_as_keys_do(vec![0_u8, 1, 127, 128, u8::MAX]);
+        words_order_as_keys_do(vec![0_u16, 1, 255, 256, u16::MAX]);
         words_order_as_keys_do(vec![0_u32, 1, 1 << 31, u32::MAX]);
+        words_order_as_keys_do(vec![i8::MIN, -1, 0, 1, i8::MAX]);
+        words_order_as_keys_do(vec![i16::MIN, -1, 0, 1, i16::MAX]);
+        words_order_as_keys_do(vec![i32::MIN, -1, 0, 1, i32::MAX]);
         words_order_as_keys_do(vec![0_u64, 1, 1 << 63, u64::MAX]);
         words_order_as_keys_do(vec![0_u128, 1, 1 << 64, u128::MAX]);
         words_order_as_keys_do(vec![i64::MIN, -1, 0, 1, i64::MAX]);
@@ -180,16 +202,23 @@ mod tests {
 
     #[test]
     fn codes_of_types_round_trip() {
-        let bytes = (1..=16).map(KeyType::FixedBytes);
-        let integers = [KeyType::U32, KeyType::U64, KeyType::U128, KeyType::I64, KeyType::I128];
-        for key_type in integers.into_iter().chain(bytes) {
+        let integers = INTEGERS.iter().map(|&(key_type, _)| key_type);
+        let names =
+            ["bool", "f32", "f64", "uuid", "date", "time(s)", "timestamp(ns)", "decimal(1,0)", "decimal(38,38)"];
+        let others = names.map(|name| name.parse().unwrap());
+        for key_type in integers.chain((1..=16).map(KeyType::FixedBytes)).chain(others) {
             assert_eq!(from_code(code(key_type).unwrap()), Some(key_type));
         }
-        assert_eq!(from_code([0, 8]), None);
-        assert_eq!(from_code([3, 17]), None);
-        for wrong in [KeyType::F64, KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(0), KeyType::FixedBytes(17)] {
-            let message = code(wrong).unwrap_err().to_string();
-            assert!(message.contains("u32, u64, u128, i64, i128, or bytes1 to bytes16"), "{message}");
+        assert_eq!(code(KeyType::F64).unwrap(), [4, 4]);
+        assert_eq!(code(KeyType::Date).unwrap(), [4, 17]);
+        assert_eq!(code("decimal(10,2)".parse().unwrap()).unwrap(), [74, 2]);
+        for unknown in [[0, 8], [3, 0], [3, 17], [4, 1], [4, 5], [4, 28], [64, 0], [65, 2], [103, 0], [255, 255]] {
+            assert_eq!(from_code(unknown), None, "{unknown:?}");
         }
+        for wrong in ["text", "bytes", "(u8, u8)"] {
+            let message = code(wrong.parse().unwrap()).unwrap_err().to_string();
+            assert!(message.contains("bytes1 to bytes16"), "{message}");
+        }
+        assert!(code(KeyType::FixedBytes(0)).is_err() && code(KeyType::FixedBytes(17)).is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! Options of an index: kind and layout, which the file stores, and the options of its pages.
 
 use super::kind::{IndexKind, Tunable};
-use crate::key_type::KeyType;
 use crate::page::PageOptions;
+use crate::types::KeyType;
 
 /// The layout of an index, passed to every structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

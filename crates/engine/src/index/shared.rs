@@ -7,8 +7,8 @@ use super::payload::Payload;
 use super::structure::Structure;
 use super::word::Word;
 use crate::error::{Error, Result};
-use crate::key_type::KeyType;
 use crate::page::PageFile;
+use crate::types::KeyType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

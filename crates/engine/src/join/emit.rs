@@ -22,7 +22,7 @@ use super::rows::RowsView;
 use super::source::RelationFacts;
 use crate::block::varint::put_varint;
 use crate::error::{Error, Result};
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::ops::Range;
 
 /// The layout of output rows.

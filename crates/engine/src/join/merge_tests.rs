@@ -8,7 +8,7 @@ use super::options::{JoinKind, JoinOptions};
 use super::rows::{RowStream, RowsView, Span};
 use super::task::Task;
 use crate::error::Result;
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

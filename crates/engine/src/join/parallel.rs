@@ -389,7 +389,7 @@ mod tests {
     use super::*;
     use crate::join::emit::CallerSink;
     use crate::join::options::{JoinKind, JoinOptions};
-    use crate::key_type::KeyType;
+    use crate::types::KeyType;
     use std::sync::Mutex as Shared;
     use std::sync::atomic::AtomicBool;
 

@@ -5,9 +5,9 @@ use super::source::{KeyRange, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
-use crate::key_type::KeyType;
 use crate::table::Record;
 use crate::table::external::RecordFile;
+use crate::types::KeyType;
 use std::fmt;
 use std::sync::Arc;
 

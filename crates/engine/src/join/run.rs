@@ -12,7 +12,7 @@ use super::spill::Spill;
 use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::sync::Arc;
 
 /// The output gets this fraction of the memory, 1/4, up to [`OUTPUT_BYTES_MAX`].

@@ -7,9 +7,9 @@ use super::task::Task;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Profile, Purpose, ReadRequest, Storage};
-use crate::key_type::KeyType;
 use crate::table::external::{RecordFile, index_records, index_table};
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+use crate::types::KeyType;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use super::source::{KeyRange, Prober, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
 use crate::index::{self, Index, IndexReader, Key, Payload, Word};
-use crate::key_type::KeyType;
 use crate::lsm::{self, DbSnapshot, Keyspace};
+use crate::types::KeyType;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
 

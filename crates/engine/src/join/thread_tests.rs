@@ -4,8 +4,8 @@
 use super::{JoinOptions, JoinOutput, JoinSource, join};
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage, refusing};
-use crate::key_type::KeyType;
 use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+use crate::types::KeyType;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -57,11 +57,11 @@ struct CursorPosition {
     index: usize,
     tag: u8,
     sequence: u64,
-    value: Value,
+    value: CursorValue,
 }
 
 #[derive(Debug)]
-enum Value {
+enum CursorValue {
     Inline(Range<usize>),
     Long(Slice),
 }
@@ -96,8 +96,8 @@ impl TableCursor {
     pub(crate) fn entry(&self) -> Option<TableEntry<'_>> {
         let here = self.at.as_ref()?;
         let value = match &here.value {
-            Value::Inline(place) => here.bytes.get(place.clone())?,
-            Value::Long(value) => value,
+            CursorValue::Inline(place) => here.bytes.get(place.clone())?,
+            CursorValue::Long(value) => value,
         };
         Some(TableEntry { key: &self.key, sequence: here.sequence, tag: here.tag, value })
     }
@@ -107,8 +107,8 @@ impl TableCursor {
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         let here = self.at.as_ref()?;
         match &here.value {
-            Value::Inline(place) => Slice::of_block(&here.bytes, place.clone()),
-            Value::Long(value) => Some(value.clone()),
+            CursorValue::Inline(place) => Slice::of_block(&here.bytes, place.clone()),
+            CursorValue::Long(value) => Some(value.clone()),
         }
     }
 
@@ -292,7 +292,7 @@ impl TableCursor {
         let bytes = self.fetch(block)?;
         let head = self.table.inner.view(block, &bytes)?.head();
         self.key.clear();
-        let value = Value::Inline(0..0);
+        let value = CursorValue::Inline(0..0);
         self.at = Some(CursorPosition { block, bytes, head, index: 0, tag: 0, sequence: 0, value });
         Ok(())
     }
@@ -306,8 +306,8 @@ impl TableCursor {
         view.key(index).ok_or_else(malformed)?.copy_to(key);
         (here.tag, here.sequence) = inner.version_in(&view, index).ok_or_else(malformed)?;
         here.value = match view.place(index).ok_or_else(malformed)? {
-            ValueLocation::Inline(place) => Value::Inline(place),
-            ValueLocation::Long(pointer) => Value::Long(inner.long_value(pointer)?.into()),
+            ValueLocation::Inline(place) => CursorValue::Inline(place),
+            ValueLocation::Long(pointer) => CursorValue::Long(inner.long_value(pointer)?.into()),
         };
         here.index = index;
         Ok(())
@@ -355,7 +355,7 @@ impl CursorPosition {
         let Some(value) = columns.value(&self.bytes, next) else { return false };
         key.truncate(columns.prefix);
         key.extend_from_slice(rest);
-        (self.tag, self.sequence, self.value, self.index) = (tag.kind, tag.sequence, Value::Inline(value), next);
+        (self.tag, self.sequence, self.value, self.index) = (tag.kind, tag.sequence, CursorValue::Inline(value), next);
         true
     }
 }

@@ -17,7 +17,7 @@ use super::writer::check_block_bytes;
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::sync::Arc;
 
 /// Size of a read while data is scanned, in bytes.

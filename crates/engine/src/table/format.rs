@@ -9,11 +9,13 @@ use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::file_format::TABLE_MAGIC;
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::path::Path;
 
-/// Newest format version that this program reads, and the one it writes.
-pub const FORMAT_VERSION: u32 = 2;
+/// Newest format version that this program reads.
+pub const FORMAT_VERSION: u32 = 3;
+/// The version of tables whose key type older versions know.
+const OLDER_KEYS_VERSION: u32 = 2;
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
 /// Number of size classes: the length of the file modulo this is the class of its tail.
@@ -245,7 +247,8 @@ impl TableMeta {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut encoder = MetadataEncoder::default();
         let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1;
-        encoder.int(key::code(self.key_type)).int(self.value_width.map_or(0, |width| width + 1)).int(flags);
+        key::codes(self.key_type).into_iter().for_each(|code| _ = encoder.int(code));
+        encoder.int(self.value_width.map_or(0, |width| width + 1)).int(flags);
         encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
         encoder.int(self.largest_block_bytes).int(self.data_bytes);
         self.source.encode(&mut encoder);
@@ -274,7 +277,7 @@ impl TableMeta {
     /// Decodes metadata; `None` for anything that [`Self::encode`] cannot have written.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let decoder = &mut MetadataDecoder(bytes);
-        let key_type = key::from_code(decoder.int()?)?;
+        let key_type = key::from_codes(|| decoder.int())?;
         let value_width = decoder.int()?.checked_sub(1);
         let flags = decoder.int()?;
         let mut meta = Self {
@@ -340,6 +343,7 @@ pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &TableMeta) -> u64
 
 /// The stored tail, to be written at `offset`.
 pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &TableMeta) -> Vec<u8> {
+    let version = if key::is_of_version_2(meta.key_type) { OLDER_KEYS_VERSION } else { FORMAT_VERSION };
     let meta = meta.encode();
     let total = root.len() + locations.len() + meta.len() + FOOTER_BYTES;
     let mut tail = Vec::with_capacity(total);
@@ -347,7 +351,7 @@ pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u
     tail.extend_from_slice(locations);
     tail.extend_from_slice(&meta);
     tail.extend_from_slice(&TABLE_MAGIC);
-    tail.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    tail.extend_from_slice(&version.to_le_bytes());
     tail.extend_from_slice(&file_id.to_le_bytes());
     tail.extend_from_slice(&(total as u32).to_le_bytes());
     tail.extend_from_slice(&(meta.len() as u32).to_le_bytes());

@@ -72,8 +72,8 @@ fn thinned(points: Vec<HistogramPoint>, most: usize) -> Vec<HistogramPoint> {
 #[cfg(test)]
 mod tests {
     use crate::io::MemoryStorage;
-    use crate::key_type::KeyType;
     use crate::table::{Table, TableOptions, TableWriteOptions, TableWriter};
+    use crate::types::KeyType;
     use std::sync::Arc;
 
     fn table(design: &str, key_type: KeyType) -> Table {

@@ -1,39 +1,37 @@
 //! Keys of a table: the codes of their types in its metadata, bounds among them, and numeric keys as u64.
 
-use crate::key_type::KeyType;
+use crate::types::{COMPONENTS_MAX, Component, KeyType, TupleType};
 
 /// Longest key in bytes: 64 KiB.
 pub const KEY_BYTES_MAX: usize = 64 << 10;
 
-/// Codes of the types without a parameter. Layout: `docs/format/table.md`.
-const CODES: [(KeyType, u64); 8] = [
-    (KeyType::U64, 1),
-    (KeyType::U128, 2),
-    (KeyType::I64, 3),
-    (KeyType::F64, 4),
-    (KeyType::Text, 5),
-    (KeyType::Bytes, 6),
-    (KeyType::U32, 7),
-    (KeyType::I128, 8),
-];
-/// Added to the width of keys of fixed width.
-const FIXED_BYTES_CODE: u64 = 256;
+/// Added to the number of components of a tuple, whose codes follow. Layout: `docs/format/table.md`.
+const TUPLE_CODE: u64 = 1 << 16;
 
-/// The code of a key type in the metadata.
-pub(super) fn code(key_type: KeyType) -> u64 {
+/// Whether tables of version 2 could have such keys.
+pub(super) fn is_of_version_2(key_type: KeyType) -> bool {
+    matches!(key_type, KeyType::FixedBytes(_)) || (1..=8).contains(&key_type.code())
+}
+
+/// The codes of a key type in the metadata: one, and for a tuple those of its components.
+pub(super) fn codes(key_type: KeyType) -> Vec<u64> {
     match key_type {
-        KeyType::FixedBytes(width) => FIXED_BYTES_CODE + u64::from(width),
-        _ => CODES.iter().find(|(known, _)| *known == key_type).map_or(0, |&(_, code)| code),
+        KeyType::Tuple(tuple) => {
+            let components = tuple.components();
+            [TUPLE_CODE + components.len() as u64].into_iter().chain(components.map(|it| it.code().into())).collect()
+        }
+        _ => vec![key_type.code().into()],
     }
 }
 
-/// The key type of a code; `None` for an unknown code.
-pub(super) fn from_code(code: u64) -> Option<KeyType> {
-    let fixed = || {
-        let width = u8::try_from(code.checked_sub(FIXED_BYTES_CODE)?).ok()?;
-        Some(KeyType::FixedBytes(width)).filter(|key_type| key_type.check().is_ok())
-    };
-    CODES.iter().find(|&&(_, known)| known == code).map(|&(key_type, _)| key_type).or_else(fixed)
+/// The key type of codes, each taken from `next`; `None` for an unknown code.
+pub(super) fn from_codes(mut next: impl FnMut() -> Option<u64>) -> Option<KeyType> {
+    let first = next()?;
+    let Some(count) = first.checked_sub(TUPLE_CODE) else { return KeyType::from_code(u16::try_from(first).ok()?) };
+    let mut component = || Component::from_code(u16::try_from(next()?).ok()?);
+    let count = usize::try_from(count).ok().filter(|&count| count <= COMPONENTS_MAX)?;
+    let components = (0..count).map(|_| component()).collect::<Option<Vec<_>>>()?;
+    TupleType::new(&components).ok().map(KeyType::Tuple)
 }
 
 /// A bound among the keys of a table: just before or just after the records of `key`.
@@ -75,13 +73,50 @@ mod tests {
 
     #[test]
     fn codes_round_trip_and_stay() {
-        let fixed = (1..=16).map(KeyType::FixedBytes).zip(257..=272);
-        for (key_type, stored) in CODES.into_iter().chain(fixed) {
-            assert_eq!(code(key_type), stored);
-            assert_eq!(from_code(stored), Some(key_type));
+        for (name, stored) in [
+            ("u64", &[1][..]),
+            ("u128", &[2]),
+            ("i64", &[3]),
+            ("f64", &[4]),
+            ("text", &[5]),
+            ("bytes", &[6]),
+            ("u32", &[7]),
+            ("i128", &[8]),
+            ("bytes1", &[257]),
+            ("bytes16", &[272]),
+            ("bool", &[9]),
+            ("uuid", &[16]),
+            ("date", &[17]),
+            ("time(s)", &[20]),
+            ("timestamp(ns)", &[27]),
+            ("decimal(10,2)", &[4738]),
+            ("(text, date desc)", &[65_538, 5, 8_192 + 17]),
+            ("(u8?)", &[65_537, 0xc000 + 10]),
+        ] {
+            let key_type: KeyType = name.parse().unwrap();
+            assert_eq!(codes(key_type), stored, "{name}");
+            let mut next = stored.iter().copied();
+            assert_eq!(from_codes(|| next.next()), Some(key_type), "{name}");
+            assert_eq!(is_of_version_2(key_type), stored[0] < 9 || (257..273).contains(&stored[0]), "{name}");
         }
-        for unknown in [0, 9, 255, 256, 273, 512, u64::MAX] {
-            assert_eq!(from_code(unknown), None);
+        for unknown in [
+            &[][..],
+            &[0],
+            &[18],
+            &[28],
+            &[256],
+            &[273],
+            &[512],
+            &[4096],
+            &[u64::MAX],
+            &[65_536],
+            &[65_537],
+            &[65_537, 0],
+            &[65_537, 0x8005],
+            &[65_553, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+        ] {
+            let mut next = unknown.iter().copied();
+            assert_eq!(from_codes(|| next.next()), None, "{unknown:?}");
         }
     }
 

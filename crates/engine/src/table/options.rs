@@ -2,8 +2,8 @@
 
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
-use crate::key_type::KeyType;
 use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
+use crate::types::KeyType;
 
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]

@@ -18,7 +18,7 @@ use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

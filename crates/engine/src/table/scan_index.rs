@@ -12,7 +12,7 @@ use super::sections::{FilterWriter, write_counts, write_tail};
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use std::path::{Path, PathBuf};
 
 /// Collects borders, counts and filter of existing blocks, key by key.

@@ -4,6 +4,7 @@
 
 use ogive::io::MemoryStorage;
 use ogive::table::{Table, TableOptions};
+use ogive::types::{KeyType, Value};
 use std::sync::Arc;
 
 type Records = Vec<(Vec<u8>, Vec<u8>)>;
@@ -34,6 +35,22 @@ fn packed() -> Records {
     let key = |i: u64| [&b"key "[..], &(i << 20).to_be_bytes()].concat();
     let mut records: Records = (0..220).map(|i| (key(i), vec![b'v'; 100])).collect();
     records[219].1 = (0..300_u32).map(|i| (i * 31) as u8).collect();
+    records
+}
+
+/// The type of the keys of [`visits`].
+const VISITS: &str = "(text? nulls first, date desc)";
+
+/// 120 visits of seven users, or of unknown ones, in blocks of 512 bytes.
+fn visits() -> Records {
+    let key_type: KeyType = VISITS.parse().unwrap();
+    let record = |i: i128| {
+        let user = if i % 5 == 0 { Value::Null } else { Value::Text(format!("user{}", i % 7)) };
+        let key = key_type.encode(&Value::Tuple(vec![user, Value::Signed(19_000 + i * 13)])).unwrap();
+        (key, format!("value {i}").into_bytes())
+    };
+    let mut records: Records = (0..120).map(record).collect();
+    records.sort();
     records
 }
 
@@ -78,4 +95,11 @@ fn version_1_packed_blocks_and_a_long_value_behind_a_filter_are_read() {
     let report = table.explain();
     assert_eq!(report.compression, "lz4");
     assert!(report.filter_bytes > 0 && report.location_bytes > 0);
+}
+
+#[test]
+fn version_3_tuples_with_nulls_are_read() {
+    let table = check(include_bytes!("../fixtures/v3-visits.ogive"), &visits());
+    assert_eq!(table.key_type().to_string(), VISITS);
+    assert_eq!(table.key_type().display(&visits()[0].0), ",2026-02-11");
 }

@@ -10,3 +10,4 @@ mod profile;
 mod store;
 mod store_models;
 mod table;
+mod types;

@@ -116,14 +116,15 @@ fn options_that_make_no_sense_are_refused_and_leave_no_file() {
     refused(good.clone().tunables(vec![(1, 1)]));
     refused(good.clone().payload_bytes(9));
     refused(good.clone().key_type(KeyType::U128));
-    for key_type in [KeyType::F64, KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(0), KeyType::FixedBytes(17)] {
+    for key_type in [KeyType::Text, KeyType::Bytes, KeyType::FixedBytes(0), KeyType::FixedBytes(17)] {
         let options = good.clone().key_type(key_type);
         let short =
             Index::<ogive::index::Raw<u64>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
         let long =
             Index::<ogive::index::Raw<u128>, u64>::create(storage.clone(), NAME, &options).map(drop).unwrap_err();
         for error in [short, long] {
-            let names_types = error.to_string().contains("u32, u64, u128, i64, i128, or bytes1 to bytes16");
+            let message = error.to_string();
+            let names_types = message.contains("bytes1 to bytes16") || message.contains("1 to 16 bytes");
             assert!(matches!(error, Error::InvalidArgument(_)) && names_types, "{error}");
         }
         assert!(storage.list().unwrap().is_empty());

@@ -3,6 +3,7 @@
 //! A store holds byte strings. To show and find imported integers as such, their type is kept in the keyspace `ogive`,
 //! which maps names of keyspaces to key types.
 
+use crate::commands::ordered_map::Bounds;
 use crate::failure::{Failure, Result};
 use crate::key;
 use ogive::KeyType;
@@ -28,6 +29,11 @@ impl Keys {
     /// The bytes of a key given as an argument.
     pub(super) fn parse(self, argument: &OsStr) -> Result<Vec<u8>> {
         key::from_argument(self.0, argument)
+    }
+
+    /// The range of keys that begin with an argument.
+    pub(super) fn parse_prefix(self, argument: &OsStr) -> Result<Bounds<Vec<u8>>> {
+        key::prefix_range(self.0, argument)
     }
 
     /// The bytes of an optional key argument.

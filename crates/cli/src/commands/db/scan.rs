@@ -2,13 +2,10 @@
 
 use super::store::{KeyspaceOptions, OpenKeyspace};
 use crate::args::Outcome;
-use crate::commands::ordered_map::Window;
+use crate::commands::ordered_map::{RangeOptions, Window};
 use crate::commands::verbs;
 use crate::failure::Result;
-use crate::key;
 use crate::output::Output;
-use ogive::KeyType;
-use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,17 +25,8 @@ pub(crate) struct DbScan {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
-    /// First key of the range [default: the first of the keyspace]
-    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
-    from: Option<OsString>,
-
-    /// End of the range, exclusive [default: the end of the keyspace]
-    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
-    to: Option<OsString>,
-
-    /// Print only keys that begin with these bytes
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["from", "to"])]
-    prefix: Option<OsString>,
+    #[command(flatten)]
+    range: RangeOptions,
 
     #[command(flatten)]
     window: Window,
@@ -51,10 +39,5 @@ pub(crate) struct DbScan {
 /// Runs the command.
 pub(crate) fn run(arguments: &DbScan, output: &mut Output) -> Result<Outcome> {
     let open = OpenKeyspace { keys_only: arguments.keys_only, ..arguments.keyspace.read()? };
-    let Some(prefix) = &arguments.prefix else {
-        return verbs::scan(&open, (arguments.from.as_deref(), arguments.to.as_deref()), arguments.window, output);
-    };
-    let range = open.keyspace.prefix(key::from_argument(KeyType::Bytes, prefix)?);
-    open.print(range, arguments.window, output)?;
-    Ok(Outcome::Done)
+    verbs::scan(&open, &arguments.range, arguments.window, output)
 }

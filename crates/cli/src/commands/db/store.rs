@@ -48,7 +48,8 @@ pub(super) struct KeyspaceOptions {
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Store")]
     pub(super) keyspace: String,
 
-    /// Type of the keys: u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16 [default: as imported, else
+    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes16, uuid, date,
+    /// time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default: as imported, else
     /// bytes]
     #[arg(long, value_name = "TYPE", help_heading = "Store")]
     keys: Option<KeyType>,
@@ -203,6 +204,10 @@ impl OrderedMap for OpenKeyspace {
 
     fn parse_key(&self, written: &OsStr) -> Result<Vec<u8>> {
         self.keys.parse(written)
+    }
+
+    fn parse_prefix(&self, written: &OsStr) -> Result<Bounds<Vec<u8>>> {
+        self.keys.parse_prefix(written)
     }
 
     fn shown_key<'a>(&self, key: &'a Vec<u8>) -> Cow<'a, str> {

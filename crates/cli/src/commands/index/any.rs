@@ -128,6 +128,10 @@ impl OrderedMap for OpenIndex {
         text::key_from_argument(self.any.key_type(), written)
     }
 
+    fn parse_prefix(&self, written: &OsStr) -> Result<Bounds<u128>> {
+        text::prefix_range(self.any.key_type(), written)
+    }
+
     fn shown_key<'a>(&self, key: &'a u128) -> Cow<'a, str> {
         text::key_shown(self.any.key_type(), *key).into()
     }

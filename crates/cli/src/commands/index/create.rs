@@ -17,8 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   ogive index create ids.ogx                                 u64 keys without payloads: a set
   ogive index create ids.ogx --value-bytes 8                 u64 keys with payloads of 8 bytes
-  ogive index create uuids.ogx --key-type bytes16 --kind btree
-                                                             a B+-tree of 16-byte keys
+  ogive index create uuids.ogx --key-type uuid --kind btree  a B+-tree of UUIDs
   ogive index create tags.ogx --duplicates --value-bytes 4   several entries per key
   ogive index create ids.ogx --page-size 16KiB --fill 100    densely packed, with large pages
 
@@ -37,7 +36,8 @@ pub(crate) struct IndexCreate {
     #[arg(long, value_name = "KIND", default_value_t)]
     kind: IndexKind,
 
-    /// Type of the keys: u32, u64, u128, i64, i128, or bytes1 to bytes16
+    /// Type of the keys, of a fixed width: u8 to u128, i8 to i128, bool, f32, f64, uuid, date, time(UNIT),
+    /// timestamp(UNIT), decimal(P,S), or bytes1 to bytes16
     #[arg(long, alias = "key", value_name = "TYPE", default_value_t = KeyType::U64)]
     key_type: KeyType,
 

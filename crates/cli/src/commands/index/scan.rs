@@ -2,11 +2,10 @@
 
 use super::file::{IndexFile, PayloadOptions};
 use crate::args::Outcome;
-use crate::commands::ordered_map::Window;
+use crate::commands::ordered_map::{RangeOptions, Window};
 use crate::commands::verbs;
 use crate::failure::Result;
 use crate::output::Output;
-use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,13 +23,8 @@ pub(crate) struct IndexScan {
     #[command(flatten)]
     file: IndexFile,
 
-    /// First key of the range [default: the first of the index]
-    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
-    from: Option<OsString>,
-
-    /// End of the range, exclusive [default: the end of the index]
-    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
-    to: Option<OsString>,
+    #[command(flatten)]
+    range: RangeOptions,
 
     #[command(flatten)]
     window: Window,
@@ -42,5 +36,5 @@ pub(crate) struct IndexScan {
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexScan, output: &mut Output) -> Result<Outcome> {
     let open = arguments.file.read(arguments.payloads.values)?;
-    verbs::scan(&open, (arguments.from.as_deref(), arguments.to.as_deref()), arguments.window, output)
+    verbs::scan(&open, &arguments.range, arguments.window, output)
 }

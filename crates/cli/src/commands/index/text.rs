@@ -1,12 +1,12 @@
 //! Conversion of keys and payloads of indexes between text and bytes.
 
-use crate::failure::{Failure, Result};
+use crate::commands::ordered_map::Bounds;
+use crate::failure::Result;
 use crate::key;
 use ogive::KeyType;
 use ogive::index::Key;
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 
 /// Longest payload that is a number, in bytes.
 const NUMBER_BYTES_MAX: usize = 16;
@@ -28,32 +28,26 @@ pub(super) enum Form {
 /// # Errors
 /// [`Failure::Usage`] when it is not a key of the type.
 pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u128> {
-    let bytes = argument.as_bytes();
-    let written = match argument.to_str() {
-        Some(text) if matches!(key_type, KeyType::FixedBytes(_)) => KeyType::Bytes.parse(text).unwrap_or_default(),
-        _ => bytes.to_vec(),
-    };
-    key_from_written(key_type, &written).ok_or_else(|| {
-        Failure::usage(
-            format!("'{}' is not a valid key of type {key_type}", key::escaped(bytes)),
-            format!("its keys are {}", key::describe(key_type)),
-        )
-    })
+    key::from_argument(key_type, argument).map(|key| big_endian(&key))
 }
 
-/// A key as written in an input: a decimal number, or bytes.
+/// A key as written in an input: a number, for example, or bytes.
 pub(super) fn key_from_written(key_type: KeyType, written: &[u8]) -> Option<u128> {
-    fn number<T: std::str::FromStr>(written: &[u8]) -> Option<T> {
-        std::str::from_utf8(written).ok()?.parse().ok()
-    }
-    match key_type {
-        KeyType::U32 => number::<u32>(written).map(u128::from),
-        KeyType::U64 => number::<u64>(written).map(u128::from),
-        KeyType::U128 => number::<u128>(written),
-        KeyType::I64 => number::<i64>(written).map(|key| u128::from(key.to_word())),
-        KeyType::I128 => number::<i128>(written).map(Key::to_word),
-        _ => (key_type.width() == Some(written.len())).then(|| big_endian(written)),
-    }
+    key::from_input(key_type, written).map(|key| big_endian(&key))
+}
+
+/// The range of keys that begin with an argument.
+///
+/// # Errors
+/// [`Failure::Usage`] for keys without prefixes.
+pub(super) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds<u128>> {
+    let padded = |prefix: Vec<u8>| {
+        let mut key = prefix;
+        key.resize(key_type.width().unwrap_or(0), 0);
+        big_endian(&key)
+    };
+    let (from, to) = key::prefix_range(key_type, argument)?;
+    Ok((from.map(padded), to.map(padded)))
 }
 
 /// A key of an input with typed keys; `None` if it is not a key of the index.
@@ -61,12 +55,11 @@ pub(super) fn key_from_record(key_type: KeyType, record_type: KeyType, key: &[u8
     let unsigned = matches!(record_type, KeyType::U32 | KeyType::U64 | KeyType::U128);
     let word = big_endian(key);
     match key_type {
+        _ if record_type == key_type => Some(word),
         KeyType::U32 if unsigned => u32::try_from(word).ok().map(u128::from),
         KeyType::U64 if unsigned => u64::try_from(word).ok().map(u128::from),
         KeyType::U128 if unsigned => Some(word),
-        KeyType::I64 if record_type == KeyType::I64 => Some(word),
         KeyType::I64 if unsigned => i64::try_from(word).ok().map(|key| u128::from(key.to_word())),
-        KeyType::I128 if record_type == KeyType::I128 => Some(word),
         KeyType::I128 if unsigned => i128::try_from(word).ok().map(Key::to_word),
         _ if matches!(record_type, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_)) => {
             key_from_written(key_type, key)
@@ -79,29 +72,19 @@ fn big_endian(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |word, &byte| word << 8 | u128::from(byte))
 }
 
-/// The bytes of a key of bytes.
+/// The bytes of a key.
 fn key_bytes(key_type: KeyType, word: u128) -> Vec<u8> {
     word.to_be_bytes()[16 - key_type.width().unwrap_or(0).min(16)..].to_vec()
 }
 
-/// A key as it was given: numbers in decimal, bytes with escapes.
+/// A key as it was given.
 pub(super) fn key_shown(key_type: KeyType, word: u128) -> String {
-    match key_type {
-        KeyType::U32 | KeyType::U64 | KeyType::U128 => word.to_string(),
-        KeyType::I64 => i64::from_word(word as u64).to_string(),
-        KeyType::I128 => i128::from_word(word).to_string(),
-        _ => key_type.display(&key_bytes(key_type, word)),
-    }
+    key::shown(key_type, &key_bytes(key_type, word)).into_owned()
 }
 
 /// A key in JSON: a number if JSON parsers keep its precision.
 pub(super) fn key_to_json(key_type: KeyType, word: u128) -> Value {
-    match key_type {
-        KeyType::U32 | KeyType::U64 => json!(word as u64),
-        KeyType::I64 => json!(i64::from_word(word as u64)),
-        KeyType::U128 | KeyType::I128 => json!(key_shown(key_type, word)),
-        _ => key::bytes_to_json(&key_bytes(key_type, word)),
-    }
+    key::to_json(key_type, &key_bytes(key_type, word))
 }
 
 impl Form {

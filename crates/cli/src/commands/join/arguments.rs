@@ -115,9 +115,9 @@ pub(super) struct LeftSide {
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Left side")]
     left_format: Option<Format>,
 
-    /// Column of the keys of LEFT, by name or number from 1 [default: the first]
+    /// Column of the keys of LEFT, by name or number from 1; repeat it for keys of several columns [default: the first]
     #[arg(long, value_name = "COL", help_heading = "Left side")]
-    left_key: Option<Column>,
+    left_key: Vec<Column>,
 
     /// Column of the values of LEFT, by name or number from 1 [default: no values]
     #[arg(long, value_name = "COL", help_heading = "Left side")]
@@ -147,9 +147,10 @@ pub(super) struct RightSide {
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Right side")]
     right_format: Option<Format>,
 
-    /// Column of the keys of RIGHT, by name or number from 1 [default: the first]
+    /// Column of the keys of RIGHT, by name or number from 1; repeat it for keys of several columns [default: the
+    /// first]
     #[arg(long, value_name = "COL", help_heading = "Right side")]
-    right_key: Option<Column>,
+    right_key: Vec<Column>,
 
     /// Column of the values of RIGHT, by name or number from 1 [default: no values]
     #[arg(long, value_name = "COL", help_heading = "Right side")]
@@ -171,7 +172,8 @@ pub(super) struct RightSide {
 /// Options of both inputs.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct BothSides {
-    /// Type of the keys: u32, u64, u128, i64, i128, f64, text, bytes, or bytes1 to bytes16 [default: as in the inputs,
+    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes16, uuid, date,
+    /// time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default: as in the inputs,
     /// else by their first keys]
     #[arg(long, value_name = "TYPE", help_heading = "Both sides")]
     pub(super) key_type: Option<KeyType>,
@@ -241,7 +243,7 @@ impl JoinArguments {
 }
 
 impl BothSides {
-    fn input(&self, path: PathBuf, format: Option<Format>, key: Option<Column>, value: Option<Column>) -> InputOptions {
+    fn input(&self, path: PathBuf, format: Option<Format>, key: Vec<Column>, value: Option<Column>) -> InputOptions {
         InputOptions {
             path: if path.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { path },
             format,

@@ -150,7 +150,7 @@ impl SideOptions {
 
     /// Refuses flags that would be ignored.
     fn check_flags(&self, found: &InputKind) -> Result<()> {
-        let has_columns = self.input.key.is_some() || self.input.value.is_some();
+        let has_columns = !self.input.key.is_empty() || self.input.value.is_some();
         if has_columns && *found != InputKind::File {
             return Err(Failure::usage(
                 format!("{} is not a file with columns", self.shown()),

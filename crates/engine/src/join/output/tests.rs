@@ -7,9 +7,9 @@ use crate::join::emit::RowForm;
 use crate::join::merge::RowSink;
 use crate::join::options::{JoinKind, JoinOptions};
 use crate::join::task::Task;
-use crate::key_type::KeyType;
 use crate::table::external::{RecordFile, index_records};
 use crate::table::{Table, TableOptions, TableWriteOptions};
+use crate::types::KeyType;
 use std::sync::{Arc, Mutex};
 
 const ROWS: u64 = 50_000;

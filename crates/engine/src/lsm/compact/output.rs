@@ -12,9 +12,9 @@ use super::super::table_file::{
 use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
-use crate::key_type::KeyType;
 use crate::table::{TableWriteOptions, TableWriter};
 use crate::tune::DesignRequest;
+use crate::types::KeyType;
 use crate::vlog::ValueFilePointer;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use super::super::index_page::INDEX_PAGE_TRAILER_BYTES;
 use super::super::{Table, TableOptions, TableVerifyReport, TableWriteOptions, TableWriter};
 use crate::block::checksum;
 use crate::io::MemoryStorage;
-use crate::key_type::KeyType;
+use crate::types::KeyType;
 use ogive_model::line::{self, LineNode};
 use ogive_model::step;
 use std::sync::Arc;

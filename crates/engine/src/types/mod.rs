@@ -1,0 +1,35 @@
+//! Types of keys: order-preserving encodings of scalars and of tuples, and their text form.
+//!
+//! The engine compares keys bytewise. A [`KeyType`] maps values to bytes such that the bytes of a key are smaller
+//! exactly if its [`Value`] is, in the order of SQL. Tables and indexes state the type of their keys, so keys are
+//! printed in the form in which they were given. The bytes are described in `docs/format/types.md`.
+//!
+//! ```
+//! use ogive::types::{KeyType, Value};
+//!
+//! let visits: KeyType = "(text, timestamp(s) desc)".parse()?;
+//! let first = visits.parse("ann,2024-05-01T12:00:00")?;
+//! let second = visits.parse("ann,2023-01-01T00:00:00")?;
+//! assert!(first < second);
+//! assert_eq!(visits.display(&first), "ann,2024-05-01T12:00:00");
+//!
+//! // All keys of one visitor begin with these bytes.
+//! assert!(first.starts_with(&visits.encode_prefix(&[Value::Text("ann".into())])?));
+//! # Ok::<(), ogive::Error>(())
+//! ```
+
+mod calendar;
+mod escape;
+mod key_type;
+mod scalar;
+mod text;
+mod tuple;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use key_type::{KeyType, TimeUnit};
+pub use scalar::{encode_f64, encode_i64};
+pub use tuple::{COMPONENTS_MAX, Component, NullOrder, TupleType};
+pub use value::Value;

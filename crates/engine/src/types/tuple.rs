@@ -1,0 +1,378 @@
+//! Tuples: keys of several components, each ascending or descending, with or without nulls.
+
+use super::key_type::{KeyType, unknown};
+use super::value::Value;
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// Most components of a tuple.
+pub const COMPONENTS_MAX: usize = 16;
+
+/// Bits of the code of a component's type, below its flags.
+const TYPE_BITS: u16 = 0x1fff;
+const DESCENDING: u16 = 0x2000;
+const NULLABLE: u16 = 0x4000;
+const NULLS_LAST: u16 = 0x8000;
+
+/// Markers in front of components that may be null.
+const NULL_FIRST: u8 = 0;
+const PRESENT: u8 = 1;
+const NULL_LAST: u8 = 2;
+
+/// A zero byte within a component of variable length is followed by `ESCAPED`, the end of the component by `END`.
+const ESCAPED: u8 = 0xff;
+const END: u8 = 0;
+
+/// Whether a component may be null, and where nulls order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NullOrder {
+    /// It is never null.
+    #[default]
+    Never,
+    /// Nulls come before all values, in either direction.
+    First,
+    /// Nulls come after all values, in either direction.
+    Last,
+}
+
+/// A component of a tuple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Its type; not a tuple.
+    pub key_type: KeyType,
+    /// Whether greater values come first.
+    pub descending: bool,
+    /// Whether it may be null.
+    pub nulls: NullOrder,
+}
+
+impl Component {
+    /// An ascending component that is never null.
+    #[must_use]
+    pub fn new(key_type: KeyType) -> Self {
+        Self { key_type, descending: false, nulls: NullOrder::Never }
+    }
+
+    /// The code in files: that of the type, and flags.
+    pub(crate) fn code(self) -> u16 {
+        let nulls = match self.nulls {
+            NullOrder::Never => 0,
+            NullOrder::First => NULLABLE,
+            NullOrder::Last => NULLABLE | NULLS_LAST,
+        };
+        self.key_type.code() | nulls | if self.descending { DESCENDING } else { 0 }
+    }
+
+    /// The component of a code; `None` for an invalid one.
+    pub(crate) fn from_code(code: u16) -> Option<Self> {
+        let nulls = match (code & NULLABLE != 0, code & NULLS_LAST != 0) {
+            (false, false) => NullOrder::Never,
+            (true, false) => NullOrder::First,
+            (true, true) => NullOrder::Last,
+            (false, true) => return None,
+        };
+        Some(Self { key_type: KeyType::from_code(code & TYPE_BITS)?, descending: code & DESCENDING != 0, nulls })
+    }
+
+    fn width(self) -> Option<usize> {
+        Some(self.key_type.width()? + usize::from(self.nulls != NullOrder::Never))
+    }
+
+    fn null_marker(self) -> Option<u8> {
+        match self.nulls {
+            NullOrder::Never => None,
+            NullOrder::First => Some(NULL_FIRST),
+            NullOrder::Last => Some(NULL_LAST),
+        }
+    }
+
+    fn append(self, value: &Value, key: &mut Vec<u8>) -> Result<()> {
+        if let (Some(marker), Value::Null) = (self.null_marker(), value) {
+            key.push(marker);
+            key.resize(key.len() + self.key_type.width().unwrap_or(0), 0);
+            return Ok(());
+        }
+        if self.nulls != NullOrder::Never {
+            key.push(PRESENT);
+        }
+        let at = key.len();
+        self.key_type.append_scalar(value, key)?;
+        if self.key_type.width().is_none() {
+            let plain = key.split_off(at);
+            for byte in plain {
+                key.push(byte);
+                if byte == 0 {
+                    key.push(ESCAPED);
+                }
+            }
+            key.extend_from_slice(&[0, END]);
+        }
+        if self.descending {
+            key[at..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+        Ok(())
+    }
+
+    /// The value at the start of `key`, which is advanced; `None` if there is none.
+    fn take(self, key: &mut &[u8]) -> Option<Value> {
+        if let Some(marker) = self.null_marker() {
+            let found = take(key, 1)?[0];
+            if found == marker {
+                let zeros = take(key, self.key_type.width().unwrap_or(0))?;
+                return zeros.iter().all(|&byte| byte == 0).then_some(Value::Null);
+            }
+            if found != PRESENT {
+                return None;
+            }
+        }
+        let flip = if self.descending { 0xff } else { 0 };
+        if let Some(width) = self.key_type.width() {
+            let bytes: Vec<u8> = take(key, width)?.iter().map(|byte| byte ^ flip).collect();
+            return self.key_type.decode_scalar(&bytes);
+        }
+        let mut bytes = Vec::new();
+        loop {
+            match take(key, 1)?[0] ^ flip {
+                0 => match take(key, 1)?[0] ^ flip {
+                    END => return self.key_type.decode_scalar(&bytes),
+                    ESCAPED => bytes.push(0),
+                    _ => return None,
+                },
+                byte => bytes.push(byte),
+            }
+        }
+    }
+}
+
+fn take<'a>(key: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+    let (taken, rest) = key.split_at_checked(count)?;
+    *key = rest;
+    Some(taken)
+}
+
+/// The components of a tuple, at most [`COMPONENTS_MAX`]. Shown and parsed as
+/// `(text, date desc, f64? asc nulls first)`: a question mark allows nulls, which come last if ascending and first if
+/// descending unless `nulls first` or `nulls last` says otherwise, as in SQL.
+///
+/// Keys of a tuple are the bytes of its components, so that keys with the same first components share a prefix. A
+/// component that may be null has a byte in front. Text and bytes end with two bytes, and each zero in them takes two.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TupleType {
+    /// Codes, zero beyond `count`.
+    codes: [u16; COMPONENTS_MAX],
+    count: u8,
+}
+
+impl TupleType {
+    /// A tuple of these components.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for none or too many components, and for tuples in tuples.
+    pub fn new(components: &[Component]) -> Result<Self> {
+        if components.is_empty() || components.len() > COMPONENTS_MAX {
+            let count = components.len();
+            return Err(Error::InvalidArgument(format!("tuples have 1 to {COMPONENTS_MAX} components, not {count}")));
+        }
+        let mut codes = [0; COMPONENTS_MAX];
+        for (code, component) in codes.iter_mut().zip(components) {
+            if matches!(component.key_type, KeyType::Tuple(_)) {
+                return Err(Error::InvalidArgument("a component of a tuple cannot be a tuple".into()));
+            }
+            component.key_type.check()?;
+            *code = component.code();
+        }
+        Ok(Self { codes, count: components.len() as u8 })
+    }
+
+    /// The components in order.
+    pub fn components(&self) -> impl ExactSizeIterator<Item = Component> + '_ {
+        // Codes were checked when the tuple was made.
+        let component = |&code| Component::from_code(code).unwrap_or_else(|| Component::new(KeyType::Bytes));
+        self.codes[..usize::from(self.count)].iter().map(component)
+    }
+
+    pub(super) fn width(self) -> Option<usize> {
+        self.components().map(Component::width).sum()
+    }
+
+    pub(super) fn append(self, value: &Value, key: &mut Vec<u8>) -> Result<()> {
+        match value {
+            Value::Tuple(values) if values.len() == usize::from(self.count) => self.append_prefix(values, key),
+            _ => Err(Error::InvalidArgument(format!("{value:?} is not a tuple of type {self}"))),
+        }
+    }
+
+    pub(super) fn append_prefix(self, values: &[Value], key: &mut Vec<u8>) -> Result<()> {
+        if values.len() > usize::from(self.count) {
+            let count = values.len();
+            return Err(Error::InvalidArgument(format!("keys of type {self} do not have {count} components")));
+        }
+        self.components().zip(values).try_for_each(|(component, value)| component.append(value, key))
+    }
+
+    pub(super) fn decode(self, mut key: &[u8]) -> Option<Value> {
+        let values = self.components().map(|component| component.take(&mut key)).collect::<Option<_>>()?;
+        key.is_empty().then_some(Value::Tuple(values))
+    }
+
+    /// Reads the components from a record of CSV.
+    pub(super) fn parse_value(self, text: &str) -> Option<Value> {
+        let values = self.parse_prefix(text)?;
+        (values.len() == usize::from(self.count)).then_some(Value::Tuple(values))
+    }
+
+    /// Reads the first components from a record of CSV.
+    pub(super) fn parse_prefix(self, text: &str) -> Option<Vec<Value>> {
+        let fields = split(text)?;
+        if fields.len() > usize::from(self.count) {
+            return None;
+        }
+        let parse = |(component, field): (Component, Field)| match field {
+            Field::Empty if component.nulls != NullOrder::Never => Some(Value::Null),
+            Field::Empty => component.key_type.parse_value(""),
+            Field::Text(text) => component.key_type.parse_value(&text),
+        };
+        self.components().zip(fields).map(parse).collect()
+    }
+
+    pub(super) fn display_value(self, value: &Value) -> Option<String> {
+        let Value::Tuple(values) = value else { return None };
+        let mut text = String::new();
+        for (index, (component, value)) in self.components().zip(values).enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            if matches!(value, Value::Null) {
+                continue;
+            }
+            let shown = component.key_type.display_value(value)?;
+            if shown.is_empty() || shown.contains([',', '"']) {
+                text.push('"');
+                text.push_str(&shown.replace('"', "\"\""));
+                text.push('"');
+            } else {
+                text.push_str(&shown);
+            }
+        }
+        Some(text)
+    }
+
+    /// Parses the name of a tuple, which begins with a parenthesis.
+    pub(super) fn parse(name: &str) -> Result<Self> {
+        let inner = name.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(|| unknown(name))?;
+        let (mut depth, mut start, mut components) = (0_usize, 0, Vec::new());
+        for (at, c) in inner.char_indices().chain([(inner.len(), ',')]) {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                ',' if depth == 0 => {
+                    components.push(parse_component(inner[start..at].trim())?);
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        Self::new(&components)
+    }
+}
+
+fn parse_component(text: &str) -> Result<Component> {
+    let (text, nulls) = match (text.strip_suffix(" nulls first"), text.strip_suffix(" nulls last")) {
+        (Some(text), _) => (text.trim_end(), NullOrder::First),
+        (_, Some(text)) => (text.trim_end(), NullOrder::Last),
+        _ => (text, NullOrder::Never),
+    };
+    let (text, descending) = match (text.strip_suffix(" desc"), text.strip_suffix(" asc")) {
+        (Some(text), _) => (text.trim_end(), true),
+        (_, Some(text)) => (text.trim_end(), false),
+        _ => (text, false),
+    };
+    let (name, nullable) = text.strip_suffix('?').map_or((text, false), |name| (name, true));
+    let nulls = match (nullable, nulls) {
+        (true, NullOrder::Never) if descending => NullOrder::First,
+        (true, NullOrder::Never) => NullOrder::Last,
+        (true, stated) => stated,
+        (false, NullOrder::Never) => NullOrder::Never,
+        (false, _) => {
+            let detail = format!("{name} has no nulls to order; write {name}? for a component that may be null");
+            return Err(Error::InvalidArgument(detail));
+        }
+    };
+    let key_type = KeyType::scalar(name).ok_or_else(|| unknown(name))?;
+    Ok(Component { key_type, descending, nulls })
+}
+
+/// A field of a record of CSV.
+enum Field {
+    /// Nothing, not even quotes.
+    Empty,
+    Text(String),
+}
+
+/// Splits a record of CSV (RFC 4180); `None` for quotes that do not match.
+fn split(record: &str) -> Option<Vec<Field>> {
+    let mut fields = Vec::new();
+    let mut rest = record;
+    loop {
+        if let Some(mut quoted) = rest.strip_prefix('"') {
+            let mut text = String::new();
+            loop {
+                let (part, after) = quoted.split_once('"')?;
+                text.push_str(part);
+                match after.strip_prefix('"') {
+                    Some(after) => {
+                        text.push('"');
+                        quoted = after;
+                    }
+                    None => {
+                        rest = after;
+                        break;
+                    }
+                }
+            }
+            fields.push(Field::Text(text));
+        } else {
+            let end = rest.find(',').unwrap_or(rest.len());
+            let field = &rest[..end];
+            if field.contains('"') {
+                return None;
+            }
+            fields.push(if field.is_empty() { Field::Empty } else { Field::Text(field.to_owned()) });
+            rest = &rest[end..];
+        }
+        if rest.is_empty() {
+            return Some(fields);
+        }
+        rest = rest.strip_prefix(',')?;
+    }
+}
+
+impl fmt::Display for TupleType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (index, component) in self.components().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            write!(f, "{}", component.key_type)?;
+            if component.nulls != NullOrder::Never {
+                f.write_str("?")?;
+            }
+            if component.descending {
+                f.write_str(" desc")?;
+            }
+            match component.nulls {
+                NullOrder::Never => {}
+                NullOrder::First => f.write_str(" nulls first")?,
+                NullOrder::Last => f.write_str(" nulls last")?,
+            }
+        }
+        f.write_str(")")
+    }
+}
+
+impl fmt::Debug for TupleType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
