@@ -2,7 +2,7 @@
 
 use crate::commands::query::{OpenTable, TableArguments};
 use crate::commands::{
-    build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, subcommands, tune, verbs, verify,
+    build, count, db, demo, explain, get, index, info, join, nth, profile, rank, scan, subcommands, tune, verbs, verify,
 };
 use crate::failure::Result;
 use crate::output::Output;
@@ -18,12 +18,12 @@ Examples:
   ogive db put fruit.db apple red             write to a store
   ogive tune keys.u64 --for s3                compare index designs for an object store
 
-Exit codes: 0 on success, 1 on an error or an absent key, 2 on a usage error.";
+Exit codes: 0 on success, 1 on an error or an absent key, 2 on a usage error, 130 after an interrupt.";
 
 /// The parsed command line.
 #[derive(Debug, Parser)]
 #[command(name = "ogive", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 100)]
-#[command(subcommand_required = true, arg_required_else_help = false, disable_help_subcommand = true)]
+#[command(subcommand_required = true, arg_required_else_help = false)]
 pub(crate) struct Arguments {
     /// Print results to standard output as JSON
     #[arg(long, global = true)]
@@ -39,6 +39,7 @@ subcommands! {
         Demo(demo::DemoArguments) => demo::run,
         Profile(profile::ProfileArguments) => profile::run,
         Build(build::BuildArguments) => build::run,
+        Info(info::InfoArguments) => info::run,
         Get(get::TableGet) => get::run,
         Scan(scan::TableScan) => scan::run,
         Rank(rank::TableRank) => rank::run,
@@ -54,11 +55,9 @@ subcommands! {
         Join(Box<join::JoinArguments>) => join::run,
         /// Work with indexes: ordered maps in a file, updated in place
         #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]
-        #[command(disable_help_subcommand = true)]
         Index(index::IndexCommand) => index::IndexCommand::run,
         /// Work with stores: crash-safe, log-structured, for keys and values of any length
         #[command(subcommand, after_help = db::EXAMPLES, arg_required_else_help = false)]
-        #[command(disable_help_subcommand = true)]
         Db(db::DbCommand) => db::DbCommand::run,
     }
 }

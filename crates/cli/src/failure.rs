@@ -3,6 +3,9 @@
 use crate::input::InputError;
 use std::io;
 
+/// The exit code of commands that were interrupted: 128 and the number of the signal.
+pub(crate) const INTERRUPTED: u8 = 130;
+
 /// Result of a command, or of a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -92,13 +95,14 @@ impl Failure {
         }
     }
 
-    /// The exit code: 2 for wrong usage, 0 for a closed pipe, else 1.
+    /// The exit code: 2 for wrong usage, 0 for a closed pipe, 130 for an interrupt as in shells, else 1.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
             Self::Partial { failure, .. } => failure.exit_code(),
             // The engine parses some options, such as the name of a design.
             Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
+            Self::Engine(ogive::Error::Interrupted) => INTERRUPTED,
             _ => 1,
         }
     }
@@ -137,6 +141,7 @@ mod tests {
     fn only_wrong_usage_exits_with_two_and_a_closed_pipe_is_no_error() {
         assert_eq!(Failure::usage("no", "yes").exit_code(), 2);
         assert_eq!(Failure::refused("no", "yes").exit_code(), 1);
+        assert_eq!(Failure::from(ogive::Error::Interrupted).but("7 rows are durable").exit_code(), 130);
         assert_eq!(Failure::from_output(io::ErrorKind::BrokenPipe.into()).exit_code(), 0);
         assert_eq!(Failure::from_output(io::ErrorKind::StorageFull.into()).exit_code(), 1);
     }

@@ -1,6 +1,6 @@
 //! Interrupts of long work: the first asks it to stop, the second ends the process.
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, INTERRUPTED, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ impl Interrupt {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             // In this order: the second signal finds the flag set by the first one, and ends the process.
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&asked));
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&asked));
             let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
         }
         Self { asked }

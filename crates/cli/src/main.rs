@@ -1,7 +1,7 @@
 //! The `ogive` command: tables, indexes, stores and joins from the command line.
 //!
 //! Results go to standard output and everything else to standard error. Exit codes: 0 on success, 1 on an error or an
-//! absent key, 2 on a usage error. A closed pipe is not an error.
+//! absent key, 2 on a usage error, 130 after an interrupt. A closed pipe is not an error.
 
 mod args;
 mod commands;

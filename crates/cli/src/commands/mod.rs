@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod get;
 pub(crate) mod index;
+pub(crate) mod info;
 pub(crate) mod join;
 pub(crate) mod nth;
 pub(crate) mod ordered_map;

@@ -45,7 +45,7 @@ fn an_interrupted_build_leaves_the_old_table_and_nothing_else() {
     assert!(broken);
     drop(input);
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
     assert_eq!(folder.names(), ["old.txt", "t.ogive"]);
     folder.run(&["scan", "t.ogive"]).exits_with(0).prints("old\t\n");

@@ -262,7 +262,7 @@ fn an_interrupted_join_leaves_nothing_and_says_so() {
     if output.status.code() == Some(0) {
         return;
     }
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
     assert_eq!(folder.names(), ["a.txt", "b.txt"]);
 }

@@ -4,6 +4,7 @@ mod dbs;
 mod demo;
 mod external;
 mod indexes;
+mod info;
 mod inputs;
 mod joins;
 mod key_types;

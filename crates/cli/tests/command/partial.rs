@@ -80,7 +80,7 @@ fn an_interrupted_import_says_how_many_rows_are_durable() {
     lines.for_each(drop);
     let mut told = String::new();
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
     assert!(told.contains("interrupted; the first ") && told.contains("rows are durable"), "{told}");
     assert!(LIES.iter().all(|lie| !told.contains(lie)), "{told}");
     assert_eq!(held(&folder, &["db", "scan", "s"]), first(&told));
@@ -124,7 +124,7 @@ fn an_interrupted_build_leaves_what_was_there_and_says_so() {
             std::fs::remove_file(folder.path(output)).unwrap();
             continue;
         }
-        assert_eq!(ended.status.code(), Some(1), "{told}");
+        assert_eq!(ended.status.code(), Some(130), "{told}");
         assert!(told.contains(&format!("interrupted; {said}")), "{told}");
         assert!(!folder.path("new.ogive").exists());
         folder.run(&["scan", "there.ogive"]).exits_with(0).prints("apple\t\n");
@@ -145,7 +145,7 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
     let read = lines.count() as u64;
     let mut told = String::new();
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
     assert!(told.contains("interrupted; at most the first ") && read < 100_000, "{told}");
     assert!(read <= first(&told), "{read} rows came: {told}");
     for name in ["out.csv", "out.ogive"] {
@@ -160,7 +160,7 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
         if ended.status.code() == Some(0) {
             std::fs::remove_file(folder.path(name)).unwrap();
         } else {
-            assert_eq!(ended.status.code(), Some(1), "{told}");
+            assert_eq!(ended.status.code(), Some(130), "{told}");
             assert!(told.contains(&format!("interrupted; {name} was not created")), "{told}");
             assert!(folder.names().iter().all(|found| !found.starts_with("out.")), "{:?}", folder.names());
         }

@@ -224,6 +224,12 @@ impl Table {
         self.inner.meta.value_width
     }
 
+    /// Whether this is an external index: the records are in another file.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        !matches!(self.inner.meta.source, DataSource::Own)
+    }
+
     /// Whether records are versioned, with a kind and a sequence number each.
     #[inline]
     #[must_use]

@@ -51,7 +51,7 @@ const DESIGNS: [&str; 11] = [
 #[test]
 fn every_design_answers_as_a_sorted_vector_on_nasty_keys() {
     let (mut random, _repeat) = draws();
-    for (name, keys) in key_sets::nasty(3000) {
+    for (name, keys) in key_sets::nasty(2000) {
         for design in DESIGNS {
             let bytes = value_bytes(&mut random);
             let options = TableWriteOptions::default()

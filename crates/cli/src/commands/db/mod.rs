@@ -8,6 +8,7 @@ mod delete;
 mod export;
 mod get;
 mod import;
+mod info;
 mod ingest;
 mod keys;
 mod put;
@@ -20,4 +21,5 @@ mod store;
 mod verify;
 
 pub(crate) use arguments::{DbCommand, EXAMPLES};
+pub(crate) use info::info;
 pub(crate) use relation::relation;

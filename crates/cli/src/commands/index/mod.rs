@@ -7,6 +7,7 @@ mod delete;
 mod explain;
 mod file;
 mod get;
+mod info;
 mod load;
 mod put;
 mod relation;
@@ -17,4 +18,5 @@ mod text;
 mod verify;
 
 pub(crate) use arguments::{EXAMPLES, IndexCommand};
+pub(crate) use info::info;
 pub(crate) use relation::{is_index, relation};

@@ -1,0 +1,34 @@
+//! The summary of an index for `ogive info`.
+
+use super::any::{AnyIndex, either};
+use crate::commands::info::Info;
+use crate::failure::Result;
+use crate::size::{grouped, human_bytes};
+use ogive::io::{LocalStorage, Storage};
+use ogive::page::PageOptions;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens an index, and says what it is.
+pub(crate) fn info(path: &Path) -> Result<Info> {
+    let (folder, name) = LocalStorage::split_path(path)?;
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
+    let index = AnyIndex::open(&storage, &name, &PageOptions::default(), true)?;
+    let (kind, key_type) = (index.kind(), index.key_type().to_string());
+    let entries = either!(&index, index => index.len())?;
+    let file_bytes = either!(&index, index => index.page_statistics()).file_bytes;
+    let size = human_bytes(file_bytes);
+    Ok(Info {
+        kind: "index",
+        text: format!("an index of kind {kind}: {} entries with keys of type {key_type}, {size}", grouped(entries)),
+        facts: json!({
+            "structure": kind.name(),
+            "key_type": key_type,
+            "entries": entries,
+            "payload_bytes": index.layout().payload_bytes,
+            "file_bytes": file_bytes,
+        }),
+        next: format!("`ogive index scan {0} --limit 10`, `ogive index stats {0}`", path.display()),
+    })
+}

@@ -1,0 +1,125 @@
+//! `ogive info`: names the kind of a file or folder.
+
+use super::{db, index};
+use crate::args::Outcome;
+use crate::failure::Result;
+use crate::output::Output;
+use crate::size::{counted, human_bytes};
+use ogive::table::{Table, TableOptions};
+use ogive::{FileFormat, Profile};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive info words.ogive        a table, or an index of other data
+  ogive info fruit.db --json    a store, as JSON
+
+Opens the file or folder and reads no more than that takes. Exits with 1 if it is none of Ogive's.";
+
+/// Show what a file or folder is: a table, an external index, an index, a store, a profile, or none of these
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct InfoArguments {
+    /// File or folder to look at
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+}
+
+/// What a path is.
+#[derive(Debug)]
+pub(crate) struct Info {
+    /// Its kind, such as `table`; `other` if it is none of Ogive's.
+    pub(crate) kind: &'static str,
+    /// A sentence about it, without its name.
+    pub(crate) text: String,
+    /// Further fields in JSON.
+    pub(crate) facts: Value,
+    /// A command that goes on from here.
+    pub(crate) next: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outcome> {
+    let path = &arguments.path;
+    let shown = path.display();
+    let info = look(path)?;
+    if output.is_json() {
+        let mut object =
+            Map::from_iter([("path".to_owned(), json!(shown.to_string())), ("kind".into(), json!(info.kind))]);
+        object.extend(info.facts.as_object().cloned().unwrap_or_default());
+        output.json(&object)?;
+    } else {
+        output.line(format_args!("{shown}: {}", info.text))?;
+        output.line(format_args!("next: {}", info.next))?;
+    }
+    Ok(if info.kind == "other" { Outcome::Negative } else { Outcome::Done })
+}
+
+fn look(path: &Path) -> Result<Info> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Ok(db::info(path)?.unwrap_or_else(|| Info {
+            kind: "other",
+            text: "a folder without a store".into(),
+            facts: json!({}),
+            next: "`ogive db put STORE KEY VALUE` creates a store".into(),
+        }));
+    }
+    match FileFormat::of_path(path)? {
+        Some(FileFormat::Table) => table(path),
+        Some(FileFormat::PageFile) => index::info(path),
+        Some(FileFormat::PageLog) => Ok(Info {
+            kind: "index log",
+            text: "a segment of the log of an index; it belongs beside the index".into(),
+            facts: json!({}),
+            next: format!("`ogive info {}`", without_number(path).display()),
+        }),
+        Some(_) => Ok(Info {
+            kind: "store file",
+            text: "a file of a store; its name and its neighbours belong to it".into(),
+            facts: json!({}),
+            next: format!("`ogive info {}`", path.parent().unwrap_or(Path::new(".")).display()),
+        }),
+        None => Ok(profile(path).unwrap_or_else(|| Info {
+            kind: "other",
+            text: "not a file of Ogive, or cut off before its end".into(),
+            facts: json!({}),
+            next: format!("`ogive build {shown} -o OUT.ogive` makes a table of text, CSV, TSV, Parquet or SOSD keys"),
+        })),
+    }
+}
+
+fn table(path: &Path) -> Result<Info> {
+    let table = Table::open_path(path, &TableOptions::default())?;
+    let report = table.explain();
+    let is_external = table.is_external();
+    let (records, size, key_type) =
+        (counted(report.records, "record"), human_bytes(report.file_bytes), &report.key_type);
+    let text = match is_external {
+        true => format!("an index of other data: {records} with keys of type {key_type}, {size}"),
+        false => format!("a table: {records} with keys of type {key_type}, {size}"),
+    };
+    Ok(Info {
+        kind: if is_external { "external index" } else { "table" },
+        text,
+        facts: json!({ "key_type": key_type, "records": report.records, "file_bytes": report.file_bytes }),
+        next: format!("`ogive scan {0} --limit 10`, `ogive explain {0}`", path.display()),
+    })
+}
+
+fn profile(path: &Path) -> Option<Info> {
+    let profile = Profile::load(path).ok()?;
+    Some(Info {
+        kind: "profile",
+        text: format!("a storage profile named {}", profile.name()),
+        facts: json!({ "name": profile.name() }),
+        next: format!("`ogive tune KEYS --for {}`", path.display()),
+    })
+}
+
+/// The name of the index that a segment of its log belongs to.
+fn without_number(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(name.rsplit_once(".log-").map_or(&*name, |(index, _)| index))
+}

@@ -1,0 +1,47 @@
+//! Kinds of paths. Method: one of each kind, damaged ones, and files of others.
+
+use super::run::Folder;
+use serde_json::json;
+
+#[test]
+fn every_kind_of_file_is_recognised() {
+    let folder = Folder::new();
+    folder.write("fruit.csv", "name,colour\napple,red\nbanana,yellow\n");
+    folder.write("keys.u64", [2_u64, 5, 9].map(u64::to_le_bytes).concat());
+    folder.build("fruit.csv", "fruit.ogive", &["--value", "colour"]);
+    folder.build("keys.u64", "keys.ogive", &["--external"]);
+    folder.run(&["index", "create", "days.ogx", "--key-type", "date"]).exits_with(0);
+    folder.run(&["index", "put", "days.ogx", "2024-02-29", ""]).exits_with(0);
+    folder.run(&["db", "put", "s", "key", "value"]).exits_with(0);
+    folder.run(&["join", "fruit.ogive", "fruit.ogive", "-o", "both.ogive"]).exits_with(0);
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    let info = |path: &str| folder.run(&["info", path, "--json"]).exits_with(0).json();
+    assert_eq!((&info("fruit.ogive")["kind"], &info("fruit.ogive")["records"]), (&json!("table"), &json!(2)));
+    assert_eq!(info("both.ogive")["key_type"], json!("text"));
+    assert_eq!(info("keys.ogive")["kind"], json!("external index"));
+    let index = info("days.ogx");
+    assert_eq!((&index["kind"], &index["key_type"], &index["entries"]), (&json!("index"), &json!("date"), &json!(1)));
+    let store = info("s");
+    assert_eq!(store["kind"], json!("store"));
+    assert_eq!(store["keyspaces"], json!([{ "name": "default", "key_type": "bytes" }]));
+    for (path, kind) in [("fruit.csv", "text, CSV"), ("keys.u64", "SOSD"), ("empty", "without a store")] {
+        let run = folder.run(&["info", path]).exits_with(1);
+        assert!(run.stdout.contains(kind), "{path}: {}", run.stdout);
+    }
+    folder.run(&["info", "absent"]).exits_with(1).complains_of("absent");
+    let manifest = std::fs::read_dir(folder.path("s")).unwrap().map(|entry| entry.unwrap().path());
+    let manifest = manifest.into_iter().find(|path| path.extension().is_some_and(|end| end == "manifest")).unwrap();
+    assert_eq!(info(manifest.to_str().unwrap())["kind"], json!("store file"));
+}
+
+#[test]
+fn a_damaged_table_is_an_error_and_not_a_stranger() {
+    let folder = Folder::new();
+    folder.write("fruit.txt", "apple\nbanana\n");
+    folder.build("fruit.txt", "fruit.ogive", &[]);
+    let mut content = std::fs::read(folder.path("fruit.ogive")).unwrap();
+    let at = content.len() - 60;
+    content[at] ^= 1;
+    folder.write("fruit.ogive", content);
+    folder.run(&["info", "fruit.ogive"]).exits_with(1).complains_of("fruit.ogive").complains_of("ogive verify");
+}
