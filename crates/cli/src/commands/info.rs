@@ -10,6 +10,9 @@ use ogive::{FileFormat, Profile};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
+/// Longest file that may be a profile: a point takes less than 100 bytes, and a measured one has some dozens.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
+
 const EXAMPLES: &str = "\
 Examples:
   ogive info words.ogive        a table, or an index of other data
@@ -109,7 +112,9 @@ fn table(path: &Path) -> Result<Info> {
 }
 
 fn profile(path: &Path) -> Option<Info> {
-    let profile = Profile::load(path).ok()?;
+    // Reading a profile reads the whole file.
+    let is_small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= PROFILE_BYTES_MAX);
+    let profile = is_small.then(|| Profile::load(path).ok()).flatten()?;
     Some(Info {
         kind: "profile",
         text: format!("a storage profile named {}", profile.name()),

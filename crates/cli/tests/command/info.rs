@@ -28,6 +28,9 @@ fn every_kind_of_file_is_recognised() {
         let run = folder.run(&["info", path]).exits_with(1);
         assert!(run.stdout.contains(kind), "{path}: {}", run.stdout);
     }
+    let profile = r#"{"ogive_profile":1,"name":"mine","parallel":4,"latency_us":90.0,"bandwidth_mb_per_s":2000.0}"#;
+    folder.write("mine.json", profile);
+    assert_eq!(info("mine.json")["name"], json!("mine"));
     folder.run(&["info", "absent"]).exits_with(1).complains_of("absent");
     let manifest = std::fs::read_dir(folder.path("s")).unwrap().map(|entry| entry.unwrap().path());
     let manifest = manifest.into_iter().find(|path| path.extension().is_some_and(|end| end == "manifest")).unwrap();

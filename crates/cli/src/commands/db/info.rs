@@ -10,11 +10,8 @@ use std::path::Path;
 
 /// Opens a store read-only, and says what it is; `None` for a folder without a store.
 pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
-    let mut has_files = false;
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        has_files |= entry.path().is_file() && is_store_file(&entry.path())?;
-    }
-    if !has_files {
+    let mut paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    if !paths.any(|path| path.is_file() && matches!(is_store_file(&path), Ok(true) | Err(_))) {
         return Ok(None);
     }
     let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
