@@ -292,6 +292,21 @@ pub enum Error {
         /// What its name leads to now.
         detail: &'static str,
     },
+    /// A keyspace with records was opened with other types than its own.
+    #[error(
+        "the keyspace {name:?} of {} is {found}, not {asked}; open it with its own types, or use another keyspace",
+        path.display()
+    )]
+    KeyspaceTypes {
+        /// The folder of the store.
+        path: PathBuf,
+        /// Name of the keyspace.
+        name: String,
+        /// Its types.
+        found: String,
+        /// The types requested.
+        asked: String,
+    },
     /// A keyspace was dropped while in use.
     #[error("the keyspace {name:?} of {} was dropped", path.display())]
     KeyspaceDropped {

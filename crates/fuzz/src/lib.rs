@@ -15,6 +15,7 @@ mod input;
 pub mod manifest;
 pub mod nodes;
 pub mod profile;
+pub mod row;
 pub mod shapes;
 pub mod store;
 pub mod table;
@@ -48,6 +49,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
     Target { name: "manifest", run: manifest::open, seeds: manifest::open_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
+    Target { name: "row", run: row::value, seeds: row::value_seeds },
     Target { name: "shapes", run: shapes::check, seeds: shapes::check_seeds },
     Target { name: "steps", run: nodes::steps, seeds: nodes::step_seeds },
     Target { name: "store", run: store::open, seeds: store::open_seeds },

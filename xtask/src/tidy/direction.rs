@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("durability", &[]),
     ("options", &[]),
-    ("types", &["error"]),
+    ("types", &["block", "error"]),
     ("io", &["error"]),
     ("file_format", &["io", "error"]),
     ("block", &["io", "error"]),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// Key and value.
-pub(crate) type Row = (Vec<u8>, Vec<u8>);
+pub(crate) type InputRow = (Vec<u8>, Vec<u8>);
 
 /// An inner join within a limit of memory, whose spill files go to `storage`.
 pub(crate) fn spill(storage: &MemoryStorage, memory_bytes: u64) -> Arc<Spill> {
@@ -33,7 +33,7 @@ pub(crate) fn spill_of(kind: JoinKind, storage: &MemoryStorage, memory_bytes: u6
 }
 
 /// Rows with 8-byte keys, and values of `value_bytes` that tell rows apart.
-pub(crate) fn rows(count: u64, value_bytes: usize, key: impl Fn(u64) -> u64) -> Vec<Row> {
+pub(crate) fn rows(count: u64, value_bytes: usize, key: impl Fn(u64) -> u64) -> Vec<InputRow> {
     let value = |i: u64| {
         let mut value = mix(i).to_le_bytes().repeat(value_bytes.div_ceil(8));
         value.truncate(value_bytes);
@@ -43,7 +43,7 @@ pub(crate) fn rows(count: u64, value_bytes: usize, key: impl Fn(u64) -> u64) -> 
 }
 
 /// Rows with keys and values of many lengths.
-pub(crate) fn texts(count: u64, distinct: u64) -> Vec<Row> {
+pub(crate) fn texts(count: u64, distinct: u64) -> Vec<InputRow> {
     let row = |i: u64| {
         let number = mix(i) % distinct;
         let key = format!("user{}{}", number, "x".repeat((mix(number) % 30) as usize));
@@ -72,7 +72,7 @@ pub(crate) fn key_sets() -> [(&'static str, KeyOf); 9] {
 }
 
 /// Rows of one width as a file.
-pub(crate) fn file(rows: &[Row]) -> Arc<dyn Relation> {
+pub(crate) fn file(rows: &[InputRow]) -> Arc<dyn Relation> {
     let storage = MemoryStorage::new();
     let content = rows.iter().flat_map(|(key, value)| [key.clone(), value.clone()].concat()).collect();
     storage.put("rows", content).unwrap();
@@ -82,7 +82,7 @@ pub(crate) fn file(rows: &[Row]) -> Arc<dyn Relation> {
 }
 
 /// Rows as a caller gives them; their number is not told truly.
-pub(crate) fn caller(rows: &[Row]) -> Arc<dyn Relation> {
+pub(crate) fn caller(rows: &[InputRow]) -> Arc<dyn Relation> {
     let shape = RecordShape {
         name: "rows of a test".into(),
         key_type: KeyType::Bytes,
@@ -99,7 +99,7 @@ pub(crate) fn caller(rows: &[Row]) -> Arc<dyn Relation> {
 }
 
 /// All rows of a stream.
-pub(crate) fn collect(stream: &mut dyn RowStream) -> Result<Vec<Row>> {
+pub(crate) fn collect(stream: &mut dyn RowStream) -> Result<Vec<InputRow>> {
     let mut found = Vec::new();
     while stream.advance(None)? {
         let rows = stream.rows();
@@ -111,7 +111,7 @@ pub(crate) fn collect(stream: &mut dyn RowStream) -> Result<Vec<Row>> {
 }
 
 /// Whether a sorted copy gives these rows, in key order, within ranges too, and leaves no file behind.
-pub(crate) fn assert_sorted_copy(copy: &dyn Relation, rows: &[Row], scan_bytes: u64, spill: &Spill, what: &str) {
+pub(crate) fn assert_sorted_copy(copy: &dyn Relation, rows: &[InputRow], scan_bytes: u64, spill: &Spill, what: &str) {
     let task = spill.task();
     let mut expected = rows.to_vec();
     expected.sort();
@@ -127,7 +127,7 @@ pub(crate) fn assert_sorted_copy(copy: &dyn Relation, rows: &[Row], scan_bytes: 
         let mut found = collect(&mut *copy.scan(&range, task, memory).unwrap()).unwrap();
         assert!(found.is_sorted_by(|a, b| a.0 <= b.0), "{what}: out of order");
         found.sort();
-        let wanted: Vec<Row> = expected.iter().filter(|(key, _)| range.holds(key)).cloned().collect();
+        let wanted: Vec<InputRow> = expected.iter().filter(|(key, _)| range.holds(key)).cloned().collect();
         assert_eq!(found.len(), wanted.len(), "{what}: {range:?}");
         assert!(found == wanted, "{what}: other rows in {range:?}");
     }
@@ -142,7 +142,7 @@ pub(crate) fn assert_sorted_copy(copy: &dyn Relation, rows: &[Row], scan_bytes: 
             found.extend(wanted.map(|row| (rows.key(row).to_vec(), rows.value(row).to_vec())));
         }
         found.sort();
-        let wanted: Vec<Row> = expected.iter().filter(|(found, _)| found >= key).cloned().collect();
+        let wanted: Vec<InputRow> = expected.iter().filter(|(found, _)| found >= key).cloned().collect();
         assert!(found == wanted, "{what}: rows are missing behind those that were skipped");
     }
 }
@@ -190,7 +190,7 @@ impl RowSink for Kept {
 }
 
 /// The rows of a join, sorted, found in the plainest way.
-pub(crate) fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
+pub(crate) fn reference(kind: JoinKind, left: &[InputRow], right: &[InputRow]) -> Vec<Joined> {
     let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
     right.iter().for_each(|(key, value)| partners.entry(key).or_default().push(value));
     let mut rows = Vec::new();

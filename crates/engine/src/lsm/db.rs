@@ -5,6 +5,7 @@ use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
 use super::folder::NewFolder;
 use super::keyspace::Keyspace;
+use super::keyspace_types::KeyspaceTypes;
 use super::learning::LearningStats;
 use super::options::DbOptions;
 use super::recover;
@@ -151,8 +152,23 @@ impl Db {
     /// # Errors
     /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes; as [`Batch::commit`].
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
-        let tree = self.core().keyspace(name)?;
+        let tree = self.core().keyspace(name, &Arc::default())?;
         Ok(Keyspace::new(Arc::clone(self.default.open()), tree))
+    }
+
+    /// Returns the keyspace with this name and these types, creating it if necessary. A keyspace without records takes
+    /// any types, and one with records rows with added fields ([`RowType::extends`](crate::types::RowType::extends)).
+    ///
+    /// Types are statements: keys and values that are written as bytes are not checked.
+    ///
+    /// # Errors
+    /// [`Error::KeyspaceTypes`] if a keyspace with records has other types; as [`Self::keyspace`].
+    pub fn keyspace_of(&self, name: &str, types: &KeyspaceTypes) -> Result<Keyspace> {
+        types.check()?;
+        let types = Arc::new(types.clone());
+        let keyspace = Keyspace::new(Arc::clone(self.default.open()), self.core().keyspace(name, &types)?);
+        keyspace.take_types(&types)?;
+        Ok(keyspace)
     }
 
     /// The names of all keyspaces.

@@ -4,6 +4,7 @@ use super::batch::{Operations, check_key};
 use super::core::Core;
 use super::db::Open;
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
+use super::keyspace_types::KeyspaceTypes;
 use super::range::DbRange;
 use super::value_files::ValueFiles;
 use super::view::{FoundValue, KeyspaceTree};
@@ -79,6 +80,29 @@ impl Keyspace {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.tree.name
+    }
+
+    /// The types of its keys and values.
+    #[must_use]
+    pub fn types(&self) -> Arc<KeyspaceTypes> {
+        self.tree.types.get()
+    }
+
+    /// Changes the types, if the records allow it.
+    pub(super) fn take_types(&self, types: &Arc<KeyspaceTypes>) -> Result<()> {
+        let found = self.types();
+        if found == *types {
+            return Ok(());
+        }
+        if types.extends(&found) || self.iter().next().transpose()?.is_none() {
+            return self.core().set_types(&self.tree, types);
+        }
+        Err(Error::KeyspaceTypes {
+            path: self.path(),
+            name: self.name().to_owned(),
+            found: found.to_string(),
+            asked: types.to_string(),
+        })
     }
 
     /// Refuses a keyspace of another store.

@@ -301,8 +301,10 @@ impl Core {
     /// Creates the tree of each keyspace.
     fn create_trees(&self, shared: &mut SharedState, found: &MemtableSet) {
         let keyspaces = shared.state.keyspaces.iter();
-        let trees = keyspaces
-            .map(|(&id, found)| (id, Arc::new(KeyspaceTree::new(id, found.name.clone(), shared.empty_view.clone()))));
+        let trees = keyspaces.map(|(&id, found)| {
+            let types = found.types.as_ref().clone();
+            (id, Arc::new(KeyspaceTree::new(id, found.name.clone(), types, shared.empty_view.clone())))
+        });
         shared.trees = trees.collect();
         shared.active = found.memtables().clone();
         shared.recheck_all();

@@ -2,6 +2,7 @@
 
 use super::entry::{KeyspaceId, Sequence, ValueKind};
 use super::extend::PositionWindow;
+use super::keyspace_types::KeyspaceTypes;
 use super::level::LevelTables;
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
@@ -19,13 +20,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct KeyspaceTree {
     pub(crate) id: KeyspaceId,
     pub(crate) name: String,
+    pub(crate) types: Published<KeyspaceTypes>,
     pub(crate) view: Published<KeyspaceView>,
     dropped: AtomicBool,
 }
 
 impl KeyspaceTree {
-    pub(crate) fn new(id: KeyspaceId, name: String, view: KeyspaceView) -> Self {
-        Self { id, name, view: Published::new(view), dropped: AtomicBool::new(false) }
+    pub(crate) fn new(id: KeyspaceId, name: String, types: KeyspaceTypes, view: KeyspaceView) -> Self {
+        let (types, view) = (Published::new(types), Published::new(view));
+        Self { id, name, types, view, dropped: AtomicBool::new(false) }
     }
 
     pub(crate) fn is_dropped(&self) -> bool {

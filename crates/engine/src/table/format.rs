@@ -9,13 +9,13 @@ use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::file_format::TABLE_MAGIC;
-use crate::types::KeyType;
+use crate::types::{KeyType, ValueType};
 use std::path::Path;
 
 /// Newest format version that this program reads.
 pub const FORMAT_VERSION: u32 = 3;
-/// The version of tables whose key type older versions know.
-const OLDER_KEYS_VERSION: u32 = 2;
+/// The version of tables whose values are bytes, and whose key type older versions know.
+const UNTYPED_VERSION: u32 = 2;
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
 /// Number of size classes: the length of the file modulo this is the class of its tail.
@@ -144,6 +144,7 @@ pub(super) struct FilterMeta {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TableMeta {
     pub(super) key_type: KeyType,
+    pub(super) value_type: ValueType,
     /// Width of the value of dense records; `None` for slotted blocks.
     pub(super) value_width: Option<u64>,
     pub(super) versioned: bool,
@@ -244,11 +245,25 @@ impl LayerMeta {
 }
 
 impl TableMeta {
+    /// Whether the type of the values is stated; else they are bytes.
+    fn has_value_type(&self) -> bool {
+        !self.value_type.is_bytes()
+    }
+
+    /// The oldest version that knows what the metadata state.
+    fn version(&self) -> u32 {
+        let is_older = key::is_of_version_2(self.key_type) && !self.has_value_type();
+        if is_older { UNTYPED_VERSION } else { FORMAT_VERSION }
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut encoder = MetadataEncoder::default();
-        let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1;
-        key::codes(self.key_type).into_iter().for_each(|code| _ = encoder.int(code));
+        let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1 | u64::from(self.has_value_type()) << 2;
+        self.key_type.codes().into_iter().for_each(|code| _ = encoder.int(code));
         encoder.int(self.value_width.map_or(0, |width| width + 1)).int(flags);
+        if self.has_value_type() {
+            encoder.bytes(&self.value_type.code());
+        }
         encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
         encoder.int(self.largest_block_bytes).int(self.data_bytes);
         self.source.encode(&mut encoder);
@@ -277,11 +292,13 @@ impl TableMeta {
     /// Decodes metadata; `None` for anything that [`Self::encode`] cannot have written.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let decoder = &mut MetadataDecoder(bytes);
-        let key_type = key::from_codes(|| decoder.int())?;
+        let key_type = KeyType::from_codes(|| decoder.int())?;
         let value_width = decoder.int()?.checked_sub(1);
         let flags = decoder.int()?;
+        let has_value_type = flags & 4 != 0;
         let mut meta = Self {
             key_type,
+            value_type: if has_value_type { ValueType::from_code(decoder.bytes()?)? } else { ValueType::default() },
             value_width,
             versioned: flags & 1 != 0,
             distinct: flags & 2 != 0,
@@ -343,7 +360,7 @@ pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &TableMeta) -> u64
 
 /// The stored tail, to be written at `offset`.
 pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &TableMeta) -> Vec<u8> {
-    let version = if key::is_of_version_2(meta.key_type) { OLDER_KEYS_VERSION } else { FORMAT_VERSION };
+    let version = meta.version();
     let meta = meta.encode();
     let total = root.len() + locations.len() + meta.len() + FOOTER_BYTES;
     let mut tail = Vec::with_capacity(total);

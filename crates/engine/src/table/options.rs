@@ -3,7 +3,7 @@
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
 use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
-use crate::types::KeyType;
+use crate::types::{KeyType, ValueType};
 
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ use crate::types::KeyType;
 pub struct TableWriteOptions {
     /// Type of the keys. Keys of a type with a fixed width must all have that width.
     pub key_type: KeyType,
+    /// Type of the values. It is stated in the table; values are stored as they are given.
+    pub value_type: ValueType,
     /// Width of every value in bytes, if all have the same. With fixed-width keys, records are then stored densely,
     /// without per-record overhead: a record of 16 bytes takes 16 bytes.
     pub value_width: Option<u32>,
@@ -52,6 +54,7 @@ impl Default for TableWriteOptions {
     fn default() -> Self {
         Self {
             key_type: KeyType::Bytes,
+            value_type: ValueType::default(),
             value_width: None,
             block_bytes: None,
             design: DesignRequest::Tuned,
@@ -75,6 +78,7 @@ impl Default for TableWriteOptions {
 setters! {
     TableWriteOptions {
         key_type: KeyType,
+        value_type: ValueType,
         design: DesignRequest,
         profile: Profile,
         objective: Objective,

@@ -18,7 +18,7 @@ use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
-use crate::types::KeyType;
+use crate::types::{KeyType, ValueType};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -216,6 +216,12 @@ impl Table {
     #[must_use]
     pub fn key_type(&self) -> KeyType {
         self.inner.meta.key_type
+    }
+
+    /// The type of the values.
+    #[must_use]
+    pub fn value_type(&self) -> &ValueType {
+        &self.inner.meta.value_type
     }
 
     /// The width of every value in bytes, for tables with fixed-width values.

@@ -12,6 +12,8 @@ pub struct TableReport {
     pub records: u64,
     /// Type of the keys.
     pub key_type: String,
+    /// Type of the values.
+    pub value_type: String,
     /// Number of data blocks.
     pub blocks: u64,
     /// Size of a block before compression, in bytes.
@@ -85,6 +87,7 @@ impl TableReport {
         let mut report = Self {
             records: meta.records,
             key_type: meta.key_type.to_string(),
+            value_type: meta.value_type.to_string(),
             blocks: meta.blocks,
             block_size_bytes: meta.block_bytes,
             data_bytes: meta.data_bytes,

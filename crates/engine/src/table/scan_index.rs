@@ -102,6 +102,7 @@ impl ScanIndexBuilder {
     pub(super) fn meta(&self, source: DataSource, options: &mut TableWriteOptions) -> TableMeta {
         TableMeta {
             key_type: options.key_type,
+            value_type: options.value_type.clone(),
             value_width: None,
             versioned: false,
             distinct: self.distinct,

@@ -96,6 +96,7 @@ impl SortingWriter {
     /// [`Error::KeyLength`]; [`Error::ValueTooLarge`] for a record that must be stored in a block and takes more than a
     /// quarter of the budget, which leaves the writer usable; storage errors, which end the sort.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.writer.check_value(self.records, value)?;
         self.writer.check_shape(self.records, key, value.len() as u64)?;
         if self.writer.stores_separately(value.len()) {
             return self.append_separate_value(key, &mut &value[..]);

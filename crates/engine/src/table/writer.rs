@@ -163,6 +163,7 @@ impl TableWriter {
             };
             return self.append_with(key, tag, value);
         }
+        self.check_value(self.records, value)?;
         self.check(key, value.len() as u64, 0)?;
         if self.stores_separately(value.len()) {
             let pointer = self.write_separate_value(&mut &value[..])?;
@@ -276,6 +277,19 @@ impl TableWriter {
             return Err(Error::InvalidArgument("this table is not versioned; create it with `versioned`".into()));
         }
         self.append_with(key, VersionTag { kind: tag, sequence }, value)
+    }
+
+    /// Rejects a value that is not of the stated type; `record` is its number, for messages.
+    pub(super) fn check_value(&self, record: u64, value: &[u8]) -> Result<()> {
+        let value_type = &self.options.value_type;
+        if value_type.is_bytes() || value_type.accepts(value) {
+            return Ok(());
+        }
+        let (path, bytes) = (self.storage.path(&self.name), value.len());
+        Err(Error::InvalidArgument(format!(
+            "record {record} of {} has a value of {bytes} bytes that is not of type {value_type}",
+            path.display()
+        )))
     }
 
     /// Rejects a record that no position in the table can hold; `record` is its number, for messages.
@@ -525,6 +539,7 @@ impl TableWriter {
         let filter = self.filter.write(&mut self.out)?;
         let meta = TableMeta {
             key_type: self.options.key_type,
+            value_type: self.options.value_type.clone(),
             value_width: match self.layout {
                 Layout::Dense { value, .. } => Some(value as u64),
                 Layout::Slotted => None,
@@ -644,6 +659,7 @@ pub(super) fn check_block_bytes(block_bytes: u32) -> Result<()> {
 fn check_options(options: &TableWriteOptions, block_bytes: u32) -> Result<()> {
     check_block_bytes(block_bytes)?;
     options.key_type.check()?;
+    options.value_type.check()?;
     let record = options.key_type.width().unwrap_or(0) + options.value_width.unwrap_or(0) as usize;
     if options.key_type.width().is_some()
         && record + super::block::TRAILER_BYTES > block_bytes as usize

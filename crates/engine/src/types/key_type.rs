@@ -1,6 +1,6 @@
 //! The type of a key: its name, its width and its code in files.
 
-use super::tuple::TupleType;
+use super::tuple::{COMPONENTS_MAX, Component, TupleType};
 use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -142,6 +142,8 @@ const TIMESTAMP_CODE: u16 = 24;
 const FIXED_BYTES_CODE: u16 = 256;
 /// Added to 64 times the precision plus the scale.
 const DECIMAL_CODE: u16 = 4096;
+/// Added to the number of components of a tuple, whose codes follow.
+const TUPLE_CODE: u64 = 1 << 16;
 
 impl KeyType {
     /// The width in bytes of key types with a fixed width.
@@ -213,6 +215,30 @@ impl KeyType {
         };
         let found = simple().or_else(time).or_else(timestamp).or_else(fixed).or_else(decimal)?;
         found.check().is_ok().then_some(found)
+    }
+
+    /// The codes in files of any type: one, and for a tuple those of its components.
+    pub(crate) fn codes(self) -> Vec<u64> {
+        match self {
+            Self::Tuple(tuple) => {
+                let components = tuple.components();
+                [TUPLE_CODE + components.len() as u64]
+                    .into_iter()
+                    .chain(components.map(|it| it.code().into()))
+                    .collect()
+            }
+            _ => vec![self.code().into()],
+        }
+    }
+
+    /// The type of codes, each taken from `next`; `None` for an unknown code.
+    pub(crate) fn from_codes(mut next: impl FnMut() -> Option<u64>) -> Option<Self> {
+        let first = next()?;
+        let Some(count) = first.checked_sub(TUPLE_CODE) else { return Self::from_code(u16::try_from(first).ok()?) };
+        let mut component = || Component::from_code(u16::try_from(next()?).ok()?);
+        let count = usize::try_from(count).ok().filter(|&count| count <= COMPONENTS_MAX)?;
+        let components = (0..count).map(|_| component()).collect::<Option<Vec<_>>>()?;
+        TupleType::new(&components).ok().map(Self::Tuple)
     }
 
     /// A scalar type by its name.

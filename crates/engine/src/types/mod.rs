@@ -21,15 +21,24 @@
 mod calendar;
 mod escape;
 mod key_type;
+mod record;
+mod row;
+mod row_type;
 mod scalar;
 mod text;
 mod tuple;
 mod value;
+mod value_type;
 
+#[cfg(test)]
+mod row_tests;
 #[cfg(test)]
 mod tests;
 
 pub use key_type::{KeyType, TimeUnit};
+pub use row::{Row, RowBuilder};
+pub use row_type::{FIELD_NAME_BYTES_MAX, FIELDS_MAX, Field, RowType};
 pub use scalar::{encode_f64, encode_i64};
 pub use tuple::{COMPONENTS_MAX, Component, NullOrder, TupleType};
 pub use value::Value;
+pub use value_type::ValueType;

@@ -160,6 +160,16 @@ impl KeyType {
         })
     }
 
+    /// Whether bytes are those of a value of a type other than a tuple.
+    pub(super) fn has_value_of(self, bytes: &[u8]) -> bool {
+        match self {
+            Self::Text => std::str::from_utf8(bytes).is_ok(),
+            Self::Bytes => true,
+            Self::FixedBytes(_) | Self::Uuid => self.width() == Some(bytes.len()),
+            _ => self.decode_scalar(bytes).is_some(),
+        }
+    }
+
     /// The greatest value of a type of unsigned integers.
     pub(super) fn unsigned_max(self) -> Option<u128> {
         Some(match self {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::cmp::Ordering;
 
 /// Draws numbers from a seed.
-struct Draw(u64);
+pub(super) struct Draw(pub(super) u64);
 
 impl Draw {
     fn word(&mut self) -> u64 {
@@ -19,11 +19,11 @@ impl Draw {
         word ^ word >> 31
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         (self.word() % end as u64) as usize
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
@@ -39,7 +39,7 @@ impl Draw {
         if (min..=max).contains(&drawn) { drawn } else { self.pick(&[min, max]) }
     }
 
-    fn scalar(&mut self) -> KeyType {
+    pub(super) fn scalar(&mut self) -> KeyType {
         let unit = self.pick(&[TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond]);
         let precision = 1 + self.below(38) as u8;
         let decimal = KeyType::Decimal { precision, scale: self.below(usize::from(precision) + 1) as u8 };
@@ -92,7 +92,7 @@ impl Draw {
         (0..self.below(4)).map(|_| self.pick(among)).collect()
     }
 
-    fn value(&mut self, key_type: KeyType) -> Value {
+    pub(super) fn value(&mut self, key_type: KeyType) -> Value {
         match key_type {
             KeyType::Tuple(tuple) => {
                 Value::Tuple(tuple.components().map(|component| self.component(component)).collect())
@@ -146,7 +146,7 @@ fn scalars(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-fn compare(key_type: KeyType, a: &Value, b: &Value) -> Ordering {
+pub(super) fn compare(key_type: KeyType, a: &Value, b: &Value) -> Ordering {
     let (KeyType::Tuple(tuple), Value::Tuple(a), Value::Tuple(b)) = (key_type, a, b) else { return scalars(a, b) };
     let orders = tuple.components().zip(a.iter().zip(b)).map(|(component, (a, b))| {
         let null = if component.nulls == NullOrder::First { Ordering::Less } else { Ordering::Greater };
@@ -433,5 +433,53 @@ fn a_name_that_no_type_has_lists_them_all() {
 fn keys_of_another_width_are_shown_with_escapes() {
     for name in ["u32", "u64", "u128", "i64", "i128", "f64", "uuid", "date", "decimal(3,1)", "(u8, u8)"] {
         assert_eq!(name.parse::<KeyType>().unwrap().display(b"abc\xff\0"), "abc\\xff\\x00", "{name}");
+    }
+}
+
+#[test]
+fn codes_round_trip_and_stay() {
+    for (name, stored) in [
+        ("u64", &[1][..]),
+        ("u128", &[2]),
+        ("i64", &[3]),
+        ("f64", &[4]),
+        ("text", &[5]),
+        ("bytes", &[6]),
+        ("u32", &[7]),
+        ("i128", &[8]),
+        ("bytes1", &[257]),
+        ("bytes16", &[272]),
+        ("bool", &[9]),
+        ("uuid", &[16]),
+        ("date", &[17]),
+        ("time(s)", &[20]),
+        ("timestamp(ns)", &[27]),
+        ("decimal(10,2)", &[4738]),
+        ("(text, date desc)", &[65_538, 5, 8_192 + 17]),
+        ("(u8?)", &[65_537, 0xc000 + 10]),
+    ] {
+        let key_type: KeyType = name.parse().unwrap();
+        assert_eq!(key_type.codes(), stored, "{name}");
+        let mut next = stored.iter().copied();
+        assert_eq!(KeyType::from_codes(|| next.next()), Some(key_type), "{name}");
+    }
+    for unknown in [
+        &[][..],
+        &[0],
+        &[18],
+        &[28],
+        &[256],
+        &[273],
+        &[512],
+        &[4096],
+        &[u64::MAX],
+        &[65_536],
+        &[65_537],
+        &[65_537, 0],
+        &[65_537, 0x8005],
+        &[65_553, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+    ] {
+        let mut next = unknown.iter().copied();
+        assert_eq!(KeyType::from_codes(|| next.next()), None, "{unknown:?}");
     }
 }

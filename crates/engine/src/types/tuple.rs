@@ -1,6 +1,7 @@
 //! Tuples: keys of several components, each ascending or descending, with or without nulls.
 
 use super::key_type::{KeyType, unknown};
+use super::record::{self, RecordField};
 use super::value::Value;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -223,14 +224,14 @@ impl TupleType {
 
     /// Reads the first components from a record of CSV.
     pub(super) fn parse_prefix(self, text: &str) -> Option<Vec<Value>> {
-        let fields = split(text)?;
+        let fields = record::split(text)?;
         if fields.len() > usize::from(self.count) {
             return None;
         }
-        let parse = |(component, field): (Component, Field)| match field {
-            Field::Empty if component.nulls != NullOrder::Never => Some(Value::Null),
-            Field::Empty => component.key_type.parse_value(""),
-            Field::Text(text) => component.key_type.parse_value(&text),
+        let parse = |(component, field): (Component, RecordField)| match field {
+            RecordField::Empty if component.nulls != NullOrder::Never => Some(Value::Null),
+            RecordField::Empty => component.key_type.parse_value(""),
+            RecordField::Text(text) => component.key_type.parse_value(&text),
         };
         self.components().zip(fields).map(parse).collect()
     }
@@ -245,14 +246,7 @@ impl TupleType {
             if matches!(value, Value::Null) {
                 continue;
             }
-            let shown = component.key_type.display_value(value)?;
-            if shown.is_empty() || shown.contains([',', '"']) {
-                text.push('"');
-                text.push_str(&shown.replace('"', "\"\""));
-                text.push('"');
-            } else {
-                text.push_str(&shown);
-            }
+            record::append(&mut text, &component.key_type.display_value(value)?);
         }
         Some(text)
     }
@@ -260,18 +254,7 @@ impl TupleType {
     /// Parses the name of a tuple, which begins with a parenthesis.
     pub(super) fn parse(name: &str) -> Result<Self> {
         let inner = name.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(|| unknown(name))?;
-        let (mut depth, mut start, mut components) = (0_usize, 0, Vec::new());
-        for (at, c) in inner.char_indices().chain([(inner.len(), ',')]) {
-            match c {
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                ',' if depth == 0 => {
-                    components.push(parse_component(inner[start..at].trim())?);
-                    start = at + 1;
-                }
-                _ => {}
-            }
-        }
+        let components = record::split_list(inner).into_iter().map(parse_component).collect::<Result<Vec<_>>>()?;
         Self::new(&components)
     }
 }
@@ -300,51 +283,6 @@ fn parse_component(text: &str) -> Result<Component> {
     };
     let key_type = KeyType::scalar(name).ok_or_else(|| unknown(name))?;
     Ok(Component { key_type, descending, nulls })
-}
-
-/// A field of a record of CSV.
-enum Field {
-    /// Nothing, not even quotes.
-    Empty,
-    Text(String),
-}
-
-/// Splits a record of CSV (RFC 4180); `None` for quotes that do not match.
-fn split(record: &str) -> Option<Vec<Field>> {
-    let mut fields = Vec::new();
-    let mut rest = record;
-    loop {
-        if let Some(mut quoted) = rest.strip_prefix('"') {
-            let mut text = String::new();
-            loop {
-                let (part, after) = quoted.split_once('"')?;
-                text.push_str(part);
-                match after.strip_prefix('"') {
-                    Some(after) => {
-                        text.push('"');
-                        quoted = after;
-                    }
-                    None => {
-                        rest = after;
-                        break;
-                    }
-                }
-            }
-            fields.push(Field::Text(text));
-        } else {
-            let end = rest.find(',').unwrap_or(rest.len());
-            let field = &rest[..end];
-            if field.contains('"') {
-                return None;
-            }
-            fields.push(if field.is_empty() { Field::Empty } else { Field::Text(field.to_owned()) });
-            rest = &rest[end..];
-        }
-        if rest.is_empty() {
-            return Some(fields);
-        }
-        rest = rest.strip_prefix(',')?;
-    }
 }
 
 impl fmt::Display for TupleType {

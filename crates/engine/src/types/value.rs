@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A value of a [`KeyType`](super::KeyType). Each type has one form of value:
+/// A value of a [`KeyType`](super::KeyType), or a row. Each type has one form of value:
 ///
 /// | type | value |
 /// |---|---|
@@ -16,7 +16,7 @@ use std::fmt;
 /// | `time(UNIT)` | [`Self::Unsigned`]: units since midnight |
 /// | `timestamp(UNIT)` | [`Self::Signed`]: units since 1970-01-01 00:00 |
 /// | `decimal(P,S)` | [`Self::Signed`]: units of 10^-S |
-/// | tuples | [`Self::Tuple`] |
+/// | tuples, and rows | [`Self::Tuple`] |
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
@@ -34,7 +34,7 @@ pub enum Value {
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
-    /// The components of a tuple, in order.
+    /// The components of a tuple or the fields of a row, in order.
     Tuple(Vec<Self>),
 }
 

@@ -20,4 +20,5 @@ mod reference;
 mod repair_foreign;
 mod skips;
 mod support;
+mod types;
 mod verify;

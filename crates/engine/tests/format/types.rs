@@ -1,7 +1,7 @@
 //! The page `docs/format/types.md` and the code say the same. Method: each row of the page's examples is encoded and
 //! decoded, and the codes of its table are those in the metadata of tables.
 
-use ogive::types::KeyType;
+use ogive::types::{KeyType, ValueType};
 
 const DOCUMENT: &str = include_str!("../../../../docs/format/types.md");
 
@@ -43,4 +43,19 @@ fn every_type_of_the_document_has_the_width_that_it_states() {
         checked += 1;
     }
     assert!(checked >= 16, "{checked}");
+}
+
+#[test]
+fn the_rows_of_the_document_are_what_the_code_writes() {
+    let examples = rows("## Examples of rows");
+    assert!(examples.len() >= 6);
+    for row in examples {
+        let [name, text, hex] = row[..] else { panic!("{row:?}") };
+        let value_type: ValueType = name.trim_matches('`').parse().unwrap();
+        let text = text.trim_matches('`');
+        let value = value_type.parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let found: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(found, hex, "{name}: {text}");
+        assert_eq!(value_type.display(&value), text, "{name}");
+    }
 }

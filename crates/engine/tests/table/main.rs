@@ -13,3 +13,4 @@ mod reads;
 mod reference;
 mod sorting;
 mod support;
+mod value_types;

@@ -5,12 +5,12 @@ use crate::io::{MemoryStorage, Storage};
 use crate::join::options::JoinKind;
 use crate::join::records::mix;
 use crate::join::source::{KeyRange, Relation};
-use crate::join::test_relations::{self, Kept, Row, caller, file, reference, spill_of};
+use crate::join::test_relations::{self, InputRow, Kept, caller, file, reference, spill_of};
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 
-fn check(relations: [(&Arc<dyn Relation>, &[Row]); 2], memory_bytes: u64, what: &str) {
+fn check(relations: [(&Arc<dyn Relation>, &[InputRow]); 2], memory_bytes: u64, what: &str) {
     let [(left, left_rows), (right, right_rows)] = relations;
     for (kind, name) in JoinKind::ALL {
         let expected = reference(kind, left_rows, right_rows);

@@ -5,13 +5,13 @@ use super::*;
 use crate::io::{MemoryStorage, Storage};
 use crate::join::source::{KeyRange, Relation};
 use crate::join::spill::Spill;
-use crate::join::test_relations::{self, Row, assert_sorted_copy, caller, file, spill, spilled};
+use crate::join::test_relations::{self, InputRow, assert_sorted_copy, caller, file, spill, spilled};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 
-fn check(relations: [(&Arc<dyn Relation>, &[Row]); 2], memory_bytes: u64, files: usize, what: &str) {
+fn check(relations: [(&Arc<dyn Relation>, &[InputRow]); 2], memory_bytes: u64, files: usize, what: &str) {
     let storage = MemoryStorage::new();
     let spill = spill(&storage, memory_bytes);
     let part = memory_bytes / 4;
@@ -64,7 +64,7 @@ fn a_full_storage_and_an_interruption_leave_nothing() {
 }
 
 /// The rows from `from` on within a range, sorted, as a stream that may skip to `from` gives them.
-fn rows_from(copy: &dyn Relation, range: &KeyRange, from: &[u8], spill: &Spill) -> Vec<Row> {
+fn rows_from(copy: &dyn Relation, range: &KeyRange, from: &[u8], spill: &Spill) -> Vec<InputRow> {
     let memory = spill.task().budget.take(MIB / 8, "a scan").unwrap();
     let mut stream = copy.scan(range, spill.task(), memory).unwrap();
     let mut found = Vec::new();
@@ -73,7 +73,7 @@ fn rows_from(copy: &dyn Relation, range: &KeyRange, from: &[u8], spill: &Spill) 
         let all = (0..rows.len()).map(|row| (rows.key(row).to_vec(), rows.value(row).to_vec()));
         found.extend(all.filter(|(key, _)| key.as_slice() >= from));
     }
-    assert!(found.is_sorted_by(|a: &Row, b| a.0 <= b.0), "out of order");
+    assert!(found.is_sorted_by(|a: &InputRow, b| a.0 <= b.0), "out of order");
     found.sort();
     found
 }

@@ -4,12 +4,12 @@
 use super::*;
 use crate::io::{MemoryStorage, Storage};
 use crate::join::source::{KeyRange, Relation};
-use crate::join::test_relations::{self, Row, assert_sorted_copy, caller, file, spill, spilled};
+use crate::join::test_relations::{self, InputRow, assert_sorted_copy, caller, file, spill, spilled};
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 
-fn check(relation: &Arc<dyn Relation>, rows: &[Row], memory_bytes: u64, spills: bool, what: &str) {
+fn check(relation: &Arc<dyn Relation>, rows: &[InputRow], memory_bytes: u64, spills: bool, what: &str) {
     let storage = MemoryStorage::new();
     let spill = spill(&storage, memory_bytes);
     let mut progress = SortProgress::new(spill.task(), rows.len() as u64);

@@ -3,6 +3,7 @@
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
 use crate::lsm::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
+use crate::lsm::keyspace_types::KeyspaceTypes;
 use std::sync::Arc;
 
 /// An atomic change of a [`ManifestState`](super::ManifestState).
@@ -41,10 +42,15 @@ pub(crate) struct ManifestEdit {
     pub(crate) logs_ended: Vec<(u64, u64)>,
     /// Openings whose logs a crash may have left without a reference, by nonce.
     pub(crate) known: Vec<u64>,
+    /// New types of keyspaces.
+    pub(crate) types: Vec<(KeyspaceId, Arc<KeyspaceTypes>)>,
 }
 
 /// The first version of the manifest whose edits record the openings of files.
 const BOUND_VERSION: u32 = 2;
+
+/// The first version whose edits state types of keyspaces.
+const TYPES_VERSION: u32 = 3;
 
 impl ManifestEdit {
     /// Moves a table to another level.
@@ -84,6 +90,11 @@ impl ManifestEdit {
         put_pairs(out, &self.bound);
         put_pairs(out, &self.logs_ended);
         put_numbers(out, &self.known);
+        put_varint(out, self.types.len() as u64);
+        for (id, types) in &self.types {
+            put_varint(out, u64::from(*id));
+            put_bytes(out, &types.code());
+        }
     }
 
     /// Decodes an edit of a manifest of this version; `None` if the bytes are not one.
@@ -119,6 +130,12 @@ impl ManifestEdit {
             edit.bound = take_pairs(bytes, at)?;
             edit.logs_ended = take_pairs(bytes, at)?;
             edit.known = take_numbers(bytes, at)?;
+        }
+        if version >= TYPES_VERSION {
+            for _ in 0..take_varint(bytes, at)? {
+                let id = take_keyspace(bytes, at)?;
+                edit.types.push((id, Arc::new(KeyspaceTypes::from_code(take_bytes(bytes, at)?)?)));
+            }
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)

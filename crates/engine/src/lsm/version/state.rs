@@ -7,6 +7,7 @@ use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
 use crate::lsm::entry::{KeyspaceId, Sequence};
+use crate::lsm::keyspace_types::KeyspaceTypes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,15 @@ const DEFAULT_KEYSPACE: (KeyspaceId, &str) = (0, "default");
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyspaceState {
     pub(crate) name: String,
+    pub(crate) types: Arc<KeyspaceTypes>,
     pub(crate) levels: KeyspaceLevels,
+}
+
+impl KeyspaceState {
+    /// An empty keyspace of untyped keys and values.
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), types: Arc::default(), levels: KeyspaceLevels::default() }
+    }
 }
 
 /// Metadata of a complete value file.
@@ -107,7 +116,7 @@ impl ManifestState {
     /// A new store: an empty default keyspace.
     pub(crate) fn new(owner: u64) -> Self {
         let (id, name) = DEFAULT_KEYSPACE;
-        let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
+        let keyspace = KeyspaceState::new(name);
         let names = [(name.to_owned(), id)].into();
         Self { keyspaces: [(id, keyspace)].into(), next_keyspace: id + 1, names, ..Self::empty(owner) }
     }
@@ -216,8 +225,9 @@ impl ManifestState {
         let created = edit.keyspaces_created.iter().map(|(id, _)| *id);
         let removed = edit.removed.iter().map(|(id, ..)| *id);
         let added = edit.added.iter().map(|(id, ..)| *id);
+        let typed = edit.types.iter().map(|(id, _)| *id);
         let named: BTreeSet<KeyspaceId> =
-            created.chain(edit.keyspaces_dropped.iter().copied()).chain(removed).chain(added).collect();
+            created.chain(edit.keyspaces_dropped.iter().copied()).chain(removed).chain(added).chain(typed).collect();
         let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
         let undo = StateUndo { rest: self.without_keyspaces(), keyspaces };
         match self.change(edit) {
@@ -265,6 +275,12 @@ impl ManifestState {
         for (id, name) in &edit.keyspaces_created {
             self.create_keyspace(*id, name)?;
         }
+        for (id, types) in &edit.types {
+            match self.keyspaces.get_mut(id) {
+                Some(keyspace) => keyspace.types = Arc::clone(types),
+                None => return refuse(format!("types are stated for keyspace {id}, which does not exist")),
+            }
+        }
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
         for &(number, bytes) in &edit.value_files_added {
@@ -310,8 +326,15 @@ impl ManifestState {
             bound: self.bound.iter().map(|(&number, &nonce)| (number, nonce)).collect(),
             logs_ended: self.logs_ended.iter().map(|(&number, &bytes)| (number, bytes)).collect(),
             known: self.known.iter().copied().collect(),
+            types: self.types(),
             ..ManifestEdit::default()
         }
+    }
+
+    /// The types of all keyspaces that have any.
+    fn types(&self) -> Vec<(KeyspaceId, Arc<KeyspaceTypes>)> {
+        let typed = self.keyspaces.iter().filter(|(_, keyspace)| !keyspace.types.is_bytes());
+        typed.map(|(&id, keyspace)| (id, Arc::clone(&keyspace.types))).collect()
     }
 
     fn change_numbers(&mut self, edit: &ManifestEdit) -> EditResult {
@@ -344,7 +367,7 @@ impl ManifestState {
         if self.keyspace_named(name).is_some() {
             return refuse(format!("there are two keyspaces called {name:?}"));
         }
-        let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
+        let keyspace = KeyspaceState::new(name);
         self.names.insert(name.to_owned(), id);
         match self.keyspaces.insert(id, keyspace) {
             Some(_) => refuse(format!("keyspace {id} is created, but exists already")),

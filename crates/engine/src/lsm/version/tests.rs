@@ -6,6 +6,8 @@ use super::edit::ManifestEdit;
 use super::levels::{KeyspaceLevels, LEVELS};
 use super::state::ManifestState;
 use super::table::TableFileMeta;
+use crate::lsm::KeyspaceTypes;
+use crate::types::KeyType;
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -53,6 +55,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
 struct StateModel {
     tables: BTreeMap<(u32, usize, u64), TableFileMeta>,
     names: BTreeMap<u32, String>,
+    types: BTreeMap<u32, Arc<KeyspaceTypes>>,
     files: BTreeMap<u64, u64>,
     logs: BTreeSet<u64>,
 }
@@ -65,6 +68,7 @@ impl StateModel {
                 .map(|(keyspace, level, table)| ((keyspace, level, table.number), table.as_ref().clone()))
                 .collect(),
             names: state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.name.clone())).collect(),
+            types: state.keyspaces.iter().map(|(&id, keyspace)| (id, Arc::clone(&keyspace.types))).collect(),
             files: state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect(),
             logs: state.logs.clone(),
         }
@@ -72,6 +76,8 @@ impl StateModel {
 
     fn apply(&mut self, edit: &ManifestEdit) {
         self.names.extend(edit.keyspaces_created.iter().cloned());
+        self.types.extend(edit.keyspaces_created.iter().map(|(id, _)| (*id, Arc::default())));
+        self.types.extend(edit.types.iter().cloned());
         self.files.extend(edit.value_files_added.iter().copied());
         for &(keyspace, level, number) in &edit.removed {
             self.tables.remove(&(keyspace, level, number)).unwrap();
@@ -81,6 +87,7 @@ impl StateModel {
         }
         for &id in &edit.keyspaces_dropped {
             self.names.remove(&id).unwrap();
+            self.types.remove(&id).unwrap();
             self.tables.retain(|&(keyspace, ..), _| keyspace != id);
         }
         edit.value_files_removed.iter().for_each(|number| assert!(self.files.remove(number).is_some()));
@@ -152,6 +159,12 @@ fn random_edit(random: &mut Random, state: &ManifestState) -> ManifestEdit {
         }
     }
     let keyspaces: Vec<u32> = state.keyspaces.keys().copied().collect();
+    if random.one_in(8) {
+        let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
+        let names = ["bytes", "{a: u8}", "{a: u8, b: text?}"];
+        let values = names[random.below(3) as usize].parse().unwrap();
+        edit.types.push((keyspace, Arc::new(KeyspaceTypes::new(KeyType::U64, values))));
+    }
     for _ in 0..random.below(4) {
         let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
         let table = drawn(random, number, state.last_sequence + 1, &files);
@@ -187,7 +200,7 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
             let mut bytes = Vec::new();
             edit.encode(&mut bytes);
             let sensible = edit.added.iter().all(|(_, _, table)| table.is_sensible());
-            assert_eq!(ManifestEdit::decode(&bytes, 2), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
+            assert_eq!(ManifestEdit::decode(&bytes, 3), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
             match state.apply(&edit) {
                 Ok(next) => {
                     let mut model = StateModel::of(&state);
@@ -271,6 +284,7 @@ fn each_wrong_edit_is_refused() {
     assert!(with(&|edit| edit.keyspaces_dropped.push(0)).is_err(), "the default keyspace");
     assert!(with(&|edit| edit.keyspaces_dropped.push(1)).is_err());
     assert!(with(&|edit| edit.keyspaces_created.push((1, "a".to_owned()))).is_err(), "number not given out");
+    assert!(with(&|edit| edit.types.push((1, Arc::default()))).is_err(), "types of no keyspace");
     let create = |name: &str| {
         let created = vec![(1, name.to_owned())];
         state.apply(&ManifestEdit { keyspaces_created: created, next_keyspace: Some(2), ..ManifestEdit::default() })
@@ -303,13 +317,13 @@ fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_p
     let mut bytes = Vec::new();
     state.as_edit().encode(&mut bytes);
     for cut in 0..bytes.len() {
-        assert_eq!(ManifestEdit::decode(&bytes[..cut], 2), None);
+        assert_eq!(ManifestEdit::decode(&bytes[..cut], 3), None);
     }
     for place in 0..bytes.len() {
         for change in [1, 0x7f, 0x80, 0xff] {
             let mut changed = bytes.clone();
             changed[place] ^= change;
-            if let Some(edit) = ManifestEdit::decode(&changed, 2) {
+            if let Some(edit) = ManifestEdit::decode(&changed, 3) {
                 let _ = ManifestState::empty(7).change(&edit);
             }
         }

@@ -8,7 +8,7 @@ use crate::log::durable_after;
 use crate::lsm::version::edit::{put_pairs, take_pairs};
 
 /// The newest supported format version.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
 const HEADER_BYTES_2: usize = 44;

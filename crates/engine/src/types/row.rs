@@ -1,0 +1,268 @@
+//! Rows as bytes: a header, null bits, the fields of fixed width, the ends of the others, and their bytes. Every field
+//! is found in constant time.
+
+use super::row_type::RowType;
+use super::value::Value;
+use crate::block::varint::{put_varint, take_varint};
+use crate::error::{Error, Result};
+
+/// Bits of the header below the number of fields: the width of the ends.
+const END_WIDTH_BITS: u32 = 2;
+/// Widths of the ends of fields in bytes, by code.
+const END_WIDTHS: [usize; 3] = [1, 2, 4];
+
+/// Bytes of the header of a row whose fields have fixed widths.
+pub(super) fn header_bytes(fields: usize) -> usize {
+    let mut header = Vec::new();
+    put_varint(&mut header, (fields << END_WIDTH_BITS) as u64);
+    header.len()
+}
+
+/// The fields of a row, in its bytes. Nothing is copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    row_type: &'a RowType,
+    bytes: &'a [u8],
+    /// Fields that were written. Those after them are null.
+    count: usize,
+    nulls_at: usize,
+    fixed_at: usize,
+    ends_at: usize,
+    heap_at: usize,
+    end_bytes: usize,
+}
+
+impl<'a> Row<'a> {
+    /// The row of these bytes: written with this type, or with an older one that it extends.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if they are not those of a row of this type.
+    pub fn new(row_type: &'a RowType, bytes: &'a [u8]) -> Result<Self> {
+        Self::find(row_type, bytes).ok_or_else(|| wrong(row_type, bytes))
+    }
+
+    pub(super) fn find(row_type: &'a RowType, bytes: &'a [u8]) -> Option<Self> {
+        let mut nulls_at = 0;
+        let header = take_varint(bytes, &mut nulls_at)?;
+        let end_bytes = *END_WIDTHS.get((header & ((1 << END_WIDTH_BITS) - 1)) as usize)?;
+        let count = usize::try_from(header >> END_WIDTH_BITS).ok()?;
+        if count == 0 || count > row_type.fields().len() {
+            return None;
+        }
+        let all = row_type.before(count);
+        let fixed_at = nulls_at + (all.nullable as usize).div_ceil(8);
+        let ends_at = fixed_at + all.fixed_bytes as usize;
+        let heap_at = ends_at + all.variable as usize * end_bytes;
+        let row = Self { row_type, bytes, count, nulls_at, fixed_at, ends_at, heap_at, end_bytes };
+        let heap_bytes = bytes.len().checked_sub(heap_at)?;
+        (row.end(all.variable as usize) == heap_bytes).then_some(row)
+    }
+
+    /// Its type.
+    #[must_use]
+    pub fn row_type(&self) -> &'a RowType {
+        self.row_type
+    }
+
+    /// The bytes of a field, those of a key of its type; `None` if it is null.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if there is no such field, or if the row is not one of its type.
+    pub fn field(&self, index: usize) -> Result<Option<&'a [u8]>> {
+        let Some(field) = self.row_type.fields().get(index) else {
+            let detail = format!("a row of {} fields has no field {index}", self.row_type.fields().len());
+            return Err(Error::InvalidArgument(detail));
+        };
+        if index >= self.count {
+            return Ok(None);
+        }
+        let before = self.row_type.before(index);
+        if field.nullable && self.is_null(before.nullable as usize) {
+            return Ok(None);
+        }
+        let bytes = match field.key_type.width() {
+            Some(width) => {
+                let at = self.fixed_at + before.fixed_bytes as usize;
+                self.bytes.get(at..at + width)
+            }
+            None => {
+                let number = before.variable as usize;
+                self.bytes[self.heap_at..].get(self.end(number)..self.end(number + 1))
+            }
+        };
+        bytes.map(Some).ok_or_else(|| wrong(self.row_type, self.bytes))
+    }
+
+    /// The value of a field.
+    ///
+    /// # Errors
+    /// As [`Self::field`].
+    pub fn value(&self, index: usize) -> Result<Value> {
+        let Some(bytes) = self.field(index)? else { return Ok(Value::Null) };
+        let value = self.row_type.fields()[index].key_type.decode_scalar(bytes);
+        value.ok_or_else(|| wrong(self.row_type, self.bytes))
+    }
+
+    /// The value of the field of a name.
+    ///
+    /// # Errors
+    /// As [`Self::field`].
+    pub fn get(&self, name: &str) -> Result<Value> {
+        let index = self.row_type.position(name);
+        let absent = || Error::InvalidArgument(format!("rows of type {} have no field {name:?}", self.row_type));
+        self.value(index.ok_or_else(absent)?)
+    }
+
+    /// The values of all fields.
+    ///
+    /// # Errors
+    /// As [`Self::field`].
+    pub fn values(&self) -> Result<Vec<Value>> {
+        (0..self.row_type.fields().len()).map(|index| self.value(index)).collect()
+    }
+
+    fn is_null(&self, number: usize) -> bool {
+        self.bytes[self.nulls_at + number / 8] >> (number % 8) & 1 == 1
+    }
+
+    /// Where the first `number` fields of variable width end.
+    fn end(&self, number: usize) -> usize {
+        let Some(before) = number.checked_sub(1) else { return 0 };
+        let at = self.ends_at + before * self.end_bytes;
+        let mut end = [0; 8];
+        end[..self.end_bytes].copy_from_slice(&self.bytes[at..at + self.end_bytes]);
+        u64::from_le_bytes(end) as usize
+    }
+}
+
+fn wrong(row_type: &RowType, bytes: &[u8]) -> Error {
+    Error::InvalidArgument(format!("a value of {} bytes is not a row of type {row_type}", bytes.len()))
+}
+
+/// Builds rows, one field after the other.
+#[derive(Clone, Debug)]
+pub struct RowBuilder {
+    row_type: RowType,
+    /// The bytes of the fields of fixed width, and of the others.
+    fixed: Vec<u8>,
+    heap: Vec<u8>,
+    nulls: Vec<u8>,
+    /// Where the fields of variable width end in the heap.
+    ends: Vec<usize>,
+    count: usize,
+}
+
+impl RowBuilder {
+    /// A builder of rows of this type.
+    #[must_use]
+    pub fn new(row_type: RowType) -> Self {
+        let nulls = vec![0; (row_type.before(row_type.fields().len()).nullable as usize).div_ceil(8)];
+        Self { row_type, fixed: Vec::new(), heap: Vec::new(), nulls, ends: Vec::new(), count: 0 }
+    }
+
+    /// The type of the rows.
+    #[must_use]
+    pub fn row_type(&self) -> &RowType {
+        &self.row_type
+    }
+
+    /// Appends a field.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the value is not of the field's type, if it is null and may not be, and for a
+    /// field too many. The row is discarded then.
+    pub fn push(&mut self, value: &Value) -> Result<()> {
+        if let Value::Null = value {
+            return self.push_bytes(None);
+        }
+        let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
+        let (key_type, variable) = (field.key_type, field.key_type.width().is_none());
+        let target = if variable { &mut self.heap } else { &mut self.fixed };
+        if let Err(error) = key_type.append_scalar(value, target) {
+            self.clear();
+            return Err(error);
+        }
+        if variable {
+            self.ends.push(self.heap.len());
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Appends a field by the bytes of a key of its type, or a null.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_bytes(&mut self, bytes: Option<&[u8]>) -> Result<()> {
+        let Some(field) = self.row_type.fields().get(self.count) else { return Err(self.too_many()) };
+        let key_type = field.key_type;
+        match (bytes, key_type.width()) {
+            (Some(bytes), _) if !key_type.has_value_of(bytes) => {
+                let detail = format!("{} bytes are no value of the field {field}", bytes.len());
+                self.clear();
+                return Err(Error::InvalidArgument(detail));
+            }
+            (None, _) if !field.nullable => {
+                let detail = format!("the field {field} cannot be null");
+                self.clear();
+                return Err(Error::InvalidArgument(detail));
+            }
+            (Some(bytes), Some(_)) => self.fixed.extend_from_slice(bytes),
+            (None, Some(width)) => self.fixed.resize(self.fixed.len() + width, 0),
+            (_, None) => {
+                self.heap.extend_from_slice(bytes.unwrap_or_default());
+                self.ends.push(self.heap.len());
+            }
+        }
+        if bytes.is_none() {
+            let number = self.row_type.before(self.count).nullable as usize;
+            self.nulls[number / 8] |= 1 << (number % 8);
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Appends the bytes of the row to `target`, and begins the next one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if fields are missing, or if the row exceeds 4 GiB.
+    pub fn finish(&mut self, target: &mut Vec<u8>) -> Result<()> {
+        if self.count < self.row_type.fields().len() {
+            let detail = format!("a row of type {} has only {} fields", self.row_type, self.count);
+            self.clear();
+            return Err(Error::InvalidArgument(detail));
+        }
+        let code = match self.heap.len() {
+            0..=0xff => 0,
+            0x100..=0xffff => 1,
+            0x1_0000..=0xffff_ffff => 2,
+            longer => {
+                self.clear();
+                return Err(Error::InvalidArgument(format!("a row of {longer} bytes is too long")));
+            }
+        };
+        put_varint(target, (self.count << END_WIDTH_BITS) as u64 | code as u64);
+        target.extend_from_slice(&self.nulls);
+        target.extend_from_slice(&self.fixed);
+        for end in &self.ends {
+            target.extend_from_slice(&(*end as u32).to_le_bytes()[..END_WIDTHS[code]]);
+        }
+        target.extend_from_slice(&self.heap);
+        self.clear();
+        Ok(())
+    }
+
+    /// Discards the fields of the row so far.
+    pub fn clear(&mut self) {
+        self.fixed.clear();
+        self.heap.clear();
+        self.nulls.fill(0);
+        self.ends.clear();
+        self.count = 0;
+    }
+
+    fn too_many(&mut self) -> Error {
+        self.clear();
+        Error::InvalidArgument(format!("a row of type {} has no more fields", self.row_type))
+    }
+}

@@ -1,0 +1,80 @@
+//! Tests of types of keyspaces. Goal: a keyspace keeps its types, and takes others only if its records are of them.
+//! Method: stores are opened again, read-only too; a keyspace with records is asked for other types.
+
+use ogive::Error;
+use ogive::io::MemoryStorage;
+use ogive::lsm::{Db, DbOptions, KeyspaceTypes};
+use ogive::types::{KeyType, ValueType};
+use std::sync::Arc;
+
+fn types(keys: &str, values: &str) -> KeyspaceTypes {
+    KeyspaceTypes::new(keys.parse().unwrap(), values.parse().unwrap())
+}
+
+fn open(memory: &MemoryStorage) -> Db {
+    Db::open_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap()
+}
+
+#[test]
+fn keyspaces_keep_their_types() {
+    let memory = MemoryStorage::new();
+    let (orders, rows) = (types("u64", "{name: text}"), types("(text, date desc)", "decimal(10,2)"));
+    let db = open(&memory);
+    db.keyspace_of("orders", &orders).unwrap().insert(1_u64.to_be_bytes(), b"").unwrap();
+    db.keyspace_of("rows", &rows).unwrap();
+    assert!(db.types().is_bytes());
+    db.close().unwrap();
+    for _ in 0..2 {
+        let db = open(&memory);
+        assert_eq!(*db.keyspace("orders").unwrap().types(), orders);
+        assert_eq!(*db.keyspace("rows").unwrap().types(), rows);
+        db.keyspace_of("more", &rows).unwrap();
+    }
+    let db = Db::open_read_only_in(Arc::new(memory), &DbOptions::default()).unwrap();
+    assert_eq!(*db.keyspace("more").unwrap().types(), rows);
+}
+
+#[test]
+fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
+    let memory = MemoryStorage::new();
+    let db = open(&memory);
+    let first = types("u64", "{name: text}");
+    let keyspace = db.keyspace_of("k", &types("text", "u8")).unwrap();
+    assert_eq!(*keyspace.types(), types("text", "u8"));
+    db.keyspace_of("k", &first).unwrap();
+    assert_eq!(*keyspace.types(), first, "it has no records");
+    let fig = first.values.parse("fig").unwrap();
+    keyspace.insert(1_u64.to_be_bytes(), &fig).unwrap();
+    for (keys, values) in
+        [("i64", "{name: text}"), ("u64", "{name: bytes}"), ("u64", "text"), ("u64", "{name: text, n: u8}")]
+    {
+        let error = db.keyspace_of("k", &types(keys, values)).unwrap_err();
+        assert!(
+            matches!(&error, Error::KeyspaceTypes { found, asked, .. }
+            if *found == first.to_string() && *asked == types(keys, values).to_string()),
+            "{error}"
+        );
+    }
+    let later = types("u64", "{name: text, n: u8?}");
+    db.keyspace_of("k", &later).unwrap();
+    assert!(db.keyspace_of("k", &first).is_err(), "rows may have the new field");
+    drop(keyspace);
+    db.close().unwrap();
+    let last = types("u64", "{name: text, n: u8?, m: u8?}");
+    let db = Db::open_read_only_in(Arc::new(memory.clone()), &DbOptions::default()).unwrap();
+    let keyspace = db.keyspace_of("k", &last).unwrap();
+    assert_eq!(last.values.display(&keyspace.get(1_u64.to_be_bytes()).unwrap().unwrap()), "fig,,");
+    assert!(db.keyspace_of("k", &types("u8", "u8")).is_err());
+    drop((keyspace, db));
+    assert_eq!(*open(&memory).keyspace("k").unwrap().types(), later, "a reader changes nothing");
+}
+
+#[test]
+fn a_dropped_keyspace_takes_no_types() {
+    let db = open(&MemoryStorage::new());
+    let keyspace = db.keyspace_of("k", &types("u64", "u8")).unwrap();
+    db.drop_keyspace("k").unwrap();
+    let again = db.keyspace_of("k", &types("u8", "u8")).unwrap();
+    assert_eq!((again.types().keys, keyspace.types().keys), (KeyType::U8, KeyType::U64));
+    assert!(db.keyspace_of("t", &KeyspaceTypes::new(KeyType::U8, ValueType::Scalar("(u8)".parse().unwrap()))).is_err());
+}
