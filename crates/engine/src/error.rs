@@ -297,7 +297,7 @@ pub enum Error {
         "the keyspace {name:?} of {} is {found}, not {asked}; open it with its own types, or use another keyspace",
         path.display()
     )]
-    KeyspaceTypes {
+    WrongRecordType {
         /// The folder of the store.
         path: PathBuf,
         /// Name of the keyspace.

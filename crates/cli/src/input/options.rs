@@ -60,7 +60,7 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
 
-    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes16 for bytes of one
+    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255 for bytes of one
     /// length, uuid, date, time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default:
     /// u64 or i64 if all keys are such integers, else text; text for a pipe]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]

@@ -44,7 +44,7 @@ fn keys_of_another_type_and_unknown_types_are_refused() {
     for key_type in ["u32", "i128", "bytes4"] {
         build(key_type).exits_with(1).complains_of(key_type).complains_of("--key-type");
     }
-    for unknown in ["u12", "bytes0", "bytes17", "decimal(4,5)", "(text, colour)"] {
+    for unknown in ["u12", "bytes0", "bytes256", "decimal(4,5)", "(text, colour)"] {
         build(unknown).exits_with(2).complains_of("the key types are bool, u8");
     }
     for key_type in ["(u8, u8)", "text", "bytes"] {

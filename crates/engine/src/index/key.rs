@@ -44,6 +44,8 @@ const INTEGERS: [(KeyType, [u8; 2]); 10] = [
     (KeyType::I64, [2, 8]),
     (KeyType::I128, [2, 16]),
 ];
+/// Width of the longest keys of bytes.
+const FIXED_BYTES_MAX: u8 = u128::BYTES as u8;
 /// Added to the precision of decimals.
 const DECIMAL_CODE: u8 = 64;
 
@@ -55,12 +57,14 @@ pub(super) fn code(key_type: KeyType) -> Result<[u8; 2]> {
     key_type.check()?;
     match (INTEGERS.iter().find(|(known, _)| *known == key_type), key_type) {
         (Some(&(_, code)), _) => Ok(code),
-        (None, KeyType::FixedBytes(count)) => Ok([3, count]),
+        (None, KeyType::FixedBytes(count @ 1..=FIXED_BYTES_MAX)) => Ok([3, count]),
         (None, KeyType::Decimal { precision, scale }) => Ok([DECIMAL_CODE + precision, scale]),
-        (None, KeyType::Text | KeyType::Bytes | KeyType::Tuple(_)) => Err(Error::InvalidArgument(format!(
-            "the keys of an index cannot be of type {key_type}; they have a fixed width of up to 16 bytes, such as \
+        (None, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Tuple(_)) => {
+            Err(Error::InvalidArgument(format!(
+                "the keys of an index cannot be of type {key_type}; they have a fixed width of up to 16 bytes, such as \
              u64, date, uuid, or bytes1 to bytes16"
-        ))),
+            )))
+        }
         (None, _) => Ok([4, key_type.code() as u8]),
     }
 }

@@ -5,13 +5,13 @@ use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
 use super::folder::NewFolder;
 use super::keyspace::Keyspace;
-use super::keyspace_types::KeyspaceTypes;
 use super::learning::LearningStats;
 use super::options::DbOptions;
 use super::recover;
 use super::snapshot::DbSnapshot;
 use crate::error::{Error, Result};
 use crate::io::{Storage, Worker};
+use crate::types::RecordType;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -162,8 +162,8 @@ impl Db {
     /// Types are statements: keys and values that are written as bytes are not checked.
     ///
     /// # Errors
-    /// [`Error::KeyspaceTypes`] if a keyspace with records has other types; as [`Self::keyspace`].
-    pub fn keyspace_of(&self, name: &str, types: &KeyspaceTypes) -> Result<Keyspace> {
+    /// [`Error::WrongRecordType`] if a keyspace with records has other types; as [`Self::keyspace`].
+    pub fn keyspace_of(&self, name: &str, types: &RecordType) -> Result<Keyspace> {
         types.check()?;
         let types = Arc::new(types.clone());
         let keyspace = Keyspace::new(Arc::clone(self.default.open()), self.core().keyspace(name, &types)?);

@@ -4,13 +4,13 @@ use super::batch::{Operations, check_key};
 use super::core::Core;
 use super::db::Open;
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
-use super::keyspace_types::KeyspaceTypes;
 use super::range::DbRange;
 use super::value_files::ValueFiles;
 use super::view::{FoundValue, KeyspaceTree};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::table::versions::LookupStep;
+use crate::types::RecordType;
 use crate::vlog::ValueStream;
 use std::io::Read;
 use std::ops::{Bound, RangeBounds};
@@ -84,20 +84,20 @@ impl Keyspace {
 
     /// The types of its keys and values.
     #[must_use]
-    pub fn types(&self) -> Arc<KeyspaceTypes> {
+    pub fn record_type(&self) -> Arc<RecordType> {
         self.tree.types.get()
     }
 
     /// Changes the types, if the records allow it.
-    pub(super) fn take_types(&self, types: &Arc<KeyspaceTypes>) -> Result<()> {
-        let found = self.types();
+    pub(super) fn take_types(&self, types: &Arc<RecordType>) -> Result<()> {
+        let found = self.record_type();
         if found == *types {
             return Ok(());
         }
         if types.extends(&found) || self.iter().next().transpose()?.is_none() {
             return self.core().set_types(&self.tree, types);
         }
-        Err(Error::KeyspaceTypes {
+        Err(Error::WrongRecordType {
             path: self.path(),
             name: self.name().to_owned(),
             found: found.to_string(),

@@ -4,13 +4,13 @@
 use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
-use super::keyspace_types::KeyspaceTypes;
 use super::memtable_set::{BackingLog, MemtableSet};
 use super::version::{ClosedLengths, Manifest, ManifestEdit};
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
 use crate::error::{Error, Result};
 use crate::io::sync::MutexGuard;
+use crate::types::RecordType;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,7 +19,7 @@ const NAME_BYTES_MAX: usize = 255;
 
 impl Core {
     /// Returns the keyspace with this name, creating it with these types if necessary.
-    pub(super) fn keyspace(&self, name: &str, types: &Arc<KeyspaceTypes>) -> Result<Arc<KeyspaceTree>> {
+    pub(super) fn keyspace(&self, name: &str, types: &Arc<RecordType>) -> Result<Arc<KeyspaceTree>> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidArgument(format!(
                 "the name of a keyspace has 1 to {NAME_BYTES_MAX} bytes, not {}",
@@ -47,7 +47,7 @@ impl Core {
     }
 
     /// States other types of a keyspace; of a read-only store only in memory.
-    pub(super) fn set_types(&self, tree: &KeyspaceTree, types: &Arc<KeyspaceTypes>) -> Result<()> {
+    pub(super) fn set_types(&self, tree: &KeyspaceTree, types: &Arc<RecordType>) -> Result<()> {
         if self.read_only {
             tree.types.set(types.as_ref().clone());
             return Ok(());

@@ -46,7 +46,6 @@ mod ingest;
 mod keyspace;
 #[cfg(test)]
 mod keyspace_tests;
-pub(crate) mod keyspace_types;
 mod learning;
 mod level;
 #[cfg(test)]
@@ -89,7 +88,6 @@ pub use db::Db;
 pub use folder::is_store_file;
 pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
-pub use keyspace_types::KeyspaceTypes;
 pub use learning::{Learning, LearningStats};
 pub use options::DbOptions;
 pub use range::{DbRange, LazyRecord};

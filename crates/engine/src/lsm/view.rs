@@ -2,7 +2,6 @@
 
 use super::entry::{KeyspaceId, Sequence, ValueKind};
 use super::extend::PositionWindow;
-use super::keyspace_types::KeyspaceTypes;
 use super::level::LevelTables;
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
@@ -12,6 +11,7 @@ use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Published;
 use crate::table::versions::LookupStep;
+use crate::types::RecordType;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct KeyspaceTree {
     pub(crate) id: KeyspaceId,
     pub(crate) name: String,
-    pub(crate) types: Published<KeyspaceTypes>,
+    pub(crate) types: Published<RecordType>,
     pub(crate) view: Published<KeyspaceView>,
     dropped: AtomicBool,
 }
 
 impl KeyspaceTree {
-    pub(crate) fn new(id: KeyspaceId, name: String, types: KeyspaceTypes, view: KeyspaceView) -> Self {
+    pub(crate) fn new(id: KeyspaceId, name: String, types: RecordType, view: KeyspaceView) -> Self {
         let (types, view) = (Published::new(types), Published::new(view));
         Self { id, name, types, view, dropped: AtomicBool::new(false) }
     }

@@ -38,7 +38,7 @@ pub(super) enum Layout {
 impl Layout {
     /// The block layout of a table.
     pub(super) fn of(meta: &TableMeta) -> Self {
-        match (meta.key_type.width(), meta.value_width) {
+        match (meta.record_type.keys.width(), meta.value_width) {
             (Some(key), Some(value)) => Self::Dense { key, value: value as usize },
             _ => Self::Slotted,
         }

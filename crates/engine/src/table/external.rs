@@ -228,8 +228,7 @@ pub fn index_table(
             )));
         }
     };
-    let (key_type, value_type) = (inner.meta.key_type, inner.meta.value_type.clone());
-    let mut options = TableWriteOptions { key_type, value_type, ..options };
+    let mut options = options.record_type(inner.meta.record_type.clone());
     index::check_design(&options)?;
     let out = PublishedFile::create(storage, index_name, options.replace)?;
     let mut scan = ScanIndexBuilder::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;

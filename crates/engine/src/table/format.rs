@@ -9,7 +9,7 @@ use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::file_format::TABLE_MAGIC;
-use crate::types::{KeyType, ValueType};
+use crate::types::{KeyType, RecordType, ValueType};
 use std::path::Path;
 
 /// Newest format version that this program reads.
@@ -143,8 +143,7 @@ pub(super) struct FilterMeta {
 /// The metadata in the tail: everything but root and locations.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TableMeta {
-    pub(super) key_type: KeyType,
-    pub(super) value_type: ValueType,
+    pub(super) record_type: RecordType,
     /// Width of the value of dense records; `None` for slotted blocks.
     pub(super) value_width: Option<u64>,
     pub(super) versioned: bool,
@@ -245,24 +244,24 @@ impl LayerMeta {
 }
 
 impl TableMeta {
-    /// Whether the type of the values is stated; else they are bytes.
-    fn has_value_type(&self) -> bool {
-        !self.value_type.is_bytes()
+    /// Whether the type of the values and names are stated; else values are bytes.
+    fn has_types(&self) -> bool {
+        !self.record_type.values.is_bytes() || !self.record_type.key_columns.is_empty()
     }
 
     /// The oldest version that knows what the metadata state.
     fn version(&self) -> u32 {
-        let is_older = key::is_of_version_2(self.key_type) && !self.has_value_type();
+        let is_older = key::is_of_version_2(self.record_type.keys) && !self.has_types();
         if is_older { UNTYPED_VERSION } else { FORMAT_VERSION }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut encoder = MetadataEncoder::default();
-        let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1 | u64::from(self.has_value_type()) << 2;
-        self.key_type.codes().into_iter().for_each(|code| _ = encoder.int(code));
+        let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1 | u64::from(self.has_types()) << 2;
+        self.record_type.keys.codes().into_iter().for_each(|code| _ = encoder.int(code));
         encoder.int(self.value_width.map_or(0, |width| width + 1)).int(flags);
-        if self.has_value_type() {
-            encoder.bytes(&self.value_type.code());
+        if self.has_types() {
+            encoder.bytes(&self.record_type.values.code()).bytes(&self.record_type.columns_code());
         }
         encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
         encoder.int(self.largest_block_bytes).int(self.data_bytes);
@@ -292,13 +291,16 @@ impl TableMeta {
     /// Decodes metadata; `None` for anything that [`Self::encode`] cannot have written.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let decoder = &mut MetadataDecoder(bytes);
-        let key_type = KeyType::from_codes(|| decoder.int())?;
+        let mut record_type = RecordType::new(KeyType::from_codes(|| decoder.int())?, ValueType::default());
         let value_width = decoder.int()?.checked_sub(1);
         let flags = decoder.int()?;
-        let has_value_type = flags & 4 != 0;
+        if flags & 4 != 0 {
+            record_type.values = ValueType::from_code(decoder.bytes()?)?;
+            record_type.key_columns = RecordType::columns_of_code(decoder.bytes()?)?;
+            record_type.check().ok()?;
+        }
         let mut meta = Self {
-            key_type,
-            value_type: if has_value_type { ValueType::from_code(decoder.bytes()?)? } else { ValueType::default() },
+            record_type,
             value_width,
             versioned: flags & 1 != 0,
             distinct: flags & 2 != 0,

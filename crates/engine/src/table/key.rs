@@ -7,7 +7,7 @@ pub const KEY_BYTES_MAX: usize = 64 << 10;
 
 /// Whether tables of version 2 could have such keys.
 pub(super) fn is_of_version_2(key_type: KeyType) -> bool {
-    matches!(key_type, KeyType::FixedBytes(_)) || (1..=8).contains(&key_type.code())
+    matches!(key_type, KeyType::FixedBytes(..=16)) || (1..=8).contains(&key_type.code())
 }
 
 /// A bound among the keys of a table: just before or just after the records of `key`.

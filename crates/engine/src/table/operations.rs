@@ -295,7 +295,7 @@ impl TableInner {
     /// Rejects a key whose width no record of the table can have.
     #[inline]
     pub(super) fn check_key(&self, key: &[u8]) -> Result<()> {
-        match self.meta.key_type.width() {
+        match self.meta.record_type.keys.width() {
             Some(width) if width != key.len() => Err(self.wrong_width(key, width)),
             _ => Ok(()),
         }
@@ -304,7 +304,7 @@ impl TableInner {
     #[cold]
     fn wrong_width(&self, key: &[u8], width: usize) -> Error {
         let path = self.file.path().to_owned();
-        let detail = format!("its keys are {}, of {width} bytes each", self.meta.key_type);
+        let detail = format!("its keys are {}, of {width} bytes each", self.meta.record_type.keys);
         Error::KeyLength { path, length: key.len() as u64, detail }
     }
 

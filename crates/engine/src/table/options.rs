@@ -3,7 +3,7 @@
 use crate::block::compress::Compression;
 use crate::io::{FastPaths, Profile, available_threads};
 use crate::tune::{Caching, DesignRequest, Objective, Sample, SearchOptions};
-use crate::types::{KeyType, ValueType};
+use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
 
 /// Options for writing a table. The default is byte-string keys, an index tuned for NVMe storage, and no compression.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub struct TableWriteOptions {
     pub key_type: KeyType,
     /// Type of the values. It is stated in the table; values are stored as they are given.
     pub value_type: ValueType,
+    /// The columns that the keys come from, if they have names.
+    pub key_columns: Vec<KeyColumn>,
     /// Width of every value in bytes, if all have the same. With fixed-width keys, records are then stored densely,
     /// without per-record overhead: a record of 16 bytes takes 16 bytes.
     pub value_width: Option<u32>,
@@ -55,6 +57,7 @@ impl Default for TableWriteOptions {
         Self {
             key_type: KeyType::Bytes,
             value_type: ValueType::default(),
+            key_columns: Vec::new(),
             value_width: None,
             block_bytes: None,
             design: DesignRequest::Tuned,
@@ -75,10 +78,25 @@ impl Default for TableWriteOptions {
     }
 }
 
+impl TableWriteOptions {
+    /// The types of keys and values together.
+    #[must_use]
+    pub fn record_type(self, record_type: RecordType) -> Self {
+        let RecordType { keys, values, key_columns } = record_type;
+        Self { key_type: keys, value_type: values, key_columns, ..self }
+    }
+
+    /// The types of keys and values together.
+    pub(super) fn types(&self) -> RecordType {
+        RecordType::new(self.key_type, self.value_type.clone()).key_columns(self.key_columns.clone())
+    }
+}
+
 setters! {
     TableWriteOptions {
         key_type: KeyType,
         value_type: ValueType,
+        key_columns: Vec<KeyColumn>,
         design: DesignRequest,
         profile: Profile,
         objective: Objective,

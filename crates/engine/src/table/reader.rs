@@ -18,7 +18,7 @@ use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
-use crate::types::{KeyType, ValueType};
+use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -215,13 +215,19 @@ impl Table {
     /// The type of the keys.
     #[must_use]
     pub fn key_type(&self) -> KeyType {
-        self.inner.meta.key_type
+        self.inner.meta.record_type.keys
     }
 
     /// The type of the values.
     #[must_use]
     pub fn value_type(&self) -> &ValueType {
-        &self.inner.meta.value_type
+        &self.inner.meta.record_type.values
+    }
+
+    /// The types of keys and values, and the names of columns.
+    #[must_use]
+    pub fn record_type(&self) -> &RecordType {
+        &self.inner.meta.record_type
     }
 
     /// The width of every value in bytes, for tables with fixed-width values.
@@ -342,7 +348,7 @@ fn locations_of(meta: &TableMeta, stored: Vec<u8>) -> Option<BlockLocations> {
 
 /// Size of a dense record in bytes.
 pub(super) fn record_bytes(meta: &TableMeta) -> u64 {
-    meta.key_type.width().unwrap_or(0) as u64 + meta.value_width.unwrap_or(0)
+    meta.record_type.keys.width().unwrap_or(0) as u64 + meta.value_width.unwrap_or(0)
 }
 
 /// The error for a file whose opening read exceeds the budget: either a large file of another kind, or a table with a

@@ -86,8 +86,8 @@ impl TableReport {
         let open = meta.layers.len().saturating_sub(1) as u64 + data_reads;
         let mut report = Self {
             records: meta.records,
-            key_type: meta.key_type.to_string(),
-            value_type: meta.value_type.to_string(),
+            key_type: meta.record_type.keys.to_string(),
+            value_type: meta.record_type.values.to_string(),
             blocks: meta.blocks,
             block_size_bytes: meta.block_bytes,
             data_bytes: meta.data_bytes,

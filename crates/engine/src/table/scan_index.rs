@@ -101,8 +101,7 @@ impl ScanIndexBuilder {
     /// The metadata of the scanned data; the properties are moved out of the options.
     pub(super) fn meta(&self, source: DataSource, options: &mut TableWriteOptions) -> TableMeta {
         TableMeta {
-            key_type: options.key_type,
-            value_type: options.value_type.clone(),
+            record_type: options.types(),
             value_width: None,
             versioned: false,
             distinct: self.distinct,

@@ -49,7 +49,7 @@ impl TableInner {
 
     /// The routing target of a bound; `None` if it lies after all possible keys.
     pub(super) fn target<'a>(&self, probe: KeyBound<'a>) -> Option<RouteTarget<'a>> {
-        let x = if self.meta.key_type.is_numeric() { probe.key_as_u64()? } else { 0 };
+        let x = if self.meta.record_type.keys.is_numeric() { probe.key_as_u64()? } else { 0 };
         Some(RouteTarget { probe, x })
     }
 
@@ -251,7 +251,7 @@ impl TableInner {
     pub(super) fn find(&self, key: &[u8], reads: &mut ReadContext<'_>) -> Result<Option<RecordPosition>> {
         let probe = KeyBound { key, after: false };
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(None) };
-        if self.meta.key_type.width().is_some_and(|width| width != key.len()) {
+        if self.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
             return Ok(None);
         }
         let position = if self.resident.has_unordered_separators {

@@ -538,8 +538,7 @@ impl TableWriter {
         let counts = write_counts(&mut self.out, &self.counts)?;
         let filter = self.filter.write(&mut self.out)?;
         let meta = TableMeta {
-            key_type: self.options.key_type,
-            value_type: self.options.value_type.clone(),
+            record_type: self.options.types(),
             value_width: match self.layout {
                 Layout::Dense { value, .. } => Some(value as u64),
                 Layout::Slotted => None,
@@ -658,8 +657,7 @@ pub(super) fn check_block_bytes(block_bytes: u32) -> Result<()> {
 
 fn check_options(options: &TableWriteOptions, block_bytes: u32) -> Result<()> {
     check_block_bytes(block_bytes)?;
-    options.key_type.check()?;
-    options.value_type.check()?;
+    options.types().check()?;
     let record = options.key_type.width().unwrap_or(0) + options.value_width.unwrap_or(0) as usize;
     if options.key_type.width().is_some()
         && record + super::block::TRAILER_BYTES > block_bytes as usize

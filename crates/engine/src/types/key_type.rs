@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Width of the longest keys of [`KeyType::FixedBytes`].
-const FIXED_BYTES_MAX: u8 = 16;
+const FIXED_BYTES_MAX: u8 = 255;
 
 /// Most digits of a decimal: 38 fit 128 bits.
 const DECIMAL_DIGITS_MAX: u8 = 38;
@@ -15,7 +15,7 @@ const DECIMAL_DIGITS_MAX: u8 = 38;
 ///
 /// Tables take keys of all types; indexes integers of 32 to 128 bits and bytes of a fixed width. The names of the
 /// types, as shown and parsed, are `bool`, `u8` to `u128`, `i8` to `i128`, `f32`, `f64`, `text`, `bytes`, `bytes1` to
-/// `bytes16`, `uuid`, `date`, `time(UNIT)` and `timestamp(UNIT)` with the units `s`, `ms`, `us` (if omitted) and `ns`,
+/// `bytes255`, `uuid`, `date`, `time(UNIT)` and `timestamp(UNIT)` with the units `s`, `ms`, `us` (if omitted) and `ns`,
 /// `decimal(PRECISION,SCALE)`, and for tuples `(text, date desc, f64? asc nulls first)`; see [`TupleType`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -52,7 +52,7 @@ pub enum KeyType {
     /// Bytes of any length.
     #[default]
     Bytes,
-    /// Bytes of this length, from 1 to 16.
+    /// Bytes of this length, from 1 to 255; in an index up to 16.
     FixedBytes(u8),
     /// UUIDs (RFC 9562) as 16 bytes.
     Uuid,

@@ -22,6 +22,7 @@ mod calendar;
 mod escape;
 mod key_type;
 mod record;
+mod record_type;
 mod row;
 mod row_type;
 mod scalar;
@@ -36,6 +37,7 @@ mod row_tests;
 mod tests;
 
 pub use key_type::{KeyType, TimeUnit};
+pub use record_type::{ColumnPlace, KeyColumn, RecordColumn, RecordType};
 pub use row::{Row, RowBuilder};
 pub use row_type::{FIELD_NAME_BYTES_MAX, FIELDS_MAX, Field, RowType};
 pub use scalar::{encode_f64, encode_i64};

@@ -3,12 +3,12 @@
 
 use ogive::Error;
 use ogive::io::MemoryStorage;
-use ogive::lsm::{Db, DbOptions, KeyspaceTypes};
-use ogive::types::{KeyType, ValueType};
+use ogive::lsm::{Db, DbOptions};
+use ogive::types::{KeyType, RecordType, ValueType};
 use std::sync::Arc;
 
-fn types(keys: &str, values: &str) -> KeyspaceTypes {
-    KeyspaceTypes::new(keys.parse().unwrap(), values.parse().unwrap())
+fn types(keys: &str, values: &str) -> RecordType {
+    RecordType::new(keys.parse().unwrap(), values.parse::<ValueType>().unwrap())
 }
 
 fn open(memory: &MemoryStorage) -> Db {
@@ -22,16 +22,16 @@ fn keyspaces_keep_their_types() {
     let db = open(&memory);
     db.keyspace_of("orders", &orders).unwrap().insert(1_u64.to_be_bytes(), b"").unwrap();
     db.keyspace_of("rows", &rows).unwrap();
-    assert!(db.types().is_bytes());
+    assert!(db.record_type().is_bytes());
     db.close().unwrap();
     for _ in 0..2 {
         let db = open(&memory);
-        assert_eq!(*db.keyspace("orders").unwrap().types(), orders);
-        assert_eq!(*db.keyspace("rows").unwrap().types(), rows);
+        assert_eq!(*db.keyspace("orders").unwrap().record_type(), orders);
+        assert_eq!(*db.keyspace("rows").unwrap().record_type(), rows);
         db.keyspace_of("more", &rows).unwrap();
     }
     let db = Db::open_read_only_in(Arc::new(memory), &DbOptions::default()).unwrap();
-    assert_eq!(*db.keyspace("more").unwrap().types(), rows);
+    assert_eq!(*db.keyspace("more").unwrap().record_type(), rows);
 }
 
 #[test]
@@ -40,9 +40,9 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
     let db = open(&memory);
     let first = types("u64", "{name: text}");
     let keyspace = db.keyspace_of("k", &types("text", "u8")).unwrap();
-    assert_eq!(*keyspace.types(), types("text", "u8"));
+    assert_eq!(*keyspace.record_type(), types("text", "u8"));
     db.keyspace_of("k", &first).unwrap();
-    assert_eq!(*keyspace.types(), first, "it has no records");
+    assert_eq!(*keyspace.record_type(), first, "it has no records");
     let fig = first.values.parse("fig").unwrap();
     keyspace.insert(1_u64.to_be_bytes(), &fig).unwrap();
     for (keys, values) in
@@ -50,7 +50,7 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
     {
         let error = db.keyspace_of("k", &types(keys, values)).unwrap_err();
         assert!(
-            matches!(&error, Error::KeyspaceTypes { found, asked, .. }
+            matches!(&error, Error::WrongRecordType { found, asked, .. }
             if *found == first.to_string() && *asked == types(keys, values).to_string()),
             "{error}"
         );
@@ -66,7 +66,7 @@ fn records_bind_a_keyspace_to_its_types_but_rows_gain_fields() {
     assert_eq!(last.values.display(&keyspace.get(1_u64.to_be_bytes()).unwrap().unwrap()), "fig,,");
     assert!(db.keyspace_of("k", &types("u8", "u8")).is_err());
     drop((keyspace, db));
-    assert_eq!(*open(&memory).keyspace("k").unwrap().types(), later, "a reader changes nothing");
+    assert_eq!(*open(&memory).keyspace("k").unwrap().record_type(), later, "a reader changes nothing");
 }
 
 #[test]
@@ -75,6 +75,6 @@ fn a_dropped_keyspace_takes_no_types() {
     let keyspace = db.keyspace_of("k", &types("u64", "u8")).unwrap();
     db.drop_keyspace("k").unwrap();
     let again = db.keyspace_of("k", &types("u8", "u8")).unwrap();
-    assert_eq!((again.types().keys, keyspace.types().keys), (KeyType::U8, KeyType::U64));
-    assert!(db.keyspace_of("t", &KeyspaceTypes::new(KeyType::U8, ValueType::Scalar("(u8)".parse().unwrap()))).is_err());
+    assert_eq!((again.record_type().keys, keyspace.record_type().keys), (KeyType::U8, KeyType::U64));
+    assert!(db.keyspace_of("t", &RecordType::new(KeyType::U8, ValueType::Scalar("(u8)".parse().unwrap()))).is_err());
 }

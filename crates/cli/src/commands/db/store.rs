@@ -48,7 +48,7 @@ pub(super) struct KeyspaceOptions {
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Store")]
     pub(super) keyspace: String,
 
-    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes16, uuid, date,
+    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255, uuid, date,
     /// time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default: as imported, else
     /// bytes]
     #[arg(long, value_name = "TYPE", help_heading = "Store")]

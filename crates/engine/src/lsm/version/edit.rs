@@ -3,7 +3,7 @@
 use super::levels::LEVELS;
 use super::table::{TableFileMeta, put_bytes, take_bytes};
 use crate::lsm::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
-use crate::lsm::keyspace_types::KeyspaceTypes;
+use crate::types::RecordType;
 use std::sync::Arc;
 
 /// An atomic change of a [`ManifestState`](super::ManifestState).
@@ -43,7 +43,7 @@ pub(crate) struct ManifestEdit {
     /// Openings whose logs a crash may have left without a reference, by nonce.
     pub(crate) known: Vec<u64>,
     /// New types of keyspaces.
-    pub(crate) types: Vec<(KeyspaceId, Arc<KeyspaceTypes>)>,
+    pub(crate) types: Vec<(KeyspaceId, Arc<RecordType>)>,
 }
 
 /// The first version of the manifest whose edits record the openings of files.
@@ -134,7 +134,7 @@ impl ManifestEdit {
         if version >= TYPES_VERSION {
             for _ in 0..take_varint(bytes, at)? {
                 let id = take_keyspace(bytes, at)?;
-                edit.types.push((id, Arc::new(KeyspaceTypes::from_code(take_bytes(bytes, at)?)?)));
+                edit.types.push((id, Arc::new(RecordType::from_code(take_bytes(bytes, at)?)?)));
             }
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);

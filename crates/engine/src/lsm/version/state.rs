@@ -7,7 +7,7 @@ use super::table::TableFileMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
 use crate::lsm::entry::{KeyspaceId, Sequence};
-use crate::lsm::keyspace_types::KeyspaceTypes;
+use crate::types::RecordType;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const DEFAULT_KEYSPACE: (KeyspaceId, &str) = (0, "default");
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyspaceState {
     pub(crate) name: String,
-    pub(crate) types: Arc<KeyspaceTypes>,
+    pub(crate) types: Arc<RecordType>,
     pub(crate) levels: KeyspaceLevels,
 }
 
@@ -332,7 +332,7 @@ impl ManifestState {
     }
 
     /// The types of all keyspaces that have any.
-    fn types(&self) -> Vec<(KeyspaceId, Arc<KeyspaceTypes>)> {
+    fn types(&self) -> Vec<(KeyspaceId, Arc<RecordType>)> {
         let typed = self.keyspaces.iter().filter(|(_, keyspace)| !keyspace.types.is_bytes());
         typed.map(|(&id, keyspace)| (id, Arc::clone(&keyspace.types))).collect()
     }

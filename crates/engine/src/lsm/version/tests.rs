@@ -6,8 +6,7 @@ use super::edit::ManifestEdit;
 use super::levels::{KeyspaceLevels, LEVELS};
 use super::state::ManifestState;
 use super::table::TableFileMeta;
-use crate::lsm::KeyspaceTypes;
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType, ValueType};
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -55,7 +54,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
 struct StateModel {
     tables: BTreeMap<(u32, usize, u64), TableFileMeta>,
     names: BTreeMap<u32, String>,
-    types: BTreeMap<u32, Arc<KeyspaceTypes>>,
+    types: BTreeMap<u32, Arc<RecordType>>,
     files: BTreeMap<u64, u64>,
     logs: BTreeSet<u64>,
 }
@@ -162,8 +161,8 @@ fn random_edit(random: &mut Random, state: &ManifestState) -> ManifestEdit {
     if random.one_in(8) {
         let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
         let names = ["bytes", "{a: u8}", "{a: u8, b: text?}"];
-        let values = names[random.below(3) as usize].parse().unwrap();
-        edit.types.push((keyspace, Arc::new(KeyspaceTypes::new(KeyType::U64, values))));
+        let values: ValueType = names[random.below(3) as usize].parse().unwrap();
+        edit.types.push((keyspace, Arc::new(RecordType::new(KeyType::U64, values))));
     }
     for _ in 0..random.below(4) {
         let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];

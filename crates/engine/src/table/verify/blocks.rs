@@ -180,7 +180,7 @@ impl VerifyWalk<'_> {
         stored_key.copy_to(&mut kept);
         let key = kept.as_slice();
         self.report.records += 1;
-        if self.inner.meta.key_type.width().is_some_and(|width| width != key.len()) {
+        if self.inner.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
             found(self, "has a key whose length does not match the key type");
         }
         let Some(sequence) = view.tag(index).map(|tag| tag.sequence) else {

@@ -36,7 +36,7 @@ impl VerifyWalk<'_> {
 
     /// Checks the absent keys next to both sides of the border before block `right`.
     pub(super) fn check_border(&mut self, low: &[u8], high: &[u8], right: u64) -> Result<()> {
-        for key in between(low, high, self.inner.meta.key_type.is_numeric()) {
+        for key in between(low, high, self.inner.meta.record_type.keys.is_numeric()) {
             let Some(window) = self.route(&key)? else { continue };
             // An exact window may point to either side. An approximate one must contain both, or the reader has to
             // widen it.
@@ -50,7 +50,7 @@ impl VerifyWalk<'_> {
 
     /// Checks the keys before all others.
     pub(super) fn check_before(&mut self, first: &[u8]) -> Result<()> {
-        let least = vec![0; if self.inner.meta.key_type.is_numeric() { 8 } else { 0 }];
+        let least = vec![0; if self.inner.meta.record_type.keys.is_numeric() { 8 } else { 0 }];
         if least.as_slice() < first {
             self.check_present(&least, 0)?;
         }
@@ -59,7 +59,7 @@ impl VerifyWalk<'_> {
 
     /// Checks the absent key after a run of one key that ends in `block`, where the next key begins.
     pub(super) fn check_gap(&mut self, low: &[u8], high: &[u8], block: u64) -> Result<()> {
-        match between(low, high, self.inner.meta.key_type.is_numeric()).next() {
+        match between(low, high, self.inner.meta.record_type.keys.is_numeric()).next() {
             Some(key) => self.check_present(&key, block),
             None => Ok(()),
         }
@@ -67,10 +67,10 @@ impl VerifyWalk<'_> {
 
     /// Checks the key after all others.
     pub(super) fn check_after(&mut self, last: &[u8], block: u64) -> Result<()> {
-        if self.inner.meta.key_type.is_numeric() && last.iter().all(|&byte| byte == u8::MAX) {
+        if self.inner.meta.record_type.keys.is_numeric() && last.iter().all(|&byte| byte == u8::MAX) {
             return Ok(());
         }
-        self.check_present(&next_key(last, self.inner.meta.key_type.is_numeric()), block)
+        self.check_present(&next_key(last, self.inner.meta.record_type.keys.is_numeric()), block)
     }
 
     fn misled(&mut self, key: &[u8], home: u64, window: ChildWindow) {
@@ -84,7 +84,7 @@ impl VerifyWalk<'_> {
     }
 
     fn shown(&self, key: &[u8]) -> String {
-        self.inner.meta.key_type.display(key).chars().take(SHOWN_CHARACTERS_MAX).collect()
+        self.inner.meta.record_type.keys.display(key).chars().take(SHOWN_CHARACTERS_MAX).collect()
     }
 
     /// The blocks to which the index routes a key. `None` if it leads nowhere, which was reported.

@@ -4,9 +4,8 @@
 
 use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};
-use crate::lsm::KeyspaceTypes;
 use crate::lsm::version::{ManifestEdit, ManifestState, TableFileMeta};
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType, ValueType};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -58,7 +57,7 @@ fn flush() -> ManifestEdit {
         oldest_log: Some(6),
         next_file: Some(7),
         last_sequence: Some(3),
-        types: vec![(0, Arc::new(KeyspaceTypes::new(KeyType::U32, "{a: text?}".parse().unwrap())))],
+        types: vec![(0, Arc::new(RecordType::new(KeyType::U32, "{a: text?}".parse::<ValueType>().unwrap())))],
         ..ManifestEdit::default()
     }
 }

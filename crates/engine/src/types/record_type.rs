@@ -1,0 +1,269 @@
+//! The types of the keys and values of a table or a keyspace, and the names of its columns.
+
+use super::key_type::KeyType;
+use super::row_type::FIELD_NAME_BYTES_MAX;
+use super::value_type::ValueType;
+use crate::block::varint::{put_varint, take_varint};
+use crate::error::{Error, Result};
+use std::fmt;
+
+/// The column that a key, or a component of a key, comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyColumn {
+    /// Its name.
+    pub name: String,
+    /// Its position among all columns, counted from 0. The other columns are the fields of the value, in order.
+    pub position: u16,
+}
+
+/// The types of the keys and values of a table or a keyspace; by default bytes.
+///
+/// ```
+/// use ogive::lsm::{Db, DbOptions};
+/// use ogive::types::{KeyType, RecordType};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let db = Db::open(folder.path(), &DbOptions::default())?;
+/// let order = RecordType::new(KeyType::U64, "{name: text, price: decimal(8,2)?}".parse()?);
+/// let orders = db.keyspace_of("orders", &order)?;
+/// assert_eq!(orders.record_type().to_string(), "u64 -> {name: text, price: decimal(8,2)?}");
+/// assert!(db.keyspace_of("orders", &RecordType::new(KeyType::Text, KeyType::Bytes)).is_ok(), "it has no records");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct RecordType {
+    /// Type of the keys.
+    pub keys: KeyType,
+    /// Type of the values.
+    pub values: ValueType,
+    /// The column of each component of the key, if they have names.
+    pub key_columns: Vec<KeyColumn>,
+}
+
+/// A column of records, with its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RecordColumn {
+    /// Its name: that of a key column or field, else `key` or `value`.
+    pub name: String,
+    /// Its type.
+    pub key_type: KeyType,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// Where its values are.
+    pub place: ColumnPlace,
+}
+
+/// Where the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnPlace {
+    /// The key, or this component of it.
+    Key(usize),
+    /// The value, or this field of it.
+    Value(usize),
+}
+
+impl RecordType {
+    /// Keys and values of these types, without names for the columns of the key.
+    #[must_use]
+    pub fn new(keys: KeyType, values: impl Into<ValueType>) -> Self {
+        Self { keys, values: values.into(), key_columns: Vec::new() }
+    }
+
+    /// The same types, with names for the columns of the key.
+    #[must_use]
+    pub fn key_columns(self, key_columns: Vec<KeyColumn>) -> Self {
+        Self { key_columns, ..self }
+    }
+
+    /// Whether keys and values are bytes without names.
+    #[must_use]
+    pub fn is_bytes(&self) -> bool {
+        self.keys == KeyType::Bytes && self.values.is_bytes() && self.key_columns.is_empty()
+    }
+
+    /// All columns in their order: the components of the key at their positions, and the fields of the value; a value
+    /// that is not a row is one column.
+    #[must_use]
+    pub fn columns(&self) -> Vec<RecordColumn> {
+        let component = |index: usize, key_type, nullable, count| {
+            let named = self.key_columns.get(index).map(|column| column.name.clone());
+            let name = named.unwrap_or_else(|| if count == 1 { "key".into() } else { format!("key{}", index + 1) });
+            RecordColumn { name, key_type, nullable, place: ColumnPlace::Key(index) }
+        };
+        let mut keys = Vec::new();
+        match self.keys {
+            KeyType::Tuple(tuple) => {
+                let count = tuple.components().len();
+                keys.extend(tuple.components().enumerate().map(|(index, it)| {
+                    component(index, it.key_type, it.nulls != super::tuple::NullOrder::Never, count)
+                }));
+            }
+            key_type => keys.push(component(0, key_type, false, 1)),
+        }
+        let mut columns: Vec<RecordColumn> = match &self.values {
+            ValueType::Scalar(key_type) => {
+                let place = ColumnPlace::Value(0);
+                vec![RecordColumn { name: "value".into(), key_type: *key_type, nullable: false, place }]
+            }
+            ValueType::Row(row_type) => row_type
+                .fields()
+                .iter()
+                .enumerate()
+                .map(|(index, field)| RecordColumn {
+                    name: field.name.clone(),
+                    key_type: field.key_type,
+                    nullable: field.nullable,
+                    place: ColumnPlace::Value(index),
+                })
+                .collect(),
+        };
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        let position = |index: usize| self.key_columns.get(index).map_or(index, |column| column.position.into());
+        order.sort_by_key(|&index| position(index));
+        for index in order {
+            columns.insert(position(index).min(columns.len()), keys[index].clone());
+        }
+        columns
+    }
+
+    /// Whether a keyspace of the type `older`, with records, can be one of this type from now on. Names of key columns
+    /// can change.
+    #[must_use]
+    pub fn extends(&self, older: &Self) -> bool {
+        self.keys == older.keys && self.values.extends(&older.values)
+    }
+
+    /// Rejects types with parameters out of bounds, and names that do not fit.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`].
+    pub(crate) fn check(&self) -> Result<()> {
+        self.keys.check()?;
+        self.values.check()?;
+        let components = match self.keys {
+            KeyType::Tuple(tuple) => tuple.components().len(),
+            _ => 1,
+        };
+        if !self.key_columns.is_empty() && self.key_columns.len() != components {
+            let found = self.key_columns.len();
+            return Err(Error::InvalidArgument(format!("keys of type {} have no {found} columns", self.keys)));
+        }
+        match self.key_columns.iter().find(|column| column.name.len() > FIELD_NAME_BYTES_MAX) {
+            Some(column) => Err(Error::InvalidArgument(format!(
+                "the name of a key column has {} bytes; {FIELD_NAME_BYTES_MAX} are the maximum",
+                column.name.len()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The code in files: the codes of the key type and their number, the length of the code of the value type and that
+    /// code, and the key columns.
+    pub(crate) fn code(&self) -> Vec<u8> {
+        let mut code = Vec::new();
+        let keys = self.keys.codes();
+        put_varint(&mut code, keys.len() as u64);
+        keys.into_iter().for_each(|part| put_varint(&mut code, part));
+        put_string(&mut code, &self.values.code());
+        code.extend_from_slice(&self.columns_code());
+        code
+    }
+
+    /// The type of a code; `None` for an unknown one.
+    pub(crate) fn from_code(code: &[u8]) -> Option<Self> {
+        let mut at = 0;
+        let count = take_varint(code, &mut at)?;
+        let mut taken = 0;
+        let keys = KeyType::from_codes(|| {
+            taken += 1;
+            take_varint(code, &mut at)
+        })?;
+        let values = ValueType::from_code(take_string(code, &mut at)?)?;
+        let key_columns = Self::columns_of_code(code.get(at..)?)?;
+        let found = Self { keys, values, key_columns };
+        (taken == count && found.check().is_ok()).then_some(found)
+    }
+
+    /// The code of the key columns: their number, and for each its name and its position.
+    pub(crate) fn columns_code(&self) -> Vec<u8> {
+        let mut code = Vec::new();
+        put_varint(&mut code, self.key_columns.len() as u64);
+        for column in &self.key_columns {
+            put_string(&mut code, column.name.as_bytes());
+            put_varint(&mut code, column.position.into());
+        }
+        code
+    }
+
+    /// The key columns of a code; `None` for an unknown one.
+    pub(crate) fn columns_of_code(code: &[u8]) -> Option<Vec<KeyColumn>> {
+        let (mut at, mut columns) = (0, Vec::new());
+        for _ in 0..take_varint(code, &mut at)? {
+            let name = std::str::from_utf8(take_string(code, &mut at)?).ok()?.to_owned();
+            columns.push(KeyColumn { name, position: u16::try_from(take_varint(code, &mut at)?).ok()? });
+        }
+        (at == code.len()).then_some(columns)
+    }
+}
+
+fn put_string(code: &mut Vec<u8>, string: &[u8]) {
+    put_varint(code, string.len() as u64);
+    code.extend_from_slice(string);
+}
+
+fn take_string<'a>(code: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+    let length = usize::try_from(take_varint(code, at)?).ok()?;
+    let string = code.get(*at..at.checked_add(length)?)?;
+    *at += length;
+    Some(string)
+}
+
+impl fmt::Display for RecordType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.keys, self.values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(names: &[(&str, u16)]) -> Vec<KeyColumn> {
+        names.iter().map(|&(name, position)| KeyColumn { name: name.to_owned(), position }).collect()
+    }
+
+    #[test]
+    fn codes_lead_back_to_the_types_and_cuts_to_none() {
+        for (keys, values, names) in [
+            ("bytes", "bytes", &[][..]),
+            ("u64", "text", &[("id", 1)]),
+            ("(text, date? desc)", "{a: u8, b: text?}", &[("x", 3), ("", 0)]),
+            ("decimal(38,2)", "{\"\": f64}", &[]),
+        ] {
+            let types = RecordType::new(keys.parse().unwrap(), values.parse::<ValueType>().unwrap())
+                .key_columns(columns(names));
+            let code = types.code();
+            assert_eq!(RecordType::from_code(&code), Some(types));
+            for cut in 0..code.len() {
+                assert_eq!(RecordType::from_code(&code[..cut]), None, "{keys} {values} {cut}");
+            }
+            assert_eq!(RecordType::from_code(&[&code[..], &[0]].concat()), None);
+        }
+    }
+
+    #[test]
+    fn columns_have_the_order_of_the_input() {
+        let shown =
+            |types: &RecordType| types.columns().into_iter().map(|column| column.name).collect::<Vec<_>>().join(" ");
+        let row: ValueType = "{a: u8, b: u8, c: u8}".parse().unwrap();
+        let one = RecordType::new(KeyType::U64, row.clone());
+        assert_eq!(shown(&one), "key a b c");
+        assert_eq!(shown(&one.clone().key_columns(columns(&[("id", 2)]))), "a b id c");
+        assert_eq!(shown(&one.key_columns(columns(&[("id", 99)]))), "a b c id");
+        let two = RecordType::new("(u8, u8)".parse().unwrap(), row);
+        assert_eq!(shown(&two), "key1 key2 a b c");
+        assert_eq!(shown(&two.key_columns(columns(&[("y", 3), ("x", 1)]))), "a x b y c");
+        assert_eq!(shown(&RecordType::default()), "key value");
+    }
+}
