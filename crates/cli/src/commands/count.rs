@@ -1,11 +1,10 @@
 //! `ogive count`: counts the records in a range.
 
-use super::ordered_map::OrderedMap;
 use super::query::{TableRangeOptions, TracedTable};
+use super::verbs;
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
-use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,11 +27,5 @@ pub(crate) struct TableCount {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TableCount, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open()?;
-    let count = match open.parse_range(&arguments.range.range())? {
-        Some(bounds) => open.traced(|mut table| table.count(bounds))?,
-        None => 0,
-    };
-    open.answer(output, json!({ "count": count }), Some(count))?;
-    Ok(Outcome::Done)
+    verbs::count(&arguments.table.open()?, &arguments.range.range(), output)
 }

@@ -1,7 +1,8 @@
 //! Ordered maps: tables, indexes and keyspaces of stores, as the commands on them see them.
 //!
-//! `get`, `put`, `delete`, `scan`, `stats` and `verify` have one body each in [`super::verbs`], over [`OrderedMap`]. An
-//! implementation says what differs: forms of keys and values, traces of reads, remarks, and reports.
+//! `get`, `put`, `delete`, `scan`, `count`, `stats` and `verify` have one body each in [`super::verbs`], over
+//! [`OrderedMap`]. An implementation says what differs: forms of keys and values, traces of reads, remarks, and
+//! reports.
 
 use crate::failure::{Failure, Result};
 use crate::key;
@@ -57,6 +58,9 @@ pub(crate) trait OrderedMap {
 
     /// Prints entries of a range that is not empty, each by [`Self::print_entry`].
     fn scan(&self, range: Bounds<Self::Key>, window: Window, output: &mut Output) -> Result<()>;
+
+    /// The number of entries in a range that is not empty.
+    fn count(&self, range: Bounds<Self::Key>) -> Result<u64>;
 
     /// Prints an entry on a line: key, tab, value, or a JSON object. The value is `None` if only keys are requested.
     fn print_entry(&self, key: &Self::Key, value: Option<&[u8]>, output: &mut Output) -> Result<()> {

@@ -185,6 +185,10 @@ impl OrderedMap for OpenTable {
         Ok(())
     }
 
+    fn count(&self, range: Bounds<Vec<u8>>) -> Result<u64> {
+        self.traced(|mut table| table.count(range))
+    }
+
     fn add_trace(&self, object: &mut Value) {
         if self.explain {
             object["reads"] = reads::to_json(&self.trace.borrow().reads);

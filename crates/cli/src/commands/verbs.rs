@@ -100,6 +100,20 @@ pub(crate) fn scan<M: OrderedMap>(
     Ok(Outcome::Done)
 }
 
+/// Prints the number of entries in a range, and the reads if requested.
+pub(crate) fn count<M: OrderedMap>(map: &M, range: &RangeOptions, output: &mut Output) -> Result<Outcome> {
+    let count = map.parse_range(range)?.map_or(Ok(0), |range| map.count(range))?;
+    if output.is_json() {
+        let mut object = json!({ "count": count });
+        map.add_trace(&mut object);
+        output.json(&object)?;
+    } else {
+        output.line(count)?;
+        map.print_trace(output)?;
+    }
+    Ok(Outcome::Done)
+}
+
 /// Prints the statistics of a table, index or store.
 pub(crate) fn stats<M: OrderedMap<Location: Display>>(place: &M::Location, output: &mut Output) -> Result<Outcome> {
     report(&M::stats(place)?, &place.to_string(), output)

@@ -8,6 +8,7 @@ mod info;
 mod inputs;
 mod joins;
 mod key_types;
+mod keyspaces;
 mod lost_logs;
 #[cfg(unix)]
 mod open_files;

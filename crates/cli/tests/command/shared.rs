@@ -51,6 +51,29 @@ fn present_and_absent_keys_are_answered_alike() {
 }
 
 #[test]
+fn ranges_are_counted_alike() {
+    let folder = filled();
+    let counts: [(&[&str], &str); 5] = [
+        (&[], "9\n"),
+        (&["--from", "3"], "7\n"),
+        (&["--from", "3", "--to", "5"], "2\n"),
+        (&["--from", "3", "--to", "3"], "0\n"),
+        (&["--from", "8", "--json"], "{\"count\":2}\n"),
+    ];
+    for (arguments, expected) in counts {
+        for run in on_all(&folder, "count", arguments) {
+            run.exits_with(0).prints(expected);
+        }
+    }
+    for run in on_all(&folder, "count", &["--from", "2", "--to", "1"]) {
+        run.exits_with(2).complains_of("swap its ends");
+    }
+    for run in on_all(&folder, "count", &["--prefix", "1"]) {
+        run.exits_with(2).complains_of("--from and --to");
+    }
+}
+
+#[test]
 fn parts_of_a_scan_are_printed_alike() {
     let folder = filled();
     let scans: [(&[&str], &str); 4] = [

@@ -4,8 +4,8 @@ use super::run::{Folder, sosd};
 
 const COMMANDS: [&str; 13] =
     ["demo", "profile", "build", "get", "scan", "rank", "nth", "count", "explain", "tune", "verify", "join", "index"];
-const INDEX_COMMANDS: [&str; 10] =
-    ["create", "load", "get", "put", "delete", "scan", "stats", "verify", "repair", "explain"];
+const INDEX_COMMANDS: [&str; 11] =
+    ["create", "load", "get", "put", "delete", "scan", "count", "stats", "verify", "repair", "explain"];
 
 #[test]
 fn every_command_explains_itself_with_examples() {

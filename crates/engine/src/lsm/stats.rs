@@ -4,8 +4,9 @@ use super::core::Core;
 use super::counters::Activity;
 use super::db::Db;
 use super::learning::LearningStats;
+use super::memtable::Memtable;
 use super::table_file::TableFile;
-use super::version::{LEVELS, TableFileMeta};
+use super::version::{KeyspaceLevels, LEVELS, TableFileMeta};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,6 +54,19 @@ pub struct KeyspaceStats {
     pub name: String,
     /// The levels, starting with level 0.
     pub levels: Vec<LevelStats>,
+    /// Entries that are not in tables yet, but in memtables and logs; tombstones included, range tombstones not.
+    pub memtable_records: u64,
+    /// Tombstones of single keys among them.
+    pub memtable_tombstones: u64,
+    /// Memory of these entries in bytes.
+    pub memtable_bytes: u64,
+    /// Bytes of values in value files that entries of the tables point to, including entries that newer ones hide.
+    pub value_bytes: u64,
+    /// Number of records that readers see. An estimate assumes that each tombstone removes a record and that no other
+    /// entry overwrites one; it knows no range tombstones.
+    pub rows: u64,
+    /// Whether `rows` is exact: no entry can hide another one.
+    pub is_exact: bool,
 }
 
 /// Statistics of a level.
@@ -94,6 +108,36 @@ impl LevelStats {
 }
 
 impl KeyspaceStats {
+    fn new(name: &str, tables: &KeyspaceLevels, files: &BTreeMap<u64, Arc<TableFile>>) -> Self {
+        let mut stats = Self { name: name.to_owned(), levels: vec![LevelStats::default(); LEVELS], ..Self::default() };
+        for (level, table) in tables.iter() {
+            if let Some(counted) = stats.levels.get_mut(level) {
+                counted.add(table, files.get(&table.number));
+            }
+            stats.value_bytes += table.values.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        }
+        stats
+    }
+
+    fn add(&mut self, memtable: &Memtable) {
+        self.memtable_records += memtable.len() as u64;
+        self.memtable_tombstones += memtable.point_tombstones() as u64;
+        self.memtable_bytes += memtable.memory_bytes();
+        self.is_exact &= memtable.is_empty();
+    }
+
+    /// Counts the rows from the counts of tables and memtables.
+    fn count_rows(&mut self, tables: &KeyspaceLevels) {
+        let sum = |count: fn(&TableFileMeta) -> u64| tables.iter().map(|(_, table)| count(table)).sum::<u64>();
+        let (records, tombstones, shadowed) =
+            (sum(|table| table.records), sum(|table| table.tombstones), sum(|table| table.shadowed));
+        let is_plain = shadowed == 0 && !tables.iter().any(|(_, table)| table.has_range_tombstones);
+        self.is_exact &= is_plain && are_disjoint(tables);
+        let (records, tombstones) = (records + self.memtable_records, tombstones + self.memtable_tombstones);
+        let hidden = if self.is_exact { 0 } else { tombstones.saturating_add(shadowed) };
+        self.rows = records.saturating_sub(tombstones).saturating_sub(hidden);
+    }
+
     /// Size of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -137,16 +181,16 @@ impl Core {
         let shared = self.shared.lock();
         let mut stats = DbStats { cache_bytes: self.cache.held_bytes(), activity, learning, ..DbStats::default() };
         let mut last_level_bytes = 0;
-        for keyspace in shared.state.keyspaces.values() {
-            let mut levels = vec![LevelStats::default(); LEVELS];
-            for (level, table) in keyspace.levels.iter() {
-                if let Some(counted) = levels.get_mut(level) {
-                    counted.add(table, shared.tables.get(&table.number));
-                }
-            }
-            last_level_bytes += levels.iter().rev().find(|level| level.bytes > 0).map_or(0, |level| level.bytes);
-            stats.table_bytes += levels.iter().map(|level| level.bytes).sum::<u64>();
-            stats.keyspaces.push(KeyspaceStats { name: keyspace.name.clone(), levels });
+        for (&id, keyspace) in &shared.state.keyspaces {
+            let mut counted = KeyspaceStats::new(&keyspace.name, &keyspace.levels, &shared.tables);
+            counted.is_exact = true;
+            let sealed = shared.sealed.iter().filter_map(|memtable_set| memtable_set.memtables().get(&id));
+            shared.active.get(&id).into_iter().chain(sealed).for_each(|memtable| counted.add(memtable));
+            counted.count_rows(&keyspace.levels);
+            let deepest = counted.levels.iter().rev().find(|level| level.bytes > 0);
+            last_level_bytes += deepest.map_or(0, |level| level.bytes);
+            stats.table_bytes += counted.bytes();
+            stats.keyspaces.push(counted);
         }
         let complete: BTreeMap<u64, u64> =
             shared.state.value_files.iter().map(|(&number, file)| (number, file.live_bytes)).collect();
@@ -172,6 +216,14 @@ impl Core {
         stats.write_amplification = ratio(written, activity.user_bytes);
         stats
     }
+}
+
+/// Whether no key can be in two tables.
+fn are_disjoint(tables: &KeyspaceLevels) -> bool {
+    let mut bounds: Vec<(&[u8], &[u8])> =
+        tables.iter().map(|(_, table)| (&table.smallest[..], &table.largest[..])).collect();
+    bounds.sort_unstable();
+    bounds.is_sorted_by(|one, next| one.1 < next.0)
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {

@@ -19,6 +19,7 @@ mod reads;
 mod reference;
 mod repair_foreign;
 mod skips;
+mod stats;
 mod support;
 mod types;
 mod verify;

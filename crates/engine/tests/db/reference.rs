@@ -450,6 +450,9 @@ impl World {
                 assert_same(Some(found), Some(*value), &self.place());
             });
             assert!(found.next().is_none());
+            let stats = self.db().stats().keyspaces.into_iter().find(|keyspace| keyspace.name == name).unwrap();
+            let rows = self.spaces[name].range(&(Bound::Unbounded, Bound::Unbounded), u64::MAX).count() as u64;
+            assert!(stats.rows == rows || !stats.is_exact, "{}: {rows} rows, {stats:?}", self.place());
         }
         for (snapshot, at, drops) in &self.snapshots {
             for name in SPACES.into_iter().filter(|name| *name != "passing" || *drops == self.drops) {

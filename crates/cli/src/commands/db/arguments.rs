@@ -1,7 +1,10 @@
 //! Arguments of `ogive db`: its sub-commands.
 
 use super::store::{OpenKeyspace, StoreFolder};
-use super::{bench, checkpoint, compact, delete, export, get, import, ingest, put, repair, scan, stats, verify};
+use super::{
+    bench, checkpoint, compact, count, delete, drop_keyspace, export, get, import, ingest, keyspaces, put, repair,
+    scan, stats, verify,
+};
 use crate::commands::{subcommands, verbs};
 
 /// Help after the sub-commands.
@@ -23,9 +26,14 @@ subcommands! {
         Get(get::DbGet) => get::run,
         Delete(delete::DbDelete) => delete::run,
         Scan(scan::DbScan) => scan::run,
+        Count(count::DbCount) => count::run,
         Import(import::DbImport) => import::run,
         Export(export::DbExport) => export::run,
         Ingest(ingest::DbIngest) => ingest::run,
+        /// List the keyspaces of a store: rows, bytes, types of keys
+        #[command(after_help = keyspaces::EXAMPLES)]
+        Keyspaces(StoreFolder) => keyspaces::run,
+        DropKeyspace(drop_keyspace::DbDropKeyspace) => drop_keyspace::run,
         /// Show statistics of a store: keyspaces, levels, sizes
         #[command(after_help = stats::EXAMPLES)]
         Stats(StoreFolder) => verbs::stats::<OpenKeyspace>,

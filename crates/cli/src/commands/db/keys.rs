@@ -129,6 +129,14 @@ pub(super) fn named(db: &Db) -> Vec<String> {
     db.keyspaces().into_iter().filter(|name| name != TYPES).collect()
 }
 
+/// Forgets the key type of a keyspace that is gone.
+pub(super) fn forget(db: &Db, name: &str) -> Result<()> {
+    if db.keyspaces().iter().any(|known| known == TYPES) {
+        db.keyspace(TYPES)?.remove(name)?;
+    }
+    Ok(())
+}
+
 /// Recovers key types after a repair that lost the names of keyspaces, from the keyspace that holds only types. The
 /// type of the default keyspace is found by its name; another keyspace gets the only type that its keys fit, if there
 /// is one. Gives the keyspaces whose type remains unknown.

@@ -1,5 +1,6 @@
 //! `ogive db stats`: shows statistics of a store.
 
+use super::rows;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
@@ -14,8 +15,9 @@ Examples:
   ogive db stats fruit            keyspaces, levels, sizes, amplification, models
   ogive db stats fruit --json     the same as JSON
 
-Lookups and write amplification are counted since the store was opened, here by this command. A program that has the
-store open reads its own counts with `Db::stats`.";
+Rows are counted if that takes a moment, and else estimated from the entries of tables and logs: 'exactly' and 'about'
+say which. `ogive db count` counts them. Lookups and write amplification are counted since the store was opened, here by
+this command. A program that has the store open reads its own counts with `Db::stats`.";
 
 impl Report for DbStats {
     fn to_json(&self) -> Result<impl Serialize> {
@@ -45,15 +47,24 @@ impl Report for DbStats {
         ))?;
         for keyspace in &self.keyspaces {
             output.line("")?;
-            output.line(format_args!("keyspace {}: {}", keyspace.name, human_bytes(keyspace.bytes())))?;
-            output
-                .line(plain_table(&["level", "tables", "bytes", "entries", "tombstones", "lookups"], rows(keyspace)))?;
+            output.line(format_args!(
+                "keyspace {}: {}; {} in tables; entries not yet in tables: {}",
+                keyspace.name,
+                rows::shown(keyspace),
+                human_bytes(keyspace.bytes()),
+                grouped(keyspace.memtable_records)
+            ))?;
+            let mut levels = levels(keyspace).peekable();
+            if levels.peek().is_some() {
+                let headings = ["level", "tables", "bytes", "entries", "tombstones", "lookups"];
+                output.line(plain_table(&headings, levels))?;
+            }
         }
         Ok(())
     }
 }
 
-fn rows(keyspace: &KeyspaceStats) -> impl Iterator<Item = Vec<String>> {
+fn levels(keyspace: &KeyspaceStats) -> impl Iterator<Item = Vec<String>> {
     let levels = keyspace.levels.iter().enumerate();
     levels.filter(|(_, level)| level.tables > 0).map(|(number, level)| {
         vec![

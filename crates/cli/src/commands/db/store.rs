@@ -1,6 +1,7 @@
 //! Stores as the commands name and open them: folder, keyspace, memory, and the open keyspace as an ordered map.
 
 use super::keys::{self, Keys};
+use super::rows;
 use super::stoppable::Stoppable;
 use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
 use crate::failure::{Failure, Result};
@@ -21,6 +22,12 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The keyspace that every store has.
+pub(super) const DEFAULT_KEYSPACE: &str = "default";
+
+/// Entries between two looks at the clock.
+const ENTRIES_A_STEP: u64 = 1 << 13;
 
 /// The store, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,7 +52,7 @@ pub(super) struct KeyspaceOptions {
     pub(super) store: StoreFolder,
 
     /// Keyspace: a named map within the store
-    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Store")]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE, help_heading = "Store")]
     pub(super) keyspace: String,
 
     /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255, uuid, date,
@@ -112,6 +119,16 @@ impl StoreFolder {
         Ok(Db::open(&self.folder, &self.options().create(true).durability(durability))?)
     }
 
+    /// Refuses the name of a keyspace that the store does not have.
+    pub(super) fn check_keyspace(&self, db: &Db, name: &str) -> Result<()> {
+        let names = keys::named(db);
+        if names.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        let message = format!("{self}: the keyspace {name:?} was not found");
+        Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))))
+    }
+
     /// Refuses a missing folder.
     pub(super) fn check_there(&self) -> Result<()> {
         check_there(&self.folder)
@@ -157,11 +174,7 @@ impl KeyspaceOptions {
 
     fn existing(&self, db: Db) -> Result<OpenKeyspace> {
         keys::check_name(&self.keyspace)?;
-        let names = keys::named(&db);
-        if !names.contains(&self.keyspace) {
-            let message = format!("{}: the keyspace {:?} was not found", self.store, self.keyspace);
-            return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
-        }
+        self.store.check_keyspace(&db, &self.keyspace)?;
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
         Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
@@ -226,9 +239,25 @@ impl OrderedMap for OpenKeyspace {
         self.print(self.keyspace.range(range), window, output)
     }
 
+    fn count(&self, range: Bounds<Vec<u8>>) -> Result<u64> {
+        let mut count = 0;
+        let mut progress = Progress::start("counting", None, Unit::Items);
+        for key in self.keyspace.range(range).keys() {
+            key?;
+            count += 1;
+            if count % ENTRIES_A_STEP == 0 {
+                progress.reach(count);
+            }
+        }
+        Ok(count)
+    }
+
     /// Statistics of the whole store.
     fn stats(place: &StoreFolder) -> Result<impl Report> {
-        Ok(place.read()?.stats())
+        let db = place.read()?;
+        let mut stats = db.stats();
+        stats.keyspaces = rows::keyspaces(&db);
+        Ok(stats)
     }
 
     /// Checks the whole store.

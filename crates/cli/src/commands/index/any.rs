@@ -15,6 +15,7 @@ use ogive::{Error, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// An index of keys of one width, with payloads of any size.
@@ -164,6 +165,16 @@ impl OrderedMap for OpenIndex {
         either!(&self.any, index => {
             let entries = index.range((from.map(raw), to.map(raw)))?;
             window.visit(entries, |(Raw(word), payload)| self.print_entry(&word.to_u128(), Some(&payload), output))
+        })
+    }
+
+    fn count(&self, (from, to): Bounds<u128>) -> Result<u64> {
+        either!(&self.any, index => match (from, to) {
+            (Bound::Unbounded, Bound::Unbounded) => Ok(index.len()?),
+            (from, to) => {
+                let mut entries = index.range((from.map(raw), to.map(raw)))?;
+                Ok(entries.try_fold(0, |count, entry| entry.map(|_| count + 1))?)
+            }
         })
     }
 

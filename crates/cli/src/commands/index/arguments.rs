@@ -2,7 +2,7 @@
 
 use super::any::OpenIndex;
 use super::file::{IndexFile, IndexLookup};
-use super::{create, delete, explain, get, load, put, repair, scan, stats, verify};
+use super::{count, create, delete, explain, get, load, put, repair, scan, stats, verify};
 use crate::commands::{subcommands, verbs};
 
 /// Help after the sub-commands.
@@ -26,6 +26,7 @@ subcommands! {
         Put(put::IndexPut) => put::run,
         Delete(delete::IndexDelete) => delete::run,
         Scan(scan::IndexScan) => scan::run,
+        Count(count::IndexCount) => count::run,
         /// Show statistics of an index: entries, height, nodes, pages
         #[command(after_help = stats::EXAMPLES)]
         Stats(IndexFile) => verbs::stats::<OpenIndex>,

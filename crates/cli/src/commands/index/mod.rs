@@ -2,6 +2,7 @@
 
 mod any;
 mod arguments;
+mod count;
 mod create;
 mod delete;
 mod explain;

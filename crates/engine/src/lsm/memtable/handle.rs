@@ -25,6 +25,8 @@ pub(crate) struct Memtable {
     /// A lower bound of the operations that still fit.
     room: AtomicUsize,
     entries: AtomicUsize,
+    /// Entries that remove their key.
+    point_tombstones: AtomicUsize,
     memory_bytes: AtomicU64,
 }
 
@@ -53,6 +55,7 @@ impl Memtable {
             tombstones: Published::new(RangeTombstones::new()),
             has_tombstones: AtomicBool::new(false),
             entries: AtomicUsize::new(0),
+            point_tombstones: AtomicUsize::new(0),
             memory_bytes: AtomicU64::new(size_of::<Self>() as u64),
         }
     }
@@ -81,6 +84,8 @@ impl Memtable {
         self.memory_bytes.fetch_add(taken, Relaxed);
         self.room.store(inserter.room(), Relaxed);
         self.entries.fetch_add(operations.len() - removed, Relaxed);
+        let is_tombstone = |operation: &&Operation| operation.action == Action::Put(ValueKind::Remove);
+        self.point_tombstones.fetch_add(operations.iter().filter(is_tombstone).count(), Relaxed);
         true
     }
 
@@ -133,6 +138,11 @@ impl Memtable {
     /// Number of entries, without range tombstones.
     pub(crate) fn len(&self) -> usize {
         self.entries.load(Relaxed)
+    }
+
+    /// Number of entries that remove their key.
+    pub(crate) fn point_tombstones(&self) -> usize {
+        self.point_tombstones.load(Relaxed)
     }
 
     /// Whether it has no entries and no range tombstones.

@@ -1,0 +1,73 @@
+//! Rows and keyspaces of a store: counted exactly or estimated, listed, dropped, and without those of the command
+//! itself. Method: whole runs.
+
+use super::run::{Folder, Run};
+use serde_json::json;
+
+fn db(folder: &Folder, arguments: &[&str]) -> Run {
+    folder.run(&[&["db"], arguments].concat())
+}
+
+/// A store whose keyspace `default` has 100 text keys and `ids` 10 integers.
+fn store() -> Folder {
+    let folder = Folder::new();
+    folder.write("words.txt", (0..100).map(|number| format!("word{number:02}\n")).collect::<String>());
+    folder.write("ids.txt", (1..=10).map(|number| format!("{number}\n")).collect::<String>());
+    db(&folder, &["import", "s", "words.txt"]).exits_with(0);
+    db(&folder, &["import", "s", "ids.txt", "--keyspace", "ids", "--key-type", "u64"]).exits_with(0);
+    folder
+}
+
+#[test]
+fn rows_in_the_log_are_counted_and_the_keyspace_of_the_command_is_hidden() {
+    let folder = store();
+    db(&folder, &["put", "s", "one more", "x"]).exits_with(0);
+    db(&folder, &["delete", "s", "word07"]).exits_with(0);
+    let stats = db(&folder, &["stats", "s"]).exits_with(0).stdout;
+    assert!(stats.contains("keyspace default: exactly 100 rows; "), "{stats}");
+    assert!(stats.contains("keyspace ids: exactly 10 rows; ") && !stats.contains("keyspace ogive"), "{stats}");
+    let stats = db(&folder, &["stats", "s", "--json"]).exits_with(0).json();
+    let rows = |name: &str| {
+        let keyspaces = stats["keyspaces"].as_array().unwrap();
+        assert_eq!(keyspaces.len(), 2, "{stats}");
+        let found = keyspaces.iter().find(|keyspace| keyspace["name"] == name).unwrap();
+        (found["rows"].clone(), found["is_exact"].clone())
+    };
+    assert_eq!((rows("default"), rows("ids")), ((json!(100), json!(true)), (json!(10), json!(true))));
+}
+
+#[test]
+fn keyspaces_are_listed_and_dropped_by_name() {
+    let folder = store();
+    let listed = db(&folder, &["keyspaces", "s"]).exits_with(0).stdout;
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["keyspace", "default", "ids"], "{listed}");
+    let listed = db(&folder, &["keyspaces", "s", "--json"]).exits_with(0).json();
+    let ids = &listed["keyspaces"][1];
+    assert_eq!((&ids["name"], &ids["key_type"], &ids["rows"]), (&json!("ids"), &json!("u64"), &json!(10)));
+    assert!(ids["bytes"].as_u64() > Some(0), "{listed}");
+    db(&folder, &["drop-keyspace", "s", "default"]).exits_with(1).complains_of("hint: remove its entries with");
+    db(&folder, &["drop-keyspace", "s", "idz"]).exits_with(1).complains_of("existing keyspaces: default, ids");
+    db(&folder, &["drop-keyspace", "s", "ogive"]).exits_with(1).complains_of("reserved");
+    db(&folder, &["drop-keyspace", "missing", "ids"]).exits_with(1).complains_of("not found");
+    db(&folder, &["drop-keyspace", "s", "ids"]).exits_with(0).prints("s: keyspace \"ids\" dropped\n");
+    db(&folder, &["get", "s", "7", "--keyspace", "ids"]).exits_with(1).complains_of("existing keyspaces: default");
+    db(&folder, &["count", "s"]).exits_with(0).prints("100\n");
+    // A keyspace of the same name begins without keys and without their type.
+    db(&folder, &["put", "s", "seven", "x", "--keyspace", "ids"]).exits_with(0);
+    let dropped = db(&folder, &["drop-keyspace", "s", "ids", "--json"]).exits_with(0).json();
+    assert_eq!(dropped, json!({ "keyspace": "ids", "dropped": true }));
+}
+
+#[test]
+fn a_count_in_a_store_takes_ranges_prefixes_and_keyspaces() {
+    let folder = store();
+    let count = |arguments: &[&str], expected: &str| {
+        db(&folder, &[&["count", "s"], arguments].concat()).exits_with(0).prints(expected);
+    };
+    count(&[], "100\n");
+    count(&["--prefix", "word1"], "10\n");
+    count(&["--from", "word10", "--to", "word15"], "5\n");
+    count(&["--keyspace", "ids", "--from", "3"], "8\n");
+    db(&folder, &["count", "s", "--from", "b", "--to", "a"]).exits_with(2).complains_of("ends before it begins");
+}
