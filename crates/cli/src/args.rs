@@ -2,7 +2,8 @@
 
 use crate::commands::query::{OpenTable, TableArguments};
 use crate::commands::{
-    build, count, db, demo, explain, get, index, info, join, nth, profile, rank, scan, subcommands, tune, verbs, verify,
+    build, completions, count, db, demo, explain, get, index, info, join, man, nth, profile, rank, scan, subcommands,
+    tune, verbs, verify,
 };
 use crate::failure::Result;
 use crate::output::Output;
@@ -59,6 +60,8 @@ subcommands! {
         /// Work with stores: crash-safe, log-structured, for keys and values of any length
         #[command(subcommand, after_help = db::EXAMPLES, arg_required_else_help = false)]
         Db(db::DbCommand) => db::DbCommand::run,
+        Completions(completions::CompletionsArguments) => completions::run,
+        Man(man::ManArguments) => man::run,
     }
 }
 

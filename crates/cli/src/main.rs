@@ -4,6 +4,7 @@
 //! absent key, 2 on a usage error, 130 after an interrupt. A closed pipe is not an error.
 
 mod args;
+mod command_line;
 mod commands;
 mod demo;
 mod discard;
@@ -26,18 +27,19 @@ mod source;
 mod table_text;
 mod words;
 
-use args::{Arguments, Outcome};
-use clap::Parser;
+use args::Outcome;
 use failure::Failure;
 use output::{Output, note};
 use serde_json::json;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     ogive_papers::register();
-    let arguments = match Arguments::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match command_line::parse(&words) {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(&error),
+        Err(error) => return refuse(&error, &words),
     };
     let mut output = Output::new(arguments.json);
     let outcome = arguments.run(&mut output).and_then(|outcome| output.flush().map(|()| outcome));
@@ -50,15 +52,15 @@ fn main() -> ExitCode {
 
 /// Prints help and version to standard output, and usage errors to standard error; with `--json`, also as an object to
 /// standard output.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn refuse(error: &clap::Error, words: &[OsString]) -> ExitCode {
     // A closed pipe is not an error.
     let _ = error.print();
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
-    let json_asked =
-        std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    let json_asked = words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json");
     if code != 0 && json_asked {
-        let message = first_paragraph(&error.to_string());
-        let _ = Output::new(true).json(&json!({ "error": message, "hint": "run `ogive --help`" }));
+        let rendered = error.to_string();
+        let hint = rendered.lines().find_map(|line| line.trim().strip_prefix("tip: ")).unwrap_or("run `ogive --help`");
+        let _ = Output::new(true).json(&json!({ "error": first_paragraph(&rendered), "hint": hint }));
     }
     ExitCode::from(code)
 }

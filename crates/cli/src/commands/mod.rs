@@ -1,6 +1,7 @@
 //! Sub-commands, one file each: arguments, work, and output.
 
 pub(crate) mod build;
+pub(crate) mod completions;
 pub(crate) mod count;
 pub(crate) mod db;
 pub(crate) mod demo;
@@ -9,6 +10,7 @@ pub(crate) mod get;
 pub(crate) mod index;
 pub(crate) mod info;
 pub(crate) mod join;
+pub(crate) mod man;
 pub(crate) mod nth;
 pub(crate) mod ordered_map;
 pub(crate) mod profile;

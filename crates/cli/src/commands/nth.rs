@@ -6,34 +6,39 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::size::grouped;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
   ogive nth words.ogive 0             print the first record
   ogive nth ids.ogive 500000          print the record after the first 500,000
+  ogive nth words.ogive -1            print the last record
   ogive nth ids.ogive 7 --explain     also show every read
 
-Exits with 1 if the position is past the last record.";
+Exits with 1 if there is no such position.";
 
-/// Print the record at a position, counted from 0
+/// Print the record at a position, counted from 0, or from the end
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TableNth {
     #[command(flatten)]
     table: TracedTable,
 
-    /// Position, counted from 0
-    #[arg(value_name = "POSITION")]
-    index: u64,
+    /// Position, counted from 0; -1 is the last record, -2 the one before
+    #[arg(value_name = "POSITION", allow_negative_numbers = true)]
+    position: i64,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TableNth, output: &mut Output) -> Result<Outcome> {
     let open = arguments.table.open()?;
-    let index = arguments.index;
-    let record = open.traced(|mut table| table.nth(index))?;
-    let mut object = json!({ "index": index, "found": record.is_some() });
+    let position = arguments.position;
+    let index = match u64::try_from(position) {
+        Ok(index) => Some(index),
+        Err(_) => open.table.len().checked_sub(position.unsigned_abs()),
+    };
+    let record = index.map_or(Ok(None), |index| open.traced(|mut table| table.nth(index)))?;
+    let mut object = json!({ "index": index.map_or(json!(position), Value::from), "found": record.is_some() });
     if let Some((key, value)) = &record {
         object["key"] = open.key_to_json(key);
         object["value"] = open.value_to_json(value);
@@ -44,6 +49,6 @@ pub(crate) fn run(arguments: &TableNth, output: &mut Output) -> Result<Outcome> 
         return Ok(Outcome::Done);
     }
     output.flush()?;
-    note(format_args!("no record at position {index}; the table has {} records", grouped(open.table.len())));
+    note(format_args!("no record at position {position}; the table has {} records", grouped(open.table.len())));
     Ok(Outcome::Negative)
 }

@@ -167,7 +167,7 @@ pub(crate) struct RangeOptions {
     pub(crate) to: Option<OsString>,
 
     /// Only keys that begin with this text, these bytes, or these components of a tuple
-    #[arg(long, value_name = "PREFIX", conflicts_with_all = ["from", "to"])]
+    #[arg(long, value_name = "PREFIX", allow_negative_numbers = true, conflicts_with_all = ["from", "to"])]
     pub(crate) prefix: Option<OsString>,
 }
 

@@ -42,6 +42,9 @@ fn an_absent_key_exits_with_one_and_says_so() {
     folder.run(&["get", "t.ogive", "18446744073709551615"]).exits_with(0);
     folder.run(&["nth", "t.ogive", "2"]).exits_with(0).prints("18446744073709551615\t\n");
     folder.run(&["nth", "t.ogive", "3"]).exits_with(1).complains_of("3 records");
+    folder.run(&["nth", "t.ogive", "-1"]).exits_with(0).prints("18446744073709551615\t\n");
+    assert_eq!(folder.run(&["nth", "t.ogive", "-3", "--json"]).exits_with(0).json()["index"], 0);
+    folder.run(&["nth", "t.ogive", "-4"]).exits_with(1).complains_of("no record at position -4");
 }
 
 #[test]

@@ -2,8 +2,25 @@
 
 use super::run::{Folder, sosd};
 
-const COMMANDS: [&str; 13] =
-    ["demo", "profile", "build", "get", "scan", "rank", "nth", "count", "explain", "tune", "verify", "join", "index"];
+const COMMANDS: [&str; 17] = [
+    "demo",
+    "profile",
+    "build",
+    "info",
+    "get",
+    "scan",
+    "rank",
+    "nth",
+    "count",
+    "explain",
+    "tune",
+    "verify",
+    "join",
+    "index",
+    "db",
+    "completions",
+    "man",
+];
 const INDEX_COMMANDS: [&str; 11] =
     ["create", "load", "get", "put", "delete", "scan", "count", "stats", "verify", "repair", "explain"];
 
@@ -75,6 +92,49 @@ fn with_json_an_error_is_an_object_on_standard_output() {
     assert!(missing["error"].as_str().unwrap().ends_with("<TABLE> <KEY>"), "{missing}");
     let wrong = folder.run(&["nth", "t.ogive", "first", "--json"]).json();
     assert!(wrong["error"].as_str().unwrap().starts_with("invalid value 'first' for '<POSITION>'"), "{wrong}");
+}
+
+#[test]
+fn keys_that_begin_with_a_hyphen_are_found_or_the_message_says_how() {
+    let folder = Folder::new();
+    folder.write("numbers.txt", "-inf\n-5\n-0.5\n7\n");
+    folder.build("numbers.txt", "n", &["--key-type", "f64"]);
+    folder.run(&["get", "n", "-inf"]).exits_with(0);
+    folder.run(&["rank", "n", "-5"]).exits_with(0).prints("1\n");
+    folder.run(&["count", "n", "--from", "-inf", "--to", "-0.5"]).exits_with(0).prints("2\n");
+    for command in ["put", "get", "delete"] {
+        let value: &[&str] = if command == "put" { &["-red"] } else { &[] };
+        let run = folder.run(&[&["db", command, "s", "-apple"], value].concat()).exits_with(2);
+        run.complains_of("put `--` before it: -- -apple");
+        folder.run(&[&["db", command, "s", "--", "-apple"], value].concat()).exits_with(0);
+    }
+    let json = folder.run(&["get", "n", "-x", "--json"]).exits_with(2).json();
+    assert!(json["hint"].as_str().unwrap().ends_with("-- -x"), "{json}");
+    folder.run(&["db", "put", "s", "--durabilty", "x"]).exits_with(2).complains_of("'--durabilty'");
+}
+
+#[test]
+fn completions_and_manual_pages_are_generated() {
+    let folder = Folder::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = folder.run(&["completions", shell]).exits_with(0).stdout;
+        assert!(script.contains("drop-keyspace"), "{shell}");
+    }
+    folder.run(&["completions", "csh"]).exits_with(2).complains_of("bash");
+    // What a user of bash gets for `ogive db dr<Tab>`.
+    folder.write("ogive.bash", folder.run(&["completions", "bash"]).stdout);
+    let typed = "source ./ogive.bash; COMP_WORDS=(ogive db dr); COMP_CWORD=2; _ogive ogive dr db; echo ${COMPREPLY[@]}";
+    let bash = std::process::Command::new("bash").args(["-c", typed]).current_dir(folder.path("")).output();
+    if let Ok(bash) = bash {
+        assert_eq!(String::from_utf8_lossy(&bash.stdout), "drop-keyspace\n");
+    }
+    let told = folder.run(&["man", "pages", "--json"]).exits_with(0).json();
+    let pages = std::fs::read_dir(folder.path("pages")).unwrap().count() as u64;
+    assert!(told["pages"] == pages && pages > 40, "{told}");
+    let page = std::fs::read_to_string(folder.path("pages/ogive-db-get.1")).unwrap();
+    assert!(page.contains(".TH ogive-db-get 1") && page.contains("Look up a key"), "{page}");
+    assert!(page.contains(".SH EXAMPLES\n.nf\n\\&  ogive db get fruit apple   "), "{page}");
+    folder.run(&["man", "pages"]).exits_with(0);
 }
 
 #[test]

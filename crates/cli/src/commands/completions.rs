@@ -1,0 +1,36 @@
+//! `ogive completions`: prints a completion script for a shell.
+
+use crate::args::{Arguments, Outcome};
+use crate::failure::Result;
+use crate::output::Output;
+use clap::CommandFactory;
+use clap_complete::Shell;
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive completions bash > ~/.local/share/bash-completion/completions/ogive
+  ogive completions zsh > ~/.zfunc/_ogive         with ~/.zfunc in fpath, before compinit
+  ogive completions fish > ~/.config/fish/completions/ogive.fish";
+
+/// Print a completion script for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CompletionsArguments {
+    /// Shell to complete commands, options and file names in
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &CompletionsArguments, output: &mut Output) -> Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Arguments::command(), "ogive", &mut script);
+    if output.is_json() {
+        let script = String::from_utf8_lossy(&script);
+        output.json(&json!({ "shell": arguments.shell.to_string(), "script": script }))?;
+    } else {
+        output.bytes(&script)?;
+    }
+    Ok(Outcome::Done)
+}
