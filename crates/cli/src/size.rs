@@ -1,5 +1,6 @@
 //! Parsing and formatting of sizes, counts and times.
 
+use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use std::str::FromStr;
 
 /// A number of bytes as an argument: `4096`, `64k`, `256MiB`, `1.5GB`.
@@ -8,6 +9,19 @@ use std::str::FromStr;
 /// 1000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteSize(pub(crate) u64);
+
+/// Memory for sorting as an argument.
+///
+/// # Errors
+/// A message for the user for what is not a size or less than a sort takes.
+pub(crate) fn sort_memory(text: &str) -> Result<ByteSize, String> {
+    match text.parse()? {
+        ByteSize(bytes) if bytes < SORT_BUDGET_BYTES_MIN => {
+            Err(format!("sorting takes at least {} KiB of memory", SORT_BUDGET_BYTES_MIN >> 10))
+        }
+        size => Ok(size),
+    }
+}
 
 impl FromStr for ByteSize {
     type Err = String;

@@ -10,7 +10,7 @@ use crate::output::{Output, note};
 use crate::replace::{Force, OutputKind, claim};
 use crate::report;
 use crate::sample;
-use crate::size::{ByteSize, human_bytes};
+use crate::size::{ByteSize, human_bytes, sort_memory};
 use crate::source::Source;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
@@ -58,8 +58,8 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
-    /// Memory for sorting
-    #[arg(long, value_name = "N", default_value = "256MiB")]
+    /// Memory for sorting, at least 64 KiB
+    #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
 
     /// Compression of data blocks

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
 use crate::output::{Output, note};
 use crate::report::{index_bytes_a_block, layers_in_words};
-use crate::size::{ByteSize, counted, grouped, human_bytes, human_us};
+use crate::size::{ByteSize, counted, grouped, human_bytes, human_us, sort_memory};
 use crate::source::Source;
 use crate::table_text::plain_table;
 use ogive::Error;
@@ -50,8 +50,8 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
-    /// Memory for sorting
-    #[arg(long, value_name = "N", default_value = "256MiB")]
+    /// Memory for sorting, at least 64 KiB
+    #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
 }
 

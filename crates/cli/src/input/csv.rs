@@ -130,7 +130,7 @@ impl CsvInput {
         let detail = error.to_string();
         match error.into_kind() {
             csv::ErrorKind::Io(source) if source.kind() == io::ErrorKind::FileTooLarge => {
-                InputError::RecordTooLong { path, record, limit_bytes: self.record_limit_bytes }
+                InputError::RowTooLong { path, record, limit_bytes: self.record_limit_bytes }
             }
             csv::ErrorKind::Io(source) => InputError::Io { path, source },
             csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {

@@ -53,12 +53,28 @@ pub(crate) enum InputError {
         /// The requested type.
         wanted: String,
     },
-    /// A record or line that exceeds the limit on memory.
-    #[error("record {} of {} is longer than {}", grouped(*record), path.display(), human_bytes(*limit_bytes))]
-    RecordTooLong {
+    /// A line that is longer than any key.
+    #[error(
+        "line {} of {} is longer than {}, the longest key",
+        grouped(*line), path.display(), human_bytes(*limit_bytes)
+    )]
+    LineTooLong {
         /// The input file.
         path: PathBuf,
-        /// Number of the record, counted from 1.
+        /// Number of the line, counted from 1.
+        line: u64,
+        /// The limit, in bytes.
+        limit_bytes: u64,
+    },
+    /// A row that exceeds the limit on memory.
+    #[error(
+        "row {} of {} is longer than {}, the limit of --row-limit",
+        grouped(*record), path.display(), human_bytes(*limit_bytes)
+    )]
+    RowTooLong {
+        /// The input file.
+        path: PathBuf,
+        /// Number of the row, counted from 1 without the header.
         record: u64,
         /// The limit, in bytes.
         limit_bytes: u64,
@@ -97,8 +113,15 @@ impl InputError {
             Self::WrongKeyType { .. } => {
                 "choose another type with --key-type; `bytes` fits any line, but no index".into()
             }
-            Self::RecordTooLong { .. } => {
-                "if this file does not consist of lines or comma-separated values, set --format".into()
+            Self::LineTooLong { .. } => {
+                "each line is a key; put long text into a column of a CSV or TSV file and name it with --value, or set \
+                 --format if this file does not consist of lines"
+                    .into()
+            }
+            Self::RowTooLong { .. } => {
+                "close a quote that was left open, or raise --row-limit of `build`, `db import` or `index load`; \
+                 `ogive db put --file` writes a single long value"
+                    .into()
             }
             Self::Malformed { .. } => return None,
         })

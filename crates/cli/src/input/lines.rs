@@ -66,12 +66,8 @@ impl Input for LinesInput {
                 self.line.pop();
             }
         } else if read as u64 == LINE_LIMIT_BYTES {
-            let record = self.keys.records() + 1;
-            return Err(InputError::RecordTooLong {
-                path: self.facts.path.clone(),
-                record,
-                limit_bytes: LINE_LIMIT_BYTES - 2,
-            });
+            let (path, line) = (self.facts.path.clone(), self.keys.records() + 1);
+            return Err(InputError::LineTooLong { path, line, limit_bytes: LINE_LIMIT_BYTES - 2 });
         }
         let key = self.keys.read(&self.line)?;
         Ok(Some(Record { key, value: &[] }))

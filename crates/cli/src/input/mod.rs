@@ -18,7 +18,7 @@ mod table;
 
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;
-pub(crate) use options::{Format, InputOptions};
+pub(crate) use options::{Format, InputOptions, ROW_LIMIT};
 pub(crate) use record::{Input, InputFacts, Record};
 pub(crate) use table::{TableInput, open_to_see};
 

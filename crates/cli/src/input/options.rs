@@ -9,7 +9,7 @@ use super::sosd::SosdInput;
 use super::{Input, InputFacts};
 use crate::failure::{Failure, Result};
 use crate::sample::sample;
-use crate::size::counted;
+use crate::size::{ByteSize, counted};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// Keys that are sampled to guess their type.
 const SAMPLE_KEYS: usize = 1000;
-/// Longest row of a CSV file that is held in memory, unless the memory budget is smaller.
-const ROW_LIMIT_BYTES: u64 = 64 << 20;
+/// Longest row of a CSV file, unless another limit is given. A row is held in memory.
+pub(crate) const ROW_LIMIT: ByteSize = ByteSize(64 << 20);
 /// Extensions of tables and indexes in the documentation.
 const TABLE_EXTENSION: &str = "ogive";
 const INDEX_EXTENSION: &str = "ogx";
@@ -70,6 +70,11 @@ pub(crate) struct InputOptions {
     #[arg(long, value_name = "N", conflicts_with = "value", help_heading = "Input",
           value_parser = clap::value_parser!(u32).range(..=1 << 20))]
     pub(crate) payload: Option<u32>,
+
+    /// Longest row of a CSV or TSV file; reading it takes up to three times its size in memory. (Lines and keys have at
+    /// most 64 KiB, values 1 GiB)
+    #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Input")]
+    pub(crate) row_limit: ByteSize,
 }
 
 impl InputOptions {
@@ -218,7 +223,7 @@ impl InputOptions {
             key: self.key.clone(),
             value: self.value.clone(),
             key_type_guessed: self.key_type.is_none(),
-            record_limit_bytes: ROW_LIMIT_BYTES,
+            record_limit_bytes: self.row_limit.0,
         }
     }
 

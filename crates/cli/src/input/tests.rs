@@ -134,7 +134,7 @@ fn a_line_beyond_the_longest_key_is_refused_without_being_held() {
         assert_eq!(folder.keys("lines", format!("a\n{longest}{end}"), &[])[1], longest);
     }
     let failure = folder.failure("lines", format!("a\n{longest}kkk"), &[]);
-    assert!(matches!(&failure, Failure::Input(InputError::RecordTooLong { record: 2, .. })), "{failure}");
+    assert!(matches!(&failure, Failure::Input(InputError::LineTooLong { line: 2, .. })), "{failure}");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_quote_that_never_closes_does_not_pull_the_file_into_memory() {
     let folder = Folder::new();
     let content = [b"id\n\"".to_vec(), vec![b'x'; (64 << 20) + (1 << 17)]].concat();
     let failure = folder.failure("rows.csv", content, &[]);
-    assert!(matches!(failure, Failure::Input(InputError::RecordTooLong { record: 1, .. })), "{failure}");
+    assert!(matches!(failure, Failure::Input(InputError::RowTooLong { record: 1, .. })), "{failure}");
 }
 
 #[test]

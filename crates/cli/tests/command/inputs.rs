@@ -235,3 +235,27 @@ fn a_row_of_another_length_is_told_with_its_line() {
     folder.run(&["build", "rows.csv", "-o", "t.ogive"]).exits_with(1).complains_of("line 3 has 1 field, the rows");
     assert_eq!(folder.names(), ["rows.csv"]);
 }
+
+#[test]
+fn a_limit_is_stated_where_it_is_met_with_what_helps() {
+    let folder = Folder::new();
+    folder.write("long.txt", format!("short\n{}\n", "x".repeat(5_000_000)));
+    let run = folder.run(&["build", "long.txt", "-o", "t"]).exits_with(1);
+    run.complains_of("line 2 of long.txt is longer than 64.0 KiB, the longest key")
+        .complains_of("hint: each line is a");
+    let value = "x".repeat(300_000);
+    folder.write("rows.csv", format!("id,text\n1,a\n2,{value}\n"));
+    for command in [&["build", "rows.csv", "-o", "t"][..], &["db", "import", "s", "rows.csv"]] {
+        let flags = ["--value", "text", "--row-limit"];
+        let run = folder.run(&[command, &flags, &["100k"]].concat()).exits_with(1);
+        run.complains_of("row 2 of rows.csv is longer than 100 KiB").complains_of("--row-limit");
+        folder.run(&[command, &flags, &["300k"]].concat()).exits_with(0);
+    }
+    folder.run(&["get", "t", "2"]).exits_with(0).prints(&format!("{value}\n"));
+    folder.run(&["db", "get", "s", "2"]).exits_with(0).prints(&format!("{value}\n"));
+    for command in [&["build", "rows.csv", "-o", "t"][..], &["tune", "rows.csv"]] {
+        let run = folder.run(&[command, &["--memory", "1"]].concat()).exits_with(2);
+        run.complains_of("at least 64 KiB of memory");
+        folder.run(&[command, &["--memory", "64k"]].concat()).exits_with(0);
+    }
+}

@@ -1,7 +1,7 @@
 //! JoinArguments of `ogive join`.
 
 use crate::failure::{Failure, Result};
-use crate::input::{Column, Format, InputOptions};
+use crate::input::{Column, Format, InputOptions, ROW_LIMIT};
 use crate::replace::Force;
 use crate::size::ByteSize;
 use ogive::KeyType;
@@ -252,6 +252,7 @@ impl BothSides {
             value,
             no_header: self.no_header,
             key_type: self.key_type,
+            row_limit: ROW_LIMIT,
         }
     }
 }
