@@ -21,10 +21,18 @@ Examples:
 
 Exit codes: 0 on success, 1 on an error or an absent key, 2 on a usage error, 130 after an interrupt.";
 
+/// The version, and the features that are built in.
+const LONG_VERSION: &str = match (cfg!(feature = "parquet"), cfg!(feature = "zstd")) {
+    (true, true) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +parquet +zstd"),
+    (true, false) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +parquet -zstd"),
+    (false, true) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: -parquet +zstd"),
+    (false, false) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: -parquet -zstd"),
+};
+
 /// The parsed command line.
 #[derive(Debug, Parser)]
-#[command(name = "ogive", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 100)]
-#[command(subcommand_required = true, arg_required_else_help = false)]
+#[command(name = "ogive", version, long_version = LONG_VERSION, about = ABOUT, after_help = EXAMPLES)]
+#[command(max_term_width = 100, subcommand_required = true, arg_required_else_help = false)]
 pub(crate) struct Arguments {
     /// Print results to standard output as JSON
     #[arg(long, global = true)]

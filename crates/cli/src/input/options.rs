@@ -40,7 +40,15 @@ pub(crate) enum Format {
 /// The input of a command. Shared by all commands that read one.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct InputOptions {
-    /// File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, or Parquet; - for standard input
+    #[cfg_attr(
+        feature = "parquet",
+        doc = "File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, or Parquet; - for standard input"
+    )]
+    #[cfg_attr(
+        not(feature = "parquet"),
+        doc = "File to read: SOSD (.u64, _uint64), lines of text, CSV or TSV; - for standard input (Parquet in builds \
+               with `--features parquet`)"
+    )]
     #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
     pub(crate) path: PathBuf,
 
@@ -307,6 +315,6 @@ fn name(format: Format) -> &'static str {
 fn no_parquet() -> Failure {
     Failure::usage(
         "this ogive was built without Parquet",
-        "build ogive with `--features parquet`, or convert the file to CSV",
+        "install it with `cargo install --path crates/cli --features parquet`, or convert the file to CSV",
     )
 }

@@ -17,6 +17,23 @@ fn lines() -> Vec<&'static str> {
 }
 
 #[test]
+fn the_command_as_it_is_installed_reads_what_the_readme_says() {
+    let manifest = include_str!("../../Cargo.toml");
+    let install = README.lines().find(|line| line.starts_with("$ cargo install --path crates/cli")).unwrap();
+    let features = install.split("--features ").nth(1).unwrap().split_whitespace().next().unwrap();
+    assert_eq!(features, "parquet");
+    assert!(manifest.contains("\nparquet = "), "{manifest}");
+    let folder = Folder::new();
+    folder.write("rows.parquet", "PAR1");
+    let run = folder.run(&["build", "rows.parquet", "-o", "t"]);
+    if cfg!(feature = "parquet") {
+        run.exits_with(1).complains_of("rows.parquet");
+    } else {
+        run.exits_with(2).complains_of("cargo install --path crates/cli --features parquet");
+    }
+}
+
+#[test]
 fn every_line_of_the_tour_runs_as_it_is_printed() {
     let folder = Folder::new();
     let programs = Path::new(env!("CARGO_BIN_EXE_ogive")).parent().unwrap();

@@ -40,7 +40,11 @@ fn every_command_explains_itself_with_examples() {
         assert!(help.stdout.contains("Examples:") && help.stdout.contains("--json"), "{}", help.stdout);
         assert!(help.stdout.contains(&format!("ogive index {command}")), "{}", help.stdout);
     }
-    assert!(folder.run(&["--version"]).exits_with(0).stdout.starts_with("ogive "));
+    let version = folder.run(&["--version"]).exits_with(0).stdout;
+    assert!(
+        version.starts_with("ogive ")
+            && version.contains(if cfg!(feature = "parquet") { "+parquet" } else { "-parquet" })
+    );
 }
 
 #[test]
