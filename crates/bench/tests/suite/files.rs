@@ -116,3 +116,22 @@ fn no_file_is_replaced_unasked_and_none_is_left_half_made() -> TestResult {
     assert_eq!(std::fs::read_dir(folder.path())?.count(), 2, "only the two files are there");
     Ok(())
 }
+
+/// A reader of the documents can only print a table again if the keys are described.
+#[test]
+fn every_key_file_of_the_documents_is_described_with_its_source() -> TestResult {
+    let documents = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let described = std::fs::read_to_string(documents.join("data-sets.md"))?;
+    let mut names = std::collections::BTreeSet::new();
+    for entry in std::fs::read_dir(documents.join("papers"))? {
+        let text = std::fs::read_to_string(entry?.path())?;
+        let words = text.split(|letter: char| !(letter.is_ascii_alphanumeric() || "_.".contains(letter)));
+        names.extend(words.filter(|word| word.ends_with(".u64") || word.starts_with("str_")).map(str::to_owned));
+    }
+    // An example of a join has two files of uniform keys.
+    names.retain(|name| !["a.u64", "b.u64"].contains(&name.as_str()));
+    assert!(names.len() > 10, "{names:?}");
+    let missing: Vec<&String> = names.iter().filter(|name| !described.contains(&format!("| `{name}` |"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    Ok(())
+}
