@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
+use ogive_bench::did_you_mean;
 use ogive_bench::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
 use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
 use ogive_bench::output::{Record, Reporter, machine};
@@ -12,12 +13,21 @@ use ogive_bench::output::{Record, Reporter, machine};
 use crate::MEMORY;
 use crate::arguments::{Command, KeysArguments, RunArguments};
 
+/// Narrower terminals, and those that do not know their size, count as none.
+const WIDTH_MIN: usize = 40;
+
 pub(crate) fn run(command: &Command, json: bool, out: &mut dyn Write) -> Result<()> {
     match command {
-        Command::List => list(&mut Reporter::new(out, json)),
+        Command::List => list(&mut reporter(out, json)),
         Command::Keys(keys) => print_keys(keys, json, out),
-        Command::Run(run) => run_experiments(run, &mut Reporter::new(out, json)),
+        Command::Run(run) => run_experiments(run, &mut reporter(out, json)),
     }
+}
+
+/// A reporter whose tables are as wide as the terminal.
+fn reporter(out: &mut dyn Write, json: bool) -> Reporter<&mut dyn Write> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
+    Reporter::new(out, json).width(size.map(|size| usize::from(size.ws_col)).filter(|width| *width >= WIDTH_MIN))
 }
 
 fn list(out: &mut Reporter<&mut dyn Write>) -> Result<()> {
@@ -42,7 +52,7 @@ fn print_keys(arguments: &KeysArguments, json: bool, out: &mut dyn Write) -> Res
         write_file(&set, path, arguments.force)?;
     }
     if arguments.stats {
-        let mut reporter = Reporter::new(out, json);
+        let mut reporter = reporter(out, json);
         reporter.report(describe(&set)?)?;
         return Ok(reporter.flush()?);
     }
@@ -105,8 +115,9 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
     };
     let chosen: Vec<&Experiment> = experiments().iter().filter(wanted).collect();
     if chosen.is_empty() {
-        let names: Vec<&str> = experiments().iter().map(|experiment| experiment.name).collect();
-        bail!("no experiment {:?}; existing experiments: {}", arguments.experiment, names.join(", "));
+        let suggestion = did_you_mean(&arguments.experiment, experiments().iter().map(|experiment| experiment.name));
+        let suggestion = suggestion.map_or_else(String::new, |suggestion| format!("{suggestion} "));
+        bail!("no experiment {:?}; {suggestion}`ogive-bench list` names them", arguments.experiment);
     }
     let context = Context {
         key_sets: arguments.keys.clone(),

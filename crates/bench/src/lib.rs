@@ -5,11 +5,13 @@
 //! - [`output`]: one [`output::Record`] per result, as a line of JSON or a row of a table;
 //! - [`experiments`]: the experiments of `ogive-bench run NAME`;
 //! - [`command_line`]: the main function of `ogive-bench` and `ogive-rivals`;
+//! - [`did_you_mean`]: suggestions for mistyped names;
 //! - [`stopwatch`]: processor time and elapsed time.
 //!
 //! The same name and seed give the same keys on every machine: [`math`] uses only IEEE addition, multiplication,
 //! division and square root, and [`random`] only integers.
 
+mod closest;
 pub mod command_line;
 pub mod error;
 pub mod experiments;
@@ -20,5 +22,6 @@ pub mod random;
 pub mod stopwatch;
 pub mod workload;
 
+pub use closest::did_you_mean;
 pub use error::{Error, Result};
 pub use keys::{KeySet, open};

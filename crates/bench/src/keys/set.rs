@@ -7,6 +7,7 @@ use super::sosd::SosdReader;
 use super::source::KeyStream;
 use super::spec::{Fields, Plan, parse_fields, plan};
 use super::text::{self, Lines};
+use crate::closest::did_you_mean;
 use crate::error::{Error, Result};
 
 /// Number of keys of a generated set whose specification gives none.
@@ -61,9 +62,11 @@ pub fn open_with(spec: &str, default_count: u64, default_seed: Option<u64>) -> R
 fn open_file(spec: &str) -> Result<KeySet> {
     let path = PathBuf::from(spec);
     if !path.exists() {
-        let names: Vec<&str> = generators().iter().map(|generator| generator.name).collect();
-        let detail = format!("neither a file nor a generated key set; generated key sets: {}", names.join(", "));
-        return Err(Error::spec(spec, detail));
+        let head = spec.split(':').next().unwrap_or(spec);
+        let suggestion = did_you_mean(head, generators().iter().map(|generator| generator.name));
+        let suggestion = suggestion.map_or_else(String::new, |suggestion| format!("{suggestion} "));
+        let list = "`ogive-bench list` names the generated key sets";
+        return Err(Error::spec(spec, format!("neither a file nor a generated key set; {suggestion}{list}")));
     }
     let name = path.file_name().map_or_else(|| spec.into(), |name| name.to_string_lossy().into_owned());
     if name.ends_with(".u32") || name.ends_with("_uint32") {

@@ -4,6 +4,7 @@
 //! (`modelled_us`, `index_bytes`). A figure measured several times comes as its median, with `_min` and `_max` beside
 //! it.
 
+mod layout;
 mod machine;
 mod record;
 mod reporter;

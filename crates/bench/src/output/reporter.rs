@@ -2,14 +2,18 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{CellAlignment, Table, presets};
+use super::layout::table;
+use super::record::Record;
 
-use super::record::{Figure, Record};
+/// Width of tables if there is no terminal.
+const WIDTH: usize = 120;
 
 /// Prints records to a stream.
 pub struct Reporter<W: Write> {
     out: W,
     json: bool,
+    /// Columns of the screen that a table may take.
+    width: usize,
     /// Records of the current experiment, collected for its table.
     rows: Vec<Record>,
 }
@@ -23,7 +27,13 @@ impl<W: Write> std::fmt::Debug for Reporter<W> {
 impl<W: Write> Reporter<W> {
     /// Prints to `out`: lines of JSON, or tables.
     pub fn new(out: W, json: bool) -> Self {
-        Self { out, json, rows: Vec::new() }
+        Self { out, json, width: WIDTH, rows: Vec::new() }
+    }
+
+    /// Sets the width of tables, in columns of the screen.
+    #[must_use]
+    pub fn width(self, width: Option<usize>) -> Self {
+        Self { width: width.unwrap_or(WIDTH), ..self }
     }
 
     /// Prints a record, or collects it for the table of its experiment.
@@ -49,50 +59,11 @@ impl<W: Write> Reporter<W> {
     /// Those of the stream.
     pub fn flush(&mut self) -> io::Result<()> {
         if let Some(first) = self.rows.first() {
-            writeln!(self.out, "{}\n{}\n", first.experiment(), table(&self.rows))?;
+            writeln!(self.out, "{}\n{}\n", first.experiment(), table(&self.rows, self.width))?;
             self.rows.clear();
         }
         self.out.flush()
     }
-}
-
-/// A row per record and a column per field of any of them; a single record is printed vertically.
-fn table(rows: &[Record]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if let [only] = rows {
-        for (name, value) in only.fields() {
-            table.add_row(vec![name.clone(), value.to_string()]);
-        }
-        return trimmed(&table);
-    }
-    let mut columns: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(Record::fields) {
-        if !columns.contains(&name.as_str()) {
-            columns.push(name);
-        }
-    }
-    table.set_header(columns.clone());
-    let mut numeric = vec![false; columns.len()];
-    for row in rows {
-        let cell = |column: &str| row.fields().iter().find(|(name, _)| name == column).map(|(_, value)| value);
-        let cells: Vec<Option<&Figure>> = columns.iter().map(|column| cell(column)).collect();
-        for (numeric, value) in numeric.iter_mut().zip(&cells) {
-            *numeric |= matches!(value, Some(Figure::Count(_) | Figure::Number(_)));
-        }
-        table.add_row(cells.iter().map(|value| value.map_or_else(String::new, Figure::to_string)));
-    }
-    for (index, numeric) in numeric.into_iter().enumerate() {
-        if let Some(column) = table.column_mut(index).filter(|_| numeric) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    trimmed(&table)
-}
-
-/// The table without trailing blanks.
-fn trimmed(table: &Table) -> String {
-    table.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -70,8 +70,9 @@ fn wrong_usage_is_2_and_a_failure_1_with_a_way_out() -> TestResult {
         (&["keys"][..], 2, "SPEC"),
         (&["run", "keys/generators", "-n", "lots"], 2, "10M"),
         (&["run", "keys/generators", "--seeds", "0"], 2, "1.."),
-        (&["keys", "uniformly"], 1, "generated key sets: uniform"),
-        (&["run", "nothing"], 1, "existing experiments: keys/generators"),
+        (&["keys", "uniformly"], 1, "did you mean \"uniform\"? `ogive-bench list` names"),
+        (&["run", "nothing"], 1, "no experiment \"nothing\"; `ogive-bench list` names them"),
+        (&["run", "aulid/block"], 1, "did you mean \"aulid/blocks\"?"),
     ] {
         let output = ogive_bench(arguments)?;
         let message = str::from_utf8(&output.stderr)?;

@@ -208,7 +208,7 @@ fn nested_halves_hold_equally_many_keys_each() -> Result<()> {
 #[test]
 fn what_cannot_be_made_is_refused_with_a_reason() {
     for (spec, reason) in [
-        ("uniformly:10M", "generated key sets: uniform, lognormal"),
+        ("uniformly:10M", "did you mean \"uniform\"?"),
         ("uniform:10M:skew=2", "no option \"skew\""),
         ("powers:65", "at most 64"),
         ("hardness:1M:local=1:global=2", "local hardness"),
