@@ -3,6 +3,7 @@
 mod dates;
 mod files;
 mod lookups;
+mod next;
 mod show;
 mod tables;
 mod walk;

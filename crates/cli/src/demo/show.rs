@@ -2,6 +2,7 @@
 
 use super::dates::date;
 use super::files::{Files, Order};
+use super::next::print_next;
 use super::tables::{Data, DemoTable, profiles};
 use crate::commands::tune::design_table;
 use crate::failure::Result;
@@ -31,6 +32,7 @@ pub(crate) fn print(files: &Files, all: &[Data], output: &mut Output) -> Result<
             print_records(data.order, made, output)?;
         }
     }
+    print_tables(all, output)?;
     print_next(all, files, output)
 }
 
@@ -102,7 +104,7 @@ fn print_records(order: Order, made: &DemoTable, output: &mut Output) -> Result<
     let mut trace = ReadTrace { reads: vec![made.table.opening()] };
     let from = (Bound::Included(day_before.to_be_bytes().to_vec()), Bound::Unbounded);
     let count = made.table.traced(&mut trace).count(from)?;
-    output.line(format_args!("\n$ ogive count {} {day_before} --explain", made.name))?;
+    output.line(format_args!("\n$ ogive count {} --from {day_before} --explain", made.name))?;
     output.line(count)?;
     reads::lines(&trace.reads).into_iter().try_for_each(|line| output.line(line))?;
     output.line(format_args!("  (files modified since {}, a day before the newest)", date(day_before)))
@@ -125,28 +127,12 @@ fn shown_value(order: Order, value: &[u8]) -> String {
     }
 }
 
-fn print_next(all: &[Data], files: &Files, output: &mut Output) -> Result<()> {
+fn print_tables(all: &[Data], output: &mut Output) -> Result<()> {
     output.line("\nThe tables:\n")?;
     for made in all.iter().flat_map(|data| &data.tables) {
         output.line(format_args!("  {}", made.path.display()))?;
     }
-    output.line("\nNext:\n")?;
-    for data in all {
-        let Some(table) = data.tables.first().map(|made| made.path.display()) else { continue };
-        match (data.order, files.at(Order::Path, 0)) {
-            (Order::Path, Some(file)) => {
-                output.line(format_args!("  ogive get {table} '{}' --explain", key::escaped(&file.path)))?;
-                output.line(format_args!("  ogive scan {table} /usr/bin/ /usr/bin0 --limit 10"))?;
-                output.line(format_args!("  ogive verify {table}"))?;
-            }
-            _ => {
-                output.line(format_args!("  ogive scan {table} --reverse --limit 10"))?;
-                output.line(format_args!("  ogive explain {table}"))?;
-            }
-        }
-    }
-    output.line("  ogive profile . -o mine.json                          measure your storage")?;
-    output.line("  ogive build words.txt -o words.ogive --for mine.json  build a table for it")
+    Ok(())
 }
 
 /// The whole demonstration as an object.

@@ -38,6 +38,35 @@ fn the_demonstration_shows_designs_traces_and_where_the_tables_are() {
     folder.run(&["get", "tables/paths-s3.ogive", "tree/1/113.txt"]).exits_with(0);
 }
 
+/// The commands that the demonstration ends with.
+fn closing_commands(text: &str) -> Vec<String> {
+    let closing = text.split("Next:").nth(1).unwrap();
+    let commands: Vec<String> = closing.lines().filter_map(|line| line.strip_prefix("  ")).map(str::to_owned).collect();
+    assert!(commands.len() > 7, "{text}");
+    commands
+}
+
+#[test]
+fn the_closing_commands_of_the_demonstration_work_as_they_are_printed() {
+    let folder = tree();
+    // A shell would take this name apart.
+    std::fs::rename(folder.path("tree"), folder.path("it's a tree")).unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_ogive"));
+    let with_program = std::env::join_paths([program.parent().unwrap(), "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
+    for (path, name) in [("/usr/bin:/bin".into(), program.to_str().unwrap()), (with_program, "ogive")] {
+        let mut demo = folder.command(&["demo", "it's a tree", "--dir", "my tables"]);
+        let text = String::from_utf8(demo.env("PATH", &path).output().unwrap().stdout).unwrap();
+        for command in closing_commands(&text) {
+            assert!(command.starts_with(&format!("{name} ")) || command.starts_with("ls "), "{command}");
+            let command = command.replace("profile .", "profile . --seconds 0.05 --file-size 32MiB");
+            let mut shell = std::process::Command::new("sh");
+            let ran = shell.args(["-c", &command]).current_dir(folder.path("")).env("PATH", &path).output().unwrap();
+            let printed = !ran.stdout.is_empty() || command.contains("> ");
+            assert!(ran.status.success() && printed, "{command}\n{}", String::from_utf8_lossy(&ran.stderr));
+        }
+    }
+}
+
 #[test]
 fn the_demonstration_can_be_repeated_and_read_by_programs() {
     let folder = tree();

@@ -1,0 +1,81 @@
+//! Commands that go on from the demonstration. They work as they are printed, in the shell and the folder that it was
+//! started from.
+
+use super::files::{Files, Order};
+use super::tables::Data;
+use crate::failure::Result;
+use crate::key;
+use crate::output::Output;
+use std::borrow::Cow;
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// Prints the commands.
+pub(super) fn print_next(all: &[Data], files: &Files, output: &mut Output) -> Result<()> {
+    let program = program();
+    output.line("\nNext:\n")?;
+    for made in all.iter().filter_map(|data| Some((data.order, data.tables.first()?))) {
+        let table = quoted(&made.1.path.to_string_lossy()).into_owned();
+        match (made.0, files.at(Order::Path, files.len() / 2)) {
+            (Order::Path, Some(file)) => {
+                let shown = |key: &[u8]| quoted(&key::shown(made.1.table.key_type(), key)).into_owned();
+                let folder = file.path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+                output.line(format_args!("  {program} info {table}"))?;
+                output.line(format_args!("  {program} get {table} {} --explain", shown(&file.path)))?;
+                let folder = shown(&file.path[..folder]);
+                output.line(format_args!("  {program} scan {table} --prefix {folder} --limit 10"))?;
+                output.line(format_args!("  {program} verify {table}"))?;
+            }
+            _ => {
+                output.line(format_args!("  {program} scan {table} --reverse --limit 10"))?;
+                output.line(format_args!("  {program} explain {table}"))?;
+            }
+        }
+    }
+    output.line("\nMeasure the storage of this folder, and build a table of your own for it:\n")?;
+    output.line(format_args!("  {program} profile . -o mine.json"))?;
+    output.line("  ls /usr/bin > names.txt")?;
+    output.line(format_args!("  {program} build names.txt -o names.ogive --for mine.json"))
+}
+
+/// The command as a shell finds it: `ogive` if that is this program, else the path of this program, from the current
+/// folder if it lies below it.
+fn program() -> String {
+    let Ok(path) = env::current_exe() else { return "ogive".into() };
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let first = env::split_paths(&folders).map(|folder| folder.join("ogive")).find(|path| path.is_file());
+    if first.is_some_and(|first| resolved(&first) == resolved(&path)) {
+        return "ogive".into();
+    }
+    let below = env::current_dir().ok().and_then(|folder| Some(path.strip_prefix(folder).ok()?.to_owned()));
+    let below = below.map(|below| if below.components().count() == 1 { Path::new(".").join(below) } else { below });
+    quoted(&below.unwrap_or(path).to_string_lossy()).into_owned()
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', "'\\''")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_asks_for_it() {
+        for (word, expected) in
+            [("/usr/bin/a-b.txt", "/usr/bin/a-b.txt"), ("", "''"), ("it's", "'it'\\''s'"), ("a b", "'a b'")]
+        {
+            assert_eq!(quoted(word), expected);
+        }
+    }
+}
