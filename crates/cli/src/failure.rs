@@ -6,6 +6,9 @@ use std::io;
 /// The exit code of commands that were interrupted: 128 and the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// The longest value of all. No option raises it.
+const VALUE_BYTES_MAX: u64 = 1 << 30;
+
 /// Result of a command, or of a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -119,7 +122,7 @@ impl Failure {
                 io::ErrorKind::StorageFull => Some("free some space, then try again".into()),
                 _ => None,
             },
-            Self::Engine(ogive::Error::ValueTooLarge { .. }) => {
+            Self::Engine(ogive::Error::ValueTooLarge { limit, .. }) if *limit != VALUE_BYTES_MAX => {
                 Some("raise --memory, or write the value to standard output with `ogive get --raw`".into())
             }
             Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
@@ -158,5 +161,8 @@ mod tests {
     fn a_value_beyond_the_budget_comes_with_the_flags_that_help() {
         let failure = Failure::from(ogive::Error::ValueTooLarge { path: "t".into(), length: 2, limit: 1 });
         assert!(failure.hint().is_some_and(|hint| hint.contains("--raw") && hint.contains("--memory")));
+        let failure =
+            Failure::from(ogive::Error::ValueTooLarge { path: "t".into(), length: 2 << 30, limit: VALUE_BYTES_MAX });
+        assert!(failure.hint().is_none() && failure.to_string().contains("divide it over several keys"), "{failure}");
     }
 }

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 /// Result of an engine operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Longest value in any format, in bytes: 1 GiB.
+pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
+
 /// An error of the engine. Each message names the file (and the offset, if there is one) and ends with what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -127,9 +130,8 @@ pub enum Error {
     },
     /// A value is longer than the format or the memory budget allows.
     #[error(
-        "a value of {length} bytes exceeds the limit of {limit} bytes in {}; read it as a stream with \
-         `value_reader`, or raise `memory_bytes`",
-        path.display()
+        "a value of {length} bytes exceeds the limit of {limit} bytes in {}; {}",
+        path.display(), advice_on_length(*limit)
     )]
     ValueTooLarge {
         /// The table.
@@ -351,6 +353,14 @@ fn unregistered(code: u8, kind: Option<&str>) -> String {
             "a kind with code {code}, which this program has not registered; \
             register the crate of its structure (`IndexKind::register`) before opening it"
         ),
+    }
+}
+
+/// What helps against a limit on the length of a value: that of the formats, or that of a memory budget.
+fn advice_on_length(limit_bytes: u64) -> &'static str {
+    match limit_bytes {
+        VALUE_BYTES_MAX => "no value may be longer, so divide it over several keys",
+        _ => "read it as a stream with `value_reader`, or raise `memory_bytes`",
     }
 }
 

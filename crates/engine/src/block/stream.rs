@@ -1,12 +1,10 @@
 //! Value streams: long values read and written as checksummed chunks, shared by tables and value files.
 
+pub(crate) use crate::error::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
 use std::fmt::Debug;
 use std::io::{self, Read};
 use std::path::Path;
-
-/// Longest value in any format, in bytes: 1 GiB.
-pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
 
 /// The chunks of one value.
 pub(crate) trait ChunkSource: Debug {

@@ -1,6 +1,6 @@
 //! The summary of a store for `ogive info`.
 
-use super::keys;
+use super::{keys, rows};
 use crate::commands::info::Info;
 use crate::failure::Result;
 use crate::size::{counted, human_bytes};
@@ -16,13 +16,16 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
     }
     let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
     let mut keyspaces = Vec::new();
-    for name in keys::named(&db) {
-        let key_type = keys::of(&db, &db.keyspace(&name)?, None)?.key_type().to_string();
-        keyspaces.push((name, key_type));
+    for keyspace in rows::keyspaces(&db) {
+        let key_type = keys::of(&db, &db.keyspace(&keyspace.name)?, None)?.key_type().to_string();
+        keyspaces.push((keyspace, key_type));
     }
     let stats = db.stats();
     let bytes = stats.table_bytes + stats.value_file_bytes;
-    let listed: Vec<String> = keyspaces.iter().map(|(name, key_type)| format!("{name} ({key_type})")).collect();
+    let listed = keyspaces
+        .iter()
+        .map(|(keyspace, key_type)| format!("{} ({}, keys of type {key_type})", keyspace.name, rows::shown(keyspace)));
+    let listed: Vec<String> = listed.collect();
     let count = counted(keyspaces.len() as u64, "keyspace");
     Ok(Some(Info {
         kind: "store",
@@ -30,7 +33,12 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
         facts: json!({
             "keyspaces": keyspaces
                 .iter()
-                .map(|(name, key_type)| json!({ "name": name, "key_type": key_type }))
+                .map(|(keyspace, key_type)| json!({
+                    "name": keyspace.name,
+                    "key_type": key_type,
+                    "rows": keyspace.rows,
+                    "is_exact": keyspace.is_exact,
+                }))
                 .collect::<Vec<_>>(),
             "bytes": bytes,
         }),
