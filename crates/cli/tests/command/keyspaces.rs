@@ -71,3 +71,18 @@ fn a_count_in_a_store_takes_ranges_prefixes_and_keyspaces() {
     count(&["--keyspace", "ids", "--from", "3"], "8\n");
     db(&folder, &["count", "s", "--from", "b", "--to", "a"]).exits_with(2).complains_of("ends before it begins");
 }
+
+#[test]
+fn ranges_of_deletions_and_joins_are_those_of_scans() {
+    let folder = store();
+    db(&folder, &["delete", "s", "--prefix", "word1"]).exits_with(0).prints("range removed\n");
+    db(&folder, &["delete", "s", "--from", "word20", "--to", "word20"]).exits_with(0);
+    db(&folder, &["count", "s"]).exits_with(0).prints("90\n");
+    let reversed = ["--from", "9", "--to", "1", "--keyspace", "ids"];
+    db(&folder, &[&["delete", "s"], &reversed[..]].concat()).exits_with(2).complains_of("from 9 to 1 ends before");
+    db(&folder, &["delete", "s", "word30", "--prefix", "word"]).exits_with(2);
+    let join = |arguments: &[&str]| folder.run(&[&["join", "s", "ids.txt", "-o", "-"], arguments].concat());
+    let reversed = ["--left-keyspace", "ids", "--left-from", "9", "--left-to", "1"];
+    join(&reversed).exits_with(2).complains_of("the range from 9 to 1 ends before it begins");
+    join(&["--left-keyspace", "idz"]).exits_with(1).complains_of("existing keyspaces: default, ids\n");
+}

@@ -26,7 +26,7 @@ pub(crate) fn relation(
     let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
     let options = DbOptions::default().memory_bytes(memory_bytes).memtable_bytes(memtable_bytes).create(false);
     let db = Db::open_read_only(folder, &options)?;
-    let names = db.keyspaces();
+    let names = keys::named(&db);
     if !names.iter().any(|name| name == keyspace) {
         let message = format!("{}: the keyspace {keyspace:?} was not found", folder.display());
         return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
@@ -36,6 +36,10 @@ pub(crate) fn relation(
     let known = keys::of(&db, &open, asked)?;
     let keys = known.or(asked.or(wanted));
     let (from, to) = (keys.parse_some(from)?, keys.parse_some(to)?);
+    if let Some((from, to)) = from.as_ref().zip(to.as_ref()).filter(|(from, to)| from > to) {
+        let message = format!("the range from {} to {} ends before it begins", keys.shown(from), keys.shown(to));
+        return Err(Failure::usage(message, "swap its ends"));
+    }
     let bounds = bounds(from, to);
     // The other side's type need not fit every key of this one.
     let source = match known.key_type() {
