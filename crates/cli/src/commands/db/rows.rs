@@ -5,7 +5,7 @@ use crate::failure::Result;
 use crate::size::{counted, grouped};
 use ogive::lsm::{Db, KeyspaceStats};
 
-/// Most entries that are read only to count the rows among them; some milliseconds.
+/// Most entries of a store that are read only to count the rows among them; some milliseconds.
 const ENTRIES_COUNTED_MAX: u64 = 100_000;
 
 /// The statistics of the user's keyspaces. The rows of small ones are exact.
@@ -13,9 +13,10 @@ pub(super) fn keyspaces(db: &Db) -> Vec<KeyspaceStats> {
     let names = keys::named(db);
     let mut keyspaces = db.stats().keyspaces;
     keyspaces.retain(|keyspace| names.contains(&keyspace.name));
-    for keyspace in
-        keyspaces.iter_mut().filter(|keyspace| !keyspace.is_exact && entries(keyspace) <= ENTRIES_COUNTED_MAX)
-    {
+    let mut entries_left = ENTRIES_COUNTED_MAX;
+    for keyspace in keyspaces.iter_mut().filter(|keyspace| !keyspace.is_exact) {
+        let Some(rest) = entries_left.checked_sub(entries(keyspace)) else { continue };
+        entries_left = rest;
         // Statistics of a damaged store are shown, too.
         if let Ok(rows) = count(db, &keyspace.name) {
             (keyspace.rows, keyspace.is_exact) = (rows, true);
