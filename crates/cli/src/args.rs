@@ -2,8 +2,8 @@
 
 use crate::commands::query::{OpenTable, TableArguments};
 use crate::commands::{
-    build, completions, count, db, demo, explain, get, index, info, join, man, nth, profile, rank, scan, subcommands,
-    tune, verbs, verify,
+    build, count, db, demo, explain, get, index, info, join, nth, profile, rank, repair, scan, subcommands, tune,
+    verbs, verify,
 };
 use crate::failure::Result;
 use crate::output::Output;
@@ -61,6 +61,7 @@ subcommands! {
         /// Check every byte of a table, the order of its keys, and its index
         #[command(after_help = verify::EXAMPLES)]
         Verify(TableArguments) => verbs::verify::<OpenTable>,
+        Repair(repair::RepairArguments) => repair::run,
         Join(Box<join::JoinArguments>) => join::run,
         /// Work with indexes: ordered maps in a file, updated in place
         #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]

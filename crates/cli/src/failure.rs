@@ -122,7 +122,8 @@ impl Failure {
                 io::ErrorKind::StorageFull => Some("free some space, then try again".into()),
                 _ => None,
             },
-            Self::Engine(ogive::Error::ValueTooLarge { limit, .. }) if *limit != VALUE_BYTES_MAX => {
+            Self::Engine(ogive::Error::Damaged { path, .. }) => Some(crate::words::advice_on_damage(path)),
+            Self::Engine(ogive::Error::ValueTooLarge { .. }) => {
                 Some("raise --memory, or write the value to standard output with `ogive get --raw`".into())
             }
             Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {

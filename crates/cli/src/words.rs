@@ -1,6 +1,8 @@
 //! Messages of the engine in terms of the command: its options instead of methods and fields of the library.
 
-use ogive::Error;
+use ogive::lsm::is_store_file;
+use ogive::{Error, FileFormat};
+use std::path::{Path, PathBuf};
 
 /// What the engine advises a program to do, and the advice for the command line.
 const WORDS: [(&str, &str); 15] = [
@@ -26,6 +28,10 @@ const WORDS: [(&str, &str); 15] = [
 
 /// The message of an engine error, in terms of the command.
 pub(crate) fn of_command(error: &Error) -> String {
+    if let Error::Damaged { path, offset, detail } = error {
+        // What to do depends on the kind of the file, which the hint names.
+        return format!("{} is damaged at byte {offset}: {detail}", path.display());
+    }
     let mut message = error.to_string();
     for (programs, commands) in WORDS {
         if message.contains(programs) {
@@ -33,6 +39,35 @@ pub(crate) fn of_command(error: &Error) -> String {
         }
     }
     message
+}
+
+/// What to do about a damaged file, by its kind.
+pub(crate) fn advice_on_damage(path: &Path) -> String {
+    let both = |verify: &str, repair: &str, path: &Path| {
+        let path = path.strip_prefix(".").unwrap_or(path).display();
+        format!("`ogive {verify} {path}` says what is damaged; `ogive {repair} {path}` saves what is not")
+    };
+    if is_store_file(path).unwrap_or(false) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        return both("db verify", "db repair", folder);
+    }
+    match FileFormat::of_path(path) {
+        Ok(Some(FileFormat::Table)) => both("verify", "repair", path),
+        Ok(Some(FileFormat::PageFile)) => both("index verify", "repair", path),
+        // A segment of the log, which may be missing.
+        _ => match index_of_segment(path) {
+            Some(index) => both("index verify", "repair", &index),
+            None => "restore it from a copy".into(),
+        },
+    }
+}
+
+/// The index that a segment of a log belongs to, by its name.
+pub(crate) fn index_of_segment(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let (index, number) = name.rsplit_once(".log-")?;
+    let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    is_number.then(|| path.with_file_name(index))
 }
 
 #[cfg(test)]

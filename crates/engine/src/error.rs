@@ -37,6 +37,14 @@ pub enum Error {
         /// The property that does not hold.
         detail: String,
     },
+    /// Nothing of a damaged file can be saved by a repair.
+    #[error("nothing of {} can be saved: {detail}", path.display())]
+    NotRepairable {
+        /// The file.
+        path: PathBuf,
+        /// What is lost, and what to do.
+        detail: String,
+    },
     /// The file is not an Ogive table.
     #[error("{} is not an Ogive table: {detail}", path.display())]
     NotATable {

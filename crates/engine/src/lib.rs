@@ -76,7 +76,7 @@
 //! |---|---|
 //! | [`table`], [`tune`] | the table format and its writers; the search for the fastest index design |
 //! | [`index`], [`page`] | indexes updated in place, with [`extend`](index::extend) for other structures; pages |
-//! | [`lsm`], [`check`] | stores; verification and repair of stores |
+//! | [`lsm`], [`check`] | stores; verification of stores, and repair |
 //! | [`join`](mod@join) | inputs, plans and outputs of joins |
 //! | [`types`] | types of keys: scalars and tuples, their order-preserving bytes and their text |
 //! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
@@ -103,7 +103,9 @@ pub mod types;
 mod vlog;
 
 pub use block::{Compression, Slice};
-pub use check::{RepairReport, StoreReport, repair_store, verify_store};
+pub use check::{
+    FileRepairReport, LostRange, RepairReport, StoreReport, repair_index, repair_store, repair_table, verify_store,
+};
 pub use durability::Durability;
 pub use error::{Error, Result};
 pub use file_format::FileFormat;

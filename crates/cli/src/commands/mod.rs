@@ -16,6 +16,7 @@ pub(crate) mod ordered_map;
 pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod rank;
+pub(crate) mod repair;
 pub(crate) mod scan;
 mod subcommands;
 pub(crate) mod tune;

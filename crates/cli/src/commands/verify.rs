@@ -52,8 +52,8 @@ impl Report for TableVerifyReport {
             return Vec::new();
         }
         let findings = counted(self.findings.len() as u64 + self.further_findings, "finding");
-        let hint = "hint: restore it from a backup, or build it again".to_owned();
-        vec![format!("error: {name} is damaged: {findings}"), hint]
+        let advice = format!("`ogive repair {name}` saves its undamaged records; or restore it from a backup");
+        vec![format!("error: {name} is damaged: {findings}"), format!("hint: {advice}, or build it again")]
     }
 
     fn is_sound(&self) -> bool {

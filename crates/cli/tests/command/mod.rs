@@ -14,6 +14,7 @@ mod lost_logs;
 mod open_files;
 mod outputs;
 mod partial;
+mod repairs;
 mod run;
 mod shared;
 mod sides;

@@ -65,7 +65,9 @@ pub use super::leaves::LeafTree;
 pub use super::ogive::CodedRouter;
 pub use super::options::IndexLayout;
 pub use super::router::{Gap, LeafVisit, PageVisit, Router, RouterBuilder};
-pub use super::structure::{Amount, Cursor, Entries, LevelStatistics, Statistics, Structure, Visit, Visitor};
+pub use super::structure::{
+    Amount, Cursor, Entries, LevelStatistics, Rescued, RescuedEntries, Statistics, Structure, Visit, Visitor,
+};
 pub use super::word::Word;
 
 /// Binary search over words stored at a fixed stride in a page.

@@ -143,6 +143,44 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// # Errors
     /// As for [`Self::get`].
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()>;
+
+    /// Finds the entries of intact leaves although other pages are damaged. `in_use` lists the pages in use, those of
+    /// other nodes included, where the file knows them. `None` if leaves cannot be told from other pages, which is the
+    /// default.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] for an invalid state, or if intact leaves contradict each other; errors of the
+    /// storage.
+    fn rescue(
+        &self,
+        pages: &dyn Pages,
+        state: &[u8],
+        in_use: Option<&[PageNumber]>,
+    ) -> Result<Option<Box<dyn RescuedEntries<W>>>> {
+        let _ = (pages, state, in_use);
+        Ok(None)
+    }
+}
+
+/// The entries of intact leaves of a damaged structure, in key order.
+pub trait RescuedEntries<W: Word>: Debug + Send {
+    /// The next entry, whose payload is written to `payload`, or the next gap.
+    ///
+    /// # Errors
+    /// Those of the pages.
+    fn next(&mut self, pages: &dyn Pages, payload: &mut [u8]) -> Result<Option<Rescued<W>>>;
+}
+
+/// An entry of an intact leaf, or a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rescued<W> {
+    /// An entry.
+    Entry(W),
+    /// Leaves are lost here.
+    Lost {
+        /// Their number, or a lower bound of it.
+        leaves: u64,
+    },
 }
 
 /// A position between two entries, before the first, or after the last. Valid only for the pages that it was first used

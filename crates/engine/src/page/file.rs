@@ -363,7 +363,7 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
     storage.sync_directory()
 }
 
-fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
+pub(super) fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
     let path = file.path().to_path_buf();
     PageStore { file, file_id: header.file_id, page_bytes: header.page_bytes, path }
 }
@@ -380,11 +380,11 @@ pub(super) fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recov
 
 /// The state of a file that is being opened.
 pub(super) struct OpenedPageFile<'a> {
-    storage: &'a Arc<dyn Storage>,
-    name: &'a str,
-    options: &'a PageOptions,
-    header: Header,
-    store: PageStore,
+    pub(super) storage: &'a Arc<dyn Storage>,
+    pub(super) name: &'a str,
+    pub(super) options: &'a PageOptions,
+    pub(super) header: Header,
+    pub(super) store: PageStore,
     pub(super) recovery: Recovery,
     /// Whether the header differs from that in the file.
     pub(super) is_assumed: bool,

@@ -24,6 +24,7 @@ mod pool;
 mod readers;
 mod records;
 mod recover;
+mod rescue;
 #[cfg(test)]
 mod schedule_tests;
 mod shared;
@@ -42,6 +43,7 @@ pub use edit::PageEdit;
 pub use file::PageFile;
 pub use options::PageOptions;
 pub use pages::{Page, PageNumber, Pages};
+pub(crate) use rescue::RescuedFile;
 pub use snapshot::Snapshot;
 pub use statistics::PageStatistics;
 pub use transaction::Transaction;

@@ -52,6 +52,13 @@ impl PageSpace {
         self.held.values().map(Extents::pages).sum()
     }
 
+    /// All free pages.
+    pub(super) fn free(&self) -> Extents {
+        let mut free = self.clean.clone();
+        self.held.values().flat_map(Extents::iter).for_each(|(first, pages)| free.insert(first, pages));
+        free
+    }
+
     pub(super) fn is_free(&self, page: PageNumber) -> bool {
         self.clean.contains(page) || self.held.values().any(|held| held.contains(page))
     }

@@ -121,7 +121,8 @@ fn claims(shared: &PageFileShared, claimed: &[Extent]) -> Result<Extents> {
     Ok(set)
 }
 
-fn map_pages(places: &MapLocations) -> Extents {
+/// The pages of the space map.
+pub(super) fn map_pages(places: &MapLocations) -> Extents {
     let mut pages = Extents::default();
     let parts = places.parts.iter().map(|place| place.0).filter(|&page| page != 0);
     parts.chain(places.directory.iter().copied()).for_each(|page| pages.insert(page, 1));

@@ -37,6 +37,7 @@ mod range;
 mod read_trace;
 mod reader;
 mod report;
+mod rescue;
 mod rewrite;
 mod scan;
 mod scan_index;

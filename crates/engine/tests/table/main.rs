@@ -11,6 +11,7 @@ mod keys;
 mod layers_of_strings;
 mod reads;
 mod reference;
+mod repair;
 mod sorting;
 mod support;
 mod value_types;

@@ -12,6 +12,7 @@ macro_rules! kind_tests {
                 duplicates::repeated_keys_match_a_map_of_lists
                 duplicates::both_ends_of_a_range_meet_within_one_key
                 duplicates::one_key_may_have_any_number_of_entries
+                repair::intact_leaves_of_repeated_keys_are_saved
             );
         }
     };
@@ -43,6 +44,8 @@ macro_rules! kind_tests {
             reference::all_key_and_payload_types_round_trip
             reference::an_emptied_index_can_be_refilled
             reference::failed_bulk_loads_change_nothing
+            repair::commits_before_damage_to_the_log_are_saved
+            repair::intact_leaves_are_saved
         );
     };
     (@tests $kind:expr; $($module:ident::$test:ident)*) => {$(

@@ -1,5 +1,5 @@
 //! Conformance tests of kinds of index, through [`Index`](ogive::index::Index): a reference model, crashes, damaged
-//! files, failing calls, snapshots, repeated keys.
+//! files, repair, failing calls, snapshots, repeated keys.
 //!
 //! [`kind_tests!`](crate::kind_tests) generates all of them for one [`IndexKind`](ogive::index::IndexKind), which the
 //! expression must register:
@@ -24,4 +24,5 @@ pub mod fixtures;
 mod list;
 pub mod readers;
 pub mod reference;
+pub mod repair;
 pub mod support;

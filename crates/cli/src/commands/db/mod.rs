@@ -27,3 +27,5 @@ mod verify;
 pub(crate) use arguments::{DbCommand, EXAMPLES};
 pub(crate) use info::info;
 pub(crate) use relation::relation;
+pub(crate) use repair::run as repair;
+pub(crate) use store::StoreFolder;

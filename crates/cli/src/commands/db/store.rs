@@ -88,6 +88,11 @@ impl StoreFolder {
             .create(false)
     }
 
+    /// The store at a path.
+    pub(crate) fn at(folder: PathBuf, memory: ByteSize) -> Self {
+        Self { folder, memory, open_files: None }
+    }
+
     /// Opens the store read-only.
     pub(super) fn read(&self) -> Result<Db> {
         self.check_there()?;

@@ -21,3 +21,4 @@ mod verify;
 pub(crate) use arguments::{EXAMPLES, IndexCommand};
 pub(crate) use info::info;
 pub(crate) use relation::{is_index, relation};
+pub(crate) use verify::verify_at;

@@ -2,10 +2,12 @@
 
 use super::any::either;
 use super::file::IndexFile;
+use super::verify::IndexFindings;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
 use crate::size::{counted, grouped};
+use crate::words::of_command;
 use ogive::page::LostLog;
 use serde_json::json;
 
@@ -17,7 +19,7 @@ Examples:
 
 For an index that does not open because its log is missing or damaged. Checks every page of the last checkpoint and
 keeps that state; all later commits are lost, and their number is unknown. Does not change an index that opens, or one
-with damaged pages, which must be restored from a backup.";
+with damaged pages. `ogive repair` saves what is left of both in a new index, commits before the damage included.";
 
 /// Recover an index whose log is lost
 #[derive(Debug, clap::Args)]
@@ -35,6 +37,10 @@ pub(crate) struct IndexRepair {
 pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcome> {
     let shown = arguments.file.to_string();
     let Some((index, lost)) = arguments.file.without_log()? else {
+        if let Some(error) = IndexFindings::of(&arguments.file)?.into_error() {
+            let message = format!("{shown}: its log is intact, but its pages are not: {}", of_command(&error));
+            return Err(Failure::refused(message, advice(&shown)));
+        }
         if output.is_json() {
             output.json(&json!({ "opens": true, "repaired": false }))?;
         } else {
@@ -47,8 +53,8 @@ pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcom
         Err(error) => {
             let kept = "its log is lost and its last checkpoint is damaged, so nothing was changed";
             return Err(Failure::refused(
-                format!("{shown}: {kept}: {error}"),
-                "restore the index and its log from a backup",
+                format!("{shown}: {kept}: {}", of_command(&error)),
+                format!("{}, with its log", advice(&shown)),
             ));
         }
     };
@@ -65,6 +71,10 @@ pub(crate) fn run(arguments: &IndexRepair, output: &mut Output) -> Result<Outcom
         output.line(format_args!("{shown}: repaired"))?;
     }
     Ok(Outcome::Done)
+}
+
+fn advice(shown: &str) -> String {
+    format!("`ogive repair {shown}` saves the entries of its intact leaves in a new index; or restore it from a backup")
 }
 
 fn tell(lost: &LostLog, shown: &str, entries: u64, is_accepted: bool, output: &mut Output) -> Result<()> {

@@ -1,16 +1,20 @@
 //! `ogive index verify`: checks every page and node of an index.
 
-use super::any::either;
+use super::any::{AnyIndex, either};
 use super::file::IndexFile;
 use super::text::Form;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped};
+use crate::words::of_command;
 use ogive::Error;
 use ogive::index::IndexVerifyReport;
+use ogive::io::Storage;
+use ogive::page::PageOptions;
 use serde::Serialize;
 use serde_json::json;
+use std::sync::Arc;
 
 /// Help after the arguments.
 pub(super) const EXAMPLES: &str = "\
@@ -32,6 +36,20 @@ impl IndexFindings {
             Err(Failure::Engine(error @ Error::Damaged { .. })) => Ok(Self(Err(error))),
             report => Ok(Self(Ok(report?))),
         }
+    }
+
+    /// The first finding.
+    pub(super) fn into_error(self) -> Option<Error> {
+        self.0.err()
+    }
+}
+
+/// Verifies an index, which may be too damaged to open; returns the number of its entries, or the first finding.
+pub(crate) fn verify_at(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Result<u64, Error>> {
+    let verified = AnyIndex::open(storage, name, options, true).and_then(|any| either!(&any, index => index.verify()));
+    match verified {
+        Err(error @ Error::Damaged { .. }) => Ok(Err(error)),
+        report => Ok(Ok(report?.entries)),
     }
 }
 
@@ -64,9 +82,8 @@ impl Report for IndexFindings {
             }
             Ok(_) => return Vec::new(),
         };
-        let hint =
-            "restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage";
-        vec![format!("error: {error}"), format!("hint: {hint}")]
+        let hint = format!("`ogive repair {name}` saves the entries of its intact leaves; or restore it from a backup");
+        vec![format!("error: {}", of_command(error)), format!("hint: {hint}")]
     }
 
     fn is_sound(&self) -> bool {

@@ -21,6 +21,7 @@ mod insert;
 mod leaf;
 mod pending;
 mod remove;
+mod rescue;
 mod search;
 mod split;
 mod tree;

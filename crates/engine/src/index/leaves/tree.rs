@@ -2,11 +2,13 @@
 
 use super::chain::ChainState;
 use super::leaf::{Leaf, LeafShape};
-use super::{build, cursor, search, walk};
+use super::{build, cursor, rescue, search, walk};
 use crate::error::Result;
 use crate::index::options::IndexLayout;
 use crate::index::router::Router;
-use crate::index::structure::{Amount, BatchAnswers, Cursor, Entries, Statistics, Structure, Visit, Visitor};
+use crate::index::structure::{
+    Amount, BatchAnswers, Cursor, Entries, RescuedEntries, Statistics, Structure, Visit, Visitor,
+};
 use crate::index::word::Word;
 use crate::page::{PageNumber, Pages, Transaction};
 use std::sync::Arc;
@@ -106,5 +108,14 @@ impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
 
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
         walk::free::<W, R>(self, tx, state)
+    }
+
+    fn rescue(
+        &self,
+        pages: &dyn Pages,
+        state: &[u8],
+        in_use: Option<&[PageNumber]>,
+    ) -> Result<Option<Box<dyn RescuedEntries<W>>>> {
+        rescue::rescue(self, pages, state, in_use).map(Some)
     }
 }

@@ -1,0 +1,236 @@
+//! `ogive repair`: saves what is undamaged of a table or an index in a new file, and repairs stores.
+
+use super::{db, index};
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::key;
+use crate::monitored::MonitoredStorage;
+use crate::output::{Output, note};
+use crate::progress::{Progress, Unit};
+use crate::replace::{OutputFile, OutputKind, claim};
+use crate::size::{ByteSize, counted, grouped};
+use crate::words::index_of_segment;
+use ogive::check::{FileRepairReport, LostRange, repair_index, repair_table};
+use ogive::io::{LocalStorage, Storage};
+use ogive::lsm::is_store_file;
+use ogive::page::PageOptions;
+use ogive::table::{Table, TableOptions};
+use ogive::{Error, FileFormat, KeyType};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive repair words.ogive                  save its undamaged records in words.repaired.ogive
+  ogive repair ids.ogx -o saved.ogx --json  save the entries of its intact leaves in saved.ogx
+  cp -r fruit.db copy.db && ogive repair copy.db
+                                            as `ogive db repair`
+
+Never changes a damaged table or index. Saves all records of undamaged blocks of a table, and all entries of intact
+leaves of an index, in a new file, and names the ranges of keys in which others are lost. Writes nothing if the file is
+sound. A store is repaired in its folder: copy it first.";
+
+/// Ranges shown in text output.
+const SHOWN_RANGES: usize = 20;
+
+/// Save what is undamaged of a table or index in a new file, or repair a store
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RepairArguments {
+    /// Table, index or folder of a store
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// New file; there must be none of that name [default: as PATH, with .repaired before its suffix]
+    #[arg(short, long, value_name = "NEW")]
+    output: Option<PathBuf>,
+
+    /// Memory for an index or a store
+    #[arg(long, value_name = "N", default_value = "256MiB")]
+    memory: ByteSize,
+}
+
+/// Kinds of files that can be repaired.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Table,
+    Index,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Outcome> {
+    let path = &arguments.path;
+    if path.is_dir() {
+        if arguments.output.is_some() {
+            let hint = "leave out -o; copy the folder first";
+            return Err(Failure::usage("a store is repaired in its folder, not in a new one", hint));
+        }
+        return db::repair(&db::StoreFolder::at(path.clone(), arguments.memory), output);
+    }
+    let kind = kind_of(path)?;
+    let interrupt = Interrupt::watch();
+    let pages = PageOptions::default().memory_bytes(arguments.memory.0);
+    let (folder, name) = LocalStorage::split_path(path)?;
+    let storage: Arc<dyn Storage> = MonitoredStorage::new(Arc::new(LocalStorage::new(folder)), &interrupt);
+    if is_sound(kind, (&storage, &name), &pages)? {
+        if output.is_json() {
+            output.json(&json!({ "sound": true, "repaired": false }))?;
+        } else {
+            output.line(format_args!("{}: sound; nothing to repair", path.display()))?;
+        }
+        return Ok(Outcome::Done);
+    }
+    let new = arguments.output.clone().unwrap_or_else(|| name_of_new(path));
+    let place = claim(&new, OutputKind::Plain, &[path], None)?;
+    let report = copy(kind, (&storage, &name), &place, &pages, &interrupt).map_err(|failure| place.left(failure))?;
+    if report.saved_records == 0 {
+        let message = format!("{}: all {} are lost", path.display(), counted(report.lost_records, "record"));
+        return Err(Failure::refused(message, "restore it from a copy, or build it again"));
+    }
+    print(&report, path, &new, output)?;
+    Ok(Outcome::Done)
+}
+
+/// Whether a file is a table or an index.
+fn kind_of(path: &Path) -> Result<Kind> {
+    let shown = path.display();
+    if is_store_file(path).unwrap_or(false) {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let hint = format!("`ogive repair {}` repairs the store", folder.join("").display());
+        return Err(Failure::refused(format!("{shown} is a file of a store"), hint));
+    }
+    match FileFormat::of_path(path)? {
+        Some(FileFormat::Table) => Ok(Kind::Table),
+        Some(FileFormat::PageFile) => Ok(Kind::Index),
+        Some(FileFormat::PageLog) => {
+            let index = index_of_segment(path).unwrap_or_default();
+            let hint = format!("`ogive repair {}` uses it", index.display());
+            Err(Failure::refused(format!("{shown} is a log segment of an index"), hint))
+        }
+        _ => Err(Failure::refused(
+            format!("{shown} is no file of Ogive, or was cut off before its tail, without which nothing can be saved"),
+            "check the path, restore the file from a copy, or build it again",
+        )),
+    }
+}
+
+/// The default name of the new file.
+fn name_of_new(path: &Path) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(".repaired");
+    let mut new = path.with_file_name(name).into_os_string();
+    if let Some(suffix) = path.extension() {
+        new.push(".");
+        new.push(suffix);
+    }
+    new.into()
+}
+
+fn is_sound(kind: Kind, (storage, name): (&Arc<dyn Storage>, &str), pages: &PageOptions) -> Result<bool> {
+    match kind {
+        Kind::Table => {
+            match Table::open(Arc::clone(storage), name, &TableOptions::default().memory_bytes(pages.memory_bytes)) {
+                Ok(table) => {
+                    let verified = Progress::during("verifying", Unit::Bytes, |progress| table.verify(progress));
+                    Ok(verified?.is_sound())
+                }
+                // An error that the repair explains.
+                Err(Error::Damaged { .. } | Error::NotATable { .. } | Error::Changed { .. }) => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        }
+        Kind::Index => Ok(index::verify_at(storage, name, pages)?.is_ok()),
+    }
+}
+
+fn copy(
+    kind: Kind,
+    (storage, name): (&Arc<dyn Storage>, &str),
+    place: &OutputFile,
+    pages: &PageOptions,
+    interrupt: &Interrupt,
+) -> Result<FileRepairReport> {
+    let new: Arc<dyn Storage> = MonitoredStorage::new(place.storage(LocalStorage::new), interrupt);
+    let (from, to) = ((storage, name), (&new, place.name.as_str()));
+    Ok(Progress::during("repairing", Unit::Items, |progress| match kind {
+        Kind::Table => repair_table(from, to, progress),
+        Kind::Index => repair_index(from, to, pages, progress),
+    })?)
+}
+
+fn print(report: &FileRepairReport, path: &Path, new: &Path, output: &mut Output) -> Result<()> {
+    let key_type = report.key_type;
+    if output.is_json() {
+        let key = |key: &Option<Vec<u8>>| key.as_ref().map_or(Value::Null, |key| key::to_json(key_type, key));
+        let range = |range: &LostRange| {
+            json!({
+                "after": key(&range.after),
+                "before": key(&range.before),
+                "records": range.records,
+                "is_exact": range.is_exact,
+            })
+        };
+        return output.json(&json!({
+            "sound": false,
+            "repaired": true,
+            "output": new.display().to_string(),
+            "key_type": key_type.to_string(),
+            "saved_records": report.saved_records,
+            "lost_records": report.lost_records,
+            "lost_ranges": report.lost_ranges.iter().map(range).collect::<Vec<_>>(),
+            "lost_commits": report.lost_commits,
+        }));
+    }
+    let lost =
+        if report.lost_records == 0 { "none lost".into() } else { format!("{} lost", grouped(report.lost_records)) };
+    output.line(format_args!(
+        "{}: {} saved in {}, {lost}",
+        path.display(),
+        counted(report.saved_records, "record"),
+        new.display()
+    ))?;
+    for range in report.lost_ranges.iter().take(SHOWN_RANGES) {
+        let about = if range.is_exact { "" } else { "about " };
+        output.line(format_args!("lost {}: {about}{}", place_of(range, key_type), counted(range.records, "record")))?;
+    }
+    let more = report.lost_ranges.len().saturating_sub(SHOWN_RANGES) as u64;
+    if more > 0 {
+        output.line(format_args!("and in {} more; --json lists them", counted(more, "range")))?;
+    }
+    output.flush()?;
+    if let Some(cause) = &report.lost_commits {
+        note(format_args!("unknown: the number of commits lost after the damage to the log: {cause}"));
+    }
+    Ok(())
+}
+
+/// The place of a lost range among the saved keys.
+fn place_of(range: &LostRange, key_type: KeyType) -> String {
+    let shown = |key: &[u8]| match key_type {
+        KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) => format!("'{}'", key::shown(key_type, key)),
+        _ => key::shown(key_type, key).into_owned(),
+    };
+    match (&range.after, &range.before) {
+        (Some(after), Some(before)) if after == before => format!("among the records of {}", shown(after)),
+        (Some(after), Some(before)) => format!("between {} and {}", shown(after), shown(before)),
+        (Some(after), None) => format!("after {}", shown(after)),
+        (None, Some(before)) => format!("before {}", shown(before)),
+        (None, None) => "everywhere".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_new_file_keeps_the_suffix() {
+        for (path, new) in
+            [("a/words.ogive", "a/words.repaired.ogive"), ("ids", "ids.repaired"), ("a.b/c", "a.b/c.repaired")]
+        {
+            assert_eq!(name_of_new(Path::new(path)), Path::new(new));
+        }
+    }
+}
