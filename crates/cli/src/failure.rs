@@ -106,6 +106,7 @@ impl Failure {
             // The engine parses some options, such as the name of a design.
             Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
             Self::Engine(ogive::Error::Interrupted) => INTERRUPTED,
+            Self::Input(InputError::Io { source, .. }) if is_interrupt(source) => INTERRUPTED,
             _ => 1,
         }
     }
@@ -122,9 +123,13 @@ impl Failure {
                 io::ErrorKind::StorageFull => Some("free some space, then try again".into()),
                 _ => None,
             },
+            Self::Engine(ogive::Error::Io { path, source, .. }) if source.kind() == io::ErrorKind::IsADirectory => {
+                Some(crate::words::advice_on_folder(path))
+            }
             Self::Engine(ogive::Error::Damaged { path, .. }) => Some(crate::words::advice_on_damage(path)),
-            Self::Engine(ogive::Error::ValueTooLarge { .. }) => {
-                Some("raise --memory, or write the value to standard output with `ogive get --raw`".into())
+            Self::Engine(ogive::Error::ValueTooLarge { path, .. }) => {
+                let get = if path.is_dir() { "db get" } else { "get" };
+                Some(format!("raise --memory, or write the value to standard output with `ogive {get} --raw`"))
             }
             Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
                 Some(format!("use --memory {needed_bytes}"))
@@ -135,6 +140,12 @@ impl Failure {
             _ => None,
         }
     }
+}
+
+/// Whether an interrupt ended the read of an input.
+fn is_interrupt(source: &io::Error) -> bool {
+    let inner = source.get_ref().and_then(|inner| inner.downcast_ref::<ogive::Error>());
+    matches!(inner, Some(ogive::Error::Interrupted))
 }
 
 #[cfg(test)]

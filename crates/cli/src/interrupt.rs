@@ -2,8 +2,17 @@
 
 use crate::failure::{Failure, INTERRUPTED, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The flag of the last watch.
+static WATCHED: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
+
+/// Whether an interrupt has arrived since the process watches.
+pub(crate) fn is_asked_anywhere() -> bool {
+    let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+    watched.as_ref().is_some_and(|asked| asked.load(Ordering::Relaxed))
+}
 
 /// Watches for interrupts from the terminal and for requests to terminate.
 #[derive(Clone, Debug)]
@@ -20,6 +29,7 @@ impl Interrupt {
             let _ = signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&asked));
             let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
         }
+        *WATCHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&asked));
         Self { asked }
     }
 

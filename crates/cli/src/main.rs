@@ -16,6 +16,7 @@ mod key;
 mod load;
 mod monitored;
 mod output;
+mod pipe;
 mod progress;
 mod reads;
 mod replace;

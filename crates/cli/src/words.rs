@@ -62,6 +62,14 @@ pub(crate) fn advice_on_damage(path: &Path) -> String {
     }
 }
 
+/// What to do about a folder in the place of a file.
+pub(crate) fn advice_on_folder(path: &Path) -> String {
+    match crate::commands::db::info(path) {
+        Ok(Some(_)) => format!("it is a store: use `ogive db`, for example `ogive db scan {}`", path.display()),
+        _ => "give a file, not a folder".into(),
+    }
+}
+
 /// The index that a segment of a log belongs to, by its name.
 pub(crate) fn index_of_segment(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;

@@ -14,7 +14,7 @@ pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
 #[non_exhaustive]
 pub enum Error {
     /// An operating system error: no space, no permission, no such file, a device failure.
-    #[error("cannot {action} {}: {source}{}", path.display(), hint(action, source))]
+    #[error("cannot {action} {}: {}{}", path.display(), plain(source), hint(action, source))]
     Io {
         /// The failed action as a verb phrase: "read", "create", "sync the directory of".
         action: &'static str,
@@ -205,11 +205,13 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// The lock is held by another process or handle.
-    #[error("{} is locked by another process or handle; close that one, or wait for it to finish", path.display())]
+    /// The lock is held, by another handle of this process or by another process.
+    #[error("{} is locked by {}", path.display(), holder(*is_own))]
     Locked {
         /// The lock file.
         path: PathBuf,
+        /// Whether this process holds it.
+        is_own: bool,
     },
     /// The page file is not an index.
     #[error("{} is not an Ogive index: {detail}", path.display())]
@@ -364,11 +366,20 @@ fn unregistered(code: u8, kind: Option<&str>) -> String {
     }
 }
 
-/// What helps against a limit on the length of a value: that of the formats, or that of a memory budget.
-fn advice_on_length(limit_bytes: u64) -> &'static str {
-    match limit_bytes {
-        VALUE_BYTES_MAX => "no value may be longer, so divide it over several keys",
-        _ => "read it as a stream with `value_reader`, or raise `memory_bytes`",
+/// The holder of a lock, and what to do.
+fn holder(is_own: bool) -> &'static str {
+    match is_own {
+        true => "this process already, through another handle; close that one first",
+        false => "another process; wait for it to finish",
+    }
+}
+
+/// An error of the system in its words; the standard library calls a missing file an entity.
+fn plain(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound if source.raw_os_error().is_none() => "no such file or directory".into(),
+        io::ErrorKind::AlreadyExists if source.raw_os_error().is_none() => "the name is taken".into(),
+        _ => source.to_string(),
     }
 }
 
@@ -397,5 +408,18 @@ pub(crate) fn is_too_many_open_files(error: &io::Error) -> bool {
         Some(code) if cfg!(unix) => matches!(code, 23 | 24),
         Some(code) if cfg!(windows) => code == 4,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_engine_itself_name_files_and_no_entities() {
+        for kind in [io::ErrorKind::NotFound, io::ErrorKind::AlreadyExists] {
+            let message = Error::io("open", "here", kind.into()).to_string();
+            assert!(!message.contains("entity") && message.starts_with("cannot open here: "), "{message}");
+        }
     }
 }

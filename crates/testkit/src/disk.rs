@@ -303,7 +303,7 @@ impl Storage for SimulatedDisk {
             self.create(name)?;
         }
         if !self.running("lock", &path)?.locks.insert(name.to_owned()) {
-            return Err(Error::Locked { path });
+            return Err(Error::Locked { path, is_own: true });
         }
         Ok(Box::new(DiskLock { disk: self.clone(), name: name.to_owned() }))
     }

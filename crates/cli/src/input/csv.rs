@@ -4,9 +4,9 @@ use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Input, InputFacts, Record};
+use crate::pipe::InputFile;
 use crate::size::counted;
 use ogive::KeyType;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) struct CsvLayout {
 /// Reads one record per row.
 #[derive(Debug)]
 pub(crate) struct CsvInput {
-    reader: csv::Reader<WatchedInput<File>>,
+    reader: csv::Reader<WatchedInput<InputFile>>,
     watch: Arc<InputWatch>,
     record_limit_bytes: u64,
     row: csv::ByteRecord,
@@ -51,8 +51,8 @@ impl CsvInput {
     /// [`InputError::NoSuchColumn`] for a missing column, [`InputError::Empty`] without any row.
     pub(crate) fn open(path: &Path, key_type: KeyType, layout: &CsvLayout) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(refused)?;
-        let metadata = file.metadata().map_err(refused)?;
+        let file = InputFile::open(path).map_err(refused)?;
+        let length_bytes = file.length_bytes().map_err(refused)?;
         let watch = Arc::new(InputWatch::default());
         let limit_bytes = layout.record_limit_bytes.saturating_add(BUFFER_BYTES as u64);
         let watched = WatchedInput { inner: file, watch: Arc::clone(&watch), limit_bytes, marked: 0 };
@@ -66,7 +66,7 @@ impl CsvInput {
             key_type,
             value_width: layout.value.is_none().then_some(0),
             records: None,
-            length_bytes: metadata.is_file().then_some(metadata.len()),
+            length_bytes,
         };
         let mut input = Self {
             reader,

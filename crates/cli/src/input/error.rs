@@ -93,13 +93,13 @@ impl InputError {
     /// Advice for the user.
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Io { source, .. } => match source.kind() {
+            Self::Io { path, source } => match source.kind() {
                 io::ErrorKind::NotFound => "check the path".into(),
                 io::ErrorKind::PermissionDenied => "check the permissions".into(),
-                io::ErrorKind::IsADirectory => "give a file, not a directory".into(),
+                io::ErrorKind::IsADirectory => crate::words::advice_on_folder(path),
                 _ => return None,
             },
-            Self::Empty { .. } => "a table needs at least one record; check that this is the right file".into(),
+            Self::Empty { .. } => "give a file with at least one record; check that this is the right one".into(),
             Self::NotSosd { .. } => {
                 "a SOSD file is a little-endian u64 count followed by that number of little-endian \
                  keys; for another kind of file, use --format"

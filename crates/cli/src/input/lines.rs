@@ -3,8 +3,8 @@
 use super::InputError;
 use super::keys::KeyReader;
 use super::record::{Input, InputFacts, Record};
+use crate::pipe::InputFile;
 use ogive::KeyType;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 /// Reads one key per line. Lines end with LF or CR LF, which is optional for the last line.
 #[derive(Debug)]
 pub(crate) struct LinesInput {
-    reader: BufReader<File>,
+    reader: BufReader<InputFile>,
     facts: InputFacts,
     line: Vec<u8>,
     keys: KeyReader,
@@ -26,14 +26,13 @@ impl LinesInput {
     /// Opens a file whose lines are keys of `key_type`.
     pub(crate) fn open(path: &Path, key_type: KeyType, guessed: bool) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(refused)?;
-        let metadata = file.metadata().map_err(refused)?;
+        let file = InputFile::open(path).map_err(refused)?;
         let facts = InputFacts {
             path: path.to_owned(),
             key_type,
             value_width: Some(0),
             records: None,
-            length_bytes: metadata.is_file().then_some(metadata.len()),
+            length_bytes: file.length_bytes().map_err(refused)?,
         };
         Ok(Self {
             reader: BufReader::with_capacity(BUFFER_BYTES, file),

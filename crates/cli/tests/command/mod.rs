@@ -10,6 +10,7 @@ mod joins;
 mod key_types;
 mod keyspaces;
 mod lost_logs;
+mod messages;
 #[cfg(unix)]
 mod open_files;
 mod outputs;

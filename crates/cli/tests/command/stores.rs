@@ -64,6 +64,28 @@ fn a_repair_reports_known_and_unknown_losses() {
 }
 
 #[test]
+fn a_log_that_points_into_a_damaged_value_file_is_not_called_damaged() {
+    let folder = Folder::new();
+    folder.write("long", "x".repeat(100_000));
+    db(&folder, &["put", "s", "first", "--file", "long"]).exits_with(0);
+    db(&folder, &["put", "s", "second", "short"]).exits_with(0);
+    let values = files(&folder.path("s"), ".values").pop().unwrap();
+    let mut bytes = fs::read(&values).unwrap();
+    bytes[50_000] ^= 1;
+    fs::write(&values, bytes).unwrap();
+    let name = values.file_name().unwrap().to_str().unwrap();
+    let verdict = db(&folder, &["verify", "s", "--json"]).exits_with(1).json();
+    let findings = verdict["findings"].as_array().unwrap();
+    assert!(findings.iter().all(|finding| finding["file"] == name), "{verdict}");
+    let said = db(&folder, &["repair", "s", "--json"]).exits_with(0).json();
+    assert_eq!((&said["damaged_files"], &said["is_loss_known"]), (&json!([name]), &json!(true)), "{said}");
+    assert_eq!(said["lost_entries"], json!(1), "{said}");
+    db(&folder, &["verify", "s"]).exits_with(0);
+    db(&folder, &["get", "s", "second"]).exits_with(0).prints("short\n");
+    db(&folder, &["get", "s", "first"]).exits_with(1);
+}
+
+#[test]
 fn a_repair_names_and_sets_aside_value_files_of_a_copy() {
     let folder = Folder::new();
     folder.write("long", "x".repeat(10_000));

@@ -49,7 +49,8 @@ pub(super) fn repair_in_place(
         }
     }
     let has_bad_log = state.logs.iter().any(|&number| is_damaged(number, FileKind::Log));
-    if has_bad_log || !unflushed(&context, &state).is_empty() && !context.evidence.suspect.is_empty() {
+    let has_bad_values = damaged.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Values))));
+    if has_bad_log || has_bad_values && !state.logs.is_empty() {
         rewrite_logs(&context, &state, &mut edit)?;
     }
     let after = state_after_repair(&context, &state, edit)?;

@@ -48,7 +48,12 @@ impl StoreVerifier<'_> {
                 (false, false) => return Ok(false),
                 (false, true) => {
                     let detail = format!("the value of {} is missing or damaged", key.escape_ascii());
-                    self.report.add(name, 0, detail);
+                    // The log is sound: the file that it points into is not.
+                    let (file, offset) = match &pointer {
+                        Some(pointer) => (file_name(pointer.file, FileKind::Values), pointer.offset),
+                        None => (name.to_owned(), 0),
+                    };
+                    self.report.add(&file, offset, detail);
                 }
             }
         }

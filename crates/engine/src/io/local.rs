@@ -1,5 +1,6 @@
 //! Local file system storage, through the page cache or by direct I/O.
 
+use super::file_names;
 use super::links;
 use super::open_files::{
     HandlePool, HandleTicket, OpenFile, OpenFiles, OpenMode, ReadHandle, keep_readers_of, with_room,
@@ -14,6 +15,7 @@ use super::update::LocalUpdater;
 use super::worker::spawn_helper;
 use crate::error::{Error, Result};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -149,7 +151,7 @@ impl LocalStorage {
     /// leads to it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if `path`, or the target of its link, does not end in a file name of valid Unicode.
+    /// [`Error::InvalidArgument`] if `path`, or the target of its link, does not end in a file name.
     pub fn split_path(path: &Path) -> Result<(PathBuf, String)> {
         Self::split_link(&links::follow(path)?)
     }
@@ -159,10 +161,10 @@ impl LocalStorage {
     /// # Errors
     /// As [`Self::split_path`].
     pub fn split_link(path: &Path) -> Result<(PathBuf, String)> {
-        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
+        let name = path.file_name().and_then(file_names::encode).ok_or_else(|| {
             Error::InvalidArgument(format!("{} does not name a file; give a path that ends in a name", path.display()))
         })?;
-        Ok((path.parent().map(Path::to_path_buf).unwrap_or_default(), name.to_owned()))
+        Ok((path.parent().map(Path::to_path_buf).unwrap_or_default(), name))
     }
 
     /// Whether direct reads were requested but some file had to be read through the page cache.
@@ -173,7 +175,8 @@ impl LocalStorage {
     /// The path of a name for messages, and the path to use.
     fn full_path(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
         check_name(name)?;
-        Ok((self.root.join(name), self.place().join(name)))
+        let name = file_names::decode(name);
+        Ok((self.root.join(&name), self.place().join(&name)))
     }
 
     /// The resolved directory; determined once it exists.
@@ -258,8 +261,8 @@ impl Storage for LocalStorage {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 kind => kind.map_err(failed)?,
             };
-            // Names that are not Unicode, and directories, do not belong to the storage.
-            if let (Ok(name), false) = (entry.file_name().into_string(), kind.is_dir()) {
+            // Directories do not belong to the storage.
+            if let (Some(name), false) = (file_names::encode(&entry.file_name()), kind.is_dir()) {
                 names.push(name);
             }
         }
@@ -285,14 +288,14 @@ impl Storage for LocalStorage {
         // The lock belongs to this open file (flock), not to the process: a second open in the same process conflicts,
         // and closing another descriptor of the file releases nothing.
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(LocalLock { _file: file, _ticket: ticket })),
-            Err(TryLockError::WouldBlock) => Err(Error::Locked { path }),
+            Ok(()) => Ok(Box::new(LocalLock::new(place, file, ticket))),
+            Err(TryLockError::WouldBlock) => Err(Error::Locked { path, is_own: LocalLock::is_held_here(&place) }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.root.join(name)
+        self.root.join(file_names::decode(name))
     }
 
     fn folder(&self) -> Option<&Path> {
@@ -308,7 +311,7 @@ impl Storage for LocalStorage {
         if let Some(folder) = target.folder() {
             let (_, source) = self.full_path(name)?;
             check_name(new_name)?;
-            match fs::hard_link(source, folder.join(new_name)) {
+            match fs::hard_link(source, folder.join(file_names::decode(new_name))) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     return Err(Error::io("link", folder.join(new_name), error));
@@ -321,11 +324,32 @@ impl Storage for LocalStorage {
     }
 }
 
+/// The locks that this process holds, to tell them from those of others.
+static HELD_HERE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
 /// A lock held while the file is open.
 #[derive(Debug)]
 struct LocalLock {
+    place: PathBuf,
     _file: File,
     _ticket: HandleTicket,
+}
+
+impl LocalLock {
+    fn new(place: PathBuf, file: File, ticket: HandleTicket) -> Self {
+        HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner).insert(place.clone());
+        Self { place, _file: file, _ticket: ticket }
+    }
+
+    fn is_held_here(place: &Path) -> bool {
+        HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner).contains(place)
+    }
+}
+
+impl Drop for LocalLock {
+    fn drop(&mut self) {
+        HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.place);
+    }
 }
 
 impl FileLock for LocalLock {}

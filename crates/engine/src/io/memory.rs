@@ -120,7 +120,7 @@ impl Storage for MemoryStorage {
         check_name(name)?;
         self.files().entry(name.to_owned()).or_default();
         if !self.locks.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
-            return Err(Error::Locked { path: self.path(name) });
+            return Err(Error::Locked { path: self.path(name), is_own: true });
         }
         Ok(Box::new(MemoryLock { locks: Arc::clone(&self.locks), name: name.to_owned() }))
     }

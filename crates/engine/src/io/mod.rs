@@ -12,6 +12,7 @@ mod clock;
 mod direct;
 pub(crate) mod fair;
 mod fast_paths;
+mod file_names;
 mod handoff;
 mod links;
 mod local;

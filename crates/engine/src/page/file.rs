@@ -36,6 +36,11 @@ pub(super) fn lock_name(name: &str) -> String {
     format!("{name}.lock")
 }
 
+/// The name of a file that is not complete yet.
+fn new_name(name: &str) -> String {
+    format!("{name}.new")
+}
+
 impl PageFile {
     /// Creates a file. `header` holds up to 1,024 bytes of the user's own, returned unchanged whenever the file is
     /// opened.
@@ -63,7 +68,16 @@ impl PageFile {
             // The log of a deleted file.
             storage.remove(&segment_name(name, number))?;
         }
-        write_new(&**storage, name, options, header)?;
+        let written = write_new(&**storage, name, options, header);
+        if let Err(error) = written {
+            // Nothing stays behind, unless the file has its name already. The error that led here is more useful than
+            // a failure to clean up.
+            _ = storage.remove(&new_name(name));
+            if !storage.exists(name).unwrap_or(true) {
+                _ = storage.remove(&lock_name(name));
+            }
+            return Err(error);
+        }
         Self::open_locked(storage, name, options, lock)
     }
 
@@ -334,7 +348,7 @@ pub(super) fn live_segments(storage: &dyn Storage, name: &str, header: &Header) 
 
 /// Writes a file without pages under a temporary name, and renames it.
 fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u8]) -> Result<()> {
-    let temporary = format!("{name}.new");
+    let temporary = new_name(name);
     if storage.exists(&temporary)? {
         storage.remove(&temporary)?;
     }

@@ -40,7 +40,7 @@ impl ReaderRegistration {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::Locked { path: storage.path(file) })
+        Err(Error::Locked { path: storage.path(file), is_own: false })
     }
 }
 

@@ -233,7 +233,7 @@ impl PublishedFile {
         // one.
         match self.storage.open(&self.temporary) {
             Ok(found) if found.len() != self.written => {
-                return Err(Error::Locked { path: self.storage.path(&self.name) });
+                return Err(Error::Locked { path: self.storage.path(&self.name), is_own: false });
             }
             // Some storages show a file only when it is complete.
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}

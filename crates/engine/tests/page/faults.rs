@@ -5,7 +5,7 @@ use crate::support::{Model, change, options};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::{PageFile, PageOptions};
-use ogive_testkit::{Fault, Operation, Random, enumerate_faults};
+use ogive_testkit::{Fault, FaultInjector, Operation, Random, enumerate_faults};
 use std::sync::Arc;
 
 fn small() -> PageOptions {
@@ -111,4 +111,23 @@ fn no_failing_call_loses_what_was_acknowledged() {
         }
     }
     assert!(failed > 500, "only {failed} calls were failed");
+}
+
+#[test]
+fn a_creation_that_fails_leaves_nothing_behind() {
+    let mut failures = 0;
+    for operation in [Operation::Create, Operation::Write, Operation::Sync, Operation::Rename] {
+        for at in 0..4 {
+            let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            let faulty = FaultInjector::new(memory.clone());
+            faulty.fail_once(operation, at, Fault::NoSpace);
+            let storage: Arc<dyn Storage> = Arc::new(faulty.clone());
+            if PageFile::create(&storage, "f", &small(), b"head").is_err() {
+                let names = memory.list().unwrap();
+                assert!(names.is_empty(), "{operation:?} {at}: {names:?}");
+                failures += 1;
+            }
+        }
+    }
+    assert!(failures >= 4, "{failures}");
 }

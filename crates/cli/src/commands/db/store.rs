@@ -33,7 +33,7 @@ const ENTRIES_A_STEP: u64 = 1 << 13;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StoreFolder {
     /// Folder of the store
-    #[arg(value_name = "DB")]
+    #[arg(value_name = "STORE")]
     pub(super) folder: PathBuf,
 
     /// Memory for the store

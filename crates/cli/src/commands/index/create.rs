@@ -28,7 +28,7 @@ These options are stored in the file. Never replaces an existing file.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IndexCreate {
     /// Index to create
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "INDEX")]
     path: PathBuf,
 
     /// Structure: ogive, aulid, btree, fiting, pgm, alex, lipp, or B+-tree leaves under one of the last four:

@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct IndexFile {
     /// File of the index
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "INDEX")]
     file: PathBuf,
 
     #[command(flatten)]

@@ -112,7 +112,8 @@ impl SpillClaim {
                 Err(error) => return Err(error),
             }
         }
-        Err(refusal.unwrap_or_else(|| Error::Locked { path: storage.path(&format!("{prefix}{LOCK_SUFFIX}")) }))
+        Err(refusal
+            .unwrap_or_else(|| Error::Locked { path: storage.path(&format!("{prefix}{LOCK_SUFFIX}")), is_own: false }))
     }
 }
 

@@ -1,0 +1,110 @@
+//! Input files: regular ones, and pipes, whose writer may keep them waiting forever.
+//!
+//! The system restarts a read, or the opening of a pipe without a writer, that an interrupt has ended. So a thread of
+//! its own waits for a pipe, and the reader looks for interrupts meanwhile. The thread ends with the process at the
+//! latest.
+
+use crate::interrupt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Bytes read from a pipe at a time.
+const PIECE_BYTES: usize = 256 << 10;
+/// Pieces that the thread is ahead.
+const PIECES_AHEAD: usize = 4;
+/// Time between two looks for an interrupt.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// An input, open for reading from its start.
+#[derive(Debug)]
+pub(crate) enum InputFile {
+    Regular(File),
+    Pipe(Pipe),
+}
+
+/// A pipe or a terminal.
+#[derive(Debug)]
+pub(crate) struct Pipe {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    piece: io::Cursor<Vec<u8>>,
+}
+
+impl InputFile {
+    /// Opens a file. Errors of a pipe are reported when it is read.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let is_waiting = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        if is_waiting { Pipe::open(path).map(Self::Pipe) } else { File::open(path).map(Self::Regular) }
+    }
+
+    /// The length in bytes, if the input has one.
+    pub(crate) fn length_bytes(&self) -> io::Result<Option<u64>> {
+        match self {
+            Self::Regular(file) => file.metadata().map(|metadata| metadata.is_file().then_some(metadata.len())),
+            Self::Pipe(_) => Ok(None),
+        }
+    }
+}
+
+impl Pipe {
+    fn open(path: &Path) -> io::Result<Self> {
+        let (sender, pieces) = sync_channel(PIECES_AHEAD);
+        let path = path.to_owned();
+        let work = move || {
+            if let Err(error) = pump(&path, &sender) {
+                // Without a reader, the error is of no use.
+                _ = sender.send(Err(error));
+            }
+        };
+        std::thread::Builder::new().name("ogive-pipe".into()).spawn(work)?;
+        Ok(Self { pieces, piece: io::Cursor::default() })
+    }
+}
+
+/// Sends what a pipe yields, until its end or until the reader is gone.
+fn pump(path: &Path, sender: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()> {
+    let mut file = File::open(path)?;
+    loop {
+        let mut piece = vec![0; PIECE_BYTES];
+        match file.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(0) => return Ok(()),
+            read => {
+                piece.truncate(read?);
+                if sender.send(Ok(piece)).is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+impl Read for Pipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let length = self.piece.read(buffer)?;
+            if length > 0 || buffer.is_empty() {
+                return Ok(length);
+            }
+            match self.pieces.recv_timeout(LOOK_EVERY) {
+                Ok(piece) => self.piece = io::Cursor::new(piece?),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if interrupt::is_asked_anywhere() => {
+                    return Err(io::Error::other(ogive::Error::Interrupted));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+impl Read for InputFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Regular(file) => file.read(buffer),
+            Self::Pipe(pipe) => pipe.read(buffer),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Messages that name the file, the cause and the way out. Goal: a user who got something wrong learns what to do, and
+//! nothing stays behind. Method: whole runs that fail.
+
+use super::run::{Folder, Run};
+use ogive::index::{Index, IndexOptions};
+use ogive::io::LocalStorage;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_missing_file_is_no_entity() {
+    let folder = Folder::new();
+    for command in [
+        &["index", "get", "nope", "1"][..],
+        &["index", "put", "nope", "1"],
+        &["index", "repair", "nope"],
+        &["repair", "nope"],
+        &["get", "nope", "1"],
+        &["db", "get", "nope", "1"],
+        &["build", "nope", "-o", "t.ogive"],
+    ] {
+        let run = folder.run(command).exits_with(1).complains_of("nope");
+        assert!(!run.stderr.contains("entity") && run.stderr.contains("check the path"), "{}", run.stderr);
+    }
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
+}
+
+#[test]
+fn the_holder_of_a_lock_is_named() {
+    let folder = Folder::new();
+    let storage = Arc::new(LocalStorage::new(folder.path("")));
+    let index = Index::<u64, u64>::create(storage.clone(), "ids", &IndexOptions::default()).unwrap();
+    folder.run(&["index", "put", "ids", "1"]).exits_with(1).complains_of("locked by another process");
+    let error = Index::<u64, u64>::open(storage, "ids", &ogive::page::PageOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("locked by this process"), "{error}");
+    drop(index);
+    folder.run(&["index", "put", "ids", "1"]).exits_with(0);
+}
+
+#[test]
+fn names_that_are_not_unicode_are_names_like_others() {
+    let folder = Folder::new();
+    let run = |arguments: &[&[u8]]| {
+        let arguments = arguments.iter().map(|argument| OsStr::from_bytes(argument));
+        let output = folder.command(&[]).args(arguments).output().unwrap();
+        Run::new(&["of names of bytes"], output).exits_with(0)
+    };
+    std::fs::write(folder.path("").join(OsStr::from_bytes(b"w\xff.txt")), "apple\nbanana\n").unwrap();
+    run(&[b"build", b"w\xff.txt", b"-o", b"w\xff.ogive"]);
+    run(&[b"scan", b"w\xff.ogive"]).prints("apple\t\nbanana\t\n");
+    run(&[b"verify", b"w\xff.ogive"]);
+    run(&[b"info", b"w\xff.ogive"]);
+    run(&[b"join", b"w\xff.txt", b"w\xff.ogive", b"-o", b"-"]);
+    run(&[b"index", b"create", b"i\xfe", b"--value-bytes", b"1"]);
+    run(&[b"index", b"put", b"i\xfe", b"7", b"x"]);
+    run(&[b"index", b"get", b"i\xfe", b"7"]).prints("x\n");
+    run(&[b"db", b"put", b"d\xff", b"apple", b"red"]);
+    run(&[b"db", b"import", b"d\xff", b"w\xff.txt"]);
+    run(&[b"db", b"export", b"d\xff", b"e\xff.csv"]);
+    run(&[b"db", b"get", b"d\xff", b"apple"]);
+    let names: Vec<Vec<u8>> = std::fs::read_dir(folder.path(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().as_bytes().to_vec())
+        .collect();
+    assert!(names.iter().all(|name| name.iter().any(|&byte| byte >= 0xfe)), "{names:?}");
+}
+
+#[test]
+fn a_store_in_the_place_of_a_file_is_named() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("empty")).unwrap();
+    folder.run(&["db", "put", "store", "apple", "red"]).exits_with(0);
+    for command in
+        [&["get", "store", "apple"][..], &["index", "get", "store", "1"], &["build", "store", "-o", "t.ogive"]]
+    {
+        folder.run(command).exits_with(1).complains_of("it is a store").complains_of("ogive db scan");
+    }
+    folder.run(&["get", "empty", "apple"]).exits_with(1).complains_of("give a file");
+}
+
+#[test]
+fn messages_about_stores_do_not_speak_of_tables() {
+    let folder = Folder::new();
+    folder.run(&["db", "put", "store", "apple", "red"]).exits_with(0);
+    let long = "k".repeat(70_000);
+    for command in [&["put", "store", &long, "x"][..], &["get", "store", "1", "--keys", "u64"]] {
+        let run = folder.run(&[&["db"], command].concat()).exits_with(1);
+        assert!(!run.stderr.contains("table"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn help_names_what_an_argument_is() {
+    let folder = Folder::new();
+    for (command, placeholder) in
+        [(&["index", "get"][..], "<INDEX>"), (&["index", "create"], "<INDEX>"), (&["db", "get"], "<STORE>")]
+    {
+        let help = folder.run(&[command, &["--help"]].concat()).exits_with(0);
+        assert!(help.stdout.contains(placeholder) && !help.stdout.contains("<DB>"), "{}", help.stdout);
+    }
+}
+
+/// Runs a command on a pipe without a writer, interrupts it, and insists that it ends soon.
+fn interrupted(folder: &Folder, arguments: &[&str]) {
+    let mut child = folder.command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // Until it handles signals, an interrupt ends it as any other process.
+    std::thread::sleep(Duration::from_millis(400));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let started = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if started.elapsed() > Duration::from_secs(10) {
+            child.kill().unwrap();
+            panic!("{arguments:?} goes on after an interrupt");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{arguments:?}");
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_pipe() {
+    let folder = Folder::new();
+    for name in ["pipe", "pipe.csv"] {
+        assert!(Command::new("mkfifo").arg(folder.path(name)).status().unwrap().success());
+    }
+    folder.run(&["index", "create", "i.ogx"]).exits_with(0);
+    interrupted(&folder, &["build", "pipe", "-o", "t.ogive"]);
+    interrupted(&folder, &["build", "pipe.csv", "--key", "1", "-o", "t.ogive"]);
+    interrupted(&folder, &["index", "load", "i.ogx", "pipe", "--key-type", "u64"]);
+    interrupted(&folder, &["db", "import", "store", "pipe"]);
+    let names = folder.names();
+    assert!(!names.iter().any(|name| name.contains("tmp") || name == "t.ogive"), "{names:?}");
+    // A pipe with a writer is read as before.
+    let writer = std::thread::spawn({
+        let path = folder.path("pipe");
+        move || std::fs::write(path, "banana\napple\n").unwrap()
+    });
+    folder.build("pipe", "t.ogive", &[]);
+    writer.join().unwrap();
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("apple\t\nbanana\t\n");
+}
