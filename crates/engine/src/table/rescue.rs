@@ -61,7 +61,7 @@ impl Table {
         let mut last: Option<Vec<u8>> = None;
         for record in 0..view.count() {
             let key = view.key(record).ok_or_else(|| inner.malformed(block))?.to_vec();
-            let has_width = inner.meta.key_type.width().is_none_or(|width| width == key.len());
+            let has_width = inner.meta.record_type.keys.width().is_none_or(|width| width == key.len());
             if view.value(record).is_none() || !has_width || last.as_ref().is_some_and(|last| *last > key) {
                 return Err(inner.malformed(block));
             }
@@ -80,7 +80,6 @@ impl Table {
             u32::try_from(bits).unwrap_or(u32::MAX).clamp(1, FILTER_BITS_MAX)
         });
         TableWriteOptions {
-            key_type: meta.key_type,
             value_width: meta.value_width.and_then(|width| u32::try_from(width).ok()),
             block_bytes: u32::try_from(meta.block_bytes).ok(),
             profile: Profile::named(&meta.tuned_for).unwrap_or_default(),
@@ -90,6 +89,7 @@ impl Table {
             properties: meta.properties.clone(),
             ..TableWriteOptions::default()
         }
+        .record_type(meta.record_type.clone())
     }
 }
 

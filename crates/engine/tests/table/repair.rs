@@ -86,7 +86,7 @@ fn samples(random: &mut Random) -> Vec<Sample> {
     let base = TableWriteOptions::default().block_bytes(512);
     let of = |name: &str| base.clone().key_type(name.parse().unwrap());
     let plans = [
-        (of("u64").value_width(8), 0),
+        (of("u64").value_width(8).value_type("u64".parse().unwrap()), 0),
         (of("i128").value_width(3).compression(Compression::Lz4), 0),
         (of("bytes7").filter_bits_per_key(10), 90),
         (of("u32"), 3000),
@@ -157,6 +157,7 @@ fn compare(sample: &Sample, damaged: Vec<u8>, what: &str) {
     assert!(saved == expected, "{what}: {} records rather than {}", saved.len(), expected.len());
     assert!(table.verify(&mut |_, _| {}).unwrap().is_sound(), "{what}");
     assert_eq!(table.key_type(), sample.options.key_type);
+    assert_eq!(table.value_type(), &sample.options.value_type);
     for (name, value) in &sample.options.properties {
         assert_eq!(table.property(name), Some(value.as_slice()));
     }
