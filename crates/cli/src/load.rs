@@ -4,7 +4,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::monitored::MonitoredStorage;
-use crate::progress::{Progress, Unit};
+use crate::progress::{PhasedProgress, Progress, Unit};
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
@@ -15,6 +15,9 @@ use std::sync::Arc;
 
 /// Records between two checks of the clock and the interrupt flag.
 const RECORDS_A_STEP: u64 = 1 << 13;
+/// Writing the index counts as this part of reading the input.
+const INDEX_DIVISOR: u64 = 32;
+
 /// The table to write, with its options.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -141,26 +144,28 @@ pub(crate) fn pour(
     } else {
         Writer::Sorted(TableWriter::create(storage.clone(), &target.name, options)?)
     };
-    let mut work =
-        LoadProgress { progress: Progress::start(what, facts.length_bytes, Unit::Bytes), interrupt, records: 0 };
+    let mut build = BuildProgress::start(what, facts.length_bytes);
+    let mut records = 0_u64;
     while let Some(record) = input.next()? {
         match &mut writer {
             Writer::Sorted(writer) => writer.append(record.key, record.value)?,
             Writer::Sorting(writer) => writer.append(record.key, record.value)?,
         }
-        work.step(|| input.position_bytes())?;
+        records += 1;
+        if records.is_multiple_of(RECORDS_A_STEP) {
+            interrupt.check()?;
+            build.read(input.position_bytes(), writer.sorted_bytes());
+        }
     }
     // An interrupt ends a whole pipeline, so the input may have ended early.
     interrupt.check()?;
-    if work.records == 0 {
+    if records == 0 {
         return Err(InputError::Empty { path: facts.path }.into());
     }
-    drop(work);
-    let rest = if sort { "sorting and writing" } else { "writing the index" };
-    storage.show(Progress::start(format!("{what}: {rest}"), None, Unit::Bytes));
+    build.read(input.position_bytes(), writer.sorted_bytes());
     Ok(match writer {
         Writer::Sorted(writer) => writer.finish()?,
-        Writer::Sorting(writer) => writer.finish()?,
+        Writer::Sorting(writer) => writer.finish_observed(&mut |merged, total| build.merge(merged, total))?,
     })
 }
 
@@ -169,6 +174,73 @@ pub(crate) fn pour(
 enum Writer {
     Sorted(TableWriter),
     Sorting(SortingWriter),
+}
+
+impl Writer {
+    /// Bytes of records that wait to be sorted.
+    fn sorted_bytes(&self) -> u64 {
+        match self {
+            Self::Sorted(_) => 0,
+            Self::Sorting(writer) => writer.sorted_bytes(),
+        }
+    }
+}
+
+/// The progress of a build: reading, merging, and writing the index, in bytes that are read or merged.
+struct BuildProgress {
+    shown: ShownBuild,
+    read_bytes: u64,
+}
+
+/// What a build shows: of an input of unknown length, as from a pipe, no share is known before it ends.
+enum ShownBuild {
+    Whole { progress: PhasedProgress, input_bytes: u64 },
+    Reading { progress: Progress, what: String },
+    Merging(PhasedProgress),
+}
+
+impl BuildProgress {
+    fn start(what: &str, input_bytes: Option<u64>) -> Self {
+        let shown = match input_bytes {
+            Some(input_bytes) => ShownBuild::Whole { progress: PhasedProgress::start(what), input_bytes },
+            None => ShownBuild::Reading { progress: Progress::start(what, None, Unit::Bytes), what: what.to_owned() },
+        };
+        Self { shown, read_bytes: 0 }
+    }
+
+    /// Sets how much is read, and how much of it waits to be sorted.
+    fn read(&mut self, read_bytes: u64, sorted_bytes: u64) {
+        self.read_bytes = read_bytes;
+        match &mut self.shown {
+            ShownBuild::Whole { progress, input_bytes } => {
+                // The rest of the input is taken to need as much as what was read.
+                let sorted = u128::from(sorted_bytes) * u128::from(*input_bytes) / u128::from(read_bytes.max(1));
+                progress.reach_of(read_bytes, with_index(*input_bytes, sorted as u64));
+            }
+            ShownBuild::Reading { progress, .. } => progress.reach(read_bytes),
+            ShownBuild::Merging(_) => {}
+        }
+    }
+
+    /// Sets how much is merged, and how much will be.
+    fn merge(&mut self, merged_bytes: u64, total_bytes: u64) {
+        if let ShownBuild::Reading { what, .. } = &self.shown {
+            self.shown = ShownBuild::Merging(PhasedProgress::start(format!("{what}: sorting and writing")));
+        }
+        match &mut self.shown {
+            ShownBuild::Whole { progress, .. } => {
+                progress.reach_of(self.read_bytes + merged_bytes, with_index(self.read_bytes, total_bytes));
+            }
+            ShownBuild::Merging(progress) => progress.reach_of(merged_bytes, with_index(0, total_bytes)),
+            ShownBuild::Reading { .. } => {}
+        }
+    }
+}
+
+/// The bytes that are read and merged, and a part of them for the index.
+fn with_index(read_bytes: u64, merged_bytes: u64) -> u64 {
+    let bytes = read_bytes.saturating_add(merged_bytes);
+    bytes.saturating_add(read_bytes.max(merged_bytes) / INDEX_DIVISOR)
 }
 
 /// Long work over records, with progress and interrupts.
@@ -187,5 +259,55 @@ impl LoadProgress<'_> {
             self.progress.reach(reached());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn percent(build: &BuildProgress) -> u64 {
+        match &build.shown {
+            ShownBuild::Whole { progress, .. } | ShownBuild::Merging(progress) => progress.percent(),
+            ShownBuild::Reading { .. } => 0,
+        }
+    }
+
+    #[test]
+    fn reading_merging_and_the_index_are_shares_of_one_whole() {
+        let mut build = BuildProgress::start("sorting", Some(1000));
+        let mut shares = Vec::new();
+        for read in [0, 500, 1000] {
+            // Each byte read becomes two to sort.
+            build.read(read, 2 * read);
+            shares.push(percent(&build));
+        }
+        for merged in [0, 1000, 2000, 4000] {
+            // The sorter merges some bytes twice.
+            build.merge(merged, 4000);
+            shares.push(percent(&build));
+        }
+        assert!(shares.is_sorted(), "{shares:?}");
+        // Half of the input is a sixth of the work, all of it a third at first.
+        assert_eq!((shares[1], shares[2]), (16, 32), "{shares:?}");
+        assert!((95..100).contains(&shares[6]), "{shares:?}");
+    }
+
+    #[test]
+    fn an_input_of_unknown_length_has_shares_from_its_end_on() {
+        let mut build = BuildProgress::start("sorting", None);
+        build.read(1000, 500);
+        assert!(matches!(build.shown, ShownBuild::Reading { .. }));
+        build.merge(250, 500);
+        assert_eq!(percent(&build), 48);
+    }
+
+    #[test]
+    fn a_sorted_input_leaves_a_part_for_the_index() {
+        let mut build = BuildProgress::start("building", Some(1000));
+        build.read(500, 0);
+        assert_eq!(percent(&build), 48);
+        build.read(1000, 0);
+        assert_eq!(percent(&build), 96);
     }
 }

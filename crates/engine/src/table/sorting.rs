@@ -11,6 +11,8 @@ use crate::io::Storage;
 use std::io::Read;
 use std::sync::Arc;
 
+/// Records between two calls of an observer.
+const RECORDS_OBSERVED: u64 = 1 << 12;
 /// Prefix of a sorted value that is stored inline.
 const VALUE_INLINE: u8 = 0;
 /// Prefix of a sorted value that is a pointer to a separately stored one.
@@ -178,16 +180,39 @@ impl SortingWriter {
         self.sorter.push(key, placed)
     }
 
+    /// Bytes of the records appended so far, as they are sorted: what [`Self::finish`] merges, if one merge is enough.
+    /// Long values are written at once, and count with their locations only.
+    #[must_use]
+    pub fn sorted_bytes(&self) -> u64 {
+        self.sorter.record_bytes()
+    }
+
     /// Sorts the records and writes the table.
     ///
     /// # Errors
     /// Storage errors; in that case neither a file under the name nor a temporary file is left.
     pub fn finish(self) -> Result<TableReport> {
+        self.finish_observed(&mut |_, _| {})
+    }
+
+    /// As [`Self::finish`]. `progress` receives the bytes of records merged so far, and those of all merges; after the
+    /// last one, the index is designed and written.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish_observed(self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableReport> {
         let Self { mut writer, sorter, order, records, scratch: (mut key, _) } = self;
         writer.expect(records);
         writer.align_after_value()?;
-        let mut sorted = sorter.finish()?;
-        while let Some((sort_key, sorted_value)) = sorted.next_record()? {
+        let mut sorted = sorter.finish_observed(progress)?;
+        let mut number = 0_u64;
+        loop {
+            let (merged_bytes, total_bytes) = sorted.progress();
+            if number.is_multiple_of(RECORDS_OBSERVED) {
+                progress(merged_bytes, total_bytes);
+            }
+            number += 1;
+            let Some((sort_key, sorted_value)) = sorted.next_record()? else { break };
             let malformed =
                 || Error::damaged(writer.path(), 0, "a sorted record differs from the record given to the sort");
             match order {
@@ -205,6 +230,8 @@ impl SortingWriter {
                 },
             }
         }
+        let (merged_bytes, total_bytes) = sorted.progress();
+        progress(merged_bytes, total_bytes);
         drop(sorted);
         writer.finish()
     }

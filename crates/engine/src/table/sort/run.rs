@@ -72,13 +72,21 @@ impl Drop for RunFile {
 pub(super) struct SortedRun {
     bytes: ClosedByteStream<RunFile>,
     pub(super) records: u64,
+    record_bytes: u64,
+    pub(super) longest_record_bytes: usize,
+}
+
+/// What a plan of merges needs to know of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunSize {
+    /// Bytes of its records.
+    pub(super) record_bytes: u64,
     pub(super) longest_record_bytes: usize,
 }
 
 impl SortedRun {
-    /// Stored size in bytes.
-    pub(super) fn stored_bytes(&self) -> u64 {
-        self.bytes.stored_bytes()
+    pub(super) fn size(&self) -> RunSize {
+        RunSize { record_bytes: self.record_bytes, longest_record_bytes: self.longest_record_bytes }
     }
 }
 
@@ -87,6 +95,7 @@ impl SortedRun {
 pub(super) struct RunWriter {
     bytes: ByteStreamWriter<RunFile>,
     records: u64,
+    record_bytes: u64,
     longest_record_bytes: usize,
 }
 
@@ -98,7 +107,7 @@ impl RunWriter {
         let writer = storage.create(&name)?;
         let file = RunFile { storage: Arc::clone(storage), name, number };
         let bytes = ByteStreamWriter::over(ChunkFileWriter::over(writer, file), chunk_bytes - CHECKSUM_BYTES);
-        Ok(Self { bytes, records: 0, longest_record_bytes: 0 })
+        Ok(Self { bytes, records: 0, record_bytes: 0, longest_record_bytes: 0 })
     }
 
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
@@ -109,14 +118,16 @@ impl RunWriter {
         self.bytes.write(key)?;
         self.bytes.write(value)?;
         self.records += 1;
-        self.longest_record_bytes = self.longest_record_bytes.max(record_bytes(key, value));
+        let bytes = record_bytes(key, value);
+        self.record_bytes += bytes as u64;
+        self.longest_record_bytes = self.longest_record_bytes.max(bytes);
         Ok(())
     }
 
     /// Ends the run. It is not synced: after a crash it is not needed.
     pub(super) fn finish(self) -> Result<SortedRun> {
-        let Self { bytes, records, longest_record_bytes } = self;
-        Ok(SortedRun { bytes: bytes.close()?, records, longest_record_bytes })
+        let Self { bytes, records, record_bytes, longest_record_bytes } = self;
+        Ok(SortedRun { bytes: bytes.close()?, records, record_bytes, longest_record_bytes })
     }
 }
 
@@ -133,7 +144,7 @@ pub(super) struct RunReader {
 impl RunReader {
     /// Opens a run, to be read `buffer_bytes` at a time.
     pub(super) fn open(run: SortedRun, buffer_bytes: usize) -> Result<Self> {
-        let SortedRun { bytes, records, longest_record_bytes } = run;
+        let SortedRun { bytes, records, longest_record_bytes, .. } = run;
         let bytes = bytes.open()?.reader(buffer_bytes);
         Ok(Self { bytes, records_left: records, longest_record_bytes, record: Vec::new(), key_length: 0 })
     }

@@ -2,7 +2,7 @@
 
 use super::buffer::{RecordBuffer, record_bytes};
 use super::merge::RunMerge;
-use super::run::{RunWriter, SortedRun};
+use super::run::{RunSize, RunWriter, SortedRun};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
@@ -20,6 +20,9 @@ const BUFFER_CHUNKS_MAX: usize = 16;
 const RUN_OVERHEAD_BYTES: usize = 256;
 const CURSOR_OVERHEAD_BYTES: usize = 512;
 
+/// Bytes merged between two calls of an observer.
+const OBSERVED_BYTES: u64 = 1 << 20;
+
 /// Sorts records by key within a memory budget.
 ///
 /// Temporary files are named `PREFIX.000001.ogive-sort` and so on; only one sort of a prefix may run at a time. The
@@ -35,6 +38,7 @@ pub struct Sorter {
     runs: Vec<SortedRun>,
     runs_written: u64,
     records: u64,
+    record_bytes: u64,
     failed: bool,
 }
 
@@ -70,21 +74,58 @@ impl SortLimits {
     }
 
     /// Memory for merging these runs with one chunk each.
-    fn merge_bytes(&self, runs: &[SortedRun]) -> usize {
+    fn merge_bytes(&self, runs: &[RunSize]) -> usize {
         let longest = runs.iter().map(|run| run.longest_record_bytes).max().unwrap_or(0);
         let read: usize =
             runs.iter().map(|run| self.chunk_bytes + run.longest_record_bytes + CURSOR_OVERHEAD_BYTES).sum();
         read.saturating_add(longest.max(self.chunk_bytes))
     }
 
-    fn can_merge(&self, runs: &[SortedRun]) -> bool {
+    fn can_merge(&self, runs: &[RunSize]) -> bool {
         runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.budget_bytes
     }
 
     /// Bytes of each run that may be read at a time: whole chunks.
-    fn read_bytes(&self, runs: &[SortedRun]) -> usize {
+    fn read_bytes(&self, runs: &[RunSize]) -> usize {
         let spare = self.budget_bytes.saturating_sub(self.merge_bytes(runs));
         (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX) * self.chunk_bytes
+    }
+
+    /// The first run and the number of neighbours whose merge writes the fewest bytes per run saved. Only merges of
+    /// neighbours keep the order of records with equal keys.
+    fn choose_neighbours(&self, runs: &[RunSize]) -> (usize, usize) {
+        let mut best = (f64::INFINITY, (0, runs.len().min(2)));
+        for start in 0..runs.len().saturating_sub(1) {
+            // Two can always be merged.
+            let mut count = 2;
+            while runs.get(start..=start + count).is_some_and(|runs| self.can_merge(runs)) {
+                count += 1;
+            }
+            let written: u64 = runs.iter().skip(start).take(count).map(|run| run.record_bytes).sum();
+            let cost = written as f64 / (count - 1) as f64;
+            if cost < best.0 {
+                best = (cost, (start, count));
+            }
+        }
+        best.1
+    }
+
+    /// Bytes that are merged before the last merge.
+    fn planned_bytes(&self, mut runs: Vec<RunSize>) -> u64 {
+        let mut planned = 0;
+        while !self.can_merge(&runs) {
+            let (start, count) = self.choose_neighbours(&runs);
+            let merged = runs.drain(start..start + count).fold(
+                RunSize { record_bytes: 0, longest_record_bytes: 0 },
+                |whole, run| RunSize {
+                    record_bytes: whole.record_bytes + run.record_bytes,
+                    longest_record_bytes: whole.longest_record_bytes.max(run.longest_record_bytes),
+                },
+            );
+            planned += merged.record_bytes;
+            runs.insert(start, merged);
+        }
+        planned
     }
 }
 
@@ -98,7 +139,17 @@ impl Sorter {
         let limits = SortLimits::new(budget_bytes)?;
         let buffer = RecordBuffer::new(limits.buffer_bytes());
         let prefix = prefix.to_owned();
-        Ok(Self { storage, prefix, limits, buffer, runs: Vec::new(), runs_written: 0, records: 0, failed: false })
+        Ok(Self {
+            storage,
+            prefix,
+            limits,
+            buffer,
+            runs: Vec::new(),
+            runs_written: 0,
+            records: 0,
+            record_bytes: 0,
+            failed: false,
+        })
     }
 
     /// Limit for the size of key and value together: a quarter of the budget. Longer values must be stored elsewhere,
@@ -121,8 +172,17 @@ impl Sorter {
         }
         let pushed = self.push_or_spill(key, value);
         self.failed = pushed.is_err();
-        self.records += u64::from(pushed.is_ok());
+        if pushed.is_ok() {
+            self.records += 1;
+            self.record_bytes += record_bytes(key, value) as u64;
+        }
         pushed
+    }
+
+    /// Bytes of the records added so far, as the sort stores them: what its last merge reads.
+    #[must_use]
+    pub fn record_bytes(&self) -> u64 {
+        self.record_bytes
     }
 
     /// Number of records added so far.
@@ -135,21 +195,40 @@ impl Sorter {
     ///
     /// # Errors
     /// Storage errors, and [`Error::Poisoned`] after a failed [`Sorter::push`].
-    pub fn finish(mut self) -> Result<Sorted> {
+    pub fn finish(self) -> Result<Sorted> {
+        self.finish_observed(&mut |_, _| {})
+    }
+
+    /// As [`Self::finish`]. `progress` receives the bytes of records merged so far, and those of all merges, including
+    /// the last one, in which the records are returned.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish_observed(mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<Sorted> {
         self.check_usable()?;
+        let mut merged_bytes = 0;
         let source = if self.runs.is_empty() {
             self.buffer.sort();
             SortedSource::Memory { buffer: self.buffer, next: 0 }
         } else {
             self.spill()?;
             self.buffer.release();
-            while !self.limits.can_merge(&self.runs) {
-                self.merge_some()?;
+            let total_bytes = self.record_bytes + self.limits.planned_bytes(self.sizes());
+            while !self.limits.can_merge(&self.sizes()) {
+                self.merge_some(&mut |bytes| {
+                    merged_bytes += bytes;
+                    progress(merged_bytes, total_bytes);
+                })?;
             }
-            let read_bytes = self.limits.read_bytes(&self.runs);
+            let read_bytes = self.limits.read_bytes(&self.sizes());
             SortedSource::Runs(RunMerge::open(std::mem::take(&mut self.runs), read_bytes)?)
         };
-        Ok(Sorted { source, records: self.records, failed: false })
+        let total_bytes = merged_bytes + self.record_bytes;
+        Ok(Sorted { source, records: self.records, merged_bytes, total_bytes, failed: false })
+    }
+
+    fn sizes(&self) -> Vec<RunSize> {
+        self.runs.iter().map(SortedRun::size).collect()
     }
 
     fn check_usable(&self) -> Result<()> {
@@ -186,7 +265,7 @@ impl Sorter {
         self.runs.push(writer.finish()?);
         self.buffer.clear();
         if self.runs.len() >= self.limits.runs_max {
-            self.merge_some()?;
+            self.merge_some(&mut |_| {})?;
         }
         Ok(())
     }
@@ -196,40 +275,29 @@ impl Sorter {
         RunWriter::create(&self.storage, &self.prefix, self.runs_written, self.limits.chunk_bytes)
     }
 
-    /// Merges some neighbouring runs into one that takes their place, in the memory of the empty buffer.
-    fn merge_some(&mut self) -> Result<()> {
+    /// Merges some neighbouring runs into one that takes their place, in the memory of the empty buffer. `progress`
+    /// receives the bytes merged since its last call.
+    fn merge_some(&mut self, progress: &mut dyn FnMut(u64)) -> Result<()> {
         self.buffer.release();
-        let (start, count) = self.choose_neighbours();
+        let sizes = self.sizes();
+        let (start, count) = self.limits.choose_neighbours(&sizes);
         let runs: Vec<SortedRun> = self.runs.drain(start..start + count).collect();
-        let read_bytes = self.limits.read_bytes(&runs);
+        let read_bytes = self.limits.read_bytes(&sizes[start..start + count]);
+        let mut unobserved = 0;
         let mut merge = RunMerge::open(runs, read_bytes)?;
         let mut writer = self.create_run()?;
         while merge.advance()? {
             if let Some((key, value)) = merge.current() {
                 writer.push(key, value)?;
+                unobserved += record_bytes(key, value) as u64;
+                if unobserved >= OBSERVED_BYTES {
+                    progress(std::mem::take(&mut unobserved));
+                }
             }
         }
+        progress(unobserved);
         self.runs.insert(start, writer.finish()?);
         Ok(())
-    }
-
-    /// The first run and the number of neighbours whose merge writes the fewest bytes per run saved. Only merges of
-    /// neighbours keep the order of records with equal keys.
-    fn choose_neighbours(&self) -> (usize, usize) {
-        let mut best = (f64::INFINITY, (0, self.runs.len().min(2)));
-        for start in 0..self.runs.len().saturating_sub(1) {
-            // Two can always be merged.
-            let mut count = 2;
-            while self.runs.get(start..=start + count).is_some_and(|runs| self.limits.can_merge(runs)) {
-                count += 1;
-            }
-            let written: u64 = self.runs.iter().skip(start).take(count).map(|run| run.stored_bytes()).sum();
-            let cost = written as f64 / (count - 1) as f64;
-            if cost < best.0 {
-                best = (cost, (start, count));
-            }
-        }
-        best.1
     }
 
     #[cfg(test)]
@@ -256,6 +324,9 @@ enum SortedSource {
 pub struct Sorted {
     source: SortedSource,
     records: u64,
+    /// Bytes merged by now, and in all.
+    merged_bytes: u64,
+    total_bytes: u64,
     failed: bool,
 }
 
@@ -266,6 +337,12 @@ impl Sorted {
         self.records
     }
 
+    /// The bytes of records merged so far, and those of all merges: as for [`Sorter::finish_observed`].
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        (self.merged_bytes, self.total_bytes)
+    }
+
     /// Key and value of the next record, without copying.
     ///
     /// # Errors
@@ -274,17 +351,19 @@ impl Sorted {
         if self.failed {
             return Ok(None);
         }
-        match &mut self.source {
+        let record = match &mut self.source {
             SortedSource::Memory { buffer, next } => {
                 *next += 1;
-                Ok(buffer.get(*next - 1))
+                buffer.get(*next - 1)
             }
             SortedSource::Runs(merge) => {
                 let advanced = merge.advance();
                 self.failed = advanced.is_err();
-                Ok(if advanced? { merge.current() } else { None })
+                if advanced? { merge.current() } else { None }
             }
-        }
+        };
+        self.merged_bytes += record.map_or(0, |(key, value)| record_bytes(key, value) as u64);
+        Ok(record)
     }
 
     #[cfg(test)]

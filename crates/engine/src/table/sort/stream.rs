@@ -116,11 +116,6 @@ pub(crate) struct ClosedByteStream<T> {
 }
 
 impl<T: TemporaryFile> ClosedByteStream<T> {
-    /// Stored size in bytes.
-    pub(crate) fn stored_bytes(&self) -> u64 {
-        self.file.length()
-    }
-
     /// Opens the stream for reading.
     ///
     /// # Errors

@@ -188,6 +188,25 @@ fn all_memory_stays_within_the_budget() {
 }
 
 #[test]
+fn the_bytes_of_all_merges_are_known_before_the_first() {
+    for (budget, count) in [(SMALL, 60_000), (SMALL, 3000), (1 << 20, 60_000), (64 << 20, 1000)] {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let mut sorter = Sorter::new(storage, budget, "table").unwrap();
+        push_all(&mut sorter, &records(count, 1 << 40, 8)).unwrap();
+        let (one_merge, runs) = (sorter.record_bytes(), sorter.runs().len());
+        let mut seen: Vec<(u64, u64)> = Vec::new();
+        let mut sorted = sorter.finish_observed(&mut |done, total| seen.push((done, total))).unwrap();
+        seen.push(sorted.progress());
+        while sorted.next_record().unwrap().is_some() {}
+        seen.push(sorted.progress());
+        let total = seen[0].1;
+        assert!(seen.iter().all(|&(_, each)| each == total) && seen.is_sorted(), "{runs} runs: {seen:?}");
+        assert_eq!(seen.last(), Some(&(total, total)));
+        assert_eq!(total > one_merge, seen.len() > 2, "{runs} runs");
+    }
+}
+
+#[test]
 fn run_files_are_removed_when_a_sort_is_given_up() {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let start = || {
