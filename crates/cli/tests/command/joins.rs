@@ -75,6 +75,36 @@ fn a_side_may_be_a_table_a_store_or_a_file() {
 }
 
 #[test]
+fn a_side_without_rows_gives_an_empty_or_an_outer_result() {
+    let folder = fruit();
+    folder.write("numbers.csv", "id,part,name\n10,x,ten\n9,y,nine\n");
+    folder.write("header.csv", "id,part,name\n");
+    folder.write("nothing.csv", "");
+    folder.write("nothing.txt", "");
+    folder.build("numbers.csv", "numbers.ogive", &["--key", "id", "--value", "name"]);
+    folder.run(&["index", "create", "nothing.ogx", "--value-bytes", "8"]).exits_with(0);
+    folder.run(&["db", "put", "store", "x", "1"]).exits_with(0);
+    folder.run(&["db", "delete", "store", "x"]).exits_with(0);
+    let empty = ["-o", "nothing.ogive", "--kind", "semi"];
+    join(&folder, &[&["numbers.ogive", "nothing.txt"][..], &empty].concat()).exits_with(0);
+    let sides = ["header.csv", "nothing.csv", "nothing.txt", "nothing.ogx", "nothing.ogive", "store", "/dev/null", "-"];
+    for side in sides {
+        let run = |left, right, kind| join(&folder, &[left, right, "-o", "-", "--kind", kind]).exits_with(0);
+        for kind in ["inner", "left", "semi", "anti"] {
+            run(side, "numbers.ogive", kind).prints("");
+            run(side, side, kind).prints("");
+            let is_kept = matches!(kind, "left" | "anti");
+            run("numbers.ogive", side, kind).prints(if is_kept { "9\tnine\n10\tten\n" } else { "" });
+        }
+    }
+    // Keys of two columns on the other side: the empty file has no type that it could force on them.
+    for side in ["header.csv", "nothing.csv", "nothing.txt", "-"] {
+        let two = ["-o", "-", "--kind", "left", "--right-key", "id", "--right-key", "part"];
+        join(&folder, &[&[side, "numbers.csv"], &two[..]].concat()).exits_with(0).prints("");
+    }
+}
+
+#[test]
 fn an_index_is_a_side_too() {
     let folder = Folder::new();
     let keys = uneven_keys(2000);

@@ -39,13 +39,23 @@ pub(super) struct OpenSide {
     pub(super) data: Option<PathBuf>,
     /// Whether direct reads were requested but are not supported.
     pub(super) refused_direct: bool,
+    /// Whether this is an empty file whose keys may be of any type.
+    fits_any_type: bool,
     /// Holds the contents of a pipe.
     _scratch: Option<Scratch>,
 }
 
 impl OpenSide {
     fn of(source: JoinSource, key_type: KeyType) -> Self {
-        Self { source, key_type, has_numbers: false, data: None, refused_direct: false, _scratch: None }
+        Self {
+            source,
+            key_type,
+            has_numbers: false,
+            data: None,
+            refused_direct: false,
+            fits_any_type: false,
+            _scratch: None,
+        }
     }
 }
 
@@ -78,8 +88,14 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
     let is_open_to_types = |side: &SideOptions, found: &InputKind| *found == InputKind::File && is_untyped(&side.input);
     let right_first = is_open_to_types(&sides[0], &found[0]) && !is_open_to_types(&sides[1], &found[1]);
     let (first, second) = if right_first { (1, 0) } else { (0, 1) };
-    let one = sides[first].open(&found[first], None, opening)?;
-    let other = sides[second].open(&found[second], Some(wanted_by(one.key_type)), opening)?;
+    let mut one = sides[first].open(&found[first], None, opening)?;
+    // An empty file of untyped keys has keys of any type.
+    let wanted = (!one.fits_any_type).then(|| wanted_by(one.key_type));
+    let other = sides[second].open(&found[second], wanted, opening)?;
+    let is_untyped_store = found[first] == InputKind::Store && one.key_type == KeyType::Bytes;
+    if one.fits_any_type || (is_untyped_store && !is_one_type(one.key_type, other.key_type)) {
+        one = sides[first].open(&found[first], Some(wanted_by(other.key_type)), opening)?;
+    }
     if !is_one_type(one.key_type, other.key_type) {
         return Err(Failure::refused(
             format!(
@@ -186,8 +202,10 @@ impl SideOptions {
                 // An empty file is a valid input of a join.
                 Err(Failure::Input(InputError::Empty { .. })) => {
                     let typed = (self.input.format() == Format::Sosd).then_some(KeyType::U64);
-                    let key_type = self.input.key_type.or(typed).or(wanted).unwrap_or(KeyType::Text);
-                    Ok(OpenSide::of(records::empty(&self.input, key_type), key_type))
+                    let own = self.input.key_type.or(typed);
+                    let key_type = own.or(wanted).unwrap_or(KeyType::Text);
+                    let source = records::empty(&self.input, key_type);
+                    Ok(OpenSide { fits_any_type: own.is_none(), ..OpenSide::of(source, key_type) })
                 }
                 opened => opened,
             },
