@@ -12,7 +12,12 @@ pub enum Durability {
     /// [`PageOptions::group_commits`](crate::page::PageOptions::group_commits) and `group_bytes` of an index. A power
     /// loss takes an incomplete group, from its end.
     Grouped,
-    /// The write is handed to the operating system. It is synced with the next synced write, by `Index::sync` or
-    /// `Db::persist`, when a memtable is flushed (stores) or at the next checkpoint (indexes).
+    /// The write is handed to the operating system: it survives the end of the process, but a power loss takes the
+    /// newest writes. It is synced with the next synced write, by `Index::sync`, `Db::persist` or `Db::close`, when a
+    /// memtable is flushed (stores) or at the next checkpoint (indexes).
+    ///
+    /// Others call this an unsynced write-ahead log (RocksDB with `sync = false`, its default), `MDB_NOSYNC` (LMDB), or
+    /// `Durability::None` (redb, where even the end of the process loses such writes). Here and in RocksDB a power loss
+    /// leaves a prefix of the writes; LMDB's file may be damaged by it.
     Buffered,
 }

@@ -292,6 +292,12 @@ pub enum Error {
         /// The failure.
         cause: String,
     },
+    /// A store was closed by [`Db::close`](crate::lsm::Db::close), and another of its handles was used after that.
+    #[error("{} was closed; open it again", path.display())]
+    StoreClosed {
+        /// The folder of the store.
+        path: PathBuf,
+    },
     /// A file was closed to limit the number of open files, and another process has removed or replaced it since.
     #[error(
         "{} was closed to save file handles, and {detail} now; open it again, or raise the limit of open files \

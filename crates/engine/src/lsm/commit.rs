@@ -241,6 +241,7 @@ impl Core {
             work.outcome = Some(match (&failed, Arc::ptr_eq(request, first)) {
                 (None, _) => Ok(()),
                 (Some(_), true) => outcome.take().unwrap_or(Ok(())),
+                (Some(_), false) if self.is_closed() => Err(self.closed()),
                 (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
             });
         }
@@ -252,8 +253,7 @@ impl Core {
         // No keyspace can be dropped in the meantime, since that takes the writer's lock, too.
         let dropped = work.operations.keyspaces.iter().find(|tree| tree.is_dropped());
         let Some(tree) = dropped else { return true };
-        let error = Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() };
-        work.outcome = Some(Err(error));
+        work.outcome = Some(Err(self.gone(tree)));
         false
     }
 
@@ -434,7 +434,7 @@ impl Core {
         let mut writer = self.writer.lock();
         self.make_room(&mut writer)?;
         if tree.is_dropped() {
-            return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
+            return Err(self.gone(tree));
         }
         // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
         let pointer = match self.values(&mut writer) {

@@ -71,8 +71,10 @@ pub(crate) struct Core {
     pub(super) has_failed: AtomicBool,
     /// Tells background work to stop.
     pub(super) stop: AtomicBool,
+    /// Whether [`Db::close`](super::Db::close) was called: all handles fail then.
+    pub(super) is_closed: AtomicBool,
     /// Held while the store is open for writing.
-    pub(super) _lock: Option<Box<dyn FileLock>>,
+    pub(super) lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 
 /// The state under the shared lock, from which views are built.
@@ -149,8 +151,28 @@ impl Core {
         self.stop.load(Ordering::Acquire)
     }
 
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// The error for uses of a closed store.
+    pub(super) fn closed(&self) -> Error {
+        Error::StoreClosed { path: self.path() }
+    }
+
+    /// The error for uses of a keyspace that is gone: it was dropped, or the store was closed.
+    pub(super) fn gone(&self, tree: &KeyspaceTree) -> Error {
+        if self.is_closed() {
+            return self.closed();
+        }
+        Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() }
+    }
+
     /// The error for writes, if the store is closed to them.
     pub(super) fn refusal(&self, shared: &SharedState) -> Option<Error> {
+        if self.is_closed() {
+            return Some(self.closed());
+        }
         if self.read_only {
             return Some(Error::StoreReadOnly { path: self.path(), cause: "it was opened read-only".into() });
         }
@@ -160,7 +182,7 @@ impl Core {
 
     /// Closes the store to writes.
     pub(super) fn fail(&self, shared: &mut SharedState, error: &Error) {
-        if !matches!(error, Error::StoreReadOnly { .. }) {
+        if !matches!(error, Error::StoreReadOnly { .. } | Error::StoreClosed { .. }) {
             shared.failure.get_or_insert_with(|| error.to_string());
             self.has_failed.store(true, Ordering::Release);
         }
@@ -195,6 +217,9 @@ impl Core {
     fn try_apply(&self, shared: &mut SharedState, change: &mut StateChange) -> Result<()> {
         let path = || self.path();
         let Some(manifest) = &mut shared.manifest else {
+            if self.is_closed() {
+                return Err(self.closed());
+            }
             return Err(Error::StoreReadOnly { path: path(), cause: "its manifest could not be written".into() });
         };
         let edit = &mut change.edit;

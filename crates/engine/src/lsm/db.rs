@@ -10,6 +10,7 @@ use super::options::DbOptions;
 use super::recover;
 use super::snapshot::DbSnapshot;
 use crate::error::{Error, Result};
+use crate::io::sync::Mutex;
 use crate::io::{Storage, Worker};
 use crate::types::RecordType;
 use std::ops::Deref;
@@ -50,8 +51,8 @@ pub struct Db {
 pub(super) struct Open {
     pub(super) core: Arc<Core>,
     /// Background threads; they are stopped and joined before the store closes.
-    workers: Vec<Worker>,
-    is_closed: bool,
+    workers: Mutex<Vec<Worker>>,
+    is_closed: Mutex<bool>,
 }
 
 impl Deref for Db {
@@ -133,11 +134,12 @@ impl Db {
 
     fn start_with(core: Core, threads: usize) -> Result<Self> {
         let core = Arc::new(core);
-        let mut open = Open { core: Arc::clone(&core), workers: Vec::new(), is_closed: false };
+        let open = Open { core: Arc::clone(&core), workers: Mutex::default(), is_closed: Mutex::default() };
         for number in 0..threads {
             let core = Arc::clone(&core);
             let path = core.path();
-            open.workers.push(Worker::spawn("ogive-db", &path, move || core.work(number))?);
+            let worker = Worker::spawn("ogive-db", &path, move || core.work(number))?;
+            open.workers.lock().push(worker);
         }
         // The store is open. If work that is due fails, the store is closed to writes, and they report the cause.
         core.work_after_write();
@@ -252,32 +254,59 @@ impl Db {
         self.core().counters.activity()
     }
 
-    /// Closes the store and reports errors, which dropping the last handle does not.
+    /// Closes the store for all its handles: syncs all writes, those with weaker durability too, stops the background
+    /// threads and releases the lock, so that it can be opened again or its folder be moved. All other handles,
+    /// keyspaces, snapshots and ranges may live on, but fail with [`Error::StoreClosed`]. Closing a closed store does
+    /// nothing.
+    ///
+    /// Dropping the last handle closes the store as well, but reports no errors.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// use ogive::Error;
+    /// use ogive::lsm::{Db, DbOptions};
+    ///
+    /// let db = Db::open_in(storage.clone(), &DbOptions::default())?;
+    /// let orders = db.keyspace("orders")?;
+    /// orders.insert("1", "paid")?;
+    /// db.close()?;
+    /// assert!(matches!(orders.get("1"), Err(Error::StoreClosed { .. })));
+    ///
+    /// let db = Db::open_in(storage, &DbOptions::default())?;
+    /// assert_eq!(db.keyspace("orders")?.get("1")?.as_deref(), Some(&b"paid"[..]));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] while other handles, keyspaces, snapshots or ranges exist; errors of the storage.
-    /// Writes acknowledged as durable are durable in any case.
-    pub fn close(self) -> Result<()> {
-        let open = Arc::clone(self.default.open());
-        let path = self.core().path();
-        drop(self);
-        match Arc::try_unwrap(open) {
-            Ok(mut open) => open.close(),
-            Err(_) => Err(Error::InvalidArgument(format!(
-                "{} is still used by other handles; drop them first",
-                path.display()
-            ))),
-        }
+    /// [`Error::StoreReadOnly`] after an earlier failure, and errors of the storage while writes are synced: the store
+    /// is then still open, and [`Self::resume`] may help. Errors of the storage after that: all writes are durable, and
+    /// the store is closed; the next opening takes longer.
+    pub fn close(&self) -> Result<()> {
+        self.default.open().close()
     }
 }
 
 impl Open {
-    fn close(&mut self) -> Result<()> {
-        if std::mem::replace(&mut self.is_closed, true) {
+    fn close(&self) -> Result<()> {
+        // Another caller waits here until the store is closed.
+        let mut is_closed = self.is_closed.lock();
+        if *is_closed {
             return Ok(());
         }
+        if !self.core.read_only {
+            self.core.persist()?;
+        }
+        self.core.refuse_uses();
+        *is_closed = true;
+        let outcome = self.finish();
+        self.core.end_reads();
+        outcome
+    }
+
+    /// Stops the background threads, and records that everything is in its files.
+    fn finish(&self) -> Result<()> {
         self.core.stop();
-        self.workers.clear();
+        self.workers.lock().clear();
         self.core.close()
     }
 }
@@ -285,6 +314,8 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         // Callers that want the error call `close`; acknowledged writes are recovered either way.
-        _ = self.close();
+        if !*self.is_closed.lock() {
+            _ = self.finish();
+        }
     }
 }

@@ -158,7 +158,7 @@ impl Core {
         let mut writer = self.writer.lock();
         self.check_writable()?;
         if tree.is_dropped() {
-            return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
+            return Err(self.gone(tree));
         }
         // The edit is durable at once, so all earlier writes must be durable, too.
         if let Err(error) = writer.sync() {

@@ -116,7 +116,7 @@ impl Keyspace {
 
     fn check_alive(&self) -> Result<()> {
         if self.tree.is_dropped() {
-            return Err(Error::KeyspaceDropped { path: self.path(), name: self.name().to_owned() });
+            return Err(self.core().gone(&self.tree));
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl Keyspace {
     }
 
     /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
-    /// absent).
+    /// absent). [`Self::insert_if_absent`], [`Self::replace_if`] and [`Self::remove_if`] take anything that has bytes.
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
@@ -201,6 +201,53 @@ impl Keyspace {
             true => Ok(Ok(())),
             false => Ok(Err(Mismatch { current: found.flatten() })),
         }
+    }
+
+    /// Atomically sets the value of a key that is absent.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.insert_if_absent("lock", b"mine")?.is_ok());
+    /// assert!(db.insert_if_absent("lock", b"yours")?.is_err());
+    /// assert!(db.replace_if("lock", "mine", 7_u64.to_be_bytes())?.is_ok());
+    /// assert!(db.remove_if("lock", 7_u64.to_be_bytes())?.is_ok());
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::compare_and_swap`].
+    pub fn insert_if_absent(
+        &self,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<std::result::Result<(), Mismatch>> {
+        self.compare_and_swap(key, None, Some(value.as_ref()))
+    }
+
+    /// Atomically sets the value of a key to `new` if its value is `expected`.
+    ///
+    /// # Errors
+    /// As [`Self::compare_and_swap`].
+    pub fn replace_if(
+        &self,
+        key: impl AsRef<[u8]>,
+        expected: impl AsRef<[u8]>,
+        new: impl AsRef<[u8]>,
+    ) -> Result<std::result::Result<(), Mismatch>> {
+        self.compare_and_swap(key, Some(expected.as_ref()), Some(new.as_ref()))
+    }
+
+    /// Atomically removes a key if its value is `expected`.
+    ///
+    /// # Errors
+    /// As [`Self::compare_and_swap`].
+    pub fn remove_if(
+        &self,
+        key: impl AsRef<[u8]>,
+        expected: impl AsRef<[u8]>,
+    ) -> Result<std::result::Result<(), Mismatch>> {
+        self.compare_and_swap(key, Some(expected.as_ref()), None)
     }
 
     /// Returns the value of a key.

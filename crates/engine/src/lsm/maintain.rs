@@ -27,6 +27,9 @@ impl Core {
             )));
         }
         let mut shared = self.shared.lock();
+        if self.is_closed() {
+            return Err(self.closed());
+        }
         if let Some(tree) = shared.tree_named(name) {
             return Ok(Arc::clone(tree));
         }
@@ -154,7 +157,7 @@ impl Core {
 
     /// Reopens the store for writes after a failure.
     pub(super) fn resume(&self) -> Result<()> {
-        if self.read_only {
+        if self.read_only || self.is_closed() {
             return self.check_writable();
         }
         let mut writer = self.writer.lock();
@@ -205,6 +208,25 @@ impl Core {
         Ok(())
     }
 
+    /// Refuses all further uses. Writes and waits that are under way end with an error, or before the store is closed.
+    pub(super) fn refuse_uses(&self) {
+        let shared = self.shared.lock();
+        self.is_closed.store(true, Ordering::Release);
+        self.has_failed.store(true, Ordering::Release);
+        drop(shared);
+        self.changed.notify_all();
+    }
+
+    /// Ends the reads of a closed store, and releases its lock.
+    pub(super) fn end_reads(&self) {
+        let mut shared = self.shared.lock();
+        // No edit may follow the closed manifest.
+        shared.manifest = None;
+        shared.trees.values().for_each(|tree| tree.mark_dropped(true));
+        drop(shared);
+        *self.lock.lock() = None;
+    }
+
     /// Tells background work to stop.
     pub(super) fn stop(&self) {
         let shared = self.shared.lock();
@@ -219,7 +241,15 @@ impl Core {
             return Ok(());
         }
         let mut writer = self.writer.lock();
-        self.check_writable()?;
+        let mut shared = self.shared.lock();
+        // Another thread may be at work in the name of its own call.
+        while shared.is_flushing || !shared.running.is_empty() {
+            shared = self.changed.wait(&self.shared, shared);
+        }
+        if let Some(cause) = shared.failure.clone() {
+            return Err(Error::StoreReadOnly { path: self.path(), cause });
+        }
+        drop(shared);
         writer.sync()?;
         writer.finish_values()?;
         let shared = self.shared.lock();

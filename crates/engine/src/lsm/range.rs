@@ -140,8 +140,7 @@ impl DbRange {
             return Err(error);
         }
         if self.keyspace.tree().is_dropped() {
-            let name = self.keyspace.name().to_owned();
-            return Err(Error::KeyspaceDropped { path: self.keyspace.path(), name });
+            return Err(self.keyspace.core().gone(self.keyspace.tree()));
         }
         let end = if forward { &mut self.front } else { &mut self.back };
         match end {

@@ -114,7 +114,8 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         is_switch_requested: AtomicBool::new(false),
         has_failed: AtomicBool::new(read_only),
         stop: AtomicBool::new(false),
-        _lock: lock,
+        is_closed: AtomicBool::new(false),
+        lock: Mutex::new(lock),
         storage,
     };
     core.begin(memtable_set, closed.is_some(), &ends)?;

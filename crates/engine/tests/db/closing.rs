@@ -1,0 +1,117 @@
+//! Tests of `Db::close`. Goal: a closed store is durable and free to be opened again, whatever handles live on; those
+//! fail with `StoreClosed`; an error of the storage leaves the store open, or all of its writes durable. Method: stores
+//! with living handles of every kind, on a simulated disk that loses what is not synced, with writers at work, and with
+//! one failing call of the storage at a time.
+
+use crate::support::{collect, small};
+use ogive::io::Storage;
+use ogive::lsm::{Db, DbOptions};
+use ogive::{Durability, Error};
+use ogive_testkit::{Fault, FaultInjector, Operation, SimulatedDisk, Survival};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn options(threads: usize) -> DbOptions {
+    small().threads(threads).durability(Durability::Buffered)
+}
+
+fn is_closed<T>(outcome: ogive::Result<T>) -> bool {
+    matches!(outcome, Err(Error::StoreClosed { .. }))
+}
+
+#[test]
+fn a_closed_store_is_durable_and_free_while_handles_live() {
+    for threads in [0, 2] {
+        let disk = SimulatedDisk::new();
+        let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+        let db = Db::open_in(Arc::clone(&storage), &options(threads)).unwrap();
+        let keyspace = db.keyspace("other").unwrap();
+        keyspace.insert("a", "1").unwrap();
+        db.insert("b", "2").unwrap();
+        let (clone, snapshot, mut range) = (db.clone(), db.snapshot(), db.iter());
+        let batch = db.batch();
+        db.close().unwrap();
+        db.close().unwrap();
+        assert!(is_closed(keyspace.get("a")) && is_closed(clone.insert("c", "3")) && is_closed(snapshot.get(&db, "b")));
+        assert!(is_closed(range.next().unwrap()) && is_closed(db.iter().next().unwrap()));
+        assert!(is_closed(db.flush()) && is_closed(db.compact()) && is_closed(db.persist()) && is_closed(db.resume()));
+        assert!(
+            is_closed(db.keyspace("new")) && is_closed(db.keyspace("other")) && is_closed(db.drop_keyspace("other"))
+        );
+        assert!(is_closed(keyspace.remove_if("a", "1")) && is_closed(keyspace.multi_get(["a"])));
+        let mut batch = batch;
+        batch.insert(&keyspace, "d", "4");
+        assert!(is_closed(batch.commit()));
+        // The lock is free, and what was never synced before is durable.
+        let crashed: Arc<dyn Storage> = Arc::new(disk.crash(Survival::Nothing));
+        for storage in [storage, crashed] {
+            let again = Db::open_in(storage, &options(threads)).unwrap();
+            assert_eq!(again.get("b").unwrap().as_deref(), Some(&b"2"[..]));
+            assert_eq!(again.keyspace("other").unwrap().get("a").unwrap().as_deref(), Some(&b"1"[..]));
+            assert_eq!(collect(again.iter()).unwrap().len(), 1);
+        }
+    }
+}
+
+#[test]
+fn closing_beside_writers_keeps_every_acknowledged_write() {
+    for threads in [0, 2] {
+        let disk = SimulatedDisk::new();
+        let options = options(threads).memory_bytes(64 << 20);
+        let db = Db::open_in(Arc::new(disk.clone()), &options).unwrap();
+        let acknowledged: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
+        std::thread::scope(|scope| {
+            for (writer, count) in acknowledged.iter().enumerate() {
+                let db = &db;
+                scope.spawn(move || {
+                    for number in 0..20_000 {
+                        match db.insert(format!("{writer} {number:08}"), [7; 100]) {
+                            Ok(()) => count.store(number + 1, Ordering::Relaxed),
+                            Err(error) => return assert!(matches!(error, Error::StoreClosed { .. }), "{error}"),
+                        }
+                    }
+                });
+            }
+            // So that all of them are at work.
+            for number in 0..100 {
+                db.insert(format!("main {number}"), "").unwrap();
+            }
+            db.close().unwrap();
+        });
+        let again = Db::open_in(Arc::new(disk.crash(Survival::Nothing)), &options).unwrap();
+        assert_eq!(again.prefix("main").count(), 100);
+        for (writer, count) in acknowledged.iter().enumerate() {
+            let found = again.prefix(format!("{writer} ")).count() as u64;
+            assert!(found >= count.load(Ordering::Relaxed), "{found} of {count:?}");
+        }
+    }
+}
+
+#[test]
+fn after_a_failed_close_the_store_is_open_or_all_its_writes_are_durable() {
+    let (mut open, mut closed) = (0, 0);
+    for operation in [Operation::Write, Operation::Sync, Operation::Create, Operation::Rename] {
+        for at in 0..4 {
+            let disk = SimulatedDisk::new();
+            let injector = FaultInjector::new(Arc::new(disk.clone()));
+            let db = Db::open_in(Arc::new(injector.clone()), &options(0)).unwrap();
+            db.insert("a", vec![1; 50]).unwrap();
+            injector.fail_once(operation, at, Fault::DeviceError);
+            let outcome = db.close();
+            injector.clear();
+            match outcome {
+                Ok(()) => {}
+                Err(_) if is_closed(db.insert("b", "2")) => closed += 1,
+                Err(_) => {
+                    open += 1;
+                    db.resume().unwrap();
+                    db.insert("b", "2").unwrap();
+                    db.close().unwrap();
+                }
+            }
+            let again = Db::open_in(Arc::new(disk.crash(Survival::Nothing)), &options(0)).unwrap();
+            assert_eq!(again.get("a").unwrap().as_deref(), Some(&[1; 50][..]), "{operation:?} {at}");
+        }
+    }
+    assert!(open > 0 && closed > 0, "{open} {closed}");
+}
