@@ -114,7 +114,8 @@ pub use index::{
 };
 pub use io::{LocalStorage, MemoryStorage, Profile, Storage};
 pub use join::{
-    JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, RecordShape, explain as explain_join, join,
+    JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinRow, JoinRows, JoinSource, RecordShape,
+    explain as explain_join, join, join_rows,
 };
 pub use lsm::{Batch, Db, DbOptions, DbRange, DbSnapshot, DbStats, IngestSummary, Keyspace, LazyRecord};
 pub use page::PageOptions;

@@ -38,8 +38,10 @@ fn every_kind_of_join_gives_what_its_name_says() {
     let run = |kind| join(&folder, &["colours.ogive", "prices.ogive", "-o", "-", "--kind", kind]).exits_with(0);
     assert_eq!(sorted(&run("inner")), INNER);
     let mut left: Vec<&str> = INNER.to_vec();
-    left.insert(0, "apple\tred");
+    left.insert(0, "apple\tred\t");
     assert_eq!(sorted(&run("left")), left);
+    left.push("date\t\t7");
+    assert_eq!(sorted(&run("full")), left);
     assert_eq!(sorted(&run("semi")), ["banana\tgreen", "banana\tyellow", "cherry\tdark"]);
     assert_eq!(sorted(&run("anti")), ["apple\tred"]);
 }
@@ -90,11 +92,14 @@ fn a_side_without_rows_gives_an_empty_or_an_outer_result() {
     let sides = ["header.csv", "nothing.csv", "nothing.txt", "nothing.ogx", "nothing.ogive", "store", "/dev/null", "-"];
     for side in sides {
         let run = |left, right, kind| join(&folder, &[left, right, "-o", "-", "--kind", kind]).exits_with(0);
-        for kind in ["inner", "left", "semi", "anti"] {
-            run(side, "numbers.ogive", kind).prints("");
+        for kind in ["inner", "left", "full", "semi", "anti"] {
+            run(side, "numbers.ogive", kind).prints(if kind == "full" { "9\t\tnine\n10\t\tten\n" } else { "" });
             run(side, side, kind).prints("");
-            let is_kept = matches!(kind, "left" | "anti");
-            run("numbers.ogive", side, kind).prints(if is_kept { "9\tnine\n10\tten\n" } else { "" });
+            run("numbers.ogive", side, kind).prints(match kind {
+                "left" | "full" => "9\tnine\t\n10\tten\t\n",
+                "anti" => "9\tnine\n10\tten\n",
+                _ => "",
+            });
         }
     }
     // Keys of two columns on the other side: the empty file has no type that it could force on them.
@@ -182,13 +187,53 @@ fn the_output_is_a_table_a_text_or_plain_records() {
 }
 
 #[test]
-fn rows_in_json_come_before_the_report() {
+fn rows_in_json_have_one_shape_and_no_report_behind_them() {
     let folder = fruit();
-    let run = join(&folder, &["colours.ogive", "prices.ogive", "-o", "-", "--kind", "left", "--json"]).exits_with(0);
-    let lines = run.json_lines();
-    assert_eq!(lines[0], json!({ "key": "apple", "left": "red" }));
-    assert_eq!(lines.len(), 7);
-    assert_eq!(lines[6]["rows"], 6);
+    let run = |kind, flags: &[&str]| {
+        let named = ["colours.ogive", "prices.ogive", "-o", "-", "--json", "--kind", kind];
+        join(&folder, &[&named[..], flags].concat()).exits_with(0)
+    };
+    for flags in [&[][..], &["--explain"]] {
+        let full = run("full", flags);
+        assert!(full.stderr.contains("7 rows by"), "{}", full.stderr);
+        let lines = full.json_lines();
+        assert_eq!(lines.len(), 7);
+        assert_eq!(lines[0], json!({ "key": "apple", "left": "red", "right": null }));
+        assert_eq!(lines[6], json!({ "key": "date", "left": null, "right": "7" }));
+        assert!(lines.iter().all(|line| line.as_object().unwrap().len() == 3), "{lines:?}");
+    }
+    assert_eq!(run("anti", &[]).json_lines(), [json!({ "key": "apple", "left": "red" })]);
+}
+
+#[test]
+fn the_name_of_the_output_determines_its_format() {
+    let folder = fruit();
+    let named = |name| ["colours.ogive", "prices.ogive", "--kind", "full", "-o", name];
+    for (name, to, separator) in [("both.csv", "csv", ","), ("both.tsv", "tsv", "\t")] {
+        join(&folder, &named(name)).exits_with(0);
+        let written = std::fs::read_to_string(folder.path(name)).unwrap();
+        let mut lines: Vec<String> = written.lines().map(|line| line.replace(separator, " ")).collect();
+        assert_eq!(lines[0], "key left right");
+        lines[1..].sort();
+        assert_eq!((&*lines[1], &*lines[7], lines.len()), ("apple red ", "date  7", 8));
+        let piped = join(&folder, &[&named("-")[..], &["--to", to]].concat()).exits_with(0);
+        assert_eq!(piped.stdout, written);
+        let again = ["--left-value", "left", "--right-value", "value", "-o", "-"];
+        let again = join(&folder, &[&[name, "prices.csv"], &again[..]].concat()).exits_with(0);
+        assert_eq!(again.stdout.lines().count(), 10);
+    }
+    join(&folder, &named("both.jsonl")).exits_with(0);
+    let written = std::fs::read_to_string(folder.path("both.jsonl")).unwrap();
+    assert_eq!(join(&folder, &[&named("-")[..], &["--json"]].concat()).exits_with(0).stdout, written);
+    for name in ["both", "both.ogive"] {
+        join(&folder, &named(name)).exits_with(0);
+        folder.run(&["count", name]).exits_with(0).prints("7\n");
+    }
+    join(&folder, &named("both.parquet")).exits_with(2).complains_of(".csv");
+    // The names of the columns stay if there is no row.
+    folder.write("nothing.txt", "");
+    join(&folder, &["colours.ogive", "nothing.txt", "-o", "none.csv"]).exits_with(0);
+    assert_eq!(std::fs::read_to_string(folder.path("none.csv")).unwrap(), "key,left,right\n");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! ```text
 //! key | value                                    of a table or a file of records
 //!       inner      left value | right value
-//!       left       1 | left value | right value      or 0 | left value | zeros, for a row without partner
+//!       left, full 1 | left value | right value      or 0 | left value | zeros, for a left row without partner,
+//!                                                    or 2 | zeros | right value, for a right row without partner
 //!       semi, anti left value
 //! ```
 //!
@@ -12,7 +13,8 @@
 //!
 //! ```text
 //!       inner      varint length of the left value | left value | right value
-//!       left       varint length of the left value | left value | 1 | right value      or 0, and nothing behind it
+//!       left, full varint length of the left value | left value | 1 | right value      or 0, and nothing behind it;
+//!                                                       or the length 0 | 2 | right value
 //!       semi, anti varint length of the left value | left value
 //! ```
 
@@ -47,13 +49,23 @@ pub(crate) struct Widths {
 impl RowForm {
     /// The layout of the rows of a join of this kind.
     pub(crate) fn new(kind: JoinKind, left: &RelationFacts, right: &RelationFacts) -> Self {
-        // Output keys come from left rows.
-        Self { kind, key_type: left.key_type, key: left.key_bytes, left: left.value_bytes, right: right.value_bytes }
+        let (mut key_type, mut key) = (left.key_type, left.key_bytes);
+        // Output keys come from left rows, and in a full join from right rows too.
+        if kind.keeps_unmatched_right() && (key_type, key) != (right.key_type, right.key_bytes) {
+            key = key.filter(|_| key == right.key_bytes);
+            key_type = if key_type == right.key_type { key_type } else { KeyType::Bytes };
+        }
+        Self { kind, key_type, key, left: left.value_bytes, right: right.value_bytes }
     }
 
     /// Bytes of the flag that marks rows without partner.
     fn flag_bytes(self) -> usize {
-        usize::from(self.kind == JoinKind::Left)
+        usize::from(self.has_flag())
+    }
+
+    /// Whether a byte marks rows without partner.
+    fn has_flag(self) -> bool {
+        matches!(self.kind, JoinKind::Left | JoinKind::Full)
     }
 
     /// Width of output values, if rows have one width.
@@ -74,18 +86,23 @@ impl RowForm {
     }
 
     /// Appends the value of a row.
-    fn push_value(self, out: &mut Vec<u8>, left: &[u8], right: Option<&[u8]>) {
-        let flag = (self.kind == JoinKind::Left).then_some(u8::from(right.is_some()));
+    fn push_value(self, out: &mut Vec<u8>, left: Option<&[u8]>, right: Option<&[u8]>) {
+        let flag = self.has_flag().then_some(match (left, right) {
+            (None, _) => 2,
+            (Some(_), right) => u8::from(right.is_some()),
+        });
         match self.widths() {
             Some(widths) => {
                 out.extend(flag);
-                out.extend_from_slice(left);
-                match right {
-                    Some(right) => out.extend_from_slice(right),
-                    None => out.resize(out.len() + widths.right, 0),
+                for (value, width) in [(left, widths.left), (right, widths.right)] {
+                    match value {
+                        Some(value) => out.extend_from_slice(value),
+                        None => out.resize(out.len() + width, 0),
+                    }
                 }
             }
             None => {
+                let left = left.unwrap_or_default();
                 put_varint(out, left.len() as u64);
                 out.extend_from_slice(left);
                 out.extend(flag);
@@ -149,7 +166,7 @@ impl<'w> Emitter<'w> {
             return pairs.iter().try_for_each(|&(i, j)| {
                 let (i, j) = (i as usize, j as usize);
                 self.built.clear();
-                self.form.push_value(&mut self.built, left.value(i), Some(right.value(j)));
+                self.form.push_value(&mut self.built, Some(left.value(i)), Some(right.value(j)));
                 self.writer.row(left.key(i), &self.built)
             });
         };
@@ -169,7 +186,7 @@ impl<'w> Emitter<'w> {
             for &(i, j) in pairs {
                 let (ours, theirs) = (ours.row(i), theirs.row(j));
                 self.built.extend_from_slice(ours.get(..key).unwrap_or_default());
-                if self.form.kind == JoinKind::Left {
+                if self.form.has_flag() {
                     self.built.push(1);
                 }
                 self.built.extend_from_slice(ours.get(key..).unwrap_or_default());
@@ -177,8 +194,9 @@ impl<'w> Emitter<'w> {
             }
             return self.flush_built(pairs.len(), row_bytes);
         }
-        let rows =
-            pairs.iter().map(|&(i, j)| (left.key(i as usize), left.value(i as usize), Some(right.value(j as usize))));
+        let rows = pairs
+            .iter()
+            .map(|&(i, j)| (left.key(i as usize), Some(left.value(i as usize)), Some(right.value(j as usize))));
         self.each(widths, rows)
     }
 
@@ -186,7 +204,7 @@ impl<'w> Emitter<'w> {
     fn each<'a>(
         &mut self,
         widths: Widths,
-        rows: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8], Option<&'a [u8]>)>,
+        rows: impl ExactSizeIterator<Item = (&'a [u8], Option<&'a [u8]>, Option<&'a [u8]>)>,
     ) -> Result<()> {
         let count = rows.len();
         let row_bytes = widths.key + self.form.value_bytes().unwrap_or(0);
@@ -209,7 +227,7 @@ impl RowSink for Emitter<'_> {
         let Some(widths) = self.widths else {
             return rows.into_iter().try_for_each(|i| {
                 self.built.clear();
-                self.form.push_value(&mut self.built, left.value(i), None);
+                self.form.push_value(&mut self.built, Some(left.value(i)), None);
                 self.writer.row(left.key(i), &self.built)
             });
         };
@@ -225,7 +243,7 @@ impl RowSink for Emitter<'_> {
                 let mut begin = rows.start;
                 while begin < rows.end {
                     let end = rows.end.min(begin + at_once);
-                    self.each(widths, (begin..end).map(|i| (left.key(i), left.value(i), None)))?;
+                    self.each(widths, (begin..end).map(|i| (left.key(i), Some(left.value(i)), None)))?;
                     begin = end;
                 }
                 Ok(())
@@ -233,7 +251,7 @@ impl RowSink for Emitter<'_> {
         }
     }
 
-    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         match self.widths {
             Some(widths) => self.each(widths, std::iter::once((key, left, right))),
@@ -325,17 +343,17 @@ fn copy<const KEY: usize, const LEFT: usize, const RIGHT: usize>(
     }
 }
 
-/// The caller's callback for each row: key, left value, and right value if there is one.
-pub(crate) type RowCallback = dyn FnMut(&[u8], &[u8], Option<&[u8]>) -> Result<()> + Send;
+/// The caller's callback for each row: key, and the left and right values that there are.
+pub(crate) type RowCallback<'a> = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<()> + Send + 'a;
 
 /// Passes rows to the caller's callback.
-pub(crate) struct CallerSink {
-    pub(crate) visit: Box<RowCallback>,
+pub(crate) struct CallerSink<'a> {
+    pub(crate) visit: Box<RowCallback<'a>>,
     pub(crate) rows: u64,
 }
 
-impl RowSink for CallerSink {
-    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+impl RowSink for CallerSink<'_> {
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         (self.visit)(key, left, right)
     }

@@ -5,7 +5,7 @@ use super::hash::HashJoin;
 use super::inlj::IndexLookup;
 use super::merge::{self, RowSink};
 use super::method::JoinMethod;
-use super::options::JoinOptions;
+use super::options::{JoinKind, JoinOptions, Side};
 use super::overflow::SpilledRun;
 use super::parallel::{self, Parallel};
 use super::partition;
@@ -59,8 +59,15 @@ impl<'a> Execution<'a> {
         spill: &'a Arc<Spill>,
     ) -> Result<Self> {
         let [left, right] = prepare_relations(relations, plan.method, task, spill)?;
-        // Of two copies, one is scanned in order, and the other one is probed.
-        let method = if plan.method.as_copy().is_some() { JoinMethod::InljIndex } else { plan.method };
+        // Of two copies, one is scanned in order, and the other one is probed; or both are scanned if rows of both may
+        // be returned alone, or if a condition must tell all pairs of a row that is looked up.
+        let is_scanned = options.kind.keeps_unmatched_right()
+            || (options.condition.is_some() && options.kind == JoinKind::Semi && plan.inner == Side::Left);
+        let method = match plan.method.as_copy() {
+            Some(_) if is_scanned => JoinMethod::Merge,
+            Some(_) => JoinMethod::InljIndex,
+            None => plan.method,
+        };
         let lookup = match method.is_lookup() {
             true => Some(IndexLookup::new((&left, &right), method, plan.inner, options, task)?),
             false => None,
@@ -103,6 +110,7 @@ impl<'a> Execution<'a> {
         match self.plan.method {
             JoinMethod::Merge | JoinMethod::Partition | JoinMethod::Auto => self.merge(range, memory_bytes, sink),
             JoinMethod::Hash => self.hash(range, memory_bytes, sink),
+            _ if self.lookup.is_none() => self.merge(range, memory_bytes, sink),
             _ => self.look_up(range, memory_bytes, sink),
         }
     }

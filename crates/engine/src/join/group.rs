@@ -40,10 +40,10 @@ pub(crate) trait Overflow {
 
 /// Joins runs of equal keys within a memory limit.
 pub(crate) struct KeyGroup {
-    left: RetainedRun,
-    right: RetainedRun,
+    pub(super) left: RetainedRun,
+    pub(super) right: RetainedRun,
     key: Vec<u8>,
-    overflow: Option<Box<dyn Overflow>>,
+    pub(super) overflow: Option<Box<dyn Overflow>>,
     pairs: Vec<(u32, u32)>,
 }
 
@@ -79,7 +79,10 @@ impl KeyGroup {
         let key = std::mem::take(&mut self.key);
         let mut left = GroupCursor { stream: left.0, side: left.1, key: &key, task, done };
         let mut right = GroupCursor { stream: right.0, side: right.1, key: &key, task, done: &mut |_| () };
-        let outcome = self.join_runs(&mut left, &mut right, sink);
+        let outcome = match &task.condition {
+            Some(condition) => self.join_runs_where(condition, &mut left, &mut right, sink),
+            None => self.join_runs(&mut left, &mut right, sink),
+        };
         self.left.clear();
         self.right.clear();
         self.key = key;
@@ -133,25 +136,9 @@ impl KeyGroup {
         right: &mut GroupCursor<'_>,
         sink: &mut dyn RowSink,
     ) -> Result<(bool, bool)> {
-        let Some(overflow) = &mut self.overflow else {
-            let what = "a key has more rows on both sides than fit memory, and this join has no spill storage";
-            return Err(self.right.short(what));
-        };
-        let right_more = loop {
-            for view in self.right.views() {
-                overflow.put(view, 0..view.len())?;
-            }
-            self.right.clear();
-            if let Some(more) = self.right.collect(right)? {
-                break more;
-            }
-        };
-        for view in self.right.views() {
-            overflow.put(view, 0..view.len())?;
-        }
-        self.right.clear();
+        let (right_more, _) = self.spill_right(right)?;
         let mut left_more = None;
-        loop {
+        while let Some(overflow) = &mut self.overflow {
             let (retained, pairs) = (self.left.views(), &mut self.pairs);
             overflow
                 .visit(&mut |rows| cross_views(&retained, 0..usize::MAX, rows, 0..rows.len(), true, sink, pairs))?;
@@ -163,21 +150,42 @@ impl KeyGroup {
             }
             left_more = self.left.collect(left)?;
         }
+        Ok((false, right_more))
+    }
+
+    /// Spills the right run, of which a part is retained. Returns whether more rows follow it, and its length in rows.
+    pub(super) fn spill_right(&mut self, right: &mut GroupCursor<'_>) -> Result<(bool, u64)> {
+        let Some(overflow) = &mut self.overflow else {
+            let what = "a key has more rows on both sides than fit memory, and this join has no spill storage";
+            return Err(self.right.short(what));
+        };
+        let (mut more, mut rows) = (None, 0);
+        loop {
+            for view in self.right.views() {
+                overflow.put(view, 0..view.len())?;
+                rows += view.len() as u64;
+            }
+            self.right.clear();
+            if let Some(more) = more {
+                return Ok((more, rows));
+            }
+            more = self.right.collect(right)?;
+        }
     }
 }
 
 /// A cursor over one run of a stream.
-struct GroupCursor<'a> {
-    stream: &'a mut dyn RowStream,
-    side: &'a mut StreamCursor,
+pub(super) struct GroupCursor<'a> {
+    pub(super) stream: &'a mut dyn RowStream,
+    pub(super) side: &'a mut StreamCursor,
     key: &'a [u8],
-    task: &'a Task,
+    pub(super) task: &'a Task,
     done: &'a mut dyn FnMut(u64),
 }
 
 impl GroupCursor<'_> {
     /// The rows of the run, if it ends in this chunk and has no out-of-line values.
-    fn lies_in_chunk(&self) -> Option<Range<usize>> {
+    pub(super) fn lies_in_chunk(&self) -> Option<Range<usize>> {
         let rows = self.stream.rows();
         let end = run_end_of(&rows, self.side.at, self.key);
         let range = self.side.at..end;
@@ -185,7 +193,10 @@ impl GroupCursor<'_> {
     }
 
     /// Visits the rows of the run, chunk by chunk; returns whether rows follow it.
-    fn visit_run(&mut self, mut visit: impl FnMut(&mut dyn RowStream, Range<usize>) -> Result<()>) -> Result<bool> {
+    pub(super) fn visit_run(
+        &mut self,
+        mut visit: impl FnMut(&mut dyn RowStream, Range<usize>) -> Result<()>,
+    ) -> Result<bool> {
         loop {
             let rows = self.stream.rows();
             let range = self.side.at..run_end_of(&rows, self.side.at, self.key);
@@ -215,12 +226,14 @@ impl GroupCursor<'_> {
 
 /// Copied rows of a run, in segments, so that growth moves nothing.
 #[derive(Debug)]
-struct RetainedRun {
+pub(super) struct RetainedRun {
     segments: Vec<RetainedSegment>,
     /// Number of segments in use.
     used: usize,
     grant: MemoryGrant,
     bytes_max: u64,
+    /// Whether each row has a bit, for a condition.
+    has_bits: bool,
     long: Vec<u8>,
 }
 
@@ -244,12 +257,19 @@ impl RetainedSegment {
 impl RetainedRun {
     fn new(task: &Task, bytes_max: u64) -> Result<Self> {
         let grant = task.budget.take(MEMORY_BYTES_MIN, "the rows of one key")?;
-        let mut retained = Self { segments: Vec::new(), used: 0, grant, bytes_max, long: Vec::new() };
+        let mut retained = Self {
+            segments: Vec::new(),
+            used: 0,
+            grant,
+            bytes_max,
+            has_bits: task.condition.is_some(),
+            long: Vec::new(),
+        };
         retained.segments.push(segment_of(FIRST_SEGMENT_BYTES));
         Ok(retained)
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         // The first segment is kept; the others are returned to the budget.
         self.segments.truncate(1);
         if let Some(first) = self.segments.first_mut() {
@@ -261,12 +281,12 @@ impl RetainedRun {
         self.grant.shrink_to(MEMORY_BYTES_MIN);
     }
 
-    fn views(&self) -> Vec<RowsView<'_>> {
+    pub(super) fn views(&self) -> Vec<RowsView<'_>> {
         self.segments.iter().take(self.used).map(RetainedSegment::view).collect()
     }
 
     /// Copies the run. Returns whether rows follow it, or `None` if memory has no room for more of it.
-    fn collect(&mut self, run: &mut GroupCursor<'_>) -> Result<Option<bool>> {
+    pub(super) fn collect(&mut self, run: &mut GroupCursor<'_>) -> Result<Option<bool>> {
         loop {
             let rows = run.stream.rows();
             let end = run_end_of(&rows, run.side.at, run.key);
@@ -344,7 +364,9 @@ impl RetainedRun {
             } else {
                 let wanted =
                     (self.bytes_max as usize / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end()).max(row_bytes);
-                let memory = segment_memory(wanted);
+                // Rows have a byte or more.
+                let bits = if self.has_bits { wanted.div_ceil(8) } else { 0 };
+                let memory = segment_memory(wanted) + bits as u64;
                 if self.grant.bytes() + memory > self.bytes_max.max(MEMORY_BYTES_MIN) || !self.grant.try_grow(memory) {
                     return None;
                 }
@@ -398,7 +420,7 @@ fn cross(
         for other in retained {
             for i in retained_range.start..retained_range.end.min(other.len()) {
                 let (left, right) = if retained_is_left { (other.value(i), ours) } else { (ours, other.value(i)) };
-                sink.row(view.key(row), left, Some(right))?;
+                sink.row(view.key(row), Some(left), Some(right))?;
             }
         }
     }

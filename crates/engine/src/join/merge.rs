@@ -15,7 +15,7 @@
 
 use super::emit::RowForm;
 use super::group::KeyGroup;
-use super::options::JoinKind;
+use super::options::{JoinKind, Side};
 use super::rows::{RowStream, RowsView};
 use super::task::Task;
 use crate::error::{Error, Result};
@@ -35,17 +35,22 @@ pub(crate) trait RowSink {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         pairs.iter().try_for_each(|&(i, j)| {
             let (i, j) = (i as usize, j as usize);
-            self.row(left.key(i), left.value(i), Some(right.value(j)))
+            self.row(left.key(i), Some(left.value(i)), Some(right.value(j)))
         })
     }
 
     /// Takes left rows without right values: unmatched rows, or, in a semi join, matched ones.
     fn lefts(&mut self, left: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
-        rows.try_for_each(|i| self.row(left.key(i), left.value(i), None))
+        rows.try_for_each(|i| self.row(left.key(i), Some(left.value(i)), None))
     }
 
-    /// Takes one row; without a right value as in [`Self::lefts`].
-    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()>;
+    /// Takes right rows without left values: unmatched ones.
+    fn rights(&mut self, right: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
+        rows.try_for_each(|j| self.row(right.key(j), None, Some(right.value(j))))
+    }
+
+    /// Takes one row; without a right or left value as in [`Self::lefts`] and [`Self::rights`].
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()>;
 
     /// Number of rows taken so far.
     fn rows(&self) -> u64;
@@ -81,40 +86,53 @@ pub(crate) fn join(
 ) -> Result<()> {
     let mut pairs = Vec::with_capacity(PAIR_BATCH_MAX);
     let (mut l, mut r) = (StreamCursor::default(), StreamCursor::default());
+    let keeps_right = task.kind.keeps_unmatched_right();
     if !l.advance(left, None)? {
-        return Ok(());
+        return if keeps_right { emit_rest(task, right, r, sink) } else { Ok(()) };
     }
-    let mut right_is_there = r.advance(right, Some(left.rows().key(0)))?;
+    let mut right_is_there = r.advance(right, (!keeps_right).then(|| left.rows().key(0)))?;
     done(left.rows().len() as u64);
     loop {
         task.check()?;
         if right_is_there {
-            let end = round(task.kind, (left, &mut l), (right, &mut r), sink, &mut pairs)?;
+            let end = round(task, (left, &mut l), (right, &mut r), sink, &mut pairs)?;
             if end == RoundEnd::Run {
                 let (left_is_there, right_goes_on) = group.join(task, (left, &mut l), (right, &mut r), sink, done)?;
                 right_is_there = right_goes_on;
                 if !left_is_there {
-                    return Ok(());
+                    return if keeps_right && right_goes_on { emit_rest(task, right, r, sink) } else { Ok(()) };
                 }
                 continue;
             }
         } else if task.kind.keeps_unmatched() {
             let end = left.rows().len();
-            emit_unpaired(left, l.at..end, sink)?;
+            emit_unpaired(Side::Left, left, l.at..end, sink)?;
             l.at = end;
         } else {
             return Ok(());
         }
         if right_is_there && r.at >= right.rows().len() {
-            let from = (l.at < left.rows().len()).then(|| left.rows().key(l.at));
+            let from = (l.at < left.rows().len() && !keeps_right).then(|| left.rows().key(l.at));
             right_is_there = r.advance(right, from)?;
         }
         if l.at >= left.rows().len() {
             let wanted = right_is_there && !task.kind.keeps_unmatched();
             if !l.advance(left, wanted.then(|| right.rows().key(r.at)))? {
-                return Ok(());
+                return if keeps_right && right_is_there { emit_rest(task, right, r, sink) } else { Ok(()) };
             }
             done(left.rows().len() as u64);
+        }
+    }
+}
+
+/// Emits the right rows from a position on, none of which has a partner.
+fn emit_rest(task: &Task, right: &mut dyn RowStream, mut r: StreamCursor, sink: &mut dyn RowSink) -> Result<()> {
+    loop {
+        task.check()?;
+        let rows = r.at..right.rows().len();
+        emit_unpaired(Side::Right, right, rows, sink)?;
+        if !r.advance(right, None)? {
+            return Ok(());
         }
     }
 }
@@ -143,21 +161,24 @@ enum RoundEnd {
 
 /// Merges two chunks until one of them ends.
 fn round(
-    kind: JoinKind,
+    task: &Task,
     (left, l): (&mut dyn RowStream, &mut StreamCursor),
     (right, r): (&mut dyn RowStream, &mut StreamCursor),
     sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<RoundEnd> {
-    if left.rows().has_long() || (kind.pairs() && right.rows().has_long()) {
-        return round_with_long_values(kind, (left, l), (right, r), sink);
+    let needs_values = task.condition.is_some();
+    if needs_values || left.rows().has_long() || (task.kind.pairs() && right.rows().has_long()) {
+        return round_by_runs(task.kind, needs_values, (left, l), (right, r), sink);
     }
-    merge_any_width(kind, left.rows(), l, right.rows(), r, sink, pairs)
+    merge_any_width(task.kind, left.rows(), l, right.rows(), r, sink, pairs)
 }
 
-/// As [`round`], for chunks with out-of-line values: leaves every pair of runs to the group.
-fn round_with_long_values(
+/// As [`round`], for chunks with out-of-line values and for joins with a condition: leaves every pair of runs to the
+/// group, unless the values do not matter.
+fn round_by_runs(
     kind: JoinKind,
+    needs_values: bool,
     (left, l): (&mut dyn RowStream, &mut StreamCursor),
     (right, r): (&mut dyn RowStream, &mut StreamCursor),
     sink: &mut dyn RowSink,
@@ -172,16 +193,22 @@ fn round_with_long_values(
             Ordering::Less => {
                 let next = first_not_below(&left_keys, l.at, left_keys.len(), b);
                 if kind.keeps_unmatched() {
-                    emit_unpaired(left, l.at..next, sink)?;
+                    emit_unpaired(Side::Left, left, l.at..next, sink)?;
                 }
                 l.at = next;
             }
-            Ordering::Greater => r.at = first_not_below(&right_keys, r.at, right_keys.len(), a),
-            Ordering::Equal if kind.pairs() => return Ok(RoundEnd::Run),
+            Ordering::Greater => {
+                let next = first_not_below(&right_keys, r.at, right_keys.len(), a);
+                if kind.keeps_unmatched_right() {
+                    emit_unpaired(Side::Right, right, r.at..next, sink)?;
+                }
+                r.at = next;
+            }
+            Ordering::Equal if needs_values || kind.pairs() => return Ok(RoundEnd::Run),
             Ordering::Equal => {
                 let next = run_end(&left_keys, l.at, left_keys.len());
                 if kind == JoinKind::Semi {
-                    emit_unpaired(left, l.at..next, sink)?;
+                    emit_unpaired(Side::Left, left, l.at..next, sink)?;
                 }
                 l.at = next;
             }
@@ -279,8 +306,9 @@ fn merge_chunks<K: KeyAccess, O: KeyAccess<Key = K::Key>>(
 ) -> Result<RoundEnd> {
     let mut chunks = ChunkPair { left_keys, left, right_keys, right, left_len: left.len(), right_len: right.len() };
     match kind {
-        JoinKind::Inner => chunks.pairs::<false>(&mut l.at, &mut r.at, sink, pairs),
-        JoinKind::Left => chunks.pairs::<true>(&mut l.at, &mut r.at, sink, pairs),
+        JoinKind::Inner => chunks.pairs::<false, false>(&mut l.at, &mut r.at, sink, pairs),
+        JoinKind::Left => chunks.pairs::<true, false>(&mut l.at, &mut r.at, sink, pairs),
+        JoinKind::Full => chunks.pairs::<true, true>(&mut l.at, &mut r.at, sink, pairs),
         JoinKind::Semi => chunks.exists::<true>(&mut l.at, &mut r.at, sink),
         JoinKind::Anti => chunks.exists::<false>(&mut l.at, &mut r.at, sink),
     }
@@ -297,8 +325,8 @@ struct ChunkPair<'a, K, O> {
 }
 
 impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
-    /// Emits the pairs of an inner join, and, if `KEEPS`, left rows without partner.
-    fn pairs<const KEEPS: bool>(
+    /// Emits the pairs of an inner join, and, if `LEFT` or `RIGHT`, the rows of that side without partner.
+    fn pairs<const LEFT: bool, const RIGHT: bool>(
         &mut self,
         l: &mut usize,
         r: &mut usize,
@@ -312,13 +340,20 @@ impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
             match a.cmp(&b) {
                 Ordering::Less => {
                     let next = first_not_below(&self.left_keys, i, self.left_len, b);
-                    if KEEPS {
+                    if LEFT {
                         self.flush(sink, pairs)?;
                         sink.lefts(self.left, i..next)?;
                     }
                     i = next;
                 }
-                Ordering::Greater => j = first_not_below(&self.right_keys, j, self.right_len, a),
+                Ordering::Greater => {
+                    let next = first_not_below(&self.right_keys, j, self.right_len, a);
+                    if RIGHT {
+                        self.flush(sink, pairs)?;
+                        sink.rights(self.right, j..next)?;
+                    }
+                    j = next;
+                }
                 Ordering::Equal => {
                     self.single_pairs(&mut i, &mut j, a, pairs);
                     if pairs.len() >= PAIR_BATCH_MAX {
@@ -465,19 +500,34 @@ pub(super) fn run_end_of(rows: &RowsView<'_>, at: usize, key: &[u8]) -> usize {
     next
 }
 
-/// Emits left rows without right values.
-pub(super) fn emit_unpaired(left: &mut dyn RowStream, rows: Range<usize>, sink: &mut dyn RowSink) -> Result<()> {
-    if !left.rows().has_long() {
-        return emit_left_rows(left.rows(), rows, sink);
+/// Emits rows of one side without values of the other.
+pub(super) fn emit_unpaired(
+    side: Side,
+    stream: &mut dyn RowStream,
+    rows: Range<usize>,
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    if !stream.rows().has_long() {
+        return emit_side(side, stream.rows(), rows, sink);
     }
     let mut value = Vec::new();
     for row in rows {
-        if left.rows().is_long(row) {
-            left.long_value(row, &mut value)?;
-            sink.row(left.rows().key(row), &value, None)?;
+        if stream.rows().is_long(row) {
+            stream.long_value(row, &mut value)?;
+            let values = if side == Side::Left { (Some(&value[..]), None) } else { (None, Some(&value[..])) };
+            sink.row(stream.rows().key(row), values.0, values.1)?;
         } else {
-            sink.lefts(left.rows(), row..row + 1)?;
+            emit_side(side, stream.rows(), row..row + 1, sink)?;
         }
     }
     Ok(())
+}
+
+/// Emits in-line rows of one side without values of the other.
+pub(super) fn emit_side(side: Side, rows: RowsView<'_>, range: Range<usize>, sink: &mut dyn RowSink) -> Result<()> {
+    match side {
+        _ if range.is_empty() => Ok(()),
+        Side::Left => sink.lefts(rows, range),
+        Side::Right => sink.rights(rows, range),
+    }
 }

@@ -7,19 +7,16 @@ use super::merge::{RowSink, join};
 use super::options::{JoinKind, JoinOptions};
 use super::rows::{RowStream, RowsView, Span};
 use super::task::Task;
+use super::test_relations::{Joined, reference_where};
 use crate::error::Result;
 use crate::types::KeyType;
 use proptest::prelude::*;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 type Row = (Vec<u8>, Vec<u8>);
-
-/// A row as a caller sees it.
-type Seen = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
 /// The layout of rows in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,26 +124,13 @@ impl Overflow for Kept {
     }
 }
 
-fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
-    let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
-    right.iter().for_each(|(key, value)| partners.entry(key).or_default().push(value));
-    let mut seen = Vec::new();
-    for (key, value) in left {
-        let found = partners.get(&key[..]);
-        match kind {
-            JoinKind::Inner | JoinKind::Left => {
-                let pair = |right: &&[u8]| (key.clone(), value.clone(), Some(right.to_vec()));
-                seen.extend(found.into_iter().flatten().map(pair));
-                if kind == JoinKind::Left && found.is_none() {
-                    seen.push((key.clone(), value.clone(), None));
-                }
-            }
-            JoinKind::Semi if found.is_some() => seen.push((key.clone(), value.clone(), None)),
-            JoinKind::Anti if found.is_none() => seen.push((key.clone(), value.clone(), None)),
-            _ => {}
-        }
-    }
-    seen
+/// The condition of tests that have one: a third of all pairs pass.
+fn passes(left: &[u8], right: &[u8]) -> bool {
+    left.iter().chain(right).map(|&byte| u64::from(byte)).sum::<u64>() % 3 == 0
+}
+
+fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
+    reference_where(kind, left, right, |_, _| true)
 }
 
 fn task(kind: JoinKind) -> Arc<Task> {
@@ -155,23 +139,22 @@ fn task(kind: JoinKind) -> Arc<Task> {
 
 /// Joins, with the given memory for the rows of one key; returns what the caller saw, and how often spilled rows were
 /// read.
-fn joined(kind: JoinKind, mut left: Chunks, mut right: Chunks, group_bytes: u64) -> (Vec<Seen>, usize) {
+fn joined(task: &Arc<Task>, mut left: Chunks, mut right: Chunks, group_bytes: u64) -> (Vec<Joined>, usize) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let theirs = seen.clone();
-    let visit = move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
-        theirs.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
+    let visit = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>| {
+        theirs.lock().unwrap().push((key.to_vec(), left.map(<[u8]>::to_vec), right.map(<[u8]>::to_vec)));
         Ok(())
     };
-    let task = task(kind);
     let kept = Kept::default();
     let reads = kept.0.clone();
-    let mut group = KeyGroup::new(&task, group_bytes, Some(Box::new(kept))).unwrap();
+    let mut group = KeyGroup::new(task, group_bytes, Some(Box::new(kept))).unwrap();
     let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
     let mut rows = 0;
-    join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |count| rows += count).unwrap();
+    join(task, &mut left, &mut right, &mut sink, &mut group, &mut |count| rows += count).unwrap();
     let seen = seen.lock().unwrap().clone();
     assert_eq!(sink.rows(), seen.len() as u64);
-    if kind.keeps_unmatched() {
+    if task.kind.keeps_unmatched() {
         assert_eq!(rows as usize, left.rows.len(), "every left chunk is reported once");
     }
     let reads = reads.borrow().1;
@@ -179,8 +162,20 @@ fn joined(kind: JoinKind, mut left: Chunks, mut right: Chunks, group_bytes: u64)
 }
 
 fn check(kind: JoinKind, left: Chunks, right: Chunks, group_bytes: u64) -> usize {
-    let mut expected = model(kind, &left.rows, &right.rows);
-    let (mut seen, reads) = joined(kind, left, right, group_bytes);
+    let expected = model(kind, &left.rows, &right.rows);
+    check_rows(&task(kind), left, right, group_bytes, expected)
+}
+
+/// As [`check`], for a third of the pairs.
+fn check_where(kind: JoinKind, left: Chunks, right: Chunks, group_bytes: u64) -> usize {
+    let options = JoinOptions { kind, ..JoinOptions::default() }.condition(|pair| Ok(passes(pair.left, pair.right)));
+    let expected = reference_where(kind, &left.rows, &right.rows, passes);
+    check_rows(&Task::new(&options).unwrap(), left, right, group_bytes, expected)
+}
+
+fn check_rows(task: &Arc<Task>, left: Chunks, right: Chunks, group_bytes: u64, mut expected: Vec<Joined>) -> usize {
+    let kind = task.kind;
+    let (mut seen, reads) = joined(task, left, right, group_bytes);
     let keys: Vec<_> = seen.iter().map(|row| &row.0).collect();
     assert!(keys.is_sorted(), "rows of {kind} are out of order");
     if !kind.pairs() {
@@ -224,7 +219,10 @@ proptest! {
         let (ours, theirs) = (rows(ours, width, 1), rows(theirs, width, 2));
         for (kind, _) in JoinKind::ALL {
             let left = Chunks::new(&ours, &cuts.0, look.0, skips.0 && !kind.keeps_unmatched());
-            check(kind, left, Chunks::new(&theirs, &cuts.1, look.1, skips.1), group_bytes);
+            let right = || Chunks::new(&theirs, &cuts.1, look.1, skips.1 && kind != JoinKind::Full);
+            check(kind, left, right(), group_bytes);
+            let left = Chunks::new(&ours, &cuts.0, look.0, skips.0 && !kind.keeps_unmatched());
+            check_where(kind, left, right(), group_bytes);
         }
     }
 
@@ -244,7 +242,9 @@ proptest! {
         }
         for (kind, _) in JoinKind::ALL {
             let left = Chunks::new(&ours, &cuts, Look::Dense, false);
-            check(kind, left, Chunks::new(&theirs, &cuts, Look::Dense, true), 1 << 16);
+            let right = || Chunks::new(&theirs, &cuts, Look::Dense, true);
+            check(kind, left, right(), 1 << 16);
+            check_where(kind, Chunks::new(&ours, &cuts, Look::Dense, false), right(), 1 << 16);
         }
     }
 }
@@ -262,6 +262,10 @@ fn a_key_with_more_rows_than_memory_is_joined_all_the_same() {
             let streams = (Chunks::new(&left, &[100], look, false), Chunks::new(&right, &[2, 90], look, false));
             let reads = check(JoinKind::Inner, streams.0, streams.1, 0);
             assert_eq!(reads > 1, spills, "{} x {}", left.len(), right.len());
+            for (kind, _) in JoinKind::ALL {
+                let streams = (Chunks::new(&left, &[100], look, false), Chunks::new(&right, &[2, 90], look, false));
+                assert_eq!(check_where(kind, streams.0, streams.1, 0) > 1, spills, "{kind}");
+            }
         }
     }
 }
@@ -342,14 +346,19 @@ proptest! {
 }
 
 /// The form that the documentation gives.
-fn encoded(form: &RowForm, (key, left, right): Seen) -> Row {
-    let flag = if form.kind == JoinKind::Left { vec![u8::from(right.is_some())] } else { vec![] };
+fn encoded(form: &RowForm, (key, left, right): Joined) -> Row {
+    let flag = match form.kind {
+        JoinKind::Full if left.is_none() => vec![2],
+        JoinKind::Left | JoinKind::Full => vec![u8::from(right.is_some())],
+        _ => vec![],
+    };
     let value = match (form.kind, form.key, form.left, form.right) {
-        (JoinKind::Semi | JoinKind::Anti, Some(_), Some(_), _) => left,
-        (JoinKind::Inner | JoinKind::Left, Some(_), Some(_), Some(width)) => {
-            [flag, left, right.unwrap_or(vec![0; width])].concat()
+        (JoinKind::Semi | JoinKind::Anti, Some(_), Some(_), _) => left.unwrap(),
+        (JoinKind::Inner | JoinKind::Left | JoinKind::Full, Some(_), Some(ours), Some(width)) => {
+            [flag, left.unwrap_or(vec![0; ours]), right.unwrap_or(vec![0; width])].concat()
         }
-        _ => [vec![left.len() as u8], left, flag, right.unwrap_or_default()].concat(),
+        _ => [vec![left.as_ref().map_or(0, Vec::len) as u8], left.unwrap_or_default(), flag, right.unwrap_or_default()]
+            .concat(),
     };
     (key, value)
 }

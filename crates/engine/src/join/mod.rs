@@ -5,10 +5,12 @@
 //! or hashing unsorted input. Other crates add methods by [`extend`].
 
 mod block_run;
+mod condition;
 mod emit;
 mod execute;
 pub mod extend;
 mod group;
+mod group_where;
 mod hash;
 mod inlj;
 mod merge;
@@ -19,6 +21,7 @@ mod no_spill;
 mod options;
 mod output;
 mod overflow;
+mod packed_rows;
 mod parallel;
 mod partition;
 mod plan;
@@ -40,9 +43,10 @@ mod test_relations;
 #[cfg(test)]
 mod thread_tests;
 
+pub use condition::{JoinCondition, JoinPair};
 pub use method::{JoinMethod, RegisteredMethod};
 pub use options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
-pub use output::JoinOutput;
+pub use output::{JoinOutput, JoinRow, JoinRows, join_rows};
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use records::{RecordShape, Records};
 pub use report::{JoinReport, Seconds};

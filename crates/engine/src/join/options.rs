@@ -1,5 +1,6 @@
 //! The options of a join: kind, memory, threads and storage profile.
 
+use super::condition::{JoinCondition, JoinPair};
 use super::method::JoinMethod;
 use crate::error::{Error, Result};
 use crate::index::extend::Tunable;
@@ -18,6 +19,8 @@ pub enum JoinKind {
     Inner,
     /// As `Inner`, plus each left row without partner, once.
     Left,
+    /// As `Left`, plus each right row without partner, once, without a left value.
+    Full,
     /// Each left row that has a partner, once, without right values.
     Semi,
     /// Each left row that has no partner.
@@ -26,19 +29,30 @@ pub enum JoinKind {
 
 impl JoinKind {
     /// All kinds, with their textual names.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Inner, "inner"), (Self::Left, "left"), (Self::Semi, "semi"), (Self::Anti, "anti")];
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Inner, "inner"),
+        (Self::Left, "left"),
+        (Self::Full, "full"),
+        (Self::Semi, "semi"),
+        (Self::Anti, "anti"),
+    ];
 
     /// Whether the join returns left rows without partner, and must therefore read the whole left relation.
     #[must_use]
     pub fn keeps_unmatched(self) -> bool {
-        matches!(self, Self::Left | Self::Anti)
+        matches!(self, Self::Left | Self::Full | Self::Anti)
     }
 
-    /// Whether output rows have a right value.
+    /// Whether the join returns right rows without partner, and must therefore read the whole right relation.
+    #[must_use]
+    pub fn keeps_unmatched_right(self) -> bool {
+        self == Self::Full
+    }
+
+    /// Whether the join returns pairs of rows, with a left and a right value.
     #[must_use]
     pub fn pairs(self) -> bool {
-        matches!(self, Self::Inner | Self::Left)
+        matches!(self, Self::Inner | Self::Left | Self::Full)
     }
 }
 
@@ -53,7 +67,7 @@ impl FromStr for JoinKind {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(|| {
-            Error::InvalidArgument(format!("{text:?} is not a kind of join; give inner, left, semi or anti"))
+            Error::InvalidArgument(format!("{text:?} is not a kind of join; give inner, left, full, semi or anti"))
         })
     }
 }
@@ -62,9 +76,9 @@ impl FromStr for JoinKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The first relation; left and anti joins return its unmatched rows.
+    /// The first relation; left, full and anti joins return its unmatched rows.
     Left,
-    /// The second relation.
+    /// The second relation; full joins return its unmatched rows.
     Right,
 }
 
@@ -120,6 +134,8 @@ pub struct JoinOptions {
     pub method: JoinMethod,
     /// The relation to look keys up in, for methods that use an index; `None` lets the planner choose.
     pub inner: Option<Side>,
+    /// A condition on pairs of rows with equal keys, as [`Self::condition`] sets it.
+    pub condition: Option<JoinCondition>,
     /// Memory limit in bytes, including the writer of the output; at least [`MEMORY_BYTES_MIN`].
     pub memory_bytes: u64,
     /// Number of joining threads. Prefetch and write-behind threads are additional.
@@ -140,6 +156,8 @@ pub struct JoinOptions {
     /// For tests and measurements: the fast paths that the join may take (separators, prefetch, batches, write-behind).
     /// They do not change the rows.
     pub fast_paths: FastPaths,
+    /// As `stop`, for the end of an iterator of rows.
+    pub(super) ended: Option<Arc<AtomicBool>>,
 }
 
 /// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
@@ -153,6 +171,7 @@ impl Default for JoinOptions {
             kind: JoinKind::Inner,
             method: JoinMethod::Auto,
             inner: None,
+            condition: None,
             memory_bytes: MEMORY_BYTES,
             threads: 1,
             any_order: false,
@@ -162,6 +181,7 @@ impl Default for JoinOptions {
             stop: None,
             watcher: None,
             fast_paths: FastPaths::ALL,
+            ended: None,
         }
     }
 }
@@ -184,6 +204,23 @@ setters! {
     }
 }
 
+impl JoinOptions {
+    /// Sets a condition on pairs of rows with equal keys: a pair for which it is `false` is no match. As with a further
+    /// condition in SQL's `ON`, a row none of whose pairs passes is a row without partner. The condition may be called
+    /// from any thread, for any pair with equal keys, in any order; an error that it returns ends the join.
+    ///
+    /// ```
+    /// # use ogive::join::JoinOptions;
+    /// // Values that begin with a big-endian number: only pairs with an increasing one.
+    /// let number = |value: &[u8]| value.first_chunk().map(|number| u64::from_be_bytes(*number));
+    /// let options = JoinOptions::default().condition(move |pair| Ok(number(pair.left) < number(pair.right)));
+    /// ```
+    #[must_use]
+    pub fn condition(self, holds: impl Fn(JoinPair<'_>) -> Result<bool> + Send + Sync + 'static) -> Self {
+        Self { condition: Some(Arc::new(holds)), ..self }
+    }
+}
+
 impl fmt::Debug for JoinOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -191,6 +228,7 @@ impl fmt::Debug for JoinOptions {
             .field("kind", &self.kind)
             .field("method", &self.method)
             .field("inner", &self.inner)
+            .field("has_condition", &self.condition.is_some())
             .field("memory_bytes", &self.memory_bytes)
             .field("threads", &self.threads)
             .field("any_order", &self.any_order)

@@ -13,6 +13,7 @@
 
 use super::emit::{Emitter, RowForm, RowWriter};
 use super::merge::RowSink;
+use super::packed_rows::{pack, packed_bytes, unpack};
 use super::source::KeyRange;
 use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
@@ -29,10 +30,6 @@ const BATCH_BYTES_MIN: usize = 4 << 10;
 const CURRENT_MORSEL_BATCHES_MAX: usize = 2;
 /// Morsels per thread: enough for threads to finish together although morsels differ.
 const MORSELS_PER_THREAD: usize = 8;
-/// Header of each row of a batch: lengths of key, left and right value.
-const ROW_HEADER_BYTES: usize = 12;
-/// The length that stands for an absent right value.
-const NO_VALUE: u32 = u32::MAX;
 
 /// Splits the key space at `cuts`.
 pub(super) fn ranges(cuts: Vec<Vec<u8>>) -> Vec<KeyRange> {
@@ -169,14 +166,8 @@ fn forward_rows(queue: &MorselQueue<'_>, is_dense: bool, sink: &mut dyn RowSink)
 }
 
 fn replay(mut batch: &[u8], sink: &mut dyn RowSink) -> Result<()> {
-    let cut_off = || Error::InvalidArgument("a batch of rows is truncated".into());
-    while let Some((head, rest)) = batch.split_first_chunk::<ROW_HEADER_BYTES>() {
-        let length = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let right_bytes = Some(length(8)).filter(|&bytes| bytes != NO_VALUE);
-        let (key, rest) = rest.split_at_checked(length(0) as usize).ok_or_else(cut_off)?;
-        let (left, rest) = rest.split_at_checked(length(4) as usize).ok_or_else(cut_off)?;
-        let (right, rest) = rest.split_at_checked(right_bytes.unwrap_or(0) as usize).ok_or_else(cut_off)?;
-        sink.row(key, left, right_bytes.map(|_| right))?;
+    while let Some(((key, left, right), rest)) = unpack(batch)? {
+        sink.row(key, left, right)?;
         batch = rest;
     }
     Ok(())
@@ -364,14 +355,10 @@ struct RowBatches<'a, 'q> {
 }
 
 impl RowSink for RowBatches<'_, '_> {
-    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
-        self.batch.make_room(ROW_HEADER_BYTES + key.len() + left.len() + right.map_or(0, <[u8]>::len))?;
-        let lengths = [key.len() as u32, left.len() as u32, right.map_or(NO_VALUE, |right| right.len() as u32)];
-        lengths.iter().for_each(|length| self.batch.bytes.extend_from_slice(&length.to_le_bytes()));
-        self.batch.bytes.extend_from_slice(key);
-        self.batch.bytes.extend_from_slice(left);
-        self.batch.bytes.extend_from_slice(right.unwrap_or_default());
+        self.batch.make_room(packed_bytes((key, left, right)))?;
+        pack((key, left, right), &mut self.batch.bytes);
         Ok(())
     }
 
@@ -403,7 +390,7 @@ mod tests {
     fn rows(range: &KeyRange, sink: &mut dyn RowSink) -> Result<()> {
         let number = range.from.as_ref().map_or(0, |from| from[0]);
         for i in 0..u32::from(number) * 100 {
-            sink.row(&[number], &i.to_be_bytes(), (i % 3 > 0).then_some(&[7; 4][..]))?;
+            sink.row(&[number], Some(&i.to_be_bytes()), (i % 3 > 0).then_some(&[7; 4][..]))?;
         }
         Ok(())
     }
@@ -418,8 +405,8 @@ mod tests {
     ) -> (Result<()>, Vec<Row>) {
         let seen = Arc::new(Shared::new(Vec::new()));
         let theirs = seen.clone();
-        let visit = move |key: &[u8], left: &[u8], _: Option<&[u8]>| {
-            theirs.lock().unwrap().push((key.to_vec(), left.to_vec()));
+        let visit = move |key: &[u8], left: Option<&[u8]>, _: Option<&[u8]>| {
+            theirs.lock().unwrap().push((key.to_vec(), left.unwrap().to_vec()));
             Ok(())
         };
         let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };

@@ -42,7 +42,7 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 ///
 /// let options = JoinOptions::default().kind(JoinKind::Left);
 /// let output = JoinOutput::caller(|key, colour, price| {
-///     println!("{} {} {:?}", key.escape_ascii(), colour.escape_ascii(), price);
+///     println!("{} {colour:?} {price:?}", key.escape_ascii());
 ///     Ok(())
 /// });
 /// let report = join(&JoinSource::table(&colours), &JoinSource::table(&prices), output, &options)?;
@@ -54,7 +54,12 @@ const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 /// [`Error::InvalidArgument`] for incompatible key types, or a method that cannot join these relations;
 /// [`Error::UnregisteredMethod`]; [`Error::JoinMemoryShort`] if the memory limit is too low; [`Error::Interrupted`];
 /// errors of the relations and the output. A failed join leaves no files behind.
-pub fn join(left: &JoinSource, right: &JoinSource, output: JoinOutput, options: &JoinOptions) -> Result<JoinReport> {
+pub fn join(
+    left: &JoinSource,
+    right: &JoinSource,
+    output: JoinOutput<'_>,
+    options: &JoinOptions,
+) -> Result<JoinReport> {
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let options = &JoinOptions { any_order: options.any_order && !output.needs_order(), ..options.clone() };
@@ -108,7 +113,7 @@ fn check_keys(left: &RelationFacts, right: &RelationFacts) -> Result<()> {
     )))
 }
 
-fn spill_location(output: &JoinOutput, options: &JoinOptions) -> (Arc<dyn Storage>, String) {
+fn spill_location(output: &JoinOutput<'_>, options: &JoinOptions) -> (Arc<dyn Storage>, String) {
     if let Some((storage, prefix)) = &options.spill {
         return (storage.clone(), prefix.clone());
     }

@@ -1,5 +1,6 @@
 //! The context of one join, shared by its threads: memory budget, clock, counters and stop flag.
 
+use super::condition::JoinCondition;
 use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Watcher};
 use super::report::{JoinReport, Seconds};
 use crate::error::{Error, Result};
@@ -170,7 +171,9 @@ pub(crate) struct Task {
     pub(crate) budget: MemoryBudget,
     pub(crate) profile: Profile,
     pub(crate) fast_paths: FastPaths,
-    stop: Option<Arc<AtomicBool>>,
+    /// The condition on pairs, if there is one.
+    pub(crate) condition: Option<JoinCondition>,
+    stops: [Option<Arc<AtomicBool>>; 2],
     watcher: Option<Watcher>,
     timer: Timer,
     /// Nanoseconds by [`TimedPhase`].
@@ -196,7 +199,8 @@ impl Task {
             budget: MemoryBudget::new(options.memory_bytes)?,
             profile: options.profile.clone(),
             fast_paths: options.fast_paths,
-            stop: options.stop.clone(),
+            condition: options.condition.clone(),
+            stops: [options.stop.clone(), options.ended.clone()],
             watcher: options.watcher.clone(),
             timer: Timer::start(),
             phase_ns: Default::default(),
@@ -208,10 +212,8 @@ impl Task {
     /// # Errors
     /// [`Error::Interrupted`] after a request to stop. Called for every chunk.
     pub(crate) fn check(&self) -> Result<()> {
-        match &self.stop {
-            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Interrupted),
-            _ => Ok(()),
-        }
+        let is_stopped = self.stops.iter().flatten().any(|stop| stop.load(Ordering::Relaxed));
+        if is_stopped { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// Reports progress to the watcher.

@@ -153,7 +153,7 @@ pub(crate) fn spilled(storage: &MemoryStorage) -> usize {
 }
 
 /// Key, left and right value.
-pub(crate) type Joined = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+pub(crate) type Joined = (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// A sink that keeps all rows.
 #[derive(Debug, Default)]
@@ -165,18 +165,18 @@ impl RowSink for Kept {
         for &(i, j) in pairs {
             let (i, j) = (i as usize, j as usize);
             assert_eq!(left.key(i), right.key(j));
-            self.row(left.key(i), left.value(i), Some(right.value(j)))?;
+            self.row(left.key(i), Some(left.value(i)), Some(right.value(j)))?;
         }
         Ok(())
     }
 
     fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
         assert!(!rows.is_empty(), "no rows are given");
-        rows.into_iter().try_for_each(|i| self.row(left.key(i), left.value(i), None))
+        rows.into_iter().try_for_each(|i| self.row(left.key(i), Some(left.value(i)), None))
     }
 
-    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
-        self.0.push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
+        self.0.push((key.to_vec(), left.map(<[u8]>::to_vec), right.map(<[u8]>::to_vec)));
         Ok(())
     }
 
@@ -189,26 +189,33 @@ impl RowSink for Kept {
     }
 }
 
-/// The rows of a join, sorted, found in the plainest way.
-pub(crate) fn reference(kind: JoinKind, left: &[InputRow], right: &[InputRow]) -> Vec<Joined> {
-    let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
-    right.iter().for_each(|(key, value)| partners.entry(key).or_default().push(value));
+/// The rows of a join, found in the plainest way, in which pairs must pass a condition on their values: left rows in
+/// their order, right rows without partner last.
+pub(crate) fn reference_where(
+    kind: JoinKind,
+    left: &[InputRow],
+    right: &[InputRow],
+    passes: impl Fn(&[u8], &[u8]) -> bool,
+) -> Vec<Joined> {
+    let mut partners: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+    right.iter().enumerate().for_each(|(at, (key, _))| partners.entry(key).or_default().push(at));
+    let mut is_matched = vec![false; right.len()];
     let mut rows = Vec::new();
     for (key, value) in left {
-        let found = partners.get(&key[..]);
-        let alone = (key.clone(), value.clone(), None);
-        match kind {
-            JoinKind::Semi => rows.extend(found.map(|_| alone)),
-            JoinKind::Anti => rows.extend(found.is_none().then_some(alone)),
-            JoinKind::Inner | JoinKind::Left => match found {
-                Some(found) => {
-                    rows.extend(found.iter().map(|other| (key.clone(), value.clone(), Some(other.to_vec()))))
-                }
-                None => rows.extend((kind == JoinKind::Left).then_some(alone)),
-            },
+        let found = partners.get(&key[..]).into_iter().flatten().filter(|&&at| passes(value, &right[at].1));
+        let found: Vec<usize> = found.copied().collect();
+        let is_alone =
+            if kind == JoinKind::Semi { !found.is_empty() } else { kind.keeps_unmatched() && found.is_empty() };
+        rows.extend(is_alone.then(|| (key.clone(), Some(value.clone()), None)));
+        for at in found.into_iter().filter(|_| kind.pairs()) {
+            is_matched[at] = true;
+            rows.push((key.clone(), Some(value.clone()), Some(right[at].1.clone())));
         }
     }
-    rows.sort();
+    if kind == JoinKind::Full {
+        let alone = right.iter().zip(is_matched).filter(|(_, is_matched)| !is_matched);
+        rows.extend(alone.map(|((key, value), _)| (key.clone(), None, Some(value.clone()))));
+    }
     rows
 }
 

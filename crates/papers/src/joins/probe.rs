@@ -116,7 +116,8 @@ impl ProbeLoop<'_> {
     fn is_unpaired(&self, is_found: bool) -> bool {
         match self.kind {
             JoinKind::Inner => false,
-            JoinKind::Left | JoinKind::Anti => !is_found,
+            // The planner offers no full joins to methods that look keys up.
+            JoinKind::Left | JoinKind::Full | JoinKind::Anti => !is_found,
             JoinKind::Semi => is_found,
         }
     }

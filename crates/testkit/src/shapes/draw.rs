@@ -204,7 +204,9 @@ fn policies() -> Vec<&'static str> {
 }
 
 fn join_form(choices: &mut Choices<'_>) -> JoinForm {
-    let kinds: Vec<JoinKind> = JoinKind::ALL.iter().map(|(kind, _)| *kind).collect();
+    // Expected rows begin with a left one here; full joins are tested with the other joins.
+    let kinds = JoinKind::ALL.iter().map(|(kind, _)| *kind).filter(|kind| *kind != JoinKind::Full);
+    let kinds: Vec<JoinKind> = kinds.collect();
     let mut relation = || choices.pick(&[Relation::Table, Relation::Table, Relation::Unsorted, Relation::Store]);
     let relations = (relation(), relation());
     JoinForm {

@@ -152,7 +152,7 @@ impl<'a> Joined<'a> {
             let partner = (at < right.len() && right.key(at) == left.key(row)).then_some(at);
             let stays = match form.kind {
                 JoinKind::Inner | JoinKind::Semi => partner.is_some(),
-                JoinKind::Left => true,
+                JoinKind::Left | JoinKind::Full => true,
                 JoinKind::Anti => partner.is_none(),
             };
             if stays {

@@ -7,13 +7,13 @@ use crate::size::ByteSize;
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinMethod};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   ogive join users.ogive orders.ogive -o both.ogive          inner join of two tables into a table
   ogive join users.ogive orders.ogive -o - --kind anti       users without an order, as text
-  ogive join users.csv orders.csv -o both.tsv --to text --left-key id --left-value name --right-key user
+  ogive join users.csv orders.csv -o both.csv --kind full --left-key id --left-value name --right-key user
                                                              columns of CSV files, sorted or not
   ogive join store keys.u64 -o found.ogive --left-keyspace ids --memory 64MiB
                                                              a keyspace with a file, within 64 MiB
@@ -23,9 +23,12 @@ Methods: auto, merge, hash, inlj, inlj:btree, inlj:btree-iter, inlj:pgm:EPS, inl
 inlj:rmi, inlj:index, partition, partition:btree.
 
 An output table maps the key to one value. If keys and values have fixed widths, that is the left value followed by the
-right value; in a left join, with a byte 1 in front, or, without a match, a byte 0, the left value and zeros. Otherwise
-it is the length of the left value (a varint), the left value, in a left join the byte 1 or 0, and the right value. Semi
-and anti joins have only the left value.
+right value; in a left or full join, with a byte 1 in front, or, without a match, a byte 0, the left value and zeros, or
+a byte 2, zeros and the right value. Otherwise it is the length of the left value (a varint), the left value, in a left
+or full join the byte 1, 0 or 2, and the right value. Semi and anti joins have only the left value.
+
+In text, CSV and JSON, all rows have the same fields: key, left and right, or key and left in semi and anti joins. A
+value that a row without a match lacks is empty, in JSON null.
 
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
@@ -43,12 +46,12 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) both: BothSides,
 
-    /// Output file; - for text on standard output
+    /// Output file: .csv, .tsv, .jsonl, else a table; - for standard output
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: PathBuf,
 
-    /// Kind of join: inner, left (keep left rows without a match), semi (left rows with a match) or anti (left rows
-    /// without a match)
+    /// Kind of join: inner, left (keep left rows without a match), full (keep rows of both without a match), semi (left
+    /// rows with a match) or anti (left rows without a match)
     #[arg(long, value_name = "KIND", default_value_t)]
     pub(super) kind: JoinKind,
 
@@ -77,7 +80,7 @@ pub(crate) struct JoinArguments {
     #[arg(long)]
     pub(super) any_order: bool,
 
-    /// Format of OUT [default: table, or text on standard output]
+    /// Format of OUT [default: by its name, or text on standard output]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(super) to: Option<OutputFormat>,
 
@@ -96,12 +99,44 @@ pub(super) enum Io {
     Cached,
 }
 
-/// Format of the output: a table, lines of key and values separated by tabs, or plain records of fixed width.
+/// Format of the output: a table, lines of key and values separated by tabs, CSV or TSV with names of columns, JSON
+/// objects, or plain records of fixed width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum OutputFormat {
     Table,
     Text,
+    Csv,
+    Tsv,
+    Jsonl,
     Records,
+}
+
+impl OutputFormat {
+    /// The format that a file name determines.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for a format that a join does not write.
+    fn of(path: &Path) -> Result<Self> {
+        match path.extension().and_then(|extension| extension.to_str()).unwrap_or_default() {
+            "csv" => Ok(Self::Csv),
+            "tsv" => Ok(Self::Tsv),
+            "jsonl" => Ok(Self::Jsonl),
+            "parquet" => Err(Failure::usage(
+                format!("a join cannot be written as Parquet: {}", path.display()),
+                "use a name that ends in .csv, .tsv, .jsonl or .ogive",
+            )),
+            _ => Ok(Self::Table),
+        }
+    }
+
+    /// The separator of the fields of a format with names of columns.
+    pub(super) fn delimiter(self) -> Option<u8> {
+        match self {
+            Self::Csv => Some(b','),
+            Self::Tsv => Some(b'\t'),
+            _ => None,
+        }
+    }
 }
 
 /// The left side.
@@ -226,18 +261,23 @@ impl JoinArguments {
         self.output.as_os_str() == "-"
     }
 
-    /// The format of the output.
+    /// The format of the output. With `--json`, rows on standard output are JSON.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for another format than text on standard output.
-    pub(super) fn to(&self) -> Result<OutputFormat> {
+    /// [`Failure::Usage`] for tables and records on standard output, and for names of formats that a join does not
+    /// write.
+    pub(super) fn to(&self, is_json: bool) -> Result<OutputFormat> {
         match (self.is_piped(), self.to) {
-            (true, None | Some(OutputFormat::Text)) => Ok(OutputFormat::Text),
-            (true, Some(_)) => Err(Failure::usage(
-                "only text can be written to standard output",
+            (true, Some(OutputFormat::Table | OutputFormat::Records)) => Err(Failure::usage(
+                "only text, CSV, TSV and JSON can be written to standard output",
                 "remove --to, or write to a file with -o",
             )),
-            (false, to) => Ok(to.unwrap_or(OutputFormat::Table)),
+            (true, Some(to)) if is_json && to != OutputFormat::Jsonl => {
+                Err(Failure::usage("--json contradicts --to on standard output", "give one of them"))
+            }
+            (true, to) => Ok(to.unwrap_or(if is_json { OutputFormat::Jsonl } else { OutputFormat::Text })),
+            (false, Some(to)) => Ok(to),
+            (false, None) => OutputFormat::of(&self.output),
         }
     }
 }

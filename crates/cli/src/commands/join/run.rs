@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &JoinArguments, output: &mut Output) -> Result<Outc
 
 fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
-    let to = arguments.to()?;
+    let to = arguments.to(output.is_json())?;
     let sides = arguments.sides();
     let memory_bytes = arguments.memory.0;
     if memory_bytes < MEMORY_BYTES_MIN {
@@ -66,13 +66,16 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         .watcher(Some(watch::watcher()))
         // A join into a file spills next to it.
         .spill(arguments.is_piped().then(spill_folder));
-    if arguments.explain && !output.is_json() {
+    // Rows are the only documents on standard output if they go there.
+    let reports_json = output.is_json() && !arguments.is_piped();
+    if arguments.explain && !reports_json {
         let explanation = join::explain(&left.source, &right.source, &options)?;
         say(show::choice(&explanation), arguments, output)?;
     }
-    let shape = RowShape { key_type: left.key_type, numbers: [left.has_numbers, right.has_numbers] };
+    let shape =
+        RowShape { kind: arguments.kind, key_type: left.key_type, numbers: [left.has_numbers, right.has_numbers] };
     let report = match &place {
-        None => piped(&left.source, &right.source, &options, shape, output)?,
+        None => piped(&left.source, &right.source, &options, (shape, to), output)?,
         Some(place) => {
             let target = target(place, to, shape, direct);
             let joined = join::join(&left.source, &right.source, target, &options);
@@ -140,7 +143,7 @@ fn place(arguments: &JoinArguments, to: OutputFormat) -> Result<Option<OutputFil
 }
 
 /// The output file as a target of the engine.
-fn target(place: &OutputFile, to: OutputFormat, shape: RowShape, direct: bool) -> join::JoinOutput {
+fn target(place: &OutputFile, to: OutputFormat, shape: RowShape, direct: bool) -> join::JoinOutput<'static> {
     let storage = place.storage(|folder| match direct {
         true => LocalStorage::new(folder).with_direct_writes(),
         false => LocalStorage::new(folder),
@@ -150,10 +153,13 @@ fn target(place: &OutputFile, to: OutputFormat, shape: RowShape, direct: bool) -
             let options = join::JoinOutput::options().replace(true);
             join::JoinOutput::table(storage, &place.name, options)
         }
-        OutputFormat::Text => join::JoinOutput::lines(storage, &place.name, true, move |key, left, right, line| {
-            shape.line(key, left, right, line);
-        }),
         OutputFormat::Records => join::JoinOutput::records(storage, &place.name, true),
+        _ => {
+            let line = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, line: &mut Vec<u8>| {
+                shape.push(to, key, [left, right], line);
+            };
+            join::JoinOutput::lines(storage, &place.name, true, line).header(shape.header(to))
+        }
     }
 }
 
@@ -162,20 +168,16 @@ fn piped(
     left: &JoinSource,
     right: &JoinSource,
     options: &JoinOptions,
-    shape: RowShape,
+    (shape, to): (RowShape, OutputFormat),
     output: &mut Output,
 ) -> Result<JoinReport> {
-    let is_json = output.is_json();
+    output.bytes(&shape.header(to))?;
     std::thread::scope(|scope| {
         let (sender, pieces) = sync_channel::<Vec<u8>>(PIECES_WAITING);
         let joining = std::thread::Builder::new().spawn_scoped(scope, move || {
             let mut rows = PipedRows { sender, piece: Vec::with_capacity(PIECE_BYTES) };
             let output = join::JoinOutput::caller(move |key, left, right| {
-                if is_json {
-                    shape.object(key, left, right, &mut rows.piece);
-                } else {
-                    shape.line(key, left, right, &mut rows.piece);
-                }
+                shape.push(to, key, [left, right], &mut rows.piece);
                 rows.send_if_full()
             });
             join::join(left, right, output, options)
@@ -219,7 +221,7 @@ impl Drop for PipedRows {
 /// Reports the result.
 fn tell(report: &JoinReport, arguments: &JoinArguments, output: &mut Output) -> Result<()> {
     let explanation = report.explanation.as_ref().filter(|_| arguments.explain);
-    if output.is_json() {
+    if output.is_json() && !arguments.is_piped() {
         if let Some(explanation) = explanation {
             output.json(explanation)?;
         }

@@ -7,7 +7,8 @@ use crate::join::task::{MemoryGrant, Task};
 use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
 use std::sync::Arc;
 
-/// Header of the values: whether there is a right one, and the length of the left one, u32 little-endian.
+/// Header of the values: bits 0 and 1 for whether there is a right and a left one, and the length of the left one, u32
+/// little-endian.
 const VALUE_HEADER_BYTES: usize = 5;
 
 /// A sink that takes rows in any order and passes them on in key order.
@@ -39,7 +40,7 @@ impl OrderSink {
         while let Some((key, value)) = sorted.next_record()? {
             let parts = value.split_first_chunk::<VALUE_HEADER_BYTES>().and_then(|([flag, length @ ..], rest)| {
                 let (left, right) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-                Some((left, (*flag == 1).then_some(right)))
+                Some(((*flag & 2 > 0).then_some(left), (*flag & 1 > 0).then_some(right)))
             });
             let Some((left, right)) = parts else {
                 return Err(Error::InvalidArgument("a sorted row differs from the row that was sorted".into()));
@@ -55,9 +56,10 @@ impl OrderSink {
 }
 
 impl RowSink for OrderSink {
-    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.value.clear();
-        self.value.push(u8::from(right.is_some()));
+        self.value.push(u8::from(right.is_some()) | u8::from(left.is_some()) << 1);
+        let left = left.unwrap_or_default();
         self.value.extend_from_slice(&(left.len() as u32).to_le_bytes());
         self.value.extend_from_slice(left);
         self.value.extend_from_slice(right.unwrap_or_default());

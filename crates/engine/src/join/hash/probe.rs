@@ -2,10 +2,11 @@
 
 use super::table::HashTable;
 use crate::error::Result;
+use crate::join::condition::{JoinCondition, JoinPair, RowBits};
 use crate::join::merge::{PAIR_BATCH_MAX, RowSink};
 use crate::join::options::{JoinKind, Side};
 use crate::join::rows::{RowStream, RowsView};
-use crate::join::task::Task;
+use crate::join::task::{MemoryGrant, Task};
 
 /// Chains computed ahead, to overlap cache misses.
 const PROBE_BATCH_ROWS: usize = 64;
@@ -13,19 +14,35 @@ const PROBE_BATCH_ROWS: usize = 64;
 /// Emits the rows of a join whose build side is in a hash table.
 pub(super) struct HashProbe<'a> {
     kind: JoinKind,
+    condition: Option<&'a JoinCondition>,
     table: &'a HashTable,
     /// The side in the hash table.
     build: Side,
+    /// The rows of the table that have a partner, and the memory of their bits, if those without are returned.
+    matched: Option<(RowBits, MemoryGrant)>,
     pairs: Vec<(u32, u32)>,
     long: Vec<u8>,
 }
 
 impl<'a> HashProbe<'a> {
-    pub(super) fn new(kind: JoinKind, table: &'a HashTable, build: Side) -> Self {
-        Self { kind, table, build, pairs: Vec::with_capacity(PAIR_BATCH_MAX), long: Vec::new() }
+    /// # Errors
+    /// [`crate::Error::JoinMemoryShort`] if memory is short.
+    pub(super) fn new(task: &'a Task, table: &'a HashTable, build: Side) -> Result<Self> {
+        let matched = match task.kind.keeps_unmatched_right() {
+            true => {
+                let rows = table.rows().len();
+                let memory = task.budget.take(RowBits::memory_bytes(rows as u64), "telling the partners of rows")?;
+                Some((RowBits::new(rows), memory))
+            }
+            false => None,
+        };
+        let (kind, condition) = (task.kind, task.condition.as_ref());
+        let pairs = Vec::with_capacity(PAIR_BATCH_MAX);
+        Ok(Self { kind, condition, table, build, matched, pairs, long: Vec::new() })
     }
 
-    /// Probes with all rows of a stream. Calls `done` with the number of rows of each chunk.
+    /// Probes with all rows of a stream, and returns rows of the table without partner last. Calls `done` with the
+    /// number of rows of each chunk.
     pub(super) fn run(
         &mut self,
         task: &Task,
@@ -37,14 +54,16 @@ impl<'a> HashProbe<'a> {
             task.check()?;
             let rows = stream.rows();
             let count = rows.len();
-            if (0..count).any(|row| rows.is_long(row)) {
-                self.long_chunk(stream, sink)?;
+            if self.condition.is_some() || (0..count).any(|row| rows.is_long(row)) {
+                self.row_by_row(stream, sink)?;
             } else {
                 self.chunk(rows, sink)?;
             }
             done(count as u64);
         }
-        Ok(())
+        let Some((matched, _)) = &self.matched else { return Ok(()) };
+        let rows = self.table.rows();
+        matched.ranges(0..rows.len(), false).try_for_each(|range| sink.rights(rows, range))
     }
 
     fn chunk(&mut self, rows: RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
@@ -61,7 +80,7 @@ impl<'a> HashProbe<'a> {
                 let is_unpaired = match self.kind {
                     JoinKind::Inner => false,
                     JoinKind::Semi => found.is_some(),
-                    JoinKind::Left | JoinKind::Anti => found.is_none(),
+                    JoinKind::Left | JoinKind::Full | JoinKind::Anti => found.is_none(),
                 };
                 if is_unpaired {
                     // Pairs of earlier rows come first.
@@ -87,6 +106,9 @@ impl<'a> HashProbe<'a> {
 
     fn pair(&mut self, rows: RowsView<'_>, row: usize, mut found: Option<u32>, sink: &mut dyn RowSink) -> Result<()> {
         while let Some(partner) = found {
+            if let Some((matched, _)) = &mut self.matched {
+                matched.set(partner as usize);
+            }
             self.pairs.push(match self.build {
                 Side::Left => (partner, row as u32),
                 Side::Right => (row as u32, partner),
@@ -111,17 +133,17 @@ impl<'a> HashProbe<'a> {
         Ok(())
     }
 
-    /// As [`Self::chunk`], where values lie elsewhere and must be fetched.
-    fn long_chunk(&mut self, stream: &mut dyn RowStream, sink: &mut dyn RowSink) -> Result<()> {
+    /// As [`Self::chunk`], for values that lie elsewhere and must be fetched, and for joins with a condition.
+    fn row_by_row(&mut self, stream: &mut dyn RowStream, sink: &mut dyn RowSink) -> Result<()> {
         for row in 0..stream.rows().len() {
             let key = stream.rows().key(row);
-            let mut found = self.table.find(self.table.chain(key), key);
-            let is_given = match self.kind {
+            let found = self.table.find(self.table.chain(key), key);
+            let needs_value = match self.kind {
+                JoinKind::Left | JoinKind::Full => true,
+                JoinKind::Anti => self.condition.is_some() || found.is_none(),
                 JoinKind::Inner | JoinKind::Semi => found.is_some(),
-                JoinKind::Left => true,
-                JoinKind::Anti => found.is_none(),
             };
-            if !is_given {
+            if !needs_value {
                 continue;
             }
             let is_long = stream.rows().is_long(row);
@@ -131,20 +153,41 @@ impl<'a> HashProbe<'a> {
             }
             let rows = stream.rows();
             let (key, value) = (rows.key(row), if is_long { &long[..] } else { rows.value(row) });
-            if found.is_none() || !self.kind.pairs() {
-                sink.row(key, value, None)?;
-            } else {
-                while let Some(partner) = found {
-                    let other = self.table.rows().value(partner as usize);
-                    match self.build {
-                        Side::Left => sink.row(key, other, Some(value))?,
-                        Side::Right => sink.row(key, value, Some(other))?,
-                    }
-                    found = self.table.next_of_key(partner);
-                }
+            let is_matched = self.partners(key, value, found, sink)?;
+            // Semi joins return rows with a partner, the others those without.
+            if self.build == Side::Right && is_matched == (self.kind == JoinKind::Semi) && self.kind != JoinKind::Inner
+            {
+                sink.row(key, Some(value), None)?;
             }
             self.long = long;
         }
         Ok(())
+    }
+
+    /// Joins a row with its partners in the table, the first of which is given; returns whether it has any.
+    fn partners(&mut self, key: &[u8], value: &[u8], mut found: Option<u32>, sink: &mut dyn RowSink) -> Result<bool> {
+        let mut is_matched = false;
+        while let Some(partner) = found {
+            found = self.table.next_of_key(partner);
+            let other = self.table.rows().value(partner as usize);
+            let (left, right) = match self.build {
+                Side::Left => (other, value),
+                Side::Right => (value, other),
+            };
+            if let Some(condition) = self.condition
+                && !condition(JoinPair { key, left, right })?
+            {
+                continue;
+            }
+            is_matched = true;
+            if !self.kind.pairs() {
+                return Ok(true);
+            }
+            if let Some((matched, _)) = &mut self.matched {
+                matched.set(partner as usize);
+            }
+            sink.row(key, Some(left), Some(right))?;
+        }
+        Ok(is_matched)
     }
 }

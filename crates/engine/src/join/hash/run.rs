@@ -70,7 +70,9 @@ impl HashJoin<'_> {
         // The memory of rows of varying width is known only after reading them: they may be compressed in their table.
         let is_certain = facts.is_exact && facts.key_bytes.is_some() && facts.value_bytes.is_some();
         // With one table in memory, rows come out in the order of the probe side.
-        let in_order = any_order || (fits && is_certain && probe.facts().is_sorted);
+        // Those of the build side that have no partner come last.
+        let keeps_build = self.task.kind.keeps_unmatched_right();
+        let in_order = any_order || (fits && is_certain && probe.facts().is_sorted && !keeps_build);
         if in_order {
             return self.join_level(level, &mut HashOutput { sink, done });
         }
@@ -111,7 +113,7 @@ impl HashJoin<'_> {
                     (output.done)(rows)
                 }
             };
-            let mut probe = HashProbe::new(self.task.kind, &table, self.build());
+            let mut probe = HashProbe::new(self.task, &table, self.build())?;
             return probe.run(self.task, &mut *stream, output.sink, &mut count);
         }
         self.scattered(level, output, &mut progress)
@@ -151,7 +153,9 @@ impl HashJoin<'_> {
         level: HashLevel<'_>,
         output: &mut HashOutput<'_>,
     ) -> Result<()> {
-        if left.facts().rows == 0 || (right.facts().rows == 0 && !self.task.kind.keeps_unmatched()) {
+        let is_empty = |side: &BucketRelation| side.facts().rows == 0;
+        let (keeps_left, keeps_right) = (self.task.kind.keeps_unmatched(), self.task.kind.keeps_unmatched_right());
+        if (is_empty(&left) && !keeps_right) || (is_empty(&right) && !keeps_left) {
             (output.done)(left.facts().rows);
             return Ok(());
         }

@@ -8,10 +8,11 @@ use super::probe_method::{Probe, ProbeJob, ProbeSink};
 use super::sizes::wanted_bytes;
 use super::table_prober::TableProber;
 use crate::error::{Error, Result};
+use crate::join::condition::ConditionSink;
 use crate::join::group::KeyGroup;
 use crate::join::merge::{self, RowSink};
 use crate::join::method::{JoinMethod, MethodImplementation, RegisteredMethod};
-use crate::join::options::{JoinOptions, Side};
+use crate::join::options::{JoinKind, JoinOptions, Side};
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::{Task, TimedPhase};
 use crate::table::Table;
@@ -65,6 +66,14 @@ impl IndexLookup {
                 options.kind
             )));
         }
+        if options.kind.keeps_unmatched_right() {
+            return Err(Error::InvalidArgument(format!(
+                "a join of kind {} reads both relations whole, and the method {method} only one; use another method",
+                options.kind
+            )));
+        }
+        // A left row's partners are told apart only where whole runs of equal keys meet.
+        let needs_runs = inner_side == Side::Left && options.kind == JoinKind::Semi && options.condition.is_some();
         let access = match (method, inner.table()) {
             (JoinMethod::InljIndex, _) => match inner.prober() {
                 Some(_) => InnerAccess::Open,
@@ -74,7 +83,9 @@ impl IndexLookup {
             (JoinMethod::Registered(method), Some(table)) => {
                 InnerAccess::Registered(table.clone(), prepared(method, table, options, task)?)
             }
-            (_, Some(table)) if task.fast_paths.batches => InnerAccess::PlannedScan(table.clone(), load(table, task)?),
+            (_, Some(table)) if task.fast_paths.batches || needs_runs => {
+                InnerAccess::PlannedScan(table.clone(), load(table, task)?)
+            }
             (_, Some(table)) => InnerAccess::KeyByKey(table.clone()),
         };
         Ok(Self { outer: outer.clone(), inner: inner.clone(), inner_side, access })
@@ -109,6 +120,14 @@ impl IndexLookup {
                 let scan = task.budget.take(memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let memory = task.budget.take(memory_bytes - memory_bytes / PROBE_SCAN_DIVISOR, name)?;
                 let mut outer = self.outer.scan(range, task, scan)?;
+                let mut filtered;
+                let sink: &mut dyn RowSink = match &task.condition {
+                    Some(condition) => {
+                        filtered = ConditionSink { condition, sink };
+                        &mut filtered
+                    }
+                    None => sink,
+                };
                 probe.run(&mut ProbeJob {
                     kind: task.kind,
                     inner_side: self.inner_side,

@@ -1,6 +1,7 @@
 //! Probes of an open index or store, which looks up each key in its own files.
 
 use crate::error::Result;
+use crate::join::condition::JoinPair;
 use crate::join::merge::RowSink;
 use crate::join::options::{JoinKind, Side};
 use crate::join::rows::{RowStream, RowsView};
@@ -21,6 +22,7 @@ pub(super) fn probe_open(
     done: &mut dyn FnMut(u64),
 ) -> Result<()> {
     let kind = task.kind;
+    let condition = task.condition.as_ref();
     // Emit inner rows, each once.
     let gives_inner = kind == JoinKind::Semi && inner_side == Side::Left;
     let mut value = Vec::new();
@@ -33,7 +35,7 @@ pub(super) fn probe_open(
             let key = outer.rows().key(row);
             if gives_inner {
                 if last_key.as_deref() != Some(key) {
-                    prober.probe(key, &mut |inner| sink.row(key, inner, None).map(|()| true))?;
+                    prober.probe(key, &mut |inner| sink.row(key, Some(inner), None).map(|()| true))?;
                     last_key = Some(key.to_vec());
                 }
                 continue;
@@ -42,16 +44,20 @@ pub(super) fn probe_open(
             let key = outer.rows().key(row);
             let mut is_found = false;
             prober.probe(key, &mut |inner| {
+                let (left, right) = if inner_side == Side::Right { (&value[..], inner) } else { (inner, &value[..]) };
+                if let Some(condition) = condition
+                    && !condition(JoinPair { key, left, right })?
+                {
+                    return Ok(true);
+                }
                 is_found = true;
                 if kind.pairs() {
-                    let (left, right) =
-                        if inner_side == Side::Right { (&value[..], inner) } else { (inner, &value[..]) };
-                    sink.row(key, left, Some(right))?;
+                    sink.row(key, Some(left), Some(right))?;
                 }
                 Ok(kind.pairs())
             })?;
             if (kind == JoinKind::Semi && is_found) || (kind.keeps_unmatched() && !is_found) {
-                sink.row(key, &value, None)?;
+                sink.row(key, Some(&value), None)?;
             }
         }
     }

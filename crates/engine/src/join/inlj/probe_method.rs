@@ -138,6 +138,6 @@ impl ProbeSink<'_> {
     /// As [`Self::pairs`].
     #[inline]
     pub fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
-        self.0.row(key, left, right)
+        self.0.row(key, Some(left), right)
     }
 }

@@ -1,6 +1,7 @@
 //! The output of a join: a table, a file of records, a text file, or a callback.
 
 use super::file::{LineSink, OutputFile, RecordWriter};
+use super::rows::RowSender;
 use super::table::TableOutput;
 use crate::error::Result;
 use crate::io::Storage;
@@ -12,45 +13,48 @@ use crate::tune::DesignRequest;
 use std::fmt;
 use std::sync::Arc;
 
-/// Appends the line of a row, including the line break, to a buffer: key, left value, and right value if there is one.
-pub(super) type LineFormatter = dyn FnMut(&[u8], &[u8], Option<&[u8]>, &mut Vec<u8>) + Send;
+/// Appends the line of a row, including the line break, to a buffer: key, and the left and right values that there are.
+pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) + Send;
 
 /// The output of a join. A table or file appears under its name only when it is complete and durable; a failed or
 /// interrupted join leaves nothing behind.
 ///
 /// In a table or a file of records, a row is a key and one value. If all keys have one width and so have the values of
-/// each side that appears, the value is dense: in an inner join the left value followed by the right one; in a left
-/// join the byte 1, the left and the right value, or, for a row without partner, the byte 0, the left value and zeros;
-/// in a semi or anti join the left value. Keys have one width if their type has (text and bytes do not), values if the
-/// source says so. A table then has this width as its [`Table::value_width`]. Otherwise the value is length-prefixed,
-/// in joins of every kind: the length of the left value (a varint: seven bits per byte, lowest first), the left value,
-/// in a left join the byte 1 or 0, and the right value, if there is one.
+/// each side that appears, the value is dense: in an inner join the left value followed by the right one; in a left or
+/// full join the byte 1, the left and the right value, or, for a left row without partner, the byte 0, the left value
+/// and zeros, or, for a right one, the byte 2, zeros and the right value; in a semi or anti join the left value. Keys
+/// have one width if their type has (text and bytes do not), values if the source says so. A table then has this width
+/// as its [`Table::value_width`]. Otherwise the value is length-prefixed, in joins of every kind: the length of the
+/// left value (a varint: seven bits per byte, lowest first), the left value, in a left or full join the byte 1, 0 or 2,
+/// and the right value, if there is one. The keys of a full join of sides with keys of different types are bytes.
 ///
 /// [`Table::value_width`]: crate::table::Table::value_width
 #[derive(Debug)]
-pub struct JoinOutput {
-    target: OutputTarget,
+pub struct JoinOutput<'a> {
+    target: OutputTarget<'a>,
 }
 
-enum OutputTarget {
+enum OutputTarget<'a> {
     Table { storage: Arc<dyn Storage>, name: String, options: Box<TableWriteOptions> },
     Records { storage: Arc<dyn Storage>, name: String, replace: bool },
-    Lines { storage: Arc<dyn Storage>, name: String, replace: bool, line: Box<LineFormatter> },
-    Caller(Box<RowCallback>),
+    Lines { storage: Arc<dyn Storage>, name: String, replace: bool, header: Vec<u8>, line: Box<LineFormatter> },
+    Caller(Box<RowCallback<'a>>),
+    Rows(RowSender),
 }
 
-impl fmt::Debug for OutputTarget {
+impl fmt::Debug for OutputTarget<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Table { name, .. } => write!(formatter, "table {name:?}"),
             Self::Records { name, .. } => write!(formatter, "records {name:?}"),
             Self::Lines { name, .. } => write!(formatter, "lines {name:?}"),
             Self::Caller(_) => formatter.write_str("caller"),
+            Self::Rows(_) => formatter.write_str("rows"),
         }
     }
 }
 
-impl JoinOutput {
+impl<'a> JoinOutput<'a> {
     /// A new table. The join overrides the key and value options. The design [`DesignRequest::Coded`], the default of
     /// [`Self::options`], takes a few bytes of memory per block; [`DesignRequest::Tuned`] takes a few hundred.
     #[must_use]
@@ -72,23 +76,49 @@ impl JoinOutput {
         Self { target: OutputTarget::Records { storage, name: name.to_owned(), replace } }
     }
 
-    /// A text file. `line` appends the line of a row to a buffer, including the line break: key, left value, and right
-    /// value if there is one. `replace` allows replacing an existing file.
+    /// A text file. `line` appends the line of a row to a buffer, including the line break: key, and the left and right
+    /// values, as in [`Self::caller`]. `replace` allows replacing an existing file.
     #[must_use]
     pub fn lines(
         storage: Arc<dyn Storage>,
         name: &str,
         replace: bool,
-        line: impl FnMut(&[u8], &[u8], Option<&[u8]>, &mut Vec<u8>) + Send + 'static,
+        line: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) + Send + 'static,
     ) -> Self {
-        Self { target: OutputTarget::Lines { storage, name: name.to_owned(), replace, line: Box::new(line) } }
+        Self {
+            target: OutputTarget::Lines {
+                storage,
+                name: name.to_owned(),
+                replace,
+                header: Vec::new(),
+                line: Box::new(line),
+            },
+        }
     }
 
-    /// A callback that receives key, left value and right value; the right value is `None` in semi and anti joins and
-    /// for rows without partner. An error from the callback ends the join.
+    /// Sets the first line of a text file, including the line break; it is written even if there is no row. Other
+    /// outputs have none.
     #[must_use]
-    pub fn caller(visit: impl FnMut(&[u8], &[u8], Option<&[u8]>) -> Result<()> + Send + 'static) -> Self {
+    pub fn header(mut self, first_line: impl Into<Vec<u8>>) -> Self {
+        if let OutputTarget::Lines { header, .. } = &mut self.target {
+            *header = first_line.into();
+        }
+        self
+    }
+
+    /// A callback that receives key, left value and right value. The right value is `None` in semi and anti joins and
+    /// for left rows without partner, the left value for right rows without partner in full joins. The callback may
+    /// borrow from its surroundings; an error that it returns ends the join.
+    ///
+    /// [`join_rows`](crate::join::join_rows) gives the rows as an iterator instead.
+    #[must_use]
+    pub fn caller(visit: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>) -> Result<()> + Send + 'a) -> Self {
         Self { target: OutputTarget::Caller(Box::new(visit)) }
+    }
+
+    /// Rows for an iterator on another thread.
+    pub(crate) fn rows(sender: RowSender) -> Self {
+        Self { target: OutputTarget::Rows(sender) }
     }
 
     /// Storage and name of the output file, if any.
@@ -97,7 +127,7 @@ impl JoinOutput {
             OutputTarget::Table { storage, name, .. }
             | OutputTarget::Records { storage, name, .. }
             | OutputTarget::Lines { storage, name, .. } => Some((storage, name)),
-            OutputTarget::Caller(_) => None,
+            OutputTarget::Caller(_) | OutputTarget::Rows(_) => None,
         }
     }
 
@@ -112,7 +142,7 @@ impl JoinOutput {
     /// # Errors
     /// [`crate::Error::InvalidArgument`] if rows vary in width and the output needs one width, or if memory is short;
     /// errors of [`TableWriter::create`](crate::table::TableWriter::create) and of the storage.
-    pub(crate) fn begin(self, form: RowForm, task: &Arc<Task>, memory_bytes: u64) -> Result<Box<dyn RowSink>> {
+    pub(crate) fn begin(self, form: RowForm, task: &Arc<Task>, memory_bytes: u64) -> Result<Box<dyn RowSink + 'a>> {
         match self.target {
             OutputTarget::Table { storage, name, options } => {
                 let writer = TableOutput::create(storage, &name, *options, form, task, memory_bytes)?;
@@ -123,11 +153,12 @@ impl JoinOutput {
                 let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;
                 Ok(Box::new(Emitter::new(form, Box::new(RecordWriter::new(file)))))
             }
-            OutputTarget::Lines { storage, name, replace, line } => {
+            OutputTarget::Lines { storage, name, replace, header, line } => {
                 let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;
-                Ok(Box::new(LineSink::new(file, line)))
+                Ok(Box::new(LineSink::new(file, &header, line)?))
             }
             OutputTarget::Caller(visit) => Ok(Box::new(CallerSink { visit, rows: 0 })),
+            OutputTarget::Rows(sender) => Ok(Box::new(sender.begin(task, memory_bytes)?)),
         }
     }
 }

@@ -88,13 +88,14 @@ pub(super) struct LineSink {
 }
 
 impl LineSink {
-    pub(super) fn new(file: OutputFile, line: Box<LineFormatter>) -> Self {
-        Self { file, line, rows: 0 }
+    pub(super) fn new(mut file: OutputFile, header: &[u8], line: Box<LineFormatter>) -> Result<Self> {
+        file.file.put(header)?;
+        Ok(Self { file, line, rows: 0 })
     }
 }
 
 impl RowSink for LineSink {
-    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         let line = &mut self.line;
         self.file.file.put_with(|out| line(key, left, right, out))

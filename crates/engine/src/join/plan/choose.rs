@@ -2,7 +2,7 @@
 
 use super::cost::Cost;
 use super::cost_model::CostModel;
-use super::facts::{LookupAccess, PlanInput, SideFacts};
+use super::facts::{LookupAccess, PlanContext, PlanInput, SideFacts};
 use crate::join::method::{JoinMethod, MethodImplementation};
 use crate::join::options::{JoinKind, Side};
 
@@ -93,6 +93,7 @@ impl PlanInput<'_> {
 
     /// The cost of a method with one side as the inner relation.
     fn cost(&self, method: JoinMethod, inner: Side) -> Result<Cost, String> {
+        self.check_kind(method, inner)?;
         match method {
             JoinMethod::Merge => Ok(self.merge()),
             JoinMethod::Hash => Ok(self.hash(inner)),
@@ -105,6 +106,24 @@ impl PlanInput<'_> {
                 MethodImplementation::Copy(copy) => copy.cost(&CostModel(self)),
             },
         }
+    }
+
+    /// Refuses lookups where both relations must be read whole, and where they cannot tell the partners of a row that a
+    /// condition leaves.
+    fn check_kind(&self, method: JoinMethod, inner: Side) -> Result<(), String> {
+        let PlanContext { kind, has_condition, .. } = self.context;
+        if !method.is_lookup() {
+            return Ok(());
+        }
+        if kind.keeps_unmatched_right() {
+            return Err(format!("a join of kind {kind} reads both of them whole"));
+        }
+        let is_registered = matches!(method, JoinMethod::Registered(_)) && kind != JoinKind::Inner;
+        let is_probe = method == JoinMethod::InljIndex && kind == JoinKind::Semi && inner == Side::Left;
+        if has_condition && (is_registered || is_probe) {
+            return Err(format!("in a join of kind {kind}, it cannot apply a condition to all pairs of a row"));
+        }
+        Ok(())
     }
 
     /// The number of threads that pays off at this cost, for methods that split the key range between threads.
@@ -130,7 +149,7 @@ impl PlanInput<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::{PlanContext, StoredIndex, TableBlocks};
+    use super::super::facts::{StoredIndex, TableBlocks};
     use super::super::spread::Spread;
     use super::*;
     use crate::io::Profile;
@@ -177,7 +196,7 @@ mod tests {
         let input = PlanInput {
             left_over_right: Spread::even(left.rows, blocks(&right)),
             right_over_left: Spread::even(right.rows, blocks(&left)),
-            context: PlanContext { kind, profile, memory_bytes, threads: 1, any_order: false },
+            context: PlanContext { kind, has_condition: false, profile, memory_bytes, threads: 1, any_order: false },
             left,
             right,
         };

@@ -59,6 +59,8 @@ pub(in crate::join) struct SideFacts {
 #[derive(Clone, Debug)]
 pub(in crate::join) struct PlanContext<'a> {
     pub(in crate::join) kind: JoinKind,
+    /// Whether pairs must meet a condition.
+    pub(in crate::join) has_condition: bool,
     pub(in crate::join) profile: &'a Profile,
     pub(in crate::join) memory_bytes: f64,
     /// Largest number of joining threads.
@@ -121,7 +123,10 @@ impl PlanInput<'_> {
 
     /// Whether the join returns all rows of a side, so that it cannot be the inner relation.
     pub(in crate::join) fn must_scan(&self, side: Side) -> bool {
-        side == Side::Left && self.context.kind.keeps_unmatched()
+        match side {
+            Side::Left => self.context.kind.keeps_unmatched(),
+            Side::Right => self.context.kind.keeps_unmatched_right(),
+        }
     }
 
     /// Estimated number of output rows: that of the smaller side, as if each of its rows found one partner.
@@ -129,6 +134,7 @@ impl PlanInput<'_> {
         match self.context.kind {
             JoinKind::Inner | JoinKind::Semi => self.left.rows.min(self.right.rows),
             JoinKind::Left => self.left.rows,
+            JoinKind::Full => self.left.rows.max(self.right.rows),
             JoinKind::Anti => (self.left.rows - self.right.rows).max(0.0),
         }
     }

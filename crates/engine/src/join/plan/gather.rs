@@ -37,6 +37,7 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
         right: right_side.0,
         context: PlanContext {
             kind: options.kind,
+            has_condition: options.condition.is_some(),
             profile: &options.profile,
             memory_bytes: options.memory_bytes as f64,
             threads: options.threads,

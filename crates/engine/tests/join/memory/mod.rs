@@ -77,13 +77,25 @@ pub(crate) fn reference(kind: JoinKind, left: Keys, right: Keys) -> Sum {
         let partners = right.rows_of(key);
         match kind {
             JoinKind::Semi if !partners.is_empty() => add(key, value, None),
-            JoinKind::Left | JoinKind::Anti if partners.is_empty() => add(key, value, None),
-            JoinKind::Inner | JoinKind::Left => partners.for_each(|at| add(key, value, Some(right.row(at).1))),
+            JoinKind::Left | JoinKind::Full | JoinKind::Anti if partners.is_empty() => add(key, value, None),
+            JoinKind::Inner | JoinKind::Left | JoinKind::Full => {
+                partners.for_each(|at| add(key, value, Some(right.row(at).1)))
+            }
             _ => {}
+        }
+    }
+    if kind == JoinKind::Full {
+        for (key, value) in (0..right.rows()).map(|at| right.row(at)) {
+            if left.rows_of(key).is_empty() {
+                add(key, NO_LEFT, Some(value));
+            }
         }
     }
     found
 }
+
+/// The place of the left value in the sum of rows that have none.
+const NO_LEFT: u64 = u64::MAX;
 
 /// A folder with relations in it.
 pub(crate) struct Folder {
@@ -165,7 +177,7 @@ pub(crate) fn check(
         let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap());
         let key = u64::from_be_bytes(key.try_into().unwrap());
         taken[0].fetch_add(1, Ordering::Relaxed);
-        taken[1].fetch_add(mix(key, word(left), right.map(word)), Ordering::Relaxed);
+        taken[1].fetch_add(mix(key, left.map_or(NO_LEFT, word), right.map(word)), Ordering::Relaxed);
         let last = taken[2].swap(key, Ordering::Relaxed);
         assert!(last <= key, "not in key order: {last} before {key}");
         Ok(())

@@ -76,7 +76,7 @@ fn expected() -> &'static [Row] {
     EXPECTED.get_or_init(|| {
         let (left, right) = rows();
         let joined = reference(JoinKind::Inner, &left, &right);
-        joined.into_iter().map(|(key, left, right)| (key, [left, right.unwrap()].concat())).collect()
+        joined.into_iter().map(|(key, left, right)| (key, [left.unwrap(), right.unwrap()].concat())).collect()
     })
 }
 

@@ -61,20 +61,28 @@ fn varint(bytes: &[u8]) -> (usize, &[u8]) {
 /// Takes the value of a row apart.
 fn decoded(kind: JoinKind, left: Form, right: Form, (key, value): Row) -> Joined {
     if is_dense(kind, left, right) {
-        let flag = usize::from(kind == JoinKind::Left);
+        let flag = usize::from(matches!(kind, JoinKind::Left | JoinKind::Full));
         let (ours, theirs) = value[flag..].split_at(left.value.unwrap());
         let is_alone = !kind.pairs() || flag == 1 && value[0] == 0;
-        assert!(flag == 0 || value[0] < 2);
+        assert!(flag == 0 || value[0] < if kind == JoinKind::Full { 3 } else { 2 });
+        if flag == 1 && value[0] == 2 {
+            assert!(ours.iter().all(|&byte| byte == 0));
+            return (key, None, Some(theirs.to_vec()));
+        }
         assert_eq!(theirs.len(), if kind.pairs() { right.value.unwrap() } else { 0 });
         assert!(!is_alone || theirs.iter().all(|&byte| byte == 0));
-        return (key, ours.to_vec(), (!is_alone).then(|| theirs.to_vec()));
+        return (key, Some(ours.to_vec()), (!is_alone).then(|| theirs.to_vec()));
     }
     let (length, rest) = varint(&value);
     let (ours, rest) = rest.split_at(length);
     let right = match kind {
         JoinKind::Inner => Some(rest.to_vec()),
-        JoinKind::Left if rest[0] == 1 => Some(rest[1..].to_vec()),
-        JoinKind::Left => {
+        JoinKind::Full if rest[0] == 2 => {
+            assert!(ours.is_empty());
+            return (key, None, Some(rest[1..].to_vec()));
+        }
+        JoinKind::Left | JoinKind::Full if rest[0] == 1 => Some(rest[1..].to_vec()),
+        JoinKind::Left | JoinKind::Full => {
             assert_eq!(rest, [0]);
             None
         }
@@ -83,7 +91,7 @@ fn decoded(kind: JoinKind, left: Form, right: Form, (key, value): Row) -> Joined
             None
         }
     };
-    (key, ours.to_vec(), right)
+    (key, Some(ours.to_vec()), right)
 }
 
 /// Joins to a table; `None` where the method cannot join these.

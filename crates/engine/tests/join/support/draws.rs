@@ -5,7 +5,7 @@ use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::index::extend::Tunable;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
-use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
+use ogive::join::{JoinCondition, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive_testkit::{Random, Repeat, fast_paths, named_seed};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Draws {
     /// The tunables of a draw.
     tunables: fn(u64) -> Vec<Tunable>,
     folders: Vec<TempDir>,
+    /// The condition of all joins.
+    pub condition: Option<JoinCondition>,
     _repeat: Repeat,
 }
 
@@ -33,7 +35,7 @@ impl Draws {
     pub fn new(binary: &str, tunables: fn(u64) -> Vec<Tunable>) -> Self {
         let seed = named_seed().unwrap_or(1);
         let repeat = Repeat::of(env!("CARGO_PKG_NAME"), binary, seed);
-        Self { random: Random::new(seed), tunables, folders: Vec::new(), _repeat: repeat }
+        Self { random: Random::new(seed), tunables, folders: Vec::new(), condition: None, _repeat: repeat }
     }
 
     pub fn any<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -100,6 +102,7 @@ impl Draws {
         what: &str,
     ) -> bool {
         let mut options = self.options(kind, method);
+        options.condition.clone_from(&self.condition);
         // Little memory may be too little, and a join that says so must do with more.
         if let Err(Error::JoinMemoryShort { needed_bytes, .. }) = collect(sides.0, sides.1, &options) {
             assert!(needed_bytes > options.memory_bytes, "{what}: raised to no more");
@@ -115,7 +118,9 @@ impl Draws {
         match form {
             Form::Lines => check_lines(sides, &storage, &options, expected, &what),
             // Rows without partner are filled up to a width that is not known here: `join_rows` takes those apart.
-            Form::Table if kind != JoinKind::Left => check_table(sides, &storage, &options, expected, &what),
+            Form::Table if !matches!(kind, JoinKind::Left | JoinKind::Full) => {
+                check_table(sides, &storage, &options, expected, &what)
+            }
             _ => check(sides.0, sides.1, &options, expected, &what),
         }
     }
@@ -141,8 +146,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn line(key: &[u8], left: &[u8], right: Option<&[u8]>) -> String {
-    format!("{},{},{}\n", hex(key), hex(left), right.map_or_else(|| "none".to_owned(), hex))
+fn line(key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> String {
+    let or_none = |value: Option<&[u8]>| value.map_or_else(|| "none".to_owned(), hex);
+    format!("{},{},{}\n", hex(key), or_none(left), or_none(right))
 }
 
 fn check_lines(
@@ -162,7 +168,8 @@ fn check_lines(
     let mut bytes = vec![0; file.len() as usize];
     file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Walk }).unwrap();
     let mut found: Vec<&str> = std::str::from_utf8(&bytes).unwrap().split_inclusive('\n').collect();
-    let mut wanted: Vec<String> = expected.iter().map(|(key, left, right)| line(key, left, right.as_deref())).collect();
+    let mut wanted: Vec<String> =
+        expected.iter().map(|(key, left, right)| line(key, left.as_deref(), right.as_deref())).collect();
     found.sort_unstable();
     wanted.sort_unstable();
     assert!(found.iter().eq(wanted.iter()), "{what}: {} lines, {} expected", found.len(), wanted.len());
@@ -171,6 +178,7 @@ fn check_lines(
 
 /// The value of a row in a table: both values, behind the length of the left one where not all have one width.
 fn value_of((_, left, right): &Joined, has_length: bool) -> Vec<u8> {
+    let left = left.as_deref().unwrap_or_default();
     let mut value = Vec::new();
     if has_length {
         let mut length = left.len();

@@ -15,33 +15,50 @@ use ogive::{Error, KeyType, Result};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Key and value.
 pub type Row = (Vec<u8>, Vec<u8>);
-/// Key, left value, and right value where there is one.
-pub type Joined = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+/// Key, and the left and right values that there are.
+pub type Joined = (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// The expected rows of a join, sorted.
 pub fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
-    let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
-    for (key, value) in right {
-        partners.entry(key).or_default().push(value);
+    reference_where(kind, left, right, |_, _, _| true)
+}
+
+/// The expected rows of a join, sorted, in which pairs must pass a condition on key, left and right value.
+pub fn reference_where(
+    kind: JoinKind,
+    left: &[Row],
+    right: &[Row],
+    passes: impl Fn(&[u8], &[u8], &[u8]) -> bool,
+) -> Vec<Joined> {
+    let mut partners: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
+    for (at, (key, _)) in right.iter().enumerate() {
+        partners.entry(key).or_default().push(at);
     }
+    let mut is_matched = vec![false; right.len()];
     let mut rows = Vec::new();
     for (key, value) in left {
         let found = partners.get(key.as_slice()).map(Vec::as_slice).unwrap_or_default();
+        let found: Vec<usize> = found.iter().copied().filter(|&at| passes(key, value, &right[at].1)).collect();
         let alone = match kind {
             JoinKind::Inner => false,
-            JoinKind::Left | JoinKind::Anti => found.is_empty(),
+            JoinKind::Left | JoinKind::Full | JoinKind::Anti => found.is_empty(),
             JoinKind::Semi => !found.is_empty(),
         };
         if alone {
-            rows.push((key.clone(), value.clone(), None));
+            rows.push((key.clone(), Some(value.clone()), None));
         }
-        if kind.pairs() {
-            rows.extend(found.iter().map(|right| (key.clone(), value.clone(), Some(right.to_vec()))));
+        for at in found.into_iter().filter(|_| kind.pairs()) {
+            is_matched[at] = true;
+            rows.push((key.clone(), Some(value.clone()), Some(right[at].1.clone())));
         }
+    }
+    if kind == JoinKind::Full {
+        let alone = right.iter().zip(is_matched).filter(|(_, is_matched)| !is_matched);
+        rows.extend(alone.map(|((key, value), _)| (key.clone(), None, Some(value.clone()))));
     }
     rows.sort();
     rows
@@ -49,14 +66,12 @@ pub fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
 
 /// Joins, and takes the rows as they come.
 pub fn collect(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<(Vec<Joined>, JoinReport)> {
-    let rows = Arc::new(Mutex::new(Vec::new()));
-    let taken = rows.clone();
-    let output = JoinOutput::caller(move |key, left, right| {
-        taken.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
+    let mut rows = Vec::new();
+    let output = JoinOutput::caller(|key, left, right| {
+        rows.push((key.to_vec(), left.map(<[u8]>::to_vec), right.map(<[u8]>::to_vec)));
         Ok(())
     });
     let report = join(left, right, output, options)?;
-    let rows = std::mem::take(&mut *rows.lock().unwrap());
     Ok((rows, report))
 }
 

@@ -1,0 +1,225 @@
+//! The rows of a join as an iterator: the join runs on a thread of its own, and hands batches of rows over.
+
+use super::destination::JoinOutput;
+use crate::error::{Error, Result};
+use crate::io::sync::Mutex;
+use crate::io::{Handoff, Worker};
+use crate::join::merge::RowSink;
+use crate::join::options::JoinOptions;
+use crate::join::packed_rows::{pack, packed_bytes, unpack};
+use crate::join::report::JoinReport;
+use crate::join::run::join;
+use crate::join::source::JoinSource;
+use crate::join::task::{MemoryGrant, Task, TimedPhase};
+use std::fmt;
+use std::iter::FusedIterator;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Batches that circulate between the join and the iterator, and the size up to which they are filled, in bytes.
+const BATCHES: usize = 3;
+const BATCH_BYTES_MAX: u64 = 64 << 10;
+
+/// A row of a join.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct JoinRow {
+    /// The key.
+    pub key: Vec<u8>,
+    /// The left value; `None` for a right row without partner, in a full join.
+    pub left: Option<Vec<u8>>,
+    /// The right value; `None` in semi and anti joins, and for a left row without partner.
+    pub right: Option<Vec<u8>>,
+}
+
+/// Joins two relations, and returns the rows as they are produced. The join runs on a thread of its own, which is a few
+/// batches of rows ahead. Dropping the iterator ends the join, and waits for its thread.
+///
+/// ```
+/// use ogive::join::{JoinKind, JoinOptions, JoinSource, RecordShape, join_rows};
+/// use ogive::KeyType;
+///
+/// let rows = |name: &str, rows: &'static [(&str, &str)]| {
+///     let shape = RecordShape { name: name.into(), key_type: KeyType::Text, value_bytes: None, rows: 2, bytes: 20 };
+///     let record = |(key, value): &(&str, &str)| Ok((key.as_bytes().to_vec(), value.as_bytes().to_vec()));
+///     JoinSource::unsorted(shape, move || Box::new(rows.iter().map(record)))
+/// };
+/// let colours = rows("colours", &[("banana", "yellow"), ("apple", "red")]);
+/// let prices = rows("prices", &[("cherry", "7"), ("banana", "3")]);
+///
+/// let mut found = Vec::new();
+/// for row in join_rows(&colours, &prices, &JoinOptions::default().kind(JoinKind::Full))? {
+///     let row = row?;
+///     found.push((row.key, row.left.is_some(), row.right.is_some()));
+/// }
+/// let key = |text: &str| text.as_bytes().to_vec();
+/// assert_eq!(found, [(key("apple"), true, false), (key("banana"), true, true), (key("cherry"), false, true)]);
+/// # Ok::<(), ogive::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Io`] if the system cannot start a thread. All errors of [`join`] come from the iterator, which ends with
+/// them.
+pub fn join_rows(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<JoinRows> {
+    let handoff = Arc::new(Handoff::new(vec![Vec::new(); BATCHES]));
+    let ended = Arc::new(AtomicBool::new(false));
+    let report = Arc::new(Mutex::new(None));
+    let options = JoinOptions { ended: Some(Arc::clone(&ended)), ..options.clone() };
+    let sides = (left.clone(), right.clone());
+    let sender = RowSender(Arc::clone(&handoff));
+    let ending = EndOfRows { handoff: Arc::clone(&handoff), outcome: None };
+    let slot = Arc::clone(&report);
+    let worker = Worker::spawn("ogive-join", Path::new("the rows of a join"), move || {
+        let joined = join(&sides.0, &sides.1, JoinOutput::rows(sender), &options);
+        ending.end(joined.map(|report| *slot.lock() = Some(report)));
+    })?;
+    Ok(JoinRows { handoff, batch: Vec::new(), at: 0, is_done: false, report, ended, worker: Some(worker) })
+}
+
+/// Ends the hand-over, even if the join panics: otherwise the iterator would wait forever.
+struct EndOfRows {
+    handoff: Arc<Handoff<Vec<u8>>>,
+    outcome: Option<Result<()>>,
+}
+
+impl EndOfRows {
+    fn end(mut self, outcome: Result<()>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for EndOfRows {
+    fn drop(&mut self) {
+        let panicked = || Err(Error::InvalidArgument("a thread of the join panicked".into()));
+        self.handoff.end(self.outcome.take().unwrap_or_else(panicked));
+    }
+}
+
+/// The rows of a join in progress, from [`join_rows`].
+pub struct JoinRows {
+    handoff: Arc<Handoff<Vec<u8>>>,
+    batch: Vec<u8>,
+    /// The part of the batch that was returned, in bytes.
+    at: usize,
+    is_done: bool,
+    report: Arc<Mutex<Option<JoinReport>>>,
+    /// Set to end the join.
+    ended: Arc<AtomicBool>,
+    worker: Option<Worker>,
+}
+
+impl JoinRows {
+    /// The report of the join; `None` before the last row was returned, and after an error.
+    #[must_use]
+    pub fn report(&self) -> Option<JoinReport> {
+        if self.is_done { self.report.lock().clone() } else { None }
+    }
+
+    fn try_next(&mut self) -> Result<Option<JoinRow>> {
+        loop {
+            if let Some(((key, left, right), rest)) = unpack(self.batch.get(self.at..).unwrap_or_default())? {
+                self.at = self.batch.len() - rest.len();
+                let own = |value: Option<&[u8]>| value.map(<[u8]>::to_vec);
+                return Ok(Some(JoinRow { key: key.to_vec(), left: own(left), right: own(right) }));
+            }
+            let mut taken = std::mem::take(&mut self.batch);
+            if self.at > 0 {
+                taken.clear();
+                self.handoff.give_back(taken);
+            }
+            self.at = 0;
+            match self.handoff.take(&mut 0.0)? {
+                Some(batch) => self.batch = batch,
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Iterator for JoinRows {
+    type Item = Result<JoinRow>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let row = self.try_next();
+        self.is_done = !matches!(row, Ok(Some(_)));
+        row.transpose()
+    }
+}
+
+impl FusedIterator for JoinRows {}
+
+impl Drop for JoinRows {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        self.handoff.close(Ok(()));
+        self.worker = None;
+    }
+}
+
+impl fmt::Debug for JoinRows {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("JoinRows").field("is_done", &self.is_done).finish_non_exhaustive()
+    }
+}
+
+/// The join's end of the hand-over.
+pub(crate) struct RowSender(Arc<Handoff<Vec<u8>>>);
+
+impl RowSender {
+    /// The sink, with batches of up to `memory_bytes` together.
+    pub(super) fn begin(self, task: &Arc<Task>, memory_bytes: u64) -> Result<HandedRows> {
+        let batch_bytes = (memory_bytes / BATCHES as u64).min(BATCH_BYTES_MAX);
+        let grant = task.budget.take(batch_bytes * BATCHES as u64, "handing rows over")?;
+        let batch_bytes = batch_bytes as usize;
+        Ok(HandedRows { handoff: self.0, batch: None, batch_bytes, rows: 0, task: Arc::clone(task), _grant: grant })
+    }
+}
+
+/// Packs rows into batches for the iterator.
+pub(super) struct HandedRows {
+    handoff: Arc<Handoff<Vec<u8>>>,
+    batch: Option<Vec<u8>>,
+    batch_bytes: usize,
+    rows: u64,
+    task: Arc<Task>,
+    _grant: MemoryGrant,
+}
+
+impl RowSink for HandedRows {
+    fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
+        self.rows += 1;
+        let row = (key, left, right);
+        if let Some(full) = self.batch.take_if(|batch| batch.len() + packed_bytes(row) > self.batch_bytes) {
+            self.handoff.put(full);
+        }
+        if self.batch.is_none() {
+            let mut waited_us = 0.0;
+            let empty = self.handoff.empty(&mut waited_us)?;
+            self.task.add_time(TimedPhase::Writing, waited_us);
+            // The iterator was dropped.
+            self.batch = Some(empty.ok_or(Error::Interrupted)?);
+        }
+        if let Some(batch) = &mut self.batch {
+            if batch.capacity() == 0 {
+                batch.reserve_exact(self.batch_bytes);
+            }
+            pack(row, batch);
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if let Some(rest) = self.batch.take() {
+            self.handoff.put(rest);
+        }
+        Ok(())
+    }
+}
