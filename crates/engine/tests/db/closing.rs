@@ -42,6 +42,10 @@ fn a_closed_store_is_durable_and_free_while_handles_live() {
         let mut batch = batch;
         batch.insert(&keyspace, "d", "4");
         assert!(is_closed(batch.commit()));
+        let read_only = Db::open_read_only_in(Arc::clone(&storage), &options(threads)).unwrap();
+        assert_eq!(read_only.get("b").unwrap().as_deref(), Some(&b"2"[..]));
+        read_only.close().unwrap();
+        assert!(is_closed(read_only.get("b")));
         // The lock is free, and what was never synced before is durable.
         let crashed: Arc<dyn Storage> = Arc::new(disk.crash(Survival::Nothing));
         for storage in [storage, crashed] {

@@ -83,7 +83,9 @@ impl PlanInput<'_> {
         cost.work(built.rows, rates::HASH_ROW_NS[in_cache]);
         cost.work(asked.rows, rates::HASH_PROBE_NS[in_cache]);
         cost.hold(table_bytes.min(room_bytes));
-        if !self.context.any_order && (is_partitioned || !asked.is_sorted) {
+        // Rows of the built side without partner come last.
+        let keeps_built = self.context.kind.keeps_unmatched_right();
+        if !self.context.any_order && (is_partitioned || !asked.is_sorted || keeps_built) {
             cost += self.in_order(&self.output_side(), &mut self.input_bytes());
         }
         cost += self.output();

@@ -236,7 +236,8 @@ fn relations_larger_than_memory_are_joined_within_it() {
     let (left, right) =
         (Keys { distinct: 150_000, apart: 3, repeats: 1 }, Keys { distinct: 120_000, apart: 2, repeats: 1 });
     check_forms(left, right, &[JoinKind::Inner], 2 << 20, &|_| true);
-    check_forms(left, right, &[JoinKind::Left], 1 << 20, &|method| method.to_string() != "partition:btree");
+    let kinds = [JoinKind::Left, JoinKind::Full];
+    check_forms(left, right, &kinds, 1 << 20, &|method| method.to_string() != "partition:btree");
 }
 
 #[test]
