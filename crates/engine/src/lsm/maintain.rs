@@ -60,7 +60,7 @@ impl Core {
             return Err(error);
         }
         if tree.is_dropped() {
-            return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
+            return Err(self.gone(tree));
         }
         let edit = ManifestEdit { types: vec![(tree.id, Arc::clone(types))], ..ManifestEdit::default() };
         self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;

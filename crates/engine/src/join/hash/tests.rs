@@ -7,7 +7,7 @@ use crate::join::records::mix;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::spill::Spill;
 use crate::join::task::Task;
-use crate::join::test_relations::{self, Kept, InputRow, caller, file, reference_where};
+use crate::join::test_relations::{self, InputRow, Kept, caller, file, reference_where};
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
