@@ -325,6 +325,16 @@ pub enum Error {
         /// The types requested.
         asked: String,
     },
+    /// A table was read with other types than its own.
+    #[error("{} is a table of {found}, not {asked}; read it with its own types", path.display())]
+    WrongTableType {
+        /// The table.
+        path: PathBuf,
+        /// Its types.
+        found: String,
+        /// The types requested.
+        asked: String,
+    },
     /// A keyspace was dropped while in use.
     #[error("the keyspace {name:?} of {} was dropped", path.display())]
     KeyspaceDropped {

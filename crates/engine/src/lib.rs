@@ -78,10 +78,12 @@
 //! | [`index`], [`page`] | indexes updated in place, with [`extend`](index::extend) for other structures; pages |
 //! | [`lsm`], [`check`] | stores; verification of stores, and repair |
 //! | [`join`](mod@join) | inputs, plans and outputs of joins |
+//! | [`typed`] | keyspaces and tables with Rust types for keys and values; structs as rows |
 //! | [`types`] | types of keys: scalars and tuples, their order-preserving bytes and their text |
 //! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
 //!
-//! Features: `lz4` (on by default) and `zstd` compress blocks.
+//! Features: `lz4` (on by default) and `zstd` compress blocks. `postcard` stores values that `serde` serialises.
+//! `uuid`, `chrono` and `jiff` make the types of these crates keys and values.
 
 #[macro_use]
 mod options;
@@ -99,6 +101,7 @@ pub mod lsm;
 pub mod page;
 pub mod table;
 pub mod tune;
+pub mod typed;
 pub mod types;
 mod vlog;
 

@@ -153,6 +153,12 @@ impl Batch {
         is_ours
     }
 
+    /// Records an error for [`Self::commit`] to report.
+    pub(crate) fn refuse(&mut self, error: Error) -> &mut Self {
+        self.operations.error.get_or_insert(error);
+        self
+    }
+
     /// Sets the value of a key. Errors are reported by [`Self::commit`].
     pub fn insert(
         &mut self,

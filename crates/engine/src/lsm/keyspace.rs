@@ -89,7 +89,7 @@ impl Keyspace {
     }
 
     /// Changes the types, if the records allow it.
-    pub(super) fn take_types(&self, types: &Arc<RecordType>) -> Result<()> {
+    pub(crate) fn take_types(&self, types: &Arc<RecordType>) -> Result<()> {
         let found = self.record_type();
         if found == *types {
             return Ok(());
@@ -411,7 +411,7 @@ impl Keyspace {
 }
 
 /// The first key behind all keys with `prefix`; `None` if there is none.
-fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let kept = prefix.iter().rposition(|&byte| byte < u8::MAX)?;
     let mut end = prefix[..=kept].to_vec();
     end[kept] += 1;

@@ -87,6 +87,7 @@ pub use counters::Activity;
 pub use db::Db;
 pub use folder::is_store_file;
 pub use ingest::IngestSummary;
+pub(crate) use keyspace::end_of_prefix;
 pub use keyspace::{Keyspace, Mismatch};
 pub use learning::{Learning, LearningStats};
 pub use options::DbOptions;

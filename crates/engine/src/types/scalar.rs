@@ -22,18 +22,18 @@ pub fn encode_f64(value: f64) -> [u8; 8] {
     (if bits & SIGN == 0 { bits | SIGN } else { !bits }).to_be_bytes()
 }
 
-fn encode_f32(value: f32) -> [u8; 4] {
+pub(crate) fn encode_f32(value: f32) -> [u8; 4] {
     let value = if value == 0.0 { 0.0 } else { value };
     let bits = if value.is_nan() { f32::NAN.to_bits() & !SIGN_32 } else { value.to_bits() };
     (if bits & SIGN_32 == 0 { bits | SIGN_32 } else { !bits }).to_be_bytes()
 }
 
-fn decode_f64(bytes: [u8; 8]) -> f64 {
+pub(crate) fn decode_f64(bytes: [u8; 8]) -> f64 {
     let word = u64::from_be_bytes(bytes);
     f64::from_bits(if word & SIGN == 0 { !word } else { word & !SIGN })
 }
 
-fn decode_f32(bytes: [u8; 4]) -> f32 {
+pub(crate) fn decode_f32(bytes: [u8; 4]) -> f32 {
     let word = u32::from_be_bytes(bytes);
     f32::from_bits(if word & SIGN_32 == 0 { !word } else { word & !SIGN_32 })
 }

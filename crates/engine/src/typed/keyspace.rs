@@ -1,0 +1,281 @@
+//! Keyspaces with types for their keys and values.
+
+use super::data::{TypedData, TypedKey, TypedValue};
+use super::guard::{TypedGuard, TypedRange, byte_bounds};
+use super::parts::TypedPrefix;
+use crate::error::Result;
+use crate::lsm::{Batch, DbSnapshot, Keyspace};
+use crate::types::RecordType;
+use std::borrow::Borrow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+
+/// A keyspace with keys of type `K` and values of type `V`: see [`Keyspace::typed`]. It is cheap to clone.
+pub struct TypedKeyspace<K: ?Sized, V: ?Sized> {
+    keyspace: Keyspace,
+    data: PhantomData<fn(&K, &V)>,
+}
+
+/// The error of a failed [`TypedKeyspace::compare_and_swap`], with the current value.
+#[derive(Debug)]
+pub struct TypedMismatch<V: ?Sized>
+where
+    V: TypedData,
+    for<'a> V::Read<'a>: fmt::Debug,
+{
+    /// The current value of the key; `None` if it is absent.
+    pub current: Option<TypedGuard<V>>,
+}
+
+impl Keyspace {
+    /// The same keyspace with keys and values of these types, which it states from now on. A keyspace without records
+    /// takes any types, and one with rows those with fields added at their end.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// let ages = db.keyspace("ages")?.typed::<str, u32>()?;
+    /// ages.insert("ada", 36)?;
+    /// assert_eq!(ages.load("ada")?, Some(36));
+    /// for record in ages.range("a".."b") {
+    ///     let (name, age) = record?;
+    ///     println!("{} is {}", name.value()?, age.value()?);
+    /// }
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WrongRecordType`](crate::Error::WrongRecordType) if it has records of other types; as
+    /// [`Db::keyspace_of`](crate::Db::keyspace_of).
+    pub fn typed<K: TypedKey + ?Sized, V: TypedValue + ?Sized>(&self) -> Result<TypedKeyspace<K, V>> {
+        self.state(RecordType::new(K::key_type()?, V::value_type()?))?;
+        Ok(TypedKeyspace { keyspace: self.clone(), data: PhantomData })
+    }
+
+    /// Takes types, and keeps the names of key columns.
+    pub(super) fn state(&self, types: RecordType) -> Result<()> {
+        let found = self.record_type();
+        let columns = if found.keys == types.keys { found.key_columns.clone() } else { Vec::new() };
+        self.take_types(&types.key_columns(columns).into())
+    }
+}
+
+impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
+    /// The keyspace without types.
+    #[must_use]
+    pub fn untyped(&self) -> &Keyspace {
+        &self.keyspace
+    }
+
+    /// The name of the keyspace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.keyspace.name()
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// As [`Keyspace::insert`], and [`TypedData::encode`] for the key and the value.
+    pub fn insert<'k, 'v>(&self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> Result<()> {
+        self.keyspace.insert(K::encode(key.borrow())?, V::encode(value.borrow())?)
+    }
+
+    /// Removes a key, if present.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<()> {
+        self.keyspace.remove(K::encode(key.borrow())?)
+    }
+
+    /// Removes all keys in a range, at a cost independent of their number.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove_range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> Result<()> {
+        self.keyspace.remove_range(byte_bounds::<K>(&range)?)
+    }
+
+    /// Returns the value of a key, in the bytes that were read.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    #[inline]
+    pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
+        Ok(self.keyspace.get(K::encode(key.borrow())?)?.map(TypedGuard::new))
+    }
+
+    /// Returns the value of a key, for values that borrow nothing: numbers, rows, `String`.
+    ///
+    /// # Errors
+    /// As [`Self::get`] and [`TypedGuard::value`].
+    #[inline]
+    pub fn load<'k, R>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<R>>
+    where
+        V: for<'a> TypedData<Read<'a> = R>,
+    {
+        self.get(key)?.map(|value| value.value()).transpose()
+    }
+
+    /// Whether a key is present; its value is not read.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn contains_key<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<bool> {
+        self.keyspace.contains_key(K::encode(key.borrow())?)
+    }
+
+    /// The records in a range of keys, from either end.
+    #[must_use]
+    pub fn range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> TypedRange<K, V> {
+        TypedRange::new(byte_bounds::<K>(&range).map(|bounds| self.keyspace.range(bounds)))
+    }
+
+    /// The records whose keys begin with `prefix`: for tuples with these components, as in `prefix(("ann",))`.
+    #[must_use]
+    pub fn prefix(&self, prefix: impl TypedPrefix<K>) -> TypedRange<K, V> {
+        TypedRange::new(prefix_bytes(&prefix).map(|prefix| self.keyspace.prefix(prefix)))
+    }
+
+    /// All records, from either end.
+    #[must_use]
+    pub fn iter(&self) -> TypedRange<K, V> {
+        self.range(..)
+    }
+
+    /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
+    /// absent).
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Self::get`].
+    pub fn compare_and_swap<'k>(
+        &self,
+        key: impl Borrow<K::Arg<'k>>,
+        expected: Option<&V::Arg<'_>>,
+        new: Option<&V::Arg<'_>>,
+    ) -> Result<std::result::Result<(), TypedMismatch<V>>>
+    where
+        for<'a> V::Read<'a>: fmt::Debug,
+    {
+        let (key, expected) = (K::encode(key.borrow())?, expected.map(V::encode).transpose()?);
+        let new = new.map(V::encode).transpose()?;
+        let (expected, new) = (expected.as_ref().map(AsRef::as_ref), new.as_ref().map(AsRef::as_ref));
+        let swapped = self.keyspace.compare_and_swap(key, expected, new)?;
+        Ok(swapped.map_err(|mismatch| TypedMismatch { current: mismatch.current.map(TypedGuard::new) }))
+    }
+}
+
+pub(super) fn prefix_bytes<K: ?Sized>(prefix: &impl TypedPrefix<K>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    prefix.append_prefix(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl<K: ?Sized, V: ?Sized> Clone for TypedKeyspace<K, V> {
+    fn clone(&self) -> Self {
+        Self { keyspace: self.keyspace.clone(), data: PhantomData }
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> fmt::Debug for TypedKeyspace<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TypedKeyspace").field(&self.keyspace.name()).finish()
+    }
+}
+
+impl Batch {
+    /// Sets the value of a key of a typed keyspace. Errors are reported by [`Self::commit`].
+    pub fn typed_insert<'k, 'v, K: TypedKey + ?Sized, V: TypedValue + ?Sized>(
+        &mut self,
+        keyspace: &TypedKeyspace<K, V>,
+        key: impl Borrow<K::Arg<'k>>,
+        value: impl Borrow<V::Arg<'v>>,
+    ) -> &mut Self {
+        match (K::encode(key.borrow()), V::encode(value.borrow())) {
+            (Ok(key), Ok(value)) => self.insert(&keyspace.keyspace, key, value),
+            (Err(error), _) | (_, Err(error)) => self.refuse(error),
+        }
+    }
+
+    /// Removes a key of a typed keyspace.
+    pub fn typed_remove<'k, K: TypedKey + ?Sized, V: TypedValue + ?Sized>(
+        &mut self,
+        keyspace: &TypedKeyspace<K, V>,
+        key: impl Borrow<K::Arg<'k>>,
+    ) -> &mut Self {
+        match K::encode(key.borrow()) {
+            Ok(key) => self.remove(&keyspace.keyspace, key),
+            Err(error) => self.refuse(error),
+        }
+    }
+}
+
+/// A typed keyspace as of a snapshot: see [`DbSnapshot::typed`].
+#[derive(Debug)]
+pub struct TypedSnapshot<K: ?Sized, V: ?Sized> {
+    snapshot: DbSnapshot,
+    keyspace: TypedKeyspace<K, V>,
+}
+
+impl DbSnapshot {
+    /// A typed keyspace as of this snapshot.
+    #[must_use]
+    pub fn typed<K: TypedKey + ?Sized, V: TypedValue + ?Sized>(
+        &self,
+        keyspace: &TypedKeyspace<K, V>,
+    ) -> TypedSnapshot<K, V> {
+        TypedSnapshot { snapshot: self.clone(), keyspace: keyspace.clone() }
+    }
+}
+
+impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedSnapshot<K, V> {
+    /// Returns the value of a key, in the bytes that were read.
+    ///
+    /// # Errors
+    /// As [`DbSnapshot::get`].
+    pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
+        let found = self.snapshot.get(&self.keyspace.keyspace, K::encode(key.borrow())?)?;
+        Ok(found.map(TypedGuard::new))
+    }
+
+    /// Returns the value of a key, for values that borrow nothing.
+    ///
+    /// # Errors
+    /// As [`Self::get`] and [`TypedGuard::value`].
+    pub fn load<'k, R>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<R>>
+    where
+        V: for<'a> TypedData<Read<'a> = R>,
+    {
+        self.get(key)?.map(|value| value.value()).transpose()
+    }
+
+    /// Whether a key is present.
+    ///
+    /// # Errors
+    /// As [`DbSnapshot::get`].
+    pub fn contains_key<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<bool> {
+        self.snapshot.contains_key(&self.keyspace.keyspace, K::encode(key.borrow())?)
+    }
+
+    /// The records in a range of keys, from either end.
+    #[must_use]
+    pub fn range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> TypedRange<K, V> {
+        let bounds = byte_bounds::<K>(&range);
+        TypedRange::new(bounds.map(|bounds| self.snapshot.range(&self.keyspace.keyspace, bounds)))
+    }
+
+    /// The records whose keys begin with `prefix`.
+    #[must_use]
+    pub fn prefix(&self, prefix: impl TypedPrefix<K>) -> TypedRange<K, V> {
+        let prefix = prefix_bytes(&prefix);
+        TypedRange::new(prefix.map(|prefix| self.snapshot.prefix(&self.keyspace.keyspace, prefix)))
+    }
+
+    /// All records, from either end.
+    #[must_use]
+    pub fn iter(&self) -> TypedRange<K, V> {
+        self.range(..)
+    }
+}

@@ -1,0 +1,39 @@
+//! Keyspaces and tables with Rust types for their keys and values.
+//!
+//! | for | use |
+//! |---|---|
+//! | a keyspace of a store | [`Keyspace::typed`](crate::Keyspace::typed), [`TypedKeyspace`] |
+//! | batches of it | [`Batch::typed_insert`](crate::Batch::typed_insert) |
+//! | snapshots of it | [`DbSnapshot::typed`](crate::DbSnapshot::typed), [`TypedSnapshot`] |
+//! | a table | [`Table::typed`](crate::Table::typed), [`TypedTable`], [`TypedTableWriter`] |
+//! | several values a key | [`Db::multimap`](crate::Db::multimap), [`TypedMultimap`] |
+//! | structs as values | [`row!`](crate::row!) |
+//!
+//! Keys and values are given by value or by reference, and read from a [`TypedGuard`] without copying. The types are
+//! stated in the files, so that other programs and languages read the same keys and fields; other types are an error.
+//! [`TypedKey`] lists the types for keys, [`TypedValue`] those for values.
+
+mod data;
+#[cfg(any(feature = "chrono", feature = "jiff", feature = "uuid"))]
+mod foreign;
+mod guard;
+mod keyspace;
+mod multimap;
+mod parts;
+#[cfg(feature = "postcard")]
+mod postcard;
+mod row;
+mod scalars;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use data::{TypedData, TypedKey, TypedScalar, TypedValue, take_fixed, take_variable};
+pub use guard::{TypedGuard, TypedRange, TypedRecord};
+pub use keyspace::{TypedKeyspace, TypedMismatch, TypedSnapshot};
+pub use multimap::{MultimapRange, MultimapValues, TypedMultimap, TypedPart};
+pub use parts::{Desc, TypedComponent, TypedParts, TypedPrefix};
+#[cfg(feature = "postcard")]
+pub use postcard::Postcard;
+pub use row::{RowField, TypedRow};
+pub use table::{TypedTable, TypedTableWriter};

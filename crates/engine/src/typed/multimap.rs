@@ -1,0 +1,287 @@
+//! Multimaps: keyspaces with several values a key.
+
+use super::guard::{ByteBounds, wrong};
+use super::parts::TypedParts;
+use crate::block::Slice;
+use crate::error::Result;
+use crate::lsm::{Batch, Db, DbRange, DbSnapshot, Keyspace, end_of_prefix};
+use crate::types::{KeyType, RecordType, TupleType, ValueType};
+use std::borrow::Borrow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Bound, RangeBounds};
+
+/// A keyspace with a set of values for each key, in ascending order of both: see [`Db::multimap`]. It is cheap to
+/// clone.
+///
+/// Keys and values are the components of one tuple, which is the key in the keyspace; its values are empty.
+pub struct TypedMultimap<K: ?Sized, V: ?Sized> {
+    keyspace: Keyspace,
+    data: PhantomData<fn(&K, &V)>,
+}
+
+/// The key or the value of an entry of a multimap, in the bytes that were read.
+pub struct TypedPart<T: ?Sized> {
+    entry: Slice,
+    start: usize,
+    end: usize,
+    data: PhantomData<fn(&T)>,
+}
+
+impl<T: TypedParts + ?Sized> TypedPart<T> {
+    pub(super) fn new(entry: Slice, start: usize, end: usize) -> Self {
+        Self { entry, start, end, data: PhantomData }
+    }
+
+    /// The key or value, read as a component of a tuple.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the bytes are not of this type, which an untyped
+    /// handle may have written.
+    pub fn value(&self) -> Result<T::Part<'_>> {
+        let mut bytes = self.entry.get(self.start..self.end).unwrap_or_default();
+        let part = T::take(&mut bytes).filter(|_| bytes.is_empty());
+        part.ok_or_else(|| wrong::<T>(self.end - self.start))
+    }
+}
+
+impl<T: TypedParts + ?Sized> fmt::Debug for TypedPart<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.entry.get(self.start..self.end).unwrap_or_default().escape_ascii())
+    }
+}
+
+impl Db {
+    /// Returns the multimap with this name, creating it if necessary.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// let tags = db.multimap::<u64, str>("tags")?;
+    /// tags.insert(7, "sweet")?;
+    /// tags.insert(7, "fruit")?;
+    /// let mut found = tags.get(7);
+    /// assert_eq!(found.next().transpose()?.expect("there are two").value()?, "fruit");
+    /// assert_eq!(found.count(), 1);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Keyspace::typed`].
+    pub fn multimap<K: TypedParts + ?Sized, V: TypedParts + ?Sized>(&self, name: &str) -> Result<TypedMultimap<K, V>> {
+        let components = [K::components(), V::components()].concat();
+        let keys = TupleType::new(&components).map(KeyType::Tuple)?;
+        let keyspace = self.keyspace(name)?;
+        keyspace.state(RecordType::new(keys, ValueType::default()))?;
+        Ok(TypedMultimap { keyspace, data: PhantomData })
+    }
+}
+
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
+    /// The keyspace without types.
+    #[must_use]
+    pub fn untyped(&self) -> &Keyspace {
+        &self.keyspace
+    }
+
+    /// Adds a value to those of a key.
+    ///
+    /// # Errors
+    /// As [`Keyspace::insert`], and [`TypedData::encode`](super::TypedData::encode) for the key and the value.
+    pub fn insert<'k, 'v>(&self, key: impl Borrow<K::PartArg<'k>>, value: impl Borrow<V::PartArg<'v>>) -> Result<()> {
+        self.keyspace.insert(Self::entry(key.borrow(), value.borrow())?, [])
+    }
+
+    /// Removes a value from those of a key, if present.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove<'k, 'v>(&self, key: impl Borrow<K::PartArg<'k>>, value: impl Borrow<V::PartArg<'v>>) -> Result<()> {
+        self.keyspace.remove(Self::entry(key.borrow(), value.borrow())?)
+    }
+
+    /// Removes all values of a key, at a cost independent of their number.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove_all<'k>(&self, key: impl Borrow<K::PartArg<'k>>) -> Result<()> {
+        let bounds = Self::bounds(&(Bound::Included(key.borrow()), Bound::Included(key.borrow())))?;
+        self.keyspace.remove_range(bounds)
+    }
+
+    /// Whether a key has a value.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn contains<'k, 'v>(
+        &self,
+        key: impl Borrow<K::PartArg<'k>>,
+        value: impl Borrow<V::PartArg<'v>>,
+    ) -> Result<bool> {
+        self.keyspace.contains_key(Self::entry(key.borrow(), value.borrow())?)
+    }
+
+    /// The values of a key in ascending order, from either end.
+    #[must_use]
+    pub fn get<'k>(&self, key: impl Borrow<K::PartArg<'k>>) -> MultimapValues<K, V> {
+        MultimapValues(self.range_of((Bound::Included(key.borrow()), Bound::Included(key.borrow())), None))
+    }
+
+    /// The entries whose keys are in a range, from either end.
+    #[must_use]
+    pub fn range<'k>(&self, range: impl RangeBounds<K::PartArg<'k>>) -> MultimapRange<K, V> {
+        self.range_of((range.start_bound(), range.end_bound()), None)
+    }
+
+    /// All entries, from either end.
+    #[must_use]
+    pub fn iter(&self) -> MultimapRange<K, V> {
+        self.range(..)
+    }
+
+    pub(super) fn range_of(
+        &self,
+        range: (Bound<&K::PartArg<'_>>, Bound<&K::PartArg<'_>>),
+        at: Option<&DbSnapshot>,
+    ) -> MultimapRange<K, V> {
+        let entries = |bounds| match at {
+            Some(snapshot) => snapshot.range(&self.keyspace, bounds),
+            None => self.keyspace.range(bounds),
+        };
+        MultimapRange { entries: Some(Self::bounds(&range).map(entries)), data: PhantomData }
+    }
+
+    pub(super) fn entry(key: &K::PartArg<'_>, value: &V::PartArg<'_>) -> Result<Vec<u8>> {
+        let mut entry = Vec::new();
+        K::append(key, &mut entry)?;
+        V::append(value, &mut entry)?;
+        Ok(entry)
+    }
+
+    /// The entries whose keys are within bounds. No key is the beginning of another one.
+    fn bounds(range: &(Bound<&K::PartArg<'_>>, Bound<&K::PartArg<'_>>)) -> Result<ByteBounds> {
+        let bytes = |key: &K::PartArg<'_>| {
+            let mut bytes = Vec::new();
+            K::append(key, &mut bytes).map(|()| bytes)
+        };
+        let behind = |bytes: Vec<u8>| end_of_prefix(&bytes);
+        let start = match range.0 {
+            Bound::Unbounded => Bound::Unbounded,
+            Bound::Included(key) => Bound::Included(bytes(key)?),
+            // If nothing is behind a key, the range is empty; `end` excludes everything then.
+            Bound::Excluded(key) => match behind(bytes(key)?) {
+                Some(start) => Bound::Included(start),
+                None => return Ok((Bound::Unbounded, Bound::Excluded(Vec::new()))),
+            },
+        };
+        let end = match range.1 {
+            Bound::Unbounded => Bound::Unbounded,
+            Bound::Included(key) => behind(bytes(key)?).map_or(Bound::Unbounded, Bound::Excluded),
+            Bound::Excluded(key) => Bound::Excluded(bytes(key)?),
+        };
+        Ok((start, end))
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> Clone for TypedMultimap<K, V> {
+    fn clone(&self) -> Self {
+        Self { keyspace: self.keyspace.clone(), data: PhantomData }
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> fmt::Debug for TypedMultimap<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TypedMultimap").field(&self.keyspace.name()).finish()
+    }
+}
+
+impl Batch {
+    /// Adds a value to those of a key of a multimap. Errors are reported by [`Self::commit`].
+    pub fn multimap_insert<'k, 'v, K: TypedParts + ?Sized, V: TypedParts + ?Sized>(
+        &mut self,
+        multimap: &TypedMultimap<K, V>,
+        key: impl Borrow<K::PartArg<'k>>,
+        value: impl Borrow<V::PartArg<'v>>,
+    ) -> &mut Self {
+        match TypedMultimap::<K, V>::entry(key.borrow(), value.borrow()) {
+            Ok(entry) => self.insert(&multimap.keyspace, entry, []),
+            Err(error) => self.refuse(error),
+        }
+    }
+
+    /// Removes a value from those of a key of a multimap.
+    pub fn multimap_remove<'k, 'v, K: TypedParts + ?Sized, V: TypedParts + ?Sized>(
+        &mut self,
+        multimap: &TypedMultimap<K, V>,
+        key: impl Borrow<K::PartArg<'k>>,
+        value: impl Borrow<V::PartArg<'v>>,
+    ) -> &mut Self {
+        match TypedMultimap::<K, V>::entry(key.borrow(), value.borrow()) {
+            Ok(entry) => self.remove(&multimap.keyspace, entry),
+            Err(error) => self.refuse(error),
+        }
+    }
+}
+
+/// The entries of a range of a multimap: keys and values, in ascending order of both.
+pub struct MultimapRange<K: ?Sized, V: ?Sized> {
+    /// `None` after the error of a bound.
+    entries: Option<Result<DbRange>>,
+    data: PhantomData<fn(&K, &V)>,
+}
+
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> MultimapRange<K, V> {
+    fn step(
+        &mut self,
+        next: impl FnOnce(&mut DbRange) -> Option<Result<(Slice, Slice)>>,
+    ) -> Option<Result<(TypedPart<K>, TypedPart<V>)>> {
+        let entries = match self.entries.as_mut()? {
+            Ok(entries) => entries,
+            Err(_) => return self.entries.take()?.err().map(Err),
+        };
+        Some(next(entries)?.and_then(|(entry, _)| {
+            let mut rest = &*entry;
+            K::take(&mut rest).ok_or_else(|| wrong::<K>(entry.len()))?;
+            let (start, end) = (entry.len() - rest.len(), entry.len());
+            Ok((TypedPart::new(entry.clone(), 0, start), TypedPart::new(entry, start, end)))
+        }))
+    }
+}
+
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> Iterator for MultimapRange<K, V> {
+    type Item = Result<(TypedPart<K>, TypedPart<V>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(DbRange::next)
+    }
+}
+
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> DoubleEndedIterator for MultimapRange<K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(DbRange::next_back)
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> fmt::Debug for MultimapRange<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("MultimapRange").field(&self.entries).finish()
+    }
+}
+
+/// The values of a key of a multimap, in ascending order, from either end.
+#[derive(Debug)]
+pub struct MultimapValues<K: ?Sized, V: ?Sized>(MultimapRange<K, V>);
+
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> Iterator for MultimapValues<K, V> {
+    type Item = Result<TypedPart<V>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|entry| entry.map(|(_, value)| value))
+    }
+}
+
+impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> DoubleEndedIterator for MultimapValues<K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|entry| entry.map(|(_, value)| value))
+    }
+}
