@@ -219,6 +219,13 @@ impl Batch {
         self.operations.bytes.len() - GROUP_HEAD_BYTES
     }
 
+    /// As [`Self::commit`], if `condition` holds, with no write in between; returns whether it did. The durability
+    /// is that of the store.
+    pub(crate) fn commit_if(mut self, condition: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        self.operations.take_error()?;
+        self.db.core().commit_if(condition, self.operations)
+    }
+
     /// Applies all operations atomically.
     ///
     /// # Errors

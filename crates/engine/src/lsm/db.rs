@@ -143,10 +143,15 @@ impl Db {
         }
         // The store is open. If work that is due fails, the store is closed to writes, and they report the cause.
         core.work_after_write();
-        let tree = core.shared.lock().trees.get(&DEFAULT_KEYSPACE).cloned();
-        let path = core.path();
+        Self::of(Arc::new(open))
+    }
+
+    /// A handle of an open store.
+    pub(super) fn of(open: Arc<Open>) -> Result<Self> {
+        let tree = open.core.shared.lock().trees.get(&DEFAULT_KEYSPACE).cloned();
+        let path = open.core.path();
         let tree = tree.ok_or_else(|| Error::damaged(path, 0, "the default keyspace is missing"))?;
-        Ok(Self { default: Keyspace::new(Arc::new(open), tree) })
+        Ok(Self { default: Keyspace::new(open, tree) })
     }
 
     /// Returns the keyspace with this name, creating it if necessary.

@@ -2,7 +2,7 @@
 
 use super::batch::{Operations, check_key};
 use super::core::Core;
-use super::db::Open;
+use super::db::{Db, Open};
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
 use super::range::DbRange;
 use super::value_files::ValueFiles;
@@ -51,6 +51,16 @@ impl Keyspace {
 
     pub(super) fn id(&self) -> KeyspaceId {
         self.tree.id
+    }
+
+    /// Its number, which no other keyspace of the store ever has.
+    pub(crate) fn number(&self) -> u32 {
+        self.id()
+    }
+
+    /// The store that it belongs to.
+    pub(crate) fn store(&self) -> Result<Db> {
+        Db::of(Arc::clone(&self.open))
     }
 
     pub(super) fn tree(&self) -> &Arc<KeyspaceTree> {

@@ -7,6 +7,7 @@
 //! | snapshots of it | [`DbSnapshot::typed`](crate::DbSnapshot::typed), [`TypedSnapshot`] |
 //! | a table | [`Table::typed`](crate::Table::typed), [`TypedTable`], [`TypedTableWriter`] |
 //! | several values a key | [`Db::multimap`](crate::Db::multimap), [`TypedMultimap`] |
+//! | secondary indexes | [`TypedKeyspace::with_index`], [`IndexedKeyspace`], [`SecondaryIndex`] |
 //! | structs as values | [`row!`](crate::row!) |
 //!
 //! Keys and values are given by value or by reference, and read from a [`TypedGuard`] without copying. The types are
@@ -17,6 +18,7 @@ mod data;
 #[cfg(any(feature = "chrono", feature = "jiff", feature = "uuid"))]
 mod foreign;
 mod guard;
+mod indexed;
 mod keyspace;
 mod multimap;
 mod parts;
@@ -30,6 +32,7 @@ mod tests;
 
 pub use data::{TypedData, TypedKey, TypedScalar, TypedValue, take_fixed, take_variable};
 pub use guard::{TypedGuard, TypedRange, TypedRecord};
+pub use indexed::{IndexedBatch, IndexedKeyspace, SecondaryIndex, SecondaryKeys, SecondaryRange};
 pub use keyspace::{TypedKeyspace, TypedMismatch, TypedSnapshot};
 pub use multimap::{MultimapRange, MultimapValues, TypedMultimap, TypedPart};
 pub use parts::{Desc, TypedComponent, TypedParts, TypedPrefix};

@@ -33,13 +33,18 @@ impl<T: TypedParts + ?Sized> TypedPart<T> {
         Self { entry, start, end, data: PhantomData }
     }
 
+    /// Its bytes within a tuple.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.entry.get(self.start..self.end).unwrap_or_default()
+    }
+
     /// The key or value, read as a component of a tuple.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if the bytes are not of this type, which an untyped
     /// handle may have written.
     pub fn value(&self) -> Result<T::Part<'_>> {
-        let mut bytes = self.entry.get(self.start..self.end).unwrap_or_default();
+        let mut bytes = self.bytes();
         let part = T::take(&mut bytes).filter(|_| bytes.is_empty());
         part.ok_or_else(|| wrong::<T>(self.end - self.start))
     }
@@ -47,7 +52,7 @@ impl<T: TypedParts + ?Sized> TypedPart<T> {
 
 impl<T: TypedParts + ?Sized> fmt::Debug for TypedPart<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.entry.get(self.start..self.end).unwrap_or_default().escape_ascii())
+        write!(f, "\"{}\"", self.bytes().escape_ascii())
     }
 }
 
@@ -73,11 +78,16 @@ impl Db {
         let keys = TupleType::new(&components).map(KeyType::Tuple)?;
         let keyspace = self.keyspace(name)?;
         keyspace.state(RecordType::new(keys, ValueType::default()))?;
-        Ok(TypedMultimap { keyspace, data: PhantomData })
+        Ok(TypedMultimap::of(keyspace))
     }
 }
 
 impl<K: TypedParts + ?Sized, V: TypedParts + ?Sized> TypedMultimap<K, V> {
+    /// The multimap in a keyspace that states its type.
+    pub(super) fn of(keyspace: Keyspace) -> Self {
+        Self { keyspace, data: PhantomData }
+    }
+
     /// The keyspace without types.
     #[must_use]
     pub fn untyped(&self) -> &Keyspace {

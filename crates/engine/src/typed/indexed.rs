@@ -1,0 +1,498 @@
+//! Secondary indexes of keyspaces: multimaps from what a function makes of a record to its key, written in the same
+//! batch as the record.
+
+use super::data::{TypedData, TypedKey, TypedValue, append_component, take_variable};
+use super::guard::{TypedGuard, TypedRange, TypedRecord, wrong};
+use super::keyspace::TypedKeyspace;
+use super::multimap::{MultimapRange, TypedMultimap, TypedPart};
+use super::parts::{TypedParts, TypedPrefix};
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::io::sync::Mutex;
+use crate::lsm::{Batch, Db, DbSnapshot, Keyspace};
+use crate::types::{Component, KeyType};
+use std::borrow::{Borrow, Cow};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::{Bound, RangeBounds};
+use std::sync::{Arc, LazyLock};
+
+/// The keyspace that notes which indexes are complete.
+const COMPLETE: &str = "ogive.indexes";
+
+/// Entries of an index that are built in one batch.
+const BUILD_ENTRIES: u64 = 1000;
+
+/// Indexes are checked for completeness and built one at a time.
+static BUILDING: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
+
+/// The entry of a record, by the bytes of its key and its value; `None` if the index leaves the record out.
+type EntryOf = dyn Fn(&[u8], &[u8]) -> Result<Option<Vec<u8>>> + Send + Sync;
+
+#[derive(Clone)]
+struct DeclaredIndex {
+    name: String,
+    keyspace: Keyspace,
+    components: Vec<Component>,
+    entry_of: Arc<EntryOf>,
+}
+
+/// A typed keyspace with secondary indexes: see [`TypedKeyspace::with_index`]. It is cheap to clone.
+///
+/// Each write reads the old records, and commits the records and the entries of the indexes together if no other write
+/// came in between; else it starts again. Threads may thus write through any handles that declare the same indexes.
+/// Writes that bypass them, by [`Keyspace`] or [`TypedKeyspace`], leave the indexes as they were; [`Self::rebuild`]
+/// repairs that.
+pub struct IndexedKeyspace<K: ?Sized, V: ?Sized> {
+    records: TypedKeyspace<K, V>,
+    db: Db,
+    indexes: Vec<DeclaredIndex>,
+}
+
+impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
+    /// The same keyspace with a secondary index, which contains the records for which `index` returns something.
+    ///
+    /// The index is the keyspace `KEYSPACE.NAME`. It is built if records are there already; no other thread may write
+    /// them in the meantime. If `index` changes, give it another name, or call [`IndexedKeyspace::rebuild`].
+    ///
+    /// ```
+    /// ogive::row! {
+    ///     struct Order { item: String, amount: u32 }
+    /// }
+    ///
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// # let db = ogive::Db::open_in(storage, &ogive::DbOptions::default())?;
+    /// let orders = db.keyspace("orders")?.typed::<u64, Order>()?;
+    /// let orders = orders.with_index("by_item", |_, order| Some(order.item.clone()))?;
+    /// orders.insert(1, Order { item: "fig".into(), amount: 3 })?;
+    /// orders.insert(2, Order { item: "lime".into(), amount: 1 })?;
+    /// orders.insert(2, Order { item: "fig".into(), amount: 1 })?;
+    ///
+    /// let by_item = orders.by::<str>("by_item")?;
+    /// let keys: Vec<u64> = by_item.keys("fig").map(|key| key?.value()).collect::<Result<_, _>>()?;
+    /// assert_eq!(keys, [1, 2]);
+    /// for record in by_item.get("fig") {
+    ///     let (key, order) = record?;
+    ///     println!("{} of order {}", order.value()?.amount, key.value()?);
+    /// }
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WrongRecordType`] if the index exists with other types; as [`IndexedKeyspace::insert`].
+    pub fn with_index<I: TypedParts>(
+        self,
+        name: &str,
+        index: impl Fn(&K::Read<'_>, &V::Read<'_>) -> Option<I> + Send + Sync + 'static,
+    ) -> Result<IndexedKeyspace<K, V>> {
+        let db = self.untyped().store()?;
+        IndexedKeyspace { records: self, db, indexes: Vec::new() }.with_index(name, index)
+    }
+}
+
+impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<K, V> {
+    /// As [`TypedKeyspace::with_index`], for another index.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if there is an index of this name already; as [`TypedKeyspace::with_index`].
+    pub fn with_index<I: TypedParts>(
+        mut self,
+        name: &str,
+        index: impl Fn(&K::Read<'_>, &V::Read<'_>) -> Option<I> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        if self.indexes.iter().any(|declared| declared.name == name) {
+            return Err(Error::InvalidArgument(format!("{:?} has two indexes named {name:?}", self.records.name())));
+        }
+        let multimap = self.db.multimap::<I, K>(&format!("{}.{name}", self.records.name()))?;
+        let entry_of = move |key: &[u8], value: &[u8]| {
+            let key = K::decode(key).ok_or_else(|| wrong::<K>(key.len()))?;
+            let value = V::decode(value).ok_or_else(|| wrong::<V>(value.len()))?;
+            let Some(indexed) = index(&key, &value) else { return Ok(None) };
+            let mut entry = Vec::new();
+            indexed.append_to(&mut entry)?;
+            Ok(Some(entry))
+        };
+        let declared = DeclaredIndex {
+            name: name.to_owned(),
+            keyspace: multimap.untyped().clone(),
+            components: I::components(),
+            entry_of: Arc::new(move |key, value| {
+                let Some(mut entry) = entry_of(key, value)? else { return Ok(None) };
+                append_component(key, !is_escaped::<K>(), false, &mut entry);
+                Ok(Some(entry))
+            }),
+        };
+        self.complete(&declared, false)?;
+        self.indexes.push(declared);
+        Ok(self)
+    }
+
+    /// Builds all indexes anew from the records. No other thread may write them in the meantime.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn rebuild(&self) -> Result<()> {
+        self.indexes.iter().try_for_each(|index| self.complete(index, true))
+    }
+
+    /// Builds an index, if it is not noted as complete or `anew` is set.
+    fn complete(&self, index: &DeclaredIndex, anew: bool) -> Result<()> {
+        let _building = BUILDING.lock();
+        let records = self.records.untyped();
+        // Numbers of keyspaces are not reused, so the note does not outlive either of the two.
+        let noted = [records.number(), index.keyspace.number()].map(u32::to_be_bytes).concat();
+        let complete = self.db.keyspace(COMPLETE)?;
+        if !anew && complete.contains_key(&noted)? {
+            return Ok(());
+        }
+        complete.remove(&noted)?;
+        index.keyspace.remove_range::<&[u8]>(..)?;
+        let mut batch = self.db.batch();
+        for record in records.iter() {
+            let (key, value) = record?;
+            if let Some(entry) = (index.entry_of)(&key, &value)? {
+                batch.insert(&index.keyspace, entry, []);
+            }
+            if batch.len() >= BUILD_ENTRIES {
+                std::mem::replace(&mut batch, self.db.batch()).commit()?;
+            }
+        }
+        batch.insert(&complete, noted, []);
+        batch.commit()
+    }
+
+    /// A secondary index by its name. Its type is that of what the index was declared to return; `str` and `String` are
+    /// the same here.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if there is none of this name, or if it is of another type.
+    pub fn by<I: TypedParts + ?Sized>(&self, name: &str) -> Result<SecondaryIndex<I, K, V>> {
+        let Some(declared) = self.indexes.iter().find(|declared| declared.name == name) else {
+            return Err(Error::InvalidArgument(format!("{:?} has no index named {name:?}", self.records.name())));
+        };
+        if declared.components != I::components() {
+            let found = declared.keyspace.record_type().keys;
+            return Err(Error::InvalidArgument(format!(
+                "the keys of the index {name:?} are {found}; they do not begin with {}",
+                std::any::type_name::<I>()
+            )));
+        }
+        let entries = TypedMultimap::of(declared.keyspace.clone());
+        Ok(SecondaryIndex { entries, records: self.records.clone(), db: self.db.clone() })
+    }
+
+    /// Sets the value of a key, and changes the indexes with it.
+    ///
+    /// # Errors
+    /// As [`TypedKeyspace::insert`] and [`TypedKeyspace::get`].
+    pub fn insert<'k, 'v>(&self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> Result<()> {
+        self.batch().insert(key, value).commit_changes()
+    }
+
+    /// Removes a key, if present, and its entries in the indexes.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<()> {
+        self.batch().remove(key).commit_changes()
+    }
+
+    /// A batch of changes that are applied together with those of the indexes.
+    #[must_use]
+    pub fn batch(&self) -> IndexedBatch<'_, K, V> {
+        IndexedBatch { keyspace: self, changes: BTreeMap::new(), refused: None }
+    }
+
+    /// As [`TypedKeyspace::get`].
+    ///
+    /// # Errors
+    /// As [`TypedKeyspace::get`].
+    pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
+        self.records.get(key)
+    }
+
+    /// As [`TypedKeyspace::load`].
+    ///
+    /// # Errors
+    /// As [`TypedKeyspace::load`].
+    pub fn load<'k, R>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<R>>
+    where
+        V: for<'a> TypedData<Read<'a> = R>,
+    {
+        self.records.load(key)
+    }
+
+    /// As [`TypedKeyspace::contains_key`].
+    ///
+    /// # Errors
+    /// As [`TypedKeyspace::contains_key`].
+    pub fn contains_key<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<bool> {
+        self.records.contains_key(key)
+    }
+
+    /// As [`TypedKeyspace::range`].
+    #[must_use]
+    pub fn range<'k>(&self, range: impl RangeBounds<K::Arg<'k>>) -> TypedRange<K, V> {
+        self.records.range(range)
+    }
+
+    /// As [`TypedKeyspace::prefix`].
+    #[must_use]
+    pub fn prefix(&self, prefix: impl TypedPrefix<K>) -> TypedRange<K, V> {
+        self.records.prefix(prefix)
+    }
+
+    /// All records, from either end.
+    #[must_use]
+    pub fn iter(&self) -> TypedRange<K, V> {
+        self.records.iter()
+    }
+}
+
+/// Whether a key has other bytes as a component of a tuple than by itself.
+fn is_escaped<K: TypedKey + TypedParts + ?Sized>() -> bool {
+    matches!(K::key_type(), Ok(KeyType::Text | KeyType::Bytes))
+}
+
+/// The key of the records at the end of an entry.
+fn main_key<K: TypedKey + TypedParts + ?Sized>(mut end: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if is_escaped::<K>() { take_variable(&mut end, false) } else { Some(Cow::Borrowed(end)) }
+}
+
+impl<K: ?Sized, V: ?Sized> Clone for IndexedKeyspace<K, V> {
+    fn clone(&self) -> Self {
+        Self { records: self.records.clone(), db: self.db.clone(), indexes: self.indexes.clone() }
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> fmt::Debug for IndexedKeyspace<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.indexes.iter().map(|index| &index.name);
+        write!(f, "{:?} with ", self.records)?;
+        f.debug_list().entries(names).finish()
+    }
+}
+
+/// Changes of records that are applied together, with those of the indexes: see [`IndexedKeyspace::batch`]. Of two
+/// changes of the same key, the later one wins.
+pub struct IndexedBatch<'a, K: ?Sized, V: ?Sized> {
+    keyspace: &'a IndexedKeyspace<K, V>,
+    /// The new value of each key; `None` removes it.
+    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    refused: Option<Error>,
+}
+
+impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedBatch<'_, K, V> {
+    /// Sets the value of a key. Errors are reported by [`Self::commit`].
+    pub fn insert<'k, 'v>(&mut self, key: impl Borrow<K::Arg<'k>>, value: impl Borrow<V::Arg<'v>>) -> &mut Self {
+        match (K::encode(key.borrow()), V::encode(value.borrow())) {
+            (Ok(key), Ok(value)) => _ = self.changes.insert(key.as_ref().to_vec(), Some(value.as_ref().to_vec())),
+            (Err(error), _) | (_, Err(error)) => _ = self.refused.get_or_insert(error),
+        }
+        self
+    }
+
+    /// Removes a key.
+    pub fn remove<'k>(&mut self, key: impl Borrow<K::Arg<'k>>) -> &mut Self {
+        match K::encode(key.borrow()) {
+            Ok(key) => _ = self.changes.insert(key.as_ref().to_vec(), None),
+            Err(error) => _ = self.refused.get_or_insert(error),
+        }
+        self
+    }
+
+    /// Applies all changes atomically.
+    ///
+    /// # Errors
+    /// As [`Batch::commit`], and [`TypedGuard::value`] for old records.
+    pub fn commit(mut self) -> Result<()> {
+        self.commit_changes()
+    }
+
+    fn commit_changes(&mut self) -> Result<()> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        loop {
+            let mut batch = self.keyspace.db.batch();
+            let mut seen = Vec::with_capacity(self.changes.len());
+            for (key, new) in &self.changes {
+                seen.push((key, self.change(&mut batch, key, new.as_deref())?));
+            }
+            let records = self.keyspace.records.untyped();
+            let is_unchanged = || {
+                for (key, old) in &seen {
+                    if records.get(key)? != *old {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            };
+            if batch.commit_if(is_unchanged)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Adds the change of one key to a batch; returns its old value.
+    fn change(&self, batch: &mut Batch, key: &[u8], new: Option<&[u8]>) -> Result<Option<Slice>> {
+        let records = self.keyspace.records.untyped();
+        let old = records.get(key)?;
+        for index in &self.keyspace.indexes {
+            let entry = |value: &[u8]| (index.entry_of)(key, value);
+            let before = old.as_deref().map(entry).transpose()?.flatten();
+            let after = new.map(entry).transpose()?.flatten();
+            if before == after {
+                continue;
+            }
+            if let Some(before) = before {
+                batch.remove(&index.keyspace, before);
+            }
+            if let Some(after) = after {
+                batch.insert(&index.keyspace, after, []);
+            }
+        }
+        match new {
+            Some(new) => batch.insert(records, key, new),
+            None => batch.remove(records, key),
+        };
+        Ok(old)
+    }
+}
+
+impl<K: ?Sized, V: ?Sized> fmt::Debug for IndexedBatch<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} changes of {:?}", self.changes.len(), self.keyspace)
+    }
+}
+
+/// A secondary index of a keyspace: see [`IndexedKeyspace::by`].
+pub struct SecondaryIndex<I: ?Sized, K: ?Sized, V: ?Sized> {
+    entries: TypedMultimap<I, K>,
+    records: TypedKeyspace<K, V>,
+    db: Db,
+}
+
+impl<I, K, V> SecondaryIndex<I, K, V>
+where
+    I: TypedParts + ?Sized,
+    K: TypedKey + TypedParts + ?Sized,
+    V: TypedValue + ?Sized,
+{
+    /// The records with this value of the index, ordered by key, all as of the same time.
+    #[must_use]
+    pub fn get<'i>(&self, indexed: impl Borrow<I::PartArg<'i>>) -> SecondaryRange<I, K, V> {
+        self.range_of((Bound::Included(indexed.borrow()), Bound::Included(indexed.borrow())))
+    }
+
+    /// The keys of the records with this value of the index, in ascending order.
+    #[must_use]
+    pub fn keys<'i>(&self, indexed: impl Borrow<I::PartArg<'i>>) -> SecondaryKeys<I, K> {
+        SecondaryKeys(
+            self.entries.range_of((Bound::Included(indexed.borrow()), Bound::Included(indexed.borrow())), None),
+        )
+    }
+
+    /// The records whose values of the index are in a range, in the order of the index, from either end.
+    #[must_use]
+    pub fn range<'i>(&self, range: impl RangeBounds<I::PartArg<'i>>) -> SecondaryRange<I, K, V> {
+        self.range_of((range.start_bound(), range.end_bound()))
+    }
+
+    fn range_of(&self, range: (Bound<&I::PartArg<'_>>, Bound<&I::PartArg<'_>>)) -> SecondaryRange<I, K, V> {
+        let snapshot = self.db.snapshot();
+        let entries = self.entries.range_of(range, Some(&snapshot));
+        SecondaryRange { entries, snapshot, records: self.records.clone() }
+    }
+}
+
+impl<I: ?Sized, K: ?Sized, V: ?Sized> fmt::Debug for SecondaryIndex<I, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {:?}", self.entries, self.records)
+    }
+}
+
+/// Keys of records in the order of a secondary index, from either end; the records are not read.
+#[derive(Debug)]
+pub struct SecondaryKeys<I: ?Sized, K: ?Sized>(MultimapRange<I, K>);
+
+fn key_of<I: ?Sized, K: TypedKey + TypedParts + ?Sized>(
+    entry: Result<(TypedPart<I>, TypedPart<K>)>,
+) -> Result<TypedGuard<K>> {
+    let (_, key) = entry?;
+    let key = main_key::<K>(key.bytes()).ok_or_else(|| wrong::<K>(key.bytes().len()))?;
+    Ok(TypedGuard::new((&*key).into()))
+}
+
+impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized> Iterator for SecondaryKeys<I, K> {
+    type Item = Result<TypedGuard<K>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(key_of)
+    }
+}
+
+impl<I: TypedParts + ?Sized, K: TypedKey + TypedParts + ?Sized> DoubleEndedIterator for SecondaryKeys<I, K> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(key_of)
+    }
+}
+
+/// Records in the order of a secondary index, from either end.
+pub struct SecondaryRange<I: ?Sized, K: ?Sized, V: ?Sized> {
+    entries: MultimapRange<I, K>,
+    snapshot: DbSnapshot,
+    records: TypedKeyspace<K, V>,
+}
+
+impl<I, K, V> SecondaryRange<I, K, V>
+where
+    I: TypedParts + ?Sized,
+    K: TypedKey + TypedParts + ?Sized,
+    V: TypedValue + ?Sized,
+{
+    fn record(&self, entry: Result<(TypedPart<I>, TypedPart<K>)>) -> Result<TypedRecord<K, V>> {
+        let key = key_of(entry)?;
+        let value = self.snapshot.get(self.records.untyped(), key.bytes())?;
+        let value = value.ok_or_else(|| {
+            Error::InvalidArgument(format!(
+                "an index of the keyspace {:?} leads to a key that it does not have; writes bypassed the index: call \
+                 `rebuild`",
+                self.records.name()
+            ))
+        })?;
+        Ok((key, TypedGuard::new(value)))
+    }
+}
+
+impl<I, K, V> Iterator for SecondaryRange<I, K, V>
+where
+    I: TypedParts + ?Sized,
+    K: TypedKey + TypedParts + ?Sized,
+    V: TypedValue + ?Sized,
+{
+    type Item = Result<TypedRecord<K, V>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let entry = self.entries.next()?;
+        Some(self.record(entry))
+    }
+}
+
+impl<I, K, V> DoubleEndedIterator for SecondaryRange<I, K, V>
+where
+    I: TypedParts + ?Sized,
+    K: TypedKey + TypedParts + ?Sized,
+    V: TypedValue + ?Sized,
+{
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let entry = self.entries.next_back()?;
+        Some(self.record(entry))
+    }
+}
+
+impl<I: ?Sized, K: ?Sized, V: ?Sized> fmt::Debug for SecondaryRange<I, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of {:?}", self.entries, self.records)
+    }
+}
