@@ -212,6 +212,7 @@ pub fn experiments() -> &'static [Experiment] {
         disk::HYBRIDS,
         disk::STORAGE,
         store::SOAK,
+        store::TYPED,
         disk::BLOCK_SIZE,
         disk::BUFFER,
         join::FIG3,

@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
 /// A key or value of type `T` in the bytes that were read, which are shared with the cache if they are long.
+#[repr(transparent)]
 pub struct TypedGuard<T: ?Sized, B = Slice> {
     bytes: B,
     data: PhantomData<fn(&T)>,
@@ -22,13 +23,23 @@ impl<T: TypedData + ?Sized, B: AsRef<[u8]>> TypedGuard<T, B> {
         Self { bytes, data: PhantomData }
     }
 
+    /// The guard of what was found, if anything: one match, which the compiler merges with those of the caller.
+    #[inline(always)]
+    pub(super) fn of_found(found: Result<Option<B>>) -> Result<Option<Self>> {
+        match found {
+            Ok(Some(bytes)) => Ok(Some(Self::new(bytes))),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The key or value. Text and bytes are borrowed from the guard.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the bytes are not of this type, which an untyped handle may have written.
     #[inline]
     pub fn value(&self) -> Result<T::Read<'_>> {
-        T::decode(self.bytes()).ok_or_else(|| wrong::<T>(self.bytes().len()))
+        read::<T>(self.bytes())
     }
 
     /// Its bytes.
@@ -50,6 +61,15 @@ impl<T: TypedRow, B: AsRef<[u8]>> TypedGuard<T, B> {
     /// As [`Self::value`].
     pub fn row(&self) -> Result<Row<'_>> {
         Row::new(T::row_type()?, self.bytes())
+    }
+}
+
+/// The value of bytes that were read.
+#[inline]
+pub(super) fn read<T: TypedData + ?Sized>(bytes: &[u8]) -> Result<T::Read<'_>> {
+    match T::decode(bytes) {
+        Some(value) => Ok(value),
+        None => Err(wrong::<T>(bytes.len())),
     }
 }
 

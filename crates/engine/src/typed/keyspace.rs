@@ -1,7 +1,7 @@
 //! Keyspaces with types for their keys and values.
 
 use super::data::{TypedData, TypedKey, TypedValue};
-use super::guard::{TypedGuard, TypedRange, byte_bounds};
+use super::guard::{TypedGuard, TypedRange, byte_bounds, read};
 use super::parts::TypedPrefix;
 use crate::error::Result;
 use crate::lsm::{Batch, DbSnapshot, Keyspace};
@@ -102,21 +102,24 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
     ///
     /// # Errors
     /// As [`Keyspace::get`].
-    #[inline]
+    #[inline(always)]
     pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
-        Ok(self.keyspace.get(K::encode(key.borrow())?)?.map(TypedGuard::new))
+        TypedGuard::of_found(self.keyspace.get(K::encode(key.borrow())?))
     }
 
     /// Returns the value of a key, for values that borrow nothing: numbers, rows, `String`.
     ///
     /// # Errors
     /// As [`Self::get`] and [`TypedGuard::value`].
-    #[inline]
+    #[inline(always)]
     pub fn load<'k, R>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<R>>
     where
         V: for<'a> TypedData<Read<'a> = R>,
     {
-        self.get(key)?.map(|value| value.value()).transpose()
+        match self.keyspace.get(K::encode(key.borrow())?)? {
+            Some(bytes) => read::<V>(&bytes).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Whether a key is present; its value is not read.

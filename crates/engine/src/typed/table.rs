@@ -1,7 +1,7 @@
 //! Tables with types for their keys and values.
 
 use super::data::{TypedData, TypedKey, TypedValue};
-use super::guard::{TypedGuard, TypedRange, TypedRecord, byte_bounds};
+use super::guard::{TypedGuard, TypedRange, TypedRecord, byte_bounds, read};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::table::{Table, TableRange, TableReport, TableWriteOptions, TableWriter};
@@ -62,21 +62,24 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTable<K, V> {
     ///
     /// # Errors
     /// As [`Table::get`].
-    #[inline]
+    #[inline(always)]
     pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V, Vec<u8>>>> {
-        Ok(self.table.get(K::encode(key.borrow())?.as_ref())?.map(TypedGuard::new))
+        TypedGuard::of_found(self.table.get(K::encode(key.borrow())?.as_ref()))
     }
 
     /// Returns the value of a key, for values that borrow nothing: numbers, rows, `String`.
     ///
     /// # Errors
     /// As [`Self::get`] and [`TypedGuard::value`].
-    #[inline]
+    #[inline(always)]
     pub fn load<'k, R>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<R>>
     where
         V: for<'a> TypedData<Read<'a> = R>,
     {
-        self.get(key)?.map(|value| value.value()).transpose()
+        match self.table.get(K::encode(key.borrow())?.as_ref())? {
+            Some(bytes) => read::<V>(&bytes).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Returns the values of all records of a key, in order.
