@@ -197,3 +197,21 @@ fn an_index_of_a_keyspace_with_records_is_built_and_can_be_rebuilt() {
     let again = again.with_index("by_value", |_, value| Some(*value)).unwrap();
     assert_eq!(again.by::<u64>("by_value").unwrap().range(..).count(), 0, "no entries of the dropped keyspace");
 }
+
+#[test]
+fn a_write_between_reading_and_committing_starts_the_other_again() {
+    let db = open(&MemoryStorage::new());
+    let plain = db.keyspace("numbers").unwrap().typed::<u8, u64>().unwrap();
+    let other = plain.clone().with_index("by_value", |_, value| Some(*value)).unwrap();
+    other.insert(1, 10).unwrap();
+    let (armed, between) = (std::sync::atomic::AtomicBool::new(true), other.clone());
+    let indexed = plain.with_index("by_value", move |_, value| {
+        if armed.swap(false, std::sync::atomic::Ordering::Relaxed) {
+            between.insert(1, 20).unwrap();
+        }
+        Some(*value)
+    });
+    indexed.unwrap().insert(1, 30).unwrap();
+    let keys = |value: u64| other.by::<u64>("by_value").unwrap().keys(value).count();
+    assert_eq!((other.load(1).unwrap(), keys(10), keys(20), keys(30)), (Some(30), 0, 0, 1));
+}
