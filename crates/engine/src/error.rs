@@ -382,6 +382,14 @@ fn unregistered(code: u8, kind: Option<&str>) -> String {
     }
 }
 
+/// What helps against a limit on the length of a value: that of the formats, or that of a memory budget.
+fn advice_on_length(limit_bytes: u64) -> &'static str {
+    match limit_bytes {
+        VALUE_BYTES_MAX => "no value may be longer, so divide it over several keys",
+        _ => "read it as a stream with `value_reader`, or raise `memory_bytes`",
+    }
+}
+
 /// The holder of a lock, and what to do.
 fn holder(is_own: bool) -> &'static str {
     match is_own {

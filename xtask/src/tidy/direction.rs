@@ -26,7 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("lsm", &["vlog", "table", "tune", "log", "block", "io", "file_format", "types", "durability", "error"]),
     ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "types", "durability", "error"]),
     ("typed", &["lsm", "table", "block", "io", "types", "error"]),
-    ("check", &["lsm", "vlog", "table", "log", "block", "io", "durability", "error"]),
+    ("check", &["lsm", "vlog", "index", "page", "table", "log", "block", "io", "types", "durability", "error"]),
 ];
 
 /// Uses that go against the direction, and modules that have no place in it yet.

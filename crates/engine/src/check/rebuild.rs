@@ -21,12 +21,16 @@ use crate::lsm::entry::{KeyspaceId, Sequence};
 use crate::lsm::memtable::Memtable;
 use crate::lsm::merge::MergeCursor;
 use crate::lsm::range_tombstones::RangeTombstones;
-use crate::lsm::table_file::{RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin};
+use crate::lsm::table_file::{
+    KEYSPACE_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin, decode_keyspace_property,
+    keyspace_property,
+};
 use crate::lsm::version::{
     FileKind, LEVELS, ManifestEdit, ManifestState, TableFileMeta, file_name, largest_number, parse_file_name,
 };
 use crate::lsm::{DbOptions, wal};
 use crate::table::{Table, TableOptions};
+use crate::types::RecordType;
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -53,7 +57,9 @@ pub(super) fn rebuild(
     state.known = logs.values().map(|binding| binding.nonce).collect();
     let bound = complete.keys().filter_map(|number| Some((*number, evidence.values.get(number)?.binding().nonce)));
     let mut edit = ManifestEdit { bound: bound.collect(), ..ManifestEdit::default() };
-    let context = RepairContext::new(storage, binding, largest_number(&**storage)?.saturating_add(1), evidence);
+    let mut context = RepairContext::new(storage, binding, largest_number(&**storage)?.saturating_add(1), evidence);
+    let statements = statements(&tables, stale);
+    context.keyspaces = statements.iter().map(|(&id, (name, types))| (id, keyspace_property(name, types))).collect();
     let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
     for file in &tables {
         let newest = known.entry(file.origin.keyspace).or_default();
@@ -74,11 +80,11 @@ pub(super) fn rebuild(
         edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
         edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
-    let name_of = |id: KeyspaceId| match stale.and_then(|state| state.keyspaces.get(&id)) {
-        Some(keyspace) => keyspace.name.clone(),
-        None => format!("keyspace {id}"),
-    };
+    let name_of =
+        |id: KeyspaceId| statements.get(&id).map_or_else(|| format!("keyspace {id}"), |(name, _)| name.clone());
     edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
+    let typed = statements.iter().filter(|(id, (_, types))| (**id == 0 || keyspaces.contains(id)) && !types.is_bytes());
+    edit.types = typed.map(|(&id, (_, types))| (id, Arc::new(types.clone()))).collect();
     edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
     edit.next_file = Some(context.next_file() + 1);
     edit.reserved = edit.next_file;
@@ -99,6 +105,32 @@ pub(super) fn rebuild(
         is_loss_known: false,
         manifest_rebuilt: true,
     })
+}
+
+/// Names and types of keyspaces: those of the outdated manifest, else as the newest table of each states them. A name
+/// that two tables state for two keyspaces belongs to neither.
+fn statements(tables: &[Arc<TableFile>], stale: Option<&ManifestState>) -> BTreeMap<KeyspaceId, (String, RecordType)> {
+    let mut found: BTreeMap<KeyspaceId, (u64, (String, RecordType))> = BTreeMap::new();
+    for file in tables {
+        let stated = file.table.property(KEYSPACE_PROPERTY).and_then(decode_keyspace_property);
+        let Some(stated) = stated else { continue };
+        let newest = found.entry(file.origin.keyspace).or_insert((file.meta.number, stated.clone()));
+        if file.meta.number > newest.0 {
+            *newest = (file.meta.number, stated);
+        }
+    }
+    let mut found: BTreeMap<KeyspaceId, _> = found.into_iter().map(|(id, (_, stated))| (id, stated)).collect();
+    let count = |name: &String| found.values().filter(|(other, _)| other == name).count();
+    let ambiguous: BTreeSet<KeyspaceId> =
+        found.iter().filter(|(_, (name, _))| count(name) > 1).map(|(&id, _)| id).collect();
+    for (id, (name, _)) in &mut found {
+        if ambiguous.contains(id) {
+            *name = format!("keyspace {id}");
+        }
+    }
+    let of_manifest = stale.into_iter().flat_map(|state| &state.keyspaces);
+    found.extend(of_manifest.map(|(&id, keyspace)| (id, (keyspace.name.clone(), keyspace.types.as_ref().clone()))));
+    found
 }
 
 /// Finds the files to rebuild a store from, its identity, and the names of foreign files; `None` if no file states an

@@ -198,6 +198,8 @@ pub(super) struct RepairContext {
     stop: AtomicBool,
     pub(super) evidence: Arc<ValueEvidence>,
     pub(super) recovered_count: Arc<RecoveredCount>,
+    /// The statements of keyspaces for their tables.
+    pub(super) keyspaces: BTreeMap<KeyspaceId, Vec<u8>>,
     /// Value files whose values are copied to new ones.
     pub(super) collected: CollectedFiles,
 }
@@ -220,6 +222,7 @@ impl RepairContext {
             stop: AtomicBool::new(false),
             evidence: Arc::new(evidence),
             recovered_count: Arc::default(),
+            keyspaces: BTreeMap::new(),
             collected,
         }
     }
@@ -249,6 +252,7 @@ impl RepairContext {
             numbers: self,
             memory_bytes: self.options.job_bytes(),
             origin,
+            keyspace_property: self.keyspaces.get(&origin.keyspace).map_or(&[], Vec::as_slice),
             stop: &self.stop,
         };
         let job = MergeJob {

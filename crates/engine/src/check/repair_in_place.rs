@@ -10,7 +10,7 @@ use crate::lsm::compact::LevelsBelow;
 use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::KeyspaceId;
 use crate::lsm::merge::MergeCursor;
-use crate::lsm::table_file::{TableFile, TableOrigin};
+use crate::lsm::table_file::{TableFile, TableOrigin, keyspace_property};
 use crate::lsm::version::{
     ClosedLengths, FileKind, KeyspaceLevels, LEVELS, Manifest, ManifestEdit, ManifestState, RecoveredManifest,
     TableFileMeta, file_name, parse_file_name,
@@ -35,12 +35,15 @@ pub(super) fn repair_in_place(
     })?;
     let is_damaged = |number: u64, kind| damaged.contains(&file_name(number, kind));
     let suspect = values.keys().copied().filter(|&number| is_damaged(number, FileKind::Values)).collect();
-    let context = RepairContext::new(
+    let mut context = RepairContext::new(
         storage,
         state.binding(),
         state.next_file,
         ValueEvidence { values, suspect, ..ValueEvidence::default() },
     );
+    let statements =
+        state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace_property(&keyspace.name, &keyspace.types)));
+    context.keyspaces = statements.collect();
     let mut edit = ManifestEdit::default();
     for (keyspace, level, table) in state.tables() {
         let points_to_lost = table.values.iter().any(|&(file, _)| is_damaged(file, FileKind::Values));
@@ -130,6 +133,7 @@ fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut Manif
     // Values of these files are copied as well: nothing proves the end of a file that was still growing.
     let mut copying =
         RepairContext::new(&context.storage, context.binding, context.next_file(), ValueEvidence::default());
+    copying.keyspaces = context.keyspaces.clone();
     let values = context.evidence.values.clone();
     copying.evidence = Arc::new(ValueEvidence { values, ..ValueEvidence::default() });
     copying.collected = context.collected.clone();

@@ -13,9 +13,10 @@ use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::memtable_set::MemtableSet;
 use super::merge::MergeCursor;
-use super::table_file::{TableFile, TableOrigin};
+use super::table_file::{TableFile, TableOrigin, keyspace_property};
 use super::value_files::ValueHandle;
 use super::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name};
+use super::view::KeyspaceTree;
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::MutexGuard;
@@ -212,7 +213,14 @@ impl Core {
         outcome
     }
 
-    fn context(&self, origin: TableOrigin) -> JobContext<'_> {
+    /// The statement of a keyspace for its tables.
+    fn keyspace_property(&self, id: KeyspaceId) -> Vec<u8> {
+        let shared = self.shared.lock();
+        let property = |tree: &Arc<KeyspaceTree>| keyspace_property(&tree.name, &tree.types.peek());
+        shared.trees.get(&id).map(property).unwrap_or_default()
+    }
+
+    fn context<'a>(&'a self, origin: TableOrigin, keyspace_property: &'a [u8]) -> JobContext<'a> {
         JobContext {
             storage: &self.storage,
             binding: self.binding,
@@ -220,6 +228,7 @@ impl Core {
             learner: self.learner.as_deref(),
             numbers: self,
             origin,
+            keyspace_property,
             stop: &self.stop,
             memory_bytes: self.options.job_bytes(),
         }
@@ -243,8 +252,14 @@ impl Core {
             };
             let snapshots = self.live_snapshots.sequences();
             let origin = TableOrigin { keyspace: id, newest: 0 };
-            let outcome =
-                flush(&self.context(origin), memtable, &snapshots, LevelsBelow::memtable(&levels), &unconfirmed)?;
+            let property = self.keyspace_property(id);
+            let outcome = flush(
+                &self.context(origin, &property),
+                memtable,
+                &snapshots,
+                LevelsBelow::memtable(&levels),
+                &unconfirmed,
+            )?;
             self.counters.flushed_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
             self.open_outcome(id, outcome, &mut new_files)?;
         }
@@ -422,7 +437,8 @@ impl Core {
             if job.reason == JobReason::Requested { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
-        let context = self.context(TableOrigin { keyspace: job.keyspace, newest });
+        let property = self.keyspace_property(job.keyspace);
+        let context = self.context(TableOrigin { keyspace: job.keyspace, newest }, &property);
         let _held = self.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
         run_subcompactions(&context, threads, borders, |part| MergeJob {
             cursor: inputs.cursor(job, context.read_ahead_bytes(inputs.tables.len())),

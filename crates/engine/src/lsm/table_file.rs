@@ -10,11 +10,13 @@ use super::range_tombstones::RangeTombstones;
 use super::version::{FileKind, TableFileMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
+use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::io::sync::Published;
 use crate::table::versions::{LookupStart, LookupStep};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
+use crate::types::RecordType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +56,29 @@ impl TableOrigin {
         let newest = u64::from_le_bytes(newest.try_into().ok()?);
         Some(Self { keyspace: KeyspaceId::from_le_bytes(*keyspace), newest })
     }
+}
+
+/// The property with the name and the types of the keyspace of a table, if it has types; used only by repairs without a
+/// manifest.
+pub(crate) const KEYSPACE_PROPERTY: &str = "keyspace";
+
+/// The value of [`KEYSPACE_PROPERTY`]: `length of the name: varint | name | types`; empty for keys and values of bytes.
+pub(crate) fn keyspace_property(name: &str, types: &RecordType) -> Vec<u8> {
+    let mut property = Vec::new();
+    if !types.is_bytes() {
+        put_varint(&mut property, name.len() as u64);
+        property.extend_from_slice(name.as_bytes());
+        property.extend_from_slice(&types.code());
+    }
+    property
+}
+
+/// The name and the types that a property states; `None` if it is none.
+pub(crate) fn decode_keyspace_property(property: &[u8]) -> Option<(String, RecordType)> {
+    let mut at = 0;
+    let length = usize::try_from(take_varint(property, &mut at)?).ok()?;
+    let (name, types) = property.get(at..)?.split_at_checked(length)?;
+    Some((std::str::from_utf8(name).ok()?.to_owned(), RecordType::from_code(types)?))
 }
 
 /// The property with the opening that wrote a table, and those that wrote the value files it points into.

@@ -20,18 +20,18 @@ pub struct KeyColumn {
 ///
 /// ```
 /// use ogive::lsm::{Db, DbOptions};
-/// use ogive::types::{KeyType, RecordType};
+/// use ogive::types::{KeyType, RecordType, ValueType};
 ///
 /// # let folder = tempfile::tempdir()?;
 /// let db = Db::open(folder.path(), &DbOptions::default())?;
-/// let order = RecordType::new(KeyType::U64, "{name: text, price: decimal(8,2)?}".parse()?);
+/// let fields: ValueType = "{name: text, price: decimal(8,2)?}".parse()?;
+/// let order = RecordType::new(KeyType::U64, fields);
 /// let orders = db.keyspace_of("orders", &order)?;
 /// assert_eq!(orders.record_type().to_string(), "u64 -> {name: text, price: decimal(8,2)?}");
 /// assert!(db.keyspace_of("orders", &RecordType::new(KeyType::Text, KeyType::Bytes)).is_ok(), "it has no records");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub struct RecordType {
     /// Type of the keys.
     pub keys: KeyType,

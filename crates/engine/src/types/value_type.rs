@@ -72,7 +72,7 @@ impl ValueType {
     pub fn extends(&self, older: &Self) -> bool {
         match (self, older) {
             (Self::Row(this), Self::Row(older)) => this.extends(older),
-            _ => self == older || self.is_bytes(),
+            _ => self == older,
         }
     }
 

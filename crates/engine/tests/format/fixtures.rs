@@ -4,6 +4,7 @@
 
 use ogive::io::MemoryStorage;
 use ogive::table::{Table, TableOptions};
+use ogive::types::ValueType;
 use ogive::types::{KeyType, Value};
 use std::sync::Arc;
 
@@ -102,4 +103,15 @@ fn version_3_tuples_with_nulls_are_read() {
     let table = check(include_bytes!("../fixtures/v3-visits.ogive"), &visits());
     assert_eq!(table.key_type().to_string(), VISITS);
     assert_eq!(table.key_type().display(&visits()[0].0), ",2026-02-11");
+}
+
+#[test]
+fn version_3_rows_and_names_of_columns_are_read() {
+    let types: ValueType = "{name: text, price: f64, born: date?}".parse().unwrap();
+    let rows = [(1_u64, "\"Bo, jr\",2,1991-01-31"), (2, "\"\",-0.25,"), (3, "Ann,1.5,1990-05-01")];
+    let records: Records = rows.map(|(key, row)| (key.to_be_bytes().to_vec(), types.parse(row).unwrap())).into();
+    let table = check(include_bytes!("../fixtures/v3-people.ogive"), &records);
+    assert_eq!(table.value_type(), &types);
+    let columns: Vec<String> = table.record_type().columns().into_iter().map(|column| column.name).collect();
+    assert_eq!(columns, ["name", "id", "price", "born"]);
 }

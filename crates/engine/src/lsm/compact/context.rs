@@ -30,6 +30,8 @@ pub(crate) struct JobContext<'a> {
     pub(crate) memory_bytes: u64,
     /// The origin recorded in the output tables.
     pub(crate) origin: TableOrigin,
+    /// The statement of the keyspace that is recorded in the output tables; empty for none.
+    pub(crate) keyspace_property: &'a [u8],
     /// Tells the job to stop.
     pub(crate) stop: &'a AtomicBool,
 }

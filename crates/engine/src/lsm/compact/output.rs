@@ -6,8 +6,8 @@ use super::super::extend::ModelWriter;
 use super::super::options::DbOptions;
 use super::super::range_tombstones::RangeTombstones;
 use super::super::table_file::{
-    MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableOrigin,
-    store_property,
+    KEYSPACE_PROPERTY, MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY,
+    TableOrigin, store_property,
 };
 use super::super::version::{FileKind, TableFileMeta, file_name};
 use super::context::JobContext;
@@ -176,6 +176,9 @@ impl OutputTable {
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options);
         options.properties.push((STORE_PROPERTY.to_owned(), store_property(context.binding.store, number)));
+        if !context.keyspace_property.is_empty() {
+            options.properties.push((KEYSPACE_PROPERTY.to_owned(), context.keyspace_property.to_vec()));
+        }
         let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
         writer.limit_memory(context.memory_bytes / 2);
         let meta = TableFileMeta {

@@ -45,6 +45,7 @@ impl TestFolder {
             learner: None,
             numbers: &self.next_file,
             origin: TableOrigin::default(),
+            keyspace_property: &[],
             stop: &self.stop,
             memory_bytes: 1 << 20,
         }
