@@ -17,6 +17,7 @@ pub mod fast_paths;
 mod fault;
 mod image;
 pub mod index;
+mod joined;
 pub mod key_sets;
 pub mod kinds;
 mod model;
@@ -28,6 +29,7 @@ pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, enumerate_c
 pub use disk::SimulatedDisk;
 pub use fault::{Fault, FaultInjector, Operation, enumerate_faults};
 pub use image::Survival;
+pub use joined::joined_values;
 pub use model::{Record, ReferenceTable};
 /// Counts the bytes allocated now and at most. In a test binary of its own:
 /// `#[global_allocator] static ALLOCATOR: PeakAlloc = PeakAlloc;`, then `reset_peak_usage` and `peak_usage`.

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! This is the dense form, in which keys and the values of each side have one width each; all rows then have one width,
-//! too. Otherwise the value is
+//! too. In a table, values are [rows](super::joined) instead, whose header and null bits are other marks in the place
+//! of 0, 1 and 2. Otherwise the value is a row in a table, and in other outputs
 //!
 //! ```text
 //!       inner      varint length of the left value | left value | right value
@@ -18,6 +19,7 @@
 //!       semi, anti varint length of the left value | left value
 //! ```
 
+use super::joined::JoinedRecords;
 use super::merge::RowSink;
 use super::options::JoinKind;
 use super::rows::RowsView;
@@ -36,6 +38,53 @@ pub(crate) struct RowForm {
     pub(crate) key: Option<usize>,
     pub(crate) left: Option<usize>,
     pub(crate) right: Option<usize>,
+    /// What is in front of the values of dense rows.
+    pub(crate) marks: RowMarks,
+}
+
+/// Most bytes in front of the values of a dense row.
+const MARK_BYTES_MAX: usize = 4;
+
+/// What is in front of the values of dense rows: with both sides, without a right one, and without a left one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowMarks {
+    marks: [[u8; MARK_BYTES_MAX]; 3],
+    bytes: u8,
+}
+
+impl RowMarks {
+    /// Marks of one length; `None` if they differ in length, or are too long.
+    pub(crate) fn new(marks: [&[u8]; 3]) -> Option<Self> {
+        let bytes = marks[0].len();
+        let mut padded = [[0; MARK_BYTES_MAX]; 3];
+        for (target, mark) in padded.iter_mut().zip(marks) {
+            target.get_mut(..mark.len())?.copy_from_slice(mark);
+        }
+        let is_even = marks.iter().all(|mark| mark.len() == bytes);
+        is_even.then_some(Self { marks: padded, bytes: bytes as u8 })
+    }
+
+    /// The marks of plain values: one byte in joins that keep rows without partner.
+    pub(crate) fn of_kind(kind: JoinKind) -> Self {
+        match kind {
+            JoinKind::Left | JoinKind::Full => Self::new([&[1], &[0], &[2]]).unwrap_or_default(),
+            JoinKind::Inner | JoinKind::Semi | JoinKind::Anti => Self::default(),
+        }
+    }
+
+    fn len(self) -> usize {
+        usize::from(self.bytes)
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, has_left: bool, has_right: bool) -> &[u8] {
+        let index = match (has_left, has_right) {
+            (true, true) => 0,
+            (true, false) => 1,
+            (false, _) => 2,
+        };
+        &self.marks[index][..self.len()]
+    }
 }
 
 /// The widths of fixed-width rows.
@@ -55,12 +104,16 @@ impl RowForm {
             key = key.filter(|_| key == right.key_bytes);
             key_type = if key_type == right.key_type { key_type } else { KeyType::Bytes };
         }
-        Self { kind, key_type, key, left: left.value_bytes, right: right.value_bytes }
+        let marks = RowMarks::of_kind(kind);
+        Self { kind, key_type, key, left: left.value_bytes, right: right.value_bytes, marks }
     }
 
-    /// Bytes of the flag that marks rows without partner.
-    fn flag_bytes(self) -> usize {
-        usize::from(self.has_flag())
+    /// The layout of records: dense if they consist of marks and values.
+    pub(crate) fn of_records(self, records: &JoinedRecords) -> Self {
+        match records.marks() {
+            Some(marks) => Self { marks, ..self },
+            None => Self { left: None, ..self },
+        }
     }
 
     /// Whether a byte marks rows without partner.
@@ -71,7 +124,7 @@ impl RowForm {
     /// Width of output values, if rows have one width.
     pub(crate) fn value_bytes(self) -> Option<usize> {
         let Widths { left, right, .. } = self.widths()?;
-        Some(self.flag_bytes() + left + right)
+        Some(self.marks.len() + left + right)
     }
 
     /// The widths of output rows, if fixed.
@@ -87,13 +140,10 @@ impl RowForm {
 
     /// Appends the value of a row.
     fn push_value(self, out: &mut Vec<u8>, left: Option<&[u8]>, right: Option<&[u8]>) {
-        let flag = self.has_flag().then_some(match (left, right) {
-            (None, _) => 2,
-            (Some(_), right) => u8::from(right.is_some()),
-        });
         match self.widths() {
             Some(widths) => {
-                out.extend(flag);
+                // A semi join has no right values to lack.
+                out.extend_from_slice(self.marks.of(left.is_some(), right.is_some() || !self.kind.pairs()));
                 for (value, width) in [(left, widths.left), (right, widths.right)] {
                     match value {
                         Some(value) => out.extend_from_slice(value),
@@ -102,6 +152,10 @@ impl RowForm {
                 }
             }
             None => {
+                let flag = self.has_flag().then_some(match (left, right) {
+                    (None, _) => 2,
+                    (Some(_), right) => u8::from(right.is_some()),
+                });
                 let left = left.unwrap_or_default();
                 put_varint(out, left.len() as u64);
                 out.extend_from_slice(left);
@@ -134,6 +188,8 @@ pub(crate) trait RowWriter {
 pub(crate) struct Emitter<'w> {
     form: RowForm,
     widths: Option<Widths>,
+    /// Builds records that are not dense, for a table.
+    records: Option<JoinedRecords>,
     writer: Box<dyn RowWriter + 'w>,
     /// The current batch of built rows; empty between calls.
     built: Vec<u8>,
@@ -142,7 +198,24 @@ pub(crate) struct Emitter<'w> {
 
 impl<'w> Emitter<'w> {
     pub(crate) fn new(form: RowForm, writer: Box<dyn RowWriter + 'w>) -> Self {
-        Self { form, widths: form.widths(), writer, built: Vec::new(), rows: 0 }
+        Self { form, widths: form.widths(), records: None, writer, built: Vec::new(), rows: 0 }
+    }
+
+    /// An emitter of records for a table.
+    pub(crate) fn of_records(form: RowForm, records: JoinedRecords, writer: Box<dyn RowWriter + 'w>) -> Self {
+        Self { records: Some(records), ..Self::new(form, writer) }
+    }
+
+    /// Builds and emits a row that is not dense.
+    fn emit_row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
+        self.built.clear();
+        match &mut self.records {
+            Some(records) => records.append(left, right, &mut self.built)?,
+            None => self.form.push_value(&mut self.built, left, right),
+        }
+        let given = self.writer.row(key, &self.built);
+        self.built.clear();
+        given
     }
 
     /// Passes the built rows to the writer, after checking that they are `count` rows of `row_bytes` each.
@@ -165,9 +238,7 @@ impl<'w> Emitter<'w> {
         let Some(widths) = self.widths else {
             return pairs.iter().try_for_each(|&(i, j)| {
                 let (i, j) = (i as usize, j as usize);
-                self.built.clear();
-                self.form.push_value(&mut self.built, Some(left.value(i)), Some(right.value(j)));
-                self.writer.row(left.key(i), &self.built)
+                self.emit_row(left.key(i), Some(left.value(i)), Some(right.value(j)))
             });
         };
         if let (
@@ -179,16 +250,21 @@ impl<'w> Emitter<'w> {
         {
             let ours = StridedRows { bytes: ours, width: key + value };
             let theirs = StridedRows { bytes: theirs, width: key + behind };
-            let row_bytes = key + value + behind + self.form.flag_bytes();
-            if self.form.kind == JoinKind::Inner && copy_known(&mut self.built, widths, ours, theirs, pairs) {
+            let mark = self.form.marks.of(true, true);
+            let row_bytes = key + value + behind + mark.len();
+            let pairs_of = PairedRows { ours, theirs, pairs };
+            let is_copied = match *mark {
+                [] => copy_known::<0>(&mut self.built, widths, [], pairs_of),
+                [mark] => copy_known::<1>(&mut self.built, widths, [mark], pairs_of),
+                _ => false,
+            };
+            if is_copied {
                 return self.flush_built(pairs.len(), row_bytes);
             }
             for &(i, j) in pairs {
                 let (ours, theirs) = (ours.row(i), theirs.row(j));
                 self.built.extend_from_slice(ours.get(..key).unwrap_or_default());
-                if self.form.has_flag() {
-                    self.built.push(1);
-                }
+                self.built.extend_from_slice(mark);
                 self.built.extend_from_slice(ours.get(key..).unwrap_or_default());
                 self.built.extend_from_slice(theirs.get(key..).unwrap_or_default());
             }
@@ -225,15 +301,13 @@ impl RowSink for Emitter<'_> {
     fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
         self.rows += rows.len() as u64;
         let Some(widths) = self.widths else {
-            return rows.into_iter().try_for_each(|i| {
-                self.built.clear();
-                self.form.push_value(&mut self.built, Some(left.value(i)), None);
-                self.writer.row(left.key(i), &self.built)
-            });
+            return rows.into_iter().try_for_each(|i| self.emit_row(left.key(i), Some(left.value(i)), None));
         };
         match left {
             RowsView::Dense { bytes, key, value }
-                if !self.form.kind.pairs() && (key, value) == (widths.key, widths.left) =>
+                if !self.form.kind.pairs()
+                    && self.form.marks.len() == 0
+                    && (key, value) == (widths.key, widths.left) =>
             {
                 let width = key + value;
                 self.writer.dense(bytes.get(rows.start * width..rows.end * width).unwrap_or_default())
@@ -255,11 +329,7 @@ impl RowSink for Emitter<'_> {
         self.rows += 1;
         match self.widths {
             Some(widths) => self.each(widths, std::iter::once((key, left, right))),
-            None => {
-                self.built.clear();
-                self.form.push_value(&mut self.built, left, right);
-                self.writer.row(key, &self.built)
-            }
+            None => self.emit_row(key, left, right),
         }
     }
 
@@ -296,46 +366,49 @@ impl<'a> StridedRows<'a> {
     }
 }
 
+/// Rows of both sides, and the pairs of them that are emitted.
+#[derive(Clone, Copy)]
+struct PairedRows<'a> {
+    ours: StridedRows<'a>,
+    theirs: StridedRows<'a>,
+    pairs: &'a [(u32, u32)],
+}
+
 /// Builds rows of common widths by copies of constant length; returns `false` for other widths.
-fn copy_known(
-    built: &mut Vec<u8>,
-    widths: Widths,
-    ours: StridedRows<'_>,
-    theirs: StridedRows<'_>,
-    pairs: &[(u32, u32)],
-) -> bool {
+fn copy_known<const MARK: usize>(built: &mut Vec<u8>, widths: Widths, mark: [u8; MARK], rows: PairedRows<'_>) -> bool {
     match widths {
-        Widths { key: 8, left: 8, right: 8 } => copy::<8, 16, 8>(built, ours, theirs, pairs),
-        Widths { key: 8, left: 0, right: 8 } => copy::<8, 8, 8>(built, ours, theirs, pairs),
-        Widths { key: 8, left: 8, right: 0 } => copy::<8, 16, 0>(built, ours, theirs, pairs),
-        Widths { key: 8, left: 0, right: 0 } => copy::<8, 8, 0>(built, ours, theirs, pairs),
-        Widths { key: 16, left: 8, right: 8 } => copy::<16, 24, 8>(built, ours, theirs, pairs),
-        Widths { key: 16, left: 16, right: 16 } => copy::<16, 32, 16>(built, ours, theirs, pairs),
+        Widths { key: 8, left: 8, right: 8 } => copy::<8, 8, 8, MARK>(built, mark, rows),
+        Widths { key: 8, left: 0, right: 8 } => copy::<8, 0, 8, MARK>(built, mark, rows),
+        Widths { key: 8, left: 8, right: 0 } => copy::<8, 8, 0, MARK>(built, mark, rows),
+        Widths { key: 8, left: 0, right: 0 } => copy::<8, 0, 0, MARK>(built, mark, rows),
+        Widths { key: 16, left: 8, right: 8 } => copy::<16, 8, 8, MARK>(built, mark, rows),
+        Widths { key: 16, left: 16, right: 16 } => copy::<16, 16, 16, MARK>(built, mark, rows),
         _ => return false,
     }
     true
 }
 
-/// Appends left rows of `LEFT` bytes, each followed by the `RIGHT` bytes after its partner's key.
-fn copy<const KEY: usize, const LEFT: usize, const RIGHT: usize>(
+/// Appends rows: a key, the mark, the left value, and the right value of its partner.
+fn copy<const KEY: usize, const LEFT: usize, const RIGHT: usize, const MARK: usize>(
     built: &mut Vec<u8>,
-    ours: StridedRows<'_>,
-    theirs: StridedRows<'_>,
-    pairs: &[(u32, u32)],
+    mark: [u8; MARK],
+    PairedRows { ours, theirs, pairs }: PairedRows<'_>,
 ) {
-    let row_bytes = LEFT + RIGHT;
+    let row_bytes = KEY + MARK + LEFT + RIGHT;
     let start = built.len();
     built.resize(start + pairs.len() * row_bytes, 0);
     let (mut missing, rows) = (false, built[start..].chunks_exact_mut(row_bytes));
     for (row, &(i, j)) in rows.zip(pairs) {
-        let left = ours.bytes.get(i as usize * LEFT..).and_then(|rest| rest.first_chunk::<LEFT>());
+        let left = ours.bytes.get(i as usize * (KEY + LEFT)..).and_then(|rest| rest.get(..KEY + LEFT));
         let right = theirs.bytes.get(j as usize * (KEY + RIGHT) + KEY..).and_then(|rest| rest.first_chunk::<RIGHT>());
-        if let (Some(left), Some(right), Some((front, back))) = (left, right, row.split_first_chunk_mut::<LEFT>()) {
-            *front = *left;
-            back.copy_from_slice(right);
-        } else {
+        let (Some(left), Some(right)) = (left, right) else {
             missing = true;
-        }
+            continue;
+        };
+        row[..KEY].copy_from_slice(&left[..KEY]);
+        row[KEY..KEY + MARK].copy_from_slice(&mark);
+        row[KEY + MARK..KEY + MARK + LEFT].copy_from_slice(&left[KEY..]);
+        row[KEY + MARK + LEFT..].copy_from_slice(right);
     }
     if missing {
         // The caller counts the rows.

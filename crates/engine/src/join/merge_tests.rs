@@ -1,7 +1,7 @@
 //! Goal: the merge kernel gives the rows of a plain reference. Method: every kind of join, over streams cut into chunks
 //! at arbitrary rows.
 
-use super::emit::{CallerSink, Emitter, RowForm, RowWriter};
+use super::emit::{CallerSink, Emitter, RowForm, RowMarks, RowWriter};
 use super::group::{KeyGroup, Overflow};
 use super::merge::{RowSink, join};
 use super::options::{JoinKind, JoinOptions};
@@ -326,6 +326,7 @@ proptest! {
                 key: fixed.2.then_some(key),
                 left: known(fixed.0, widths.0),
                 right: known(fixed.1, widths.1),
+                marks: RowMarks::of_kind(kind),
             };
             let gathered = Arc::new(Mutex::new(Vec::new()));
             let writer = Gathered(gathered.clone(), key, form.row_bytes().unwrap_or(1));

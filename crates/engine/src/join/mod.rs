@@ -13,6 +13,7 @@ mod group;
 mod group_where;
 mod hash;
 mod inlj;
+mod joined;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
@@ -44,6 +45,7 @@ mod test_relations;
 mod thread_tests;
 
 pub use condition::{JoinCondition, JoinPair};
+pub use joined::JoinedRecords;
 pub use method::{JoinMethod, RegisteredMethod};
 pub use options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTES_MIN, Side, Watcher};
 pub use output::{JoinOutput, JoinRow, JoinRows, join_rows};

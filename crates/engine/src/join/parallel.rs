@@ -374,7 +374,7 @@ impl RowSink for RowBatches<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::join::emit::CallerSink;
+    use crate::join::emit::{CallerSink, RowMarks};
     use crate::join::options::{JoinKind, JoinOptions};
     use crate::types::KeyType;
     use std::sync::Mutex as Shared;
@@ -444,8 +444,14 @@ mod tests {
                 Ok(())
             }
         }
-        let form =
-            RowForm { kind: JoinKind::Left, key_type: KeyType::Bytes, key: Some(1), left: Some(4), right: Some(4) };
+        let form = RowForm {
+            kind: JoinKind::Left,
+            key_type: KeyType::Bytes,
+            key: Some(1),
+            left: Some(4),
+            right: Some(4),
+            marks: RowMarks::of_kind(JoinKind::Left),
+        };
         let task = Task::new(&JoinOptions { kind: JoinKind::Left, ..JoinOptions::default() }).unwrap();
         let written = [1, 3].map(|threads| {
             let bytes = Arc::new(Shared::new(Vec::new()));

@@ -2,6 +2,7 @@
 
 use super::emit::RowForm;
 use super::execute::Execution;
+use super::joined::JoinedRecords;
 use super::no_spill::NoSpillStorage;
 use super::options::{JoinOptions, JoinPhase};
 use super::output::JoinOutput;
@@ -60,6 +61,7 @@ pub fn join(
     output: JoinOutput<'_>,
     options: &JoinOptions,
 ) -> Result<JoinReport> {
+    let records = JoinedRecords::of(left, right, options.kind)?;
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let options = &JoinOptions { any_order: options.any_order && !output.needs_order(), ..options.clone() };
@@ -70,7 +72,7 @@ pub fn join(
     let spill = Spill::open(&task, storage, &prefix)?;
     let form = RowForm::new(options.kind, left.facts(), right.facts());
     let output_bytes = (task.budget.limit_bytes() / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX);
-    let mut sink = output.begin(form, &task, output_bytes)?;
+    let mut sink = output.begin(form, records, &task, output_bytes)?;
     Execution::prepare([left, right], &plan, options, &task, &spill)?.run(&mut *sink)?;
     task.report(JoinPhase::Finishing, 0, 1);
     let rows = sink.rows();

@@ -11,7 +11,7 @@ use crate::io::Storage;
 use crate::lsm::{DbSnapshot, Keyspace};
 use crate::table::Table;
 use crate::table::external::RecordFile;
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType};
 use std::fmt::Debug;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -107,13 +107,14 @@ pub(crate) trait Prober {
 #[derive(Clone, Debug)]
 pub struct JoinSource {
     pub(super) relation: Arc<dyn Relation>,
+    types: Arc<RecordType>,
 }
 
 impl JoinSource {
     /// All records of a table.
     #[must_use]
     pub fn table(table: &Table) -> Self {
-        Self::of(TableRelation::new(table.clone()))
+        Self::of(TableRelation::new(table.clone())).with_types(table.record_type().clone())
     }
 
     /// The entries of an index as of its last commit. Keys become the order-preserving bytes of their type.
@@ -127,7 +128,8 @@ impl JoinSource {
     /// The records in a range of a keyspace, as of the snapshot.
     #[must_use]
     pub fn snapshot<T: AsRef<[u8]>>(snapshot: &DbSnapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
-        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range))
+        let types = keyspace.record_type().as_ref().clone();
+        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range)).with_types(types)
     }
 
     /// As [`Self::snapshot`], for a keyspace whose keys are all order-preserving bytes of one type; the output's keys
@@ -141,7 +143,8 @@ impl JoinSource {
         key_type: KeyType,
         range: impl RangeBounds<T>,
     ) -> Self {
-        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range).with_keys(key_type))
+        let types = keyspace.record_type().as_ref().clone();
+        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range).with_keys(key_type)).with_types(types)
     }
 
     /// The records of a file of fixed-width records, in file order. They carry no checksums.
@@ -168,7 +171,21 @@ impl JoinSource {
         Self::of(CallerRelation::new(shape, Arc::new(records)))
     }
 
+    /// The same relation, with the types of its values and the names of its columns, which those of the output of a
+    /// join follow. Values must be of that type.
+    #[must_use]
+    pub fn with_types(self, types: RecordType) -> Self {
+        Self { types: Arc::new(types), ..self }
+    }
+
+    /// The types of keys and values, as far as they are stated.
+    #[must_use]
+    pub fn record_type(&self) -> &RecordType {
+        &self.types
+    }
+
     pub(super) fn of(relation: impl Relation + 'static) -> Self {
-        Self { relation: Arc::new(relation) }
+        let types = RecordType::new(relation.facts().key_type, KeyType::Bytes);
+        Self { relation: Arc::new(relation), types: Arc::new(types) }
     }
 }

@@ -5,9 +5,10 @@ use super::rows::Rows;
 use super::shape::{JoinForm, Relation, Shape};
 use ogive::Durability;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::join::{JoinKind, JoinOptions, JoinOutput, JoinSource, RecordShape, join};
+use ogive::join::{JoinKind, JoinOptions, JoinOutput, JoinSource, JoinedRecords, RecordShape, join};
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::{Table, TableWriter};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A join that says how much memory it takes may find later that another step takes more: not for each of many parts.
@@ -46,7 +47,8 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
         }
     }
     let table = doing("open", Table::open(storage, "t", &shape.open_options()))?;
-    let mut joined = Joined::new(shape, form, rows, &right, &table)?;
+    let records = doing("the types", JoinedRecords::of(&left_source, &right_source, form.kind))?;
+    let mut joined = Joined::new(form, rows, &right, records);
     joined.take_order_of(&table)?;
     let answers = Answers::with(&joined.rows, |row, value| joined.value(row, value));
     check_table(&table, &answers, effort)
@@ -131,22 +133,14 @@ struct Joined<'a> {
     origins: Vec<(usize, Option<usize>)>,
     left: &'a Rows,
     right: &'a Rows,
-    kind: JoinKind,
-    /// Whether values have one width, so that no length stands in front.
-    is_dense: bool,
+    /// Makes the values of the records.
+    records: RefCell<JoinedRecords>,
 }
 
 impl<'a> Joined<'a> {
-    fn new(shape: &Shape, form: &JoinForm, left: &'a Rows, right: &'a Rows, table: &Table) -> Result<Self, String> {
-        let has_width = |relation| match relation {
-            // A store with repeats is a table here.
-            Relation::Store => false,
-            relation => states_width(shape, relation),
-        };
-        let repeats = (1..left.len()).any(|row| left.key(row) == left.key(row - 1));
-        let of_left = if repeats && form.relations.0 == Relation::Store { Relation::Table } else { form.relations.0 };
-        let is_dense = has_width(of_left) && (has_width(form.relations.1) || !form.kind.pairs());
-        let mut joined = Self { rows: left.none_like(0), origins: Vec::new(), left, right, kind: form.kind, is_dense };
+    fn new(form: &JoinForm, left: &'a Rows, right: &'a Rows, records: JoinedRecords) -> Self {
+        let records = RefCell::new(records);
+        let mut joined = Self { rows: left.none_like(0), origins: Vec::new(), left, right, records };
         for row in 0..left.len() {
             let at = right.rank(left.key(row));
             let partner = (at < right.len() && right.key(at) == left.key(row)).then_some(at);
@@ -160,16 +154,7 @@ impl<'a> Joined<'a> {
                 joined.origins.push((row, partner.filter(|_| form.kind.pairs())));
             }
         }
-        if !joined.is_dense && !joined.kind.pairs() {
-            // Whether the length of a left value that stands alone is written has changed once.
-            let first = doing("the first row", table.first())?;
-            let mut value = Vec::new();
-            if let (Some((_, found)), Some(&(row, _))) = (first, joined.origins.first()) {
-                left.value(row, &mut value);
-                joined.is_dense = value == found;
-            }
-        }
-        Ok(joined)
+        joined
     }
 
     /// Puts rows of one key in the order in which the table has them: joins guarantee none.
@@ -210,29 +195,11 @@ impl<'a> Joined<'a> {
         let (left, partner) = self.origins[row];
         let (mut value, mut other) = (Vec::new(), Vec::new());
         self.left.value(left, &mut value);
-        if let Some(partner) = partner {
-            self.right.value(partner, &mut other);
-        } else if self.is_dense && self.kind == JoinKind::Left {
-            other.resize(value.len(), 0);
-        }
+        let partner = partner.map(|partner| self.right.value(partner, &mut other));
         out.clear();
-        let flag = (self.kind == JoinKind::Left).then_some(u8::from(partner.is_some()));
-        if self.is_dense {
-            out.extend(flag);
-            out.extend_from_slice(&value);
-        } else {
-            put_varint(out, value.len());
-            out.extend_from_slice(&value);
-            out.extend(flag);
+        let right = partner.map(|()| &other[..]);
+        if let Err(error) = self.records.borrow_mut().append(Some(&value), right, out) {
+            out.extend_from_slice(error.to_string().as_bytes());
         }
-        out.extend_from_slice(&other);
     }
-}
-
-fn put_varint(out: &mut Vec<u8>, mut number: usize) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }

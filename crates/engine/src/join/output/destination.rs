@@ -6,6 +6,7 @@ use super::table::TableOutput;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::join::emit::{CallerSink, Emitter, RowCallback, RowForm};
+use crate::join::joined::JoinedRecords;
 use crate::join::merge::RowSink;
 use crate::join::task::Task;
 use crate::table::TableWriteOptions;
@@ -19,16 +20,13 @@ pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &
 /// The output of a join. A table or file appears under its name only when it is complete and durable; a failed or
 /// interrupted join leaves nothing behind.
 ///
-/// In a table or a file of records, a row is a key and one value. If all keys have one width and so have the values of
-/// each side that appears, the value is dense: in an inner join the left value followed by the right one; in a left or
-/// full join the byte 1, the left and the right value, or, for a left row without partner, the byte 0, the left value
-/// and zeros, or, for a right one, the byte 2, zeros and the right value; in a semi or anti join the left value. Keys
-/// have one width if their type has (text and bytes do not), values if the source says so. A table then has this width
-/// as its [`Table::value_width`]. Otherwise the value is length-prefixed, in joins of every kind: the length of the
-/// left value (a varint: seven bits per byte, lowest first), the left value, in a left or full join the byte 1, 0 or 2,
-/// and the right value, if there is one. The keys of a full join of sides with keys of different types are bytes.
-///
-/// [`Table::value_width`]: crate::table::Table::value_width
+/// In a table, a record is a key and a row with the fields of both sides ([`JoinedRecords`]); the table states their
+/// types. In a file of records, all keys have one width and so have the values of each side that appears: in an inner
+/// join, the left value is followed by the right one; in a left or full join there is the byte 1, the left and the
+/// right value, or, for a left row without partner, the byte 0, the left value and zeros, or, for a right one, the byte
+/// 2, zeros and the right value; in a semi or anti join the left value. Keys have one width if their type has (text and
+/// bytes do not), values if the source says so. The keys of a full join of sides with keys of different types are
+/// bytes.
 #[derive(Debug)]
 pub struct JoinOutput<'a> {
     target: OutputTarget<'a>,
@@ -142,11 +140,19 @@ impl<'a> JoinOutput<'a> {
     /// # Errors
     /// [`crate::Error::InvalidArgument`] if rows vary in width and the output needs one width, or if memory is short;
     /// errors of [`TableWriter::create`](crate::table::TableWriter::create) and of the storage.
-    pub(crate) fn begin(self, form: RowForm, task: &Arc<Task>, memory_bytes: u64) -> Result<Box<dyn RowSink + 'a>> {
+    pub(crate) fn begin(
+        self,
+        form: RowForm,
+        records: JoinedRecords,
+        task: &Arc<Task>,
+        memory_bytes: u64,
+    ) -> Result<Box<dyn RowSink + 'a>> {
         match self.target {
             OutputTarget::Table { storage, name, options } => {
-                let writer = TableOutput::create(storage, &name, *options, form, task, memory_bytes)?;
-                Ok(Box::new(Emitter::new(form, Box::new(writer))))
+                let form = form.of_records(&records);
+                let target = (storage, &name[..]);
+                let writer = TableOutput::create(target, *options, form, records.record_type(), task, memory_bytes)?;
+                Ok(Box::new(Emitter::of_records(form, records, Box::new(writer))))
             }
             OutputTarget::Records { storage, name, replace } => {
                 RecordWriter::check_widths(&form, &storage.path(&name))?;

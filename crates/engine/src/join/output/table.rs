@@ -5,6 +5,7 @@ use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
 use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::{TableWriteOptions, TableWriter};
+use crate::types::RecordType;
 use std::sync::Arc;
 
 /// Bytes between two syncs of the file: often enough to keep the device busy, rarely enough that sync latency is
@@ -60,18 +61,19 @@ impl TableOutput {
 
 impl TableOutput {
     pub(super) fn create(
-        storage: Arc<dyn Storage>,
-        name: &str,
+        (storage, name): (Arc<dyn Storage>, &str),
         options: TableWriteOptions,
         form: RowForm,
+        types: &RecordType,
         task: &Arc<Task>,
         memory_bytes: u64,
     ) -> Result<Self> {
         let grant = task.budget.take(memory_bytes, "the writer")?;
-        let value_width = form.value_bytes().and_then(|bytes| u32::try_from(bytes).ok());
+        let row_bytes = types.values.width().filter(|_| form.key.is_some());
+        let value_width = form.value_bytes().or(row_bytes).and_then(|bytes| u32::try_from(bytes).ok());
         let apart = form.widths().map(|widths| widths.key).zip(form.row_bytes());
         let apart = apart.filter(|(key, _)| form.key_type.width() != Some(*key));
-        let options = TableWriteOptions { key_type: form.key_type, value_width, ..options };
+        let options = TableWriteOptions { value_width, ..options.record_type(types.clone()) };
         let mut writer = TableWriter::create(storage, name, options)?;
         match task.fast_paths.write_behind {
             true => writer.write_behind(memory_bytes, SYNC_INTERVAL_BYTES)?,

@@ -3,19 +3,25 @@
 use super::JoinOutput;
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage};
-use crate::join::emit::RowForm;
+use crate::join::emit::{RowForm, RowMarks};
+use crate::join::joined::JoinedRecords;
 use crate::join::merge::RowSink;
 use crate::join::options::{JoinKind, JoinOptions};
 use crate::join::task::Task;
 use crate::table::external::{RecordFile, index_records};
 use crate::table::{Table, TableOptions, TableWriteOptions};
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType};
 use std::sync::{Arc, Mutex};
 
 const ROWS: u64 = 50_000;
 
 fn form(key_type: KeyType, key: Option<usize>) -> RowForm {
-    RowForm { kind: JoinKind::Inner, key_type, key, left: Some(8), right: Some(4) }
+    RowForm { kind: JoinKind::Inner, key_type, key, left: Some(8), right: Some(4), marks: RowMarks::default() }
+}
+
+fn records_of(key_type: KeyType) -> JoinedRecords {
+    let bytes = RecordType::new(key_type, KeyType::Bytes);
+    JoinedRecords::new(JoinKind::Inner, key_type, [&bytes, &bytes], [Some(8), Some(4)]).unwrap()
 }
 
 fn task() -> Arc<Task> {
@@ -31,7 +37,7 @@ fn expected(i: u64) -> (Vec<u8>, Vec<u8>) {
 }
 
 fn finished(output: JoinOutput, form: RowForm) -> u64 {
-    let mut sink = output.begin(form, &task(), 1 << 20).unwrap();
+    let mut sink = output.begin(form, records_of(form.key_type), &task(), 1 << 20).unwrap();
     give(&mut *sink).unwrap();
     let rows = sink.rows();
     sink.finish().unwrap();
@@ -46,7 +52,9 @@ fn a_table_holds_all_rows_whether_its_keys_are_numbers_or_strings_of_one_width()
         assert_eq!(finished(output, form(key_type, Some(8))), ROWS);
         let table = Table::open(storage.clone(), "out", &TableOptions::default()).unwrap();
         assert_eq!(table.key_type(), key_type);
-        assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected)));
+        let row = |(key, value): (Vec<u8>, Vec<u8>)| (key, [&[8], &value[..]].concat());
+        assert_eq!(table.value_type().to_string(), "{left: bytes8, right: bytes4}");
+        assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected).map(row)));
         assert_eq!(storage.list().unwrap(), ["out"]);
     }
 }
@@ -59,10 +67,19 @@ fn a_file_of_records_is_what_an_index_can_be_made_beside() {
     index_records(storage.clone(), "out", "out.ogive", records, TableWriteOptions::default()).unwrap();
     let table = Table::open(storage.clone(), "out.ogive", &TableOptions::default()).unwrap();
     assert!(table.iter().map(|row| row.unwrap()).eq((0..ROWS).map(expected)));
-    let refused =
-        JoinOutput::records(storage.clone(), "other", false).begin(form(KeyType::Bytes, None), &task(), 1 << 20);
+    let refused = JoinOutput::records(storage.clone(), "other", false).begin(
+        form(KeyType::Bytes, None),
+        records_of(KeyType::Bytes),
+        &task(),
+        1 << 20,
+    );
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
-    let taken = JoinOutput::records(storage.clone(), "out", false).begin(form(KeyType::U64, Some(8)), &task(), 1 << 20);
+    let taken = JoinOutput::records(storage.clone(), "out", false).begin(
+        form(KeyType::U64, Some(8)),
+        records_of(KeyType::U64),
+        &task(),
+        1 << 20,
+    );
     assert!(matches!(taken, Err(Error::Io { .. })));
     finished(JoinOutput::records(storage, "out", true), form(KeyType::U64, Some(8)));
 }
@@ -90,7 +107,7 @@ fn an_output_that_is_dropped_leaves_nothing_behind() {
         JoinOutput::lines(storage.clone(), "out", false, |key, _, _, out| out.extend_from_slice(key)),
     ];
     for output in outputs {
-        let mut sink = output.begin(form(KeyType::U64, Some(8)), &task(), 1 << 20).unwrap();
+        let mut sink = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task(), 1 << 20).unwrap();
         give(&mut *sink).unwrap();
         drop(sink);
         assert_eq!(storage.list().unwrap(), Vec::<String>::new());
@@ -106,7 +123,7 @@ fn the_caller_gets_rows_as_they_are_and_its_error_ends_the_join() {
         *theirs.lock().unwrap() += 1;
         if *theirs.lock().unwrap() == 10 { Err(Error::Interrupted) } else { Ok(()) }
     });
-    let mut sink = output.begin(form(KeyType::U64, Some(8)), &task(), 1 << 20).unwrap();
+    let mut sink = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task(), 1 << 20).unwrap();
     assert!(matches!(give(&mut *sink), Err(Error::Interrupted)));
     assert_eq!(*seen.lock().unwrap(), 10);
 }
@@ -119,7 +136,7 @@ fn an_index_that_outgrows_the_memory_of_the_join_is_refused() {
     let options = TableWriteOptions { block_bytes: Some(512), ..JoinOutput::options() };
     let _rest = task.budget.take((768 << 10) - 1, "the rest").unwrap();
     let mut sink = JoinOutput::table(storage.clone(), "out", options)
-        .begin(form(KeyType::U64, Some(8)), &task, 256 << 10)
+        .begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task, 256 << 10)
         .unwrap();
     let refused = (0..40).try_for_each(|_| give_sorted(&mut *sink));
     assert!(matches!(refused, Err(Error::JoinMemoryShort { .. })), "{refused:?}");

@@ -70,13 +70,13 @@ fn run(
     join(&source("left")?, &source("right")?, output, &options)
 }
 
-/// The records of the output: each key with both values, which have one width each.
+/// The records of the output: each key with a row of both values, which have one width each.
 fn expected() -> &'static [Row] {
     static EXPECTED: OnceLock<Vec<Row>> = OnceLock::new();
     EXPECTED.get_or_init(|| {
         let (left, right) = rows();
         let joined = reference(JoinKind::Inner, &left, &right);
-        joined.into_iter().map(|(key, left, right)| (key, [left.unwrap(), right.unwrap()].concat())).collect()
+        joined.into_iter().map(|(key, left, right)| (key, [vec![8], left.unwrap(), right.unwrap()].concat())).collect()
     })
 }
 

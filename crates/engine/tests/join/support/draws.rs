@@ -7,7 +7,7 @@ use ogive::index::extend::Tunable;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::join::{JoinCondition, JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, Side, join};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive_testkit::{Random, Repeat, fast_paths, named_seed};
+use ogive_testkit::{Random, Repeat, fast_paths, joined_values, named_seed};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
@@ -176,21 +176,6 @@ fn check_lines(
     true
 }
 
-/// The value of a row in a table: both values, behind the length of the left one where not all have one width.
-fn value_of((_, left, right): &Joined, has_length: bool) -> Vec<u8> {
-    let left = left.as_deref().unwrap_or_default();
-    let mut value = Vec::new();
-    if has_length {
-        let mut length = left.len();
-        while length > 0x7f {
-            value.push((length & 0x7f) as u8 | 0x80);
-            length >>= 7;
-        }
-        value.push(length as u8);
-    }
-    [&value[..], left, right.as_deref().unwrap_or_default()].concat()
-}
-
 fn check_table(
     sides: (&JoinSource, &JoinSource),
     storage: &Arc<dyn Storage>,
@@ -203,10 +188,13 @@ fn check_table(
         return false;
     }
     let table = Table::open(storage.clone(), "joined", &TableOptions::default()).unwrap();
-    let mut found: Vec<Row> = table.range::<&[u8]>(..).map(Result::unwrap).collect();
+    let taken_apart = |(key, value): Row| {
+        let (left, right) = joined_values(options.kind, table.record_type(), &value);
+        (key, left, right)
+    };
+    let mut found: Vec<Joined> = table.range::<&[u8]>(..).map(Result::unwrap).map(taken_apart).collect();
     assert!(found.is_sorted_by(|one, other| one.0 <= other.0), "{what}: not in key order");
-    let mut wanted: Vec<Row> =
-        expected.iter().map(|row| (row.0.clone(), value_of(row, table.value_width().is_none()))).collect();
+    let mut wanted = expected.to_vec();
     found.sort();
     wanted.sort();
     assert!(found == wanted, "{what}: {} records, {} expected", found.len(), wanted.len());
