@@ -2,8 +2,8 @@
 
 use crate::commands::query::{OpenTable, TableArguments};
 use crate::commands::{
-    build, count, db, demo, explain, get, index, info, join, nth, profile, rank, repair, scan, subcommands, tune,
-    verbs, verify,
+    build, completions, count, db, demo, explain, export, get, index, info, join, man, nth, profile, rank, repair,
+    scan, subcommands, tune, verbs, verify,
 };
 use crate::failure::Result;
 use crate::output::Output;
@@ -57,6 +57,7 @@ subcommands! {
         /// Show a table's parts and the cost of a lookup
         #[command(after_help = explain::EXAMPLES)]
         Explain(TableArguments) => verbs::stats::<OpenTable>,
+        Export(export::ExportArguments) => export::run,
         Tune(tune::TuneArguments) => tune::run,
         /// Check every byte of a table, the order of its keys, and its index
         #[command(after_help = verify::EXAMPLES)]

@@ -127,7 +127,7 @@ impl Failure {
                 Some(crate::words::advice_on_folder(path))
             }
             Self::Engine(ogive::Error::Damaged { path, .. }) => Some(crate::words::advice_on_damage(path)),
-            Self::Engine(ogive::Error::ValueTooLarge { path, .. }) => {
+            Self::Engine(ogive::Error::ValueTooLarge { path, limit, .. }) if *limit != VALUE_BYTES_MAX => {
                 let get = if path.is_dir() { "db get" } else { "get" };
                 Some(format!("raise --memory, or write the value to standard output with `ogive {get} --raw`"))
             }

@@ -11,15 +11,6 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// The bytes of a key as written in an input, or `None` if it is not a key of this type. Bytes are taken verbatim.
-pub(crate) fn from_input(key_type: KeyType, written: &[u8]) -> Option<Vec<u8>> {
-    match key_type {
-        KeyType::Bytes => Some(written.to_vec()),
-        KeyType::FixedBytes(width) => (written.len() == usize::from(width)).then(|| written.to_vec()),
-        _ => key_type.parse(std::str::from_utf8(written).ok()?).ok(),
-    }
-}
-
 /// The bytes of a key given as an argument: in tables of bytes `\\xNN` and `\\\\` are escapes.
 ///
 /// # Errors
@@ -140,6 +131,15 @@ pub(crate) fn escaped(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// A value of an input, shortened for messages.
+pub(crate) fn shortened(written: &[u8]) -> String {
+    let shown = escaped(written);
+    match shown.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &shown[..end]),
+        None => shown.into_owned(),
+    }
+}
+
 fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() + 8);
     for chunk in bytes.utf8_chunks() {
@@ -190,7 +190,7 @@ mod tests {
             (KeyType::F64, &["-inf", "-1.5", "0", "0.1", "3", "inf", "NaN"]),
         ];
         for (key_type, numbers) in cases {
-            let keys: Vec<_> = numbers.iter().map(|number| from_input(key_type, number.as_bytes()).unwrap()).collect();
+            let keys: Vec<_> = numbers.iter().map(|number| key_type.parse(number).unwrap()).collect();
             assert!(keys.is_sorted_by(|a, b| a < b), "{key_type:?}");
             for (key, number) in keys.iter().zip(numbers) {
                 assert_eq!(shown(key_type, key), *number);
@@ -247,7 +247,6 @@ mod tests {
         assert_eq!(from_argument(KeyType::Bytes, OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
         assert_eq!(from_argument(KeyType::FixedBytes(1), OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
         assert_eq!(from_argument(KeyType::FixedBytes(2), OsStr::new("\\x00a")).unwrap(), b"\0a");
-        assert_eq!(from_input(KeyType::FixedBytes(2), b"\\a").unwrap(), b"\\a");
         assert_eq!(from_argument(KeyType::Text, OsStr::new("a\\x41")).unwrap(), b"a\\x41");
     }
 
@@ -255,7 +254,7 @@ mod tests {
     fn json_loses_nothing() {
         assert_eq!(to_json(KeyType::U64, &u64::MAX.to_be_bytes()).to_string(), "18446744073709551615");
         assert_eq!(to_json(KeyType::U128, &u128::MAX.to_be_bytes()), json!(u128::MAX.to_string()));
-        assert_eq!(to_json(KeyType::F64, &from_input(KeyType::F64, b"inf").unwrap()), json!("inf"));
+        assert_eq!(to_json(KeyType::F64, &KeyType::F64.parse("inf").unwrap()), json!("inf"));
         assert_eq!(to_json(KeyType::Text, b"a\tb"), json!("a\tb"));
         assert_eq!(to_json(KeyType::U32, &[0, 0, 1, 0]), json!(256));
         assert_eq!(to_json(KeyType::I128, &[0; 16]), json!(i128::MIN.to_string()));

@@ -1,15 +1,15 @@
 //! Loading of inputs into tables, in any order and with any type of keys.
 
 use crate::failure::{Failure, Result};
-use crate::input::{Input, InputError, InputOptions};
+use crate::input::{Input, InputError, InputOptions, Schema};
 use crate::interrupt::Interrupt;
 use crate::monitored::MonitoredStorage;
+use crate::output::note;
 use crate::progress::{PhasedProgress, Progress, Unit};
+use ogive::Error;
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
-use ogive::types::{Component, TupleType};
-use ogive::{Error, KeyType};
 use std::num::NonZero;
 use std::sync::Arc;
 
@@ -29,27 +29,29 @@ pub(crate) struct Target {
 }
 
 /// A way to read an input. The cheapest is tried first, then more general ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// Assumed type of the keys.
-    pub(crate) key_type: KeyType,
+    /// The columns, with the types that are assumed.
+    pub(crate) schema: Schema,
     /// Whether its records are sorted.
     pub(crate) sort: bool,
 }
 
 /// Builds the table of an input.
 ///
-/// The input is assumed to be sorted, and read again with a sort if it is not. Unless it is given, the key type is
-/// guessed and widened in the same way. An input that can be read only once is always sorted.
+/// The input is assumed to be sorted, and read again with a sort if it is not. Types that are not given are guessed
+/// from the first records, and from all of them if a later record does not fit. An input that can be read only once is
+/// always sorted.
 ///
 /// # Errors
 /// [`InputError`] for a bad input, and errors of the engine; the output is unchanged then.
 pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt: &Interrupt) -> Result<TableReport> {
     input.refuse_table()?;
+    let (input, _scratch) = &input.rereadable(interrupt)?;
     let sample = input.quick_sample()?;
     let options = target.options.clone().sample(sample.or(target.options.sample.clone()));
     let target = Target { options, ..target.clone() };
-    try_plans(input, |plan| pour(&mut *input.open(plan.key_type)?, &target, plan.sort, what, interrupt))
+    try_plans(input, |plan| pour(&mut *input.open(&plan.schema)?, &target, plan.sort, what, interrupt))
 }
 
 /// Finds the plan for an input by reading it once.
@@ -59,7 +61,7 @@ pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt:
 pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Plan> {
     input.refuse_table()?;
     try_plans(input, |plan| {
-        let mut records = input.open(plan.key_type)?;
+        let mut records = input.open(&plan.schema)?;
         let progress = Progress::start("reading", records.facts().length_bytes, Unit::Bytes);
         let mut work = LoadProgress { progress, interrupt, records: 0 };
         let mut last: Vec<u8> = Vec::new();
@@ -71,49 +73,33 @@ pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Pla
             last.extend_from_slice(record.key);
             work.step(|| records.position_bytes())?;
         }
-        if work.records == 0 { Err(InputError::Empty { path: input.path.clone() }.into()) } else { Ok(plan) }
+        if work.records == 0 { Err(InputError::Empty { path: input.path.clone() }.into()) } else { Ok(plan.clone()) }
     })
 }
 
-/// Tries plans until one succeeds or fails for a reason that no other plan avoids.
-fn try_plans<T>(input: &InputOptions, attempt: impl Fn(Plan) -> Result<T>) -> Result<T> {
-    let mut plan = Plan { key_type: input.first_key_type()?, sort: !input.is_rereadable() };
+/// Tries plans until one succeeds or fails for a reason that no other plan avoids. Tells where numbers became text.
+fn try_plans<T>(input: &InputOptions, attempt: impl Fn(&Plan) -> Result<T>) -> Result<T> {
+    let is_rereadable = input.is_rereadable();
+    let mut plan = Plan { schema: input.schema(false)?, sort: !is_rereadable };
+    let mut is_whole = false;
     loop {
-        let failure = match attempt(plan) {
+        let failure = match attempt(&plan) {
             Err(failure) => failure,
-            done => return done,
-        };
-        plan = match &failure {
-            _ if !input.is_rereadable() => return Err(failure),
-            Failure::Engine(Error::Unsorted { .. }) if !plan.sort => Plan { sort: true, ..plan },
-            Failure::Input(InputError::WrongKeyType { .. }) if input.key_type.is_none() => match wider(plan.key_type) {
-                // Keys sorted as numbers may be unsorted as text, and vice versa.
-                Some(key_type) => Plan { key_type, sort: false },
-                None => return Err(failure),
-            },
-            _ => return Err(failure),
-        };
-    }
-}
-
-/// The next type to try when not all keys are of `key_type`.
-fn wider(key_type: KeyType) -> Option<KeyType> {
-    match key_type {
-        KeyType::U64 => Some(KeyType::I64),
-        KeyType::I64 => Some(KeyType::Text),
-        KeyType::Text => Some(KeyType::Bytes),
-        KeyType::Tuple(tuple) => {
-            let mut components: Vec<Component> = tuple.components().collect();
-            // The keys do not say which component is too narrow.
-            let mut is_wider = false;
-            for component in &mut components {
-                if let Some(key_type) = wider(component.key_type) {
-                    (component.key_type, is_wider) = (key_type, true);
-                }
+            done => {
+                plan.schema.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
+                return done;
             }
-            TupleType::new(&components).ok().map(KeyType::Tuple).filter(|_| is_wider)
+        };
+        match &failure {
+            _ if !is_rereadable => return Err(failure),
+            Failure::Engine(Error::Unsorted { .. }) if !plan.sort => plan.sort = true,
+            Failure::Input(InputError::WrongType { .. }) if plan.schema.is_guessed() && !is_whole => {
+                // Keys sorted as numbers may be unsorted as text, and vice versa.
+                plan = Plan { schema: input.schema(true)?, sort: false };
+                is_whole = true;
+            }
+            _ => return Err(failure),
         }
-        _ => None,
     }
 }
 
@@ -133,7 +119,7 @@ pub(crate) fn pour(
     let options = target
         .options
         .clone()
-        .key_type(facts.key_type)
+        .record_type(facts.record_type.clone())
         .value_width(facts.dense_value_width())
         .expected_records(facts.records)
         .search(target.options.search.clone().threads(threads));

@@ -8,6 +8,7 @@ mod command_line;
 mod commands;
 mod demo;
 mod discard;
+mod export;
 mod external;
 mod failure;
 mod input;
@@ -16,9 +17,12 @@ mod key;
 mod load;
 mod monitored;
 mod output;
+#[cfg(feature = "parquet")]
+mod parquet_out;
 mod pipe;
 mod progress;
 mod reads;
+mod records;
 mod replace;
 mod report;
 mod sample;
@@ -26,6 +30,7 @@ mod scratch;
 mod size;
 mod source;
 mod table_text;
+mod value;
 mod words;
 
 use args::Outcome;

@@ -7,8 +7,8 @@ use crate::table_text::plain_table;
 use ogive::io::Profile;
 use ogive::table::TableReport;
 
-/// Two lines on a table: its size, and the cost of a lookup.
-pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 2] {
+/// Three lines on a table: its size, its types, and the cost of a lookup.
+pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 3] {
     [
         format!(
             "{name}: {} in {} of {}; data {}, index {} ({:.2} B per block)",
@@ -19,8 +19,14 @@ pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 2] {
             human_bytes(report.index_bytes),
             index_bytes_a_block(report),
         ),
+        format!("types: {}", types(report)),
         format!("modelled cold lookup: {}", modelled(report)),
     ]
+}
+
+/// The types of keys and values.
+pub(crate) fn types(report: &TableReport) -> String {
+    format!("{} -> {}", report.key_type, report.value_type)
 }
 
 /// Stored bytes of the index for each block of data.
@@ -50,7 +56,7 @@ fn times(report: &TableReport) -> impl Iterator<Item = (&'static str, f64)> {
 
 /// Prints everything that is known of a table without reading its data.
 pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Result<()> {
-    output.line(format_args!("{name}: {} with keys of type {}", counted(report.records, "record"), report.key_type))?;
+    output.line(format_args!("{name}: {} of {}", counted(report.records, "record"), types(report)))?;
     output.line("")?;
     let share = |size_bytes: u64| format!("{:.2}", size_bytes as f64 / report.blocks.max(1) as f64);
     let part = |name: &str, size_bytes: u64| vec![name.to_owned(), grouped(size_bytes), share(size_bytes)];

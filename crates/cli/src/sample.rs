@@ -76,7 +76,7 @@ impl ThinnedRuns {
 /// Those of the input.
 pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interrupt) -> Result<Option<Sample>> {
     let facts = input.facts().clone();
-    if !facts.key_type.is_numeric() {
+    if !facts.record_type.keys.is_numeric() {
         return Ok(None);
     }
     // Half of it, since joining the runs holds them twice.

@@ -1,11 +1,10 @@
 //! Sorted records that can be read repeatedly.
 
 use crate::failure::Result;
-use crate::input::{Input, InputOptions, TableInput, open_to_see};
+use crate::input::{Input, InputOptions, Schema, open_to_see, table_input};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
-use ogive::KeyType;
 use ogive::io::Storage;
 use ogive::table::{Table, TableWriteOptions};
 use ogive::tune::DesignRequest;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
     /// The input itself, which is sorted.
-    Sorted { input: &'a InputOptions, key_type: KeyType },
+    Sorted { input: &'a InputOptions, schema: Schema },
     /// A temporary table of an unsorted input.
     Table { scratch: Scratch, table: Table },
 }
@@ -26,7 +25,7 @@ impl<'a> Source<'a> {
         if input.is_rereadable() {
             let plan = examine(input, interrupt)?;
             if !plan.sort {
-                return Ok(Self::Sorted { input, key_type: plan.key_type });
+                return Ok(Self::Sorted { input, schema: plan.schema });
             }
         }
         let scratch = Scratch::create()?;
@@ -42,8 +41,8 @@ impl<'a> Source<'a> {
     /// All records, from the first.
     pub(crate) fn open(&self) -> Result<Box<dyn Input>> {
         match self {
-            Self::Sorted { input, key_type } => input.open(*key_type),
-            Self::Table { scratch, table } => Ok(Box::new(TableInput::new(scratch.path(), table))),
+            Self::Sorted { input, schema } => Ok(input.open(schema)?),
+            Self::Table { scratch, table } => Ok(Box::new(table_input(scratch.path(), table))),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! `ogive build`: builds a table from a file.
 
+use super::stored;
 use crate::args::Outcome;
 use crate::external::{RecordLayout, build_external};
 use crate::failure::{Failure, Result};
-use crate::input::InputOptions;
+use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, load, pour};
 use crate::output::{Output, note};
@@ -25,6 +26,7 @@ Examples:
   ogive build rows.csv -o rows.ogive --key id --value name   columns by name or number
   ogive build keys.u64 -o keys.ogive --payload 8 --for s3    SOSD keys, tuned for an object store
   ogive build keys.u64 -o keys.ogive --external              an external index; the data stay in keys.u64
+  ogive build old.ogive -o new.ogive --for s3                a table again; also from an index or a store
   ogive build logs.csv -o logs.ogive --memory 64MiB          sort unsorted input within 64 MiB
 
 Replaces an existing Ogive table once the new one is complete, and any other file only with --force. Never replaces
@@ -79,6 +81,10 @@ pub(crate) struct BuildArguments {
     #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "key", "value", "compress"])]
     external: bool,
 
+    /// If INPUT is a store: the keyspace to read
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    keyspace: String,
+
     #[command(flatten)]
     layout: RecordLayout,
 
@@ -103,7 +109,8 @@ enum Compress {
 pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
-    if !arguments.external {
+    let stored = if arguments.external { None } else { stored::open(&arguments.input, &arguments.keyspace)? };
+    if !arguments.external && stored.is_none() {
         arguments.input.refuse_table()?;
     }
     let place = claim(&arguments.output, OutputKind::Table, &[&arguments.input.path], Some(arguments.force))?;
@@ -113,7 +120,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
         options: write_options(arguments)?,
         memory_bytes: arguments.memory.0,
     };
-    let report = make(arguments, target, &interrupt).map_err(|failure| place.left(failure))?;
+    let report = make(arguments, stored, target, &interrupt).map_err(|failure| place.left(failure))?;
     if let Some(warning) = kept_too_much(arguments, &report) {
         note(format_args!("warning: {warning}"));
     }
@@ -128,8 +135,21 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     Ok(Outcome::Done)
 }
 
-fn make(arguments: &BuildArguments, target: Target, interrupt: &Interrupt) -> Result<TableReport> {
-    if arguments.external {
+fn make(
+    arguments: &BuildArguments,
+    stored: Option<Box<dyn Input>>,
+    target: Target,
+    interrupt: &Interrupt,
+) -> Result<TableReport> {
+    if let Some(mut stored) = stored {
+        if arguments.exact {
+            let sample = sample::exact(&mut *stored, arguments.memory.0, interrupt)?;
+            let target = Target { options: target.options.sample(sample), ..target };
+            let again = stored::open(&arguments.input, &arguments.keyspace)?;
+            return pour(&mut *again.unwrap_or(stored), &target, false, "building", interrupt);
+        }
+        pour(&mut *stored, &target, false, "building", interrupt)
+    } else if arguments.external {
         build_external(&arguments.input, &arguments.layout, &target, interrupt)
     } else if arguments.exact {
         let source = Source::prepare(&arguments.input, arguments.memory.0, interrupt)?;

@@ -2,16 +2,17 @@
 
 use super::ordered_map::OrderedMap;
 use super::query::TableArguments;
-use super::verbs;
+use super::verbs::{self, LookupKeys};
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
-use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
   ogive get words.ogive apple              print the value of a key
   ogive get ids.ogive 1234 --explain       also show every read
+  ogive get ids.ogive 1234 5678            print keys and values of several keys
+  ogive get ids.ogive - <keys.txt          look up the keys of a file
   ogive get rows.ogive 1234 --all          print the values of all records with this key
   ogive get images.ogive cat --raw >cat    write a value of any length, unchanged
 
@@ -24,9 +25,8 @@ pub(crate) struct TableGet {
     #[command(flatten)]
     table: TableArguments,
 
-    /// Key to look up, written as in the input of the table
-    #[arg(value_name = "KEY", allow_negative_numbers = true)]
-    key: OsString,
+    #[command(flatten)]
+    keys: LookupKeys,
 
     /// Print the values of all records with this key, not only the first
     #[arg(long)]
@@ -45,8 +45,8 @@ pub(crate) struct TableGet {
 pub(crate) fn run(arguments: &TableGet, output: &mut Output) -> Result<Outcome> {
     let open = arguments.table.open(arguments.explain)?;
     if arguments.raw {
-        let key = open.parse_key(&arguments.key)?;
+        let key = open.parse_key(arguments.keys.only()?)?;
         return verbs::print_raw(open.table.value_reader(&key)?, open.shown_key(&key), output);
     }
-    verbs::get(&open, &arguments.key, arguments.all, output)
+    verbs::get_each(&open, &arguments.keys, arguments.all, output)
 }

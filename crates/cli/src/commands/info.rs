@@ -97,16 +97,21 @@ fn table(path: &Path) -> Result<Info> {
     let table = Table::open_path(path, &TableOptions::default())?;
     let report = table.explain();
     let is_external = table.is_external();
-    let (records, size, key_type) =
-        (counted(report.records, "record"), human_bytes(report.file_bytes), &report.key_type);
+    let (records, size) = (counted(report.records, "record"), human_bytes(report.file_bytes));
+    let types = crate::report::types(&report);
     let text = match is_external {
-        true => format!("an index of other data: {records} with keys of type {key_type}, {size}"),
-        false => format!("a table: {records} with keys of type {key_type}, {size}"),
+        true => format!("an index of other data: {records} of {types}, {size}"),
+        false => format!("a table: {records} of {types}, {size}"),
     };
     Ok(Info {
         kind: if is_external { "external index" } else { "table" },
         text,
-        facts: json!({ "key_type": key_type, "records": report.records, "file_bytes": report.file_bytes }),
+        facts: json!({
+            "key_type": report.key_type,
+            "value_type": report.value_type,
+            "records": report.records,
+            "file_bytes": report.file_bytes,
+        }),
         next: format!("`ogive scan {0} --limit 10`, `ogive explain {0}`", path.display()),
     })
 }

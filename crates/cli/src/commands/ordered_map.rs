@@ -5,8 +5,9 @@
 //! reports.
 
 use crate::failure::{Failure, Result};
-use crate::key;
 use crate::output::Output;
+use crate::value;
+use ogive::types::ValueType;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -38,18 +39,28 @@ pub(crate) trait OrderedMap {
     /// A key in JSON.
     fn key_to_json(&self, key: &Self::Key) -> Value;
 
+    /// The type of the values.
+    fn value_type(&self) -> &ValueType {
+        value::BYTES
+    }
+
     /// A value as text.
     fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
-        key::escaped(value)
+        value::shown(self.value_type(), value)
     }
 
     /// A value in JSON.
     fn value_to_json(&self, value: &[u8]) -> Value {
-        key::bytes_to_json(value)
+        value::to_json(self.value_type(), value)
     }
 
     /// The values of a key: all of them, or only the first. Keyspaces have one value per key.
     fn get(&self, key: &Self::Key, all: bool) -> Result<Vec<Self::Value>>;
+
+    /// The number of records with a key that is there, if it may be more than one and is found without reading them.
+    fn repeats(&self, _key: &Self::Key) -> Result<u64> {
+        Ok(1)
+    }
 
     /// A remark on found values that print as empty lines. Stores make none.
     fn remark(&self, _values: &[Self::Value]) -> Option<&'static str> {

@@ -9,18 +9,14 @@ use crate::reads;
 use crate::size::ByteSize;
 use ogive::io::LocalStorage;
 use ogive::table::{ReadTrace, Table, TableOptions, Traced};
+use ogive::types::ValueType;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Table property with the type of values that are not text.
-pub(crate) const VALUE_TYPE: &str = "ogive.value-type";
-/// Its value for little-endian 64-bit integers.
-pub(crate) const U64_VALUES: &[u8] = b"u64";
 
 /// The table to read, and how to read it.
 #[derive(Clone, Debug, clap::Args)]
@@ -71,8 +67,6 @@ pub(crate) struct OpenTable {
     explain: bool,
     /// Whether reads bypass the page cache, if requested.
     cold: Option<bool>,
-    /// Whether values are numbers.
-    numbers: bool,
 }
 
 impl fmt::Display for TableArguments {
@@ -82,6 +76,11 @@ impl fmt::Display for TableArguments {
 }
 
 impl TableArguments {
+    /// The file of the table.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens the table; its reads are printed with `explain`.
     pub(crate) fn open(&self, explain: bool) -> Result<OpenTable> {
         let (folder, name) = LocalStorage::split_path(&self.path)?;
@@ -95,8 +94,7 @@ impl TableArguments {
             ));
         }
         let trace = RefCell::new(ReadTrace { reads: vec![table.opening()] });
-        let numbers = table.property(VALUE_TYPE) == Some(U64_VALUES);
-        Ok(OpenTable { table, trace, explain, cold, numbers })
+        Ok(OpenTable { table, trace, explain, cold })
     }
 }
 
@@ -132,10 +130,6 @@ impl OpenTable {
         text.map_or(Ok(()), |text| output.line(text))?;
         self.print_trace(output)
     }
-
-    fn number(&self, value: &[u8]) -> Option<u64> {
-        value.try_into().ok().map(u64::from_le_bytes).filter(|_| self.numbers)
-    }
 }
 
 impl OrderedMap for OpenTable {
@@ -159,12 +153,8 @@ impl OrderedMap for OpenTable {
         key::to_json(self.table.key_type(), key)
     }
 
-    fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
-        self.number(value).map_or_else(|| key::escaped(value), |number| Cow::Owned(number.to_string()))
-    }
-
-    fn value_to_json(&self, value: &[u8]) -> Value {
-        self.number(value).map_or_else(|| key::bytes_to_json(value), Value::from)
+    fn value_type(&self) -> &ValueType {
+        self.table.value_type()
     }
 
     fn get(&self, key: &Vec<u8>, all: bool) -> Result<Vec<Vec<u8>>> {
@@ -174,8 +164,15 @@ impl OrderedMap for OpenTable {
         })
     }
 
+    fn repeats(&self, key: &Vec<u8>) -> Result<u64> {
+        if self.table.is_distinct() {
+            return Ok(1);
+        }
+        Ok(self.table.count(&key[..]..=&key[..])?)
+    }
+
     fn remark(&self, values: &[Vec<u8>]) -> Option<&'static str> {
-        values.iter().all(Vec::is_empty).then_some("found; the value is empty")
+        values.iter().all(|value| self.shown_value(value).is_empty()).then_some("found; the value is empty")
     }
 
     fn scan(&self, range: Bounds<Vec<u8>>, window: Window, output: &mut Output) -> Result<()> {

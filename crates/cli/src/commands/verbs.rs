@@ -4,13 +4,88 @@ use super::ordered_map::{Change, OrderedMap, RangeOptions, Report, Window, Writa
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
+use crate::pipe::InputFile;
+use crate::size::counted;
 use serde_json::json;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Bytes of a value per write.
 const PIECE_BYTES: usize = 64 << 10;
+
+/// Keys to look up.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct LookupKeys {
+    /// Key to look up, written as in the input; several print a line each with key and value, and - reads keys from
+    /// standard input, one per line
+    #[arg(value_name = "KEY", required = true, num_args = 1.., allow_negative_numbers = true)]
+    lookups: Vec<OsString>,
+}
+
+impl LookupKeys {
+    /// The key, if there is one.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for several keys, or keys from standard input.
+    pub(crate) fn only(&self) -> Result<&OsStr> {
+        match &self.lookups[..] {
+            [key] if key != "-" => Ok(key),
+            _ => Err(Failure::usage("--raw writes the value of one key", "give one key, or remove --raw")),
+        }
+    }
+}
+
+/// Prints the values of keys: all of each, or only the first.
+pub(crate) fn get_each<M: OrderedMap>(
+    map: &M,
+    LookupKeys { lookups }: &LookupKeys,
+    all: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
+    if let [key] = &lookups[..]
+        && key != "-"
+    {
+        return get(map, key, all, output);
+    }
+    let mut outcome = Outcome::Done;
+    let mut get = |key: &OsStr, output: &mut Output| -> Result<()> {
+        if let Outcome::Negative = get_entry(map, key, all, output)? {
+            outcome = Outcome::Negative;
+        }
+        Ok(())
+    };
+    for key in lookups {
+        if key != "-" {
+            get(key, output)?;
+            continue;
+        }
+        let input = InputFile::open(Path::new("/dev/stdin")).map_err(Failure::from_value)?;
+        for line in BufReader::new(input).split(b'\n') {
+            let mut line = line.map_err(Failure::from_value)?;
+            line.pop_if(|last| *last == b'\r');
+            get(OsStr::from_bytes(&line), output)?;
+        }
+    }
+    map.print_trace(output)?;
+    Ok(outcome)
+}
+
+/// Prints a key with its values, each on a line, or as a JSON object.
+fn get_entry<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut Output) -> Result<Outcome> {
+    if output.is_json() {
+        return get(map, key, all, output);
+    }
+    let key = map.parse_key(key)?;
+    let values = map.get(&key, all)?;
+    if values.is_empty() {
+        return not_found(map.shown_key(&key), output);
+    }
+    values.iter().try_for_each(|value| map.print_entry(&key, Some(value), output))?;
+    Ok(Outcome::Done)
+}
 
 /// Prints the values of a key: all of them, or only the first.
 pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut Output) -> Result<Outcome> {
@@ -34,6 +109,10 @@ pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut O
     }
     if let Some(remark) = map.remark(&values).filter(|_| !output.is_json()) {
         note(remark);
+    }
+    let more = if all { 0 } else { map.repeats(&key)?.saturating_sub(1) };
+    if more > 0 {
+        note(format_args!("{} with this key; --all prints them", counted(more, "more record")));
     }
     Ok(Outcome::Done)
 }

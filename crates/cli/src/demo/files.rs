@@ -5,6 +5,7 @@ use super::walk::FoundFile;
 use crate::input::{Input, InputError, InputFacts, Record};
 use crate::size::grouped;
 use ogive::KeyType;
+use ogive::types::RecordType;
 use std::path::PathBuf;
 
 /// The files that a walk found.
@@ -76,10 +77,10 @@ impl Files {
         let text = self.found.iter().all(|file| std::str::from_utf8(&file.path).is_ok());
         let facts = InputFacts {
             path: self.root.clone(),
-            key_type: match order {
-                Order::Path if text => KeyType::Text,
-                Order::Path => KeyType::Bytes,
-                Order::Time => KeyType::U64,
+            record_type: match order {
+                Order::Path if text => RecordType::new(KeyType::Text, KeyType::Text),
+                Order::Path => RecordType::new(KeyType::Bytes, KeyType::Text),
+                Order::Time => RecordType::new(KeyType::U64, KeyType::U64),
             },
             value_width: (order == Order::Time).then_some(8),
             records: Some(self.found.len() as u64),
@@ -111,7 +112,7 @@ impl Input for FilesInput<'_> {
         self.key = Files::key(self.order, file);
         self.value = match self.order {
             Order::Path => format!("{} B, {}", grouped(file.size_bytes), date(file.modified_ns)).into_bytes(),
-            Order::Time => file.size_bytes.to_le_bytes().to_vec(),
+            Order::Time => file.size_bytes.to_be_bytes().to_vec(),
         };
         Ok(Some(Record { key: &self.key, value: &self.value }))
     }

@@ -2,7 +2,6 @@
 
 use super::files::{Files, Order};
 use super::lookups::{ColdTable, LookUps, look_up};
-use crate::commands::query::{U64_VALUES, VALUE_TYPE};
 use crate::commands::tune::{Row, compare};
 use crate::failure::Result;
 use crate::input::Input;
@@ -82,10 +81,7 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
 
 fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt: &Interrupt) -> Result<DemoTable> {
     let name = name(order, &profile);
-    let mut options = TableWriteOptions::default().profile(profile.clone()).replace(true);
-    if order == Order::Time {
-        options.properties.push((VALUE_TYPE.into(), U64_VALUES.to_vec()));
-    }
+    let options = TableWriteOptions::default().profile(profile.clone()).replace(true);
     let place = claim(&folder.join(&name), OutputKind::Table, &[], None)?;
     let storage = place.storage(LocalStorage::new);
     let target = Target { storage: storage.clone(), name: place.name.clone(), options, memory_bytes: 0 };

@@ -1,57 +1,48 @@
 //! The reader of comma-separated values and of files with other delimiters.
 
 use super::InputError;
-use super::columns::{Column, find};
-use super::keys::KeyReader;
-use super::record::{Input, InputFacts, Record};
+use super::rows::TextRows;
 use crate::pipe::InputFile;
 use crate::size::counted;
-use ogive::KeyType;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Layout of a file and its columns to read.
-#[derive(Clone, Debug)]
+/// Layout of a file.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct CsvLayout {
     /// Byte between fields.
     pub(crate) delimiter: u8,
     /// Whether the first record names the columns.
     pub(crate) has_header: bool,
-    /// The columns of the keys; by default the first.
-    pub(crate) key: Vec<Column>,
-    /// The column of the values; by default none.
-    pub(crate) value: Option<Column>,
-    /// Whether the type of the keys was guessed.
-    pub(crate) key_type_guessed: bool,
     /// A record longer than this is refused.
     pub(crate) record_limit_bytes: u64,
 }
 
-/// Reads one record per row.
+/// The rows of a file of comma-separated values.
 #[derive(Debug)]
-pub(crate) struct CsvInput {
+pub(crate) struct CsvRows {
     reader: csv::Reader<WatchedInput<InputFile>>,
     watch: Arc<InputWatch>,
     record_limit_bytes: u64,
     row: csv::ByteRecord,
-    facts: InputFacts,
-    keys: KeyReader,
-    key_columns: Vec<usize>,
-    value_column: Option<usize>,
+    path: PathBuf,
+    length_bytes: Option<u64>,
+    names: Vec<String>,
+    records: u64,
 }
 
-impl CsvInput {
-    /// Opens a file and finds its columns.
+impl CsvRows {
+    /// The rows of an open file, which is at `path`; reads the names of its columns: without a header they are
+    /// `column1` and so on.
     ///
     /// # Errors
-    /// [`InputError::NoSuchColumn`] for a missing column, [`InputError::Empty`] without any row.
-    pub(crate) fn open(path: &Path, key_type: KeyType, layout: &CsvLayout) -> Result<Self, InputError> {
+    /// [`InputError::Empty`] without any row.
+    pub(crate) fn open(file: InputFile, path: &Path, layout: CsvLayout) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
-        let file = InputFile::open(path).map_err(refused)?;
         let length_bytes = file.length_bytes().map_err(refused)?;
         let watch = Arc::new(InputWatch::default());
         let limit_bytes = layout.record_limit_bytes.saturating_add(BUFFER_BYTES as u64);
@@ -61,28 +52,21 @@ impl CsvInput {
             .has_headers(layout.has_header)
             .buffer_capacity(BUFFER_BYTES)
             .from_reader(watched);
-        let facts = InputFacts {
-            path: path.to_owned(),
-            key_type,
-            value_width: layout.value.is_none().then_some(0),
-            records: None,
-            length_bytes,
-        };
-        let mut input = Self {
+        let mut rows = Self {
             reader,
             watch,
             record_limit_bytes: layout.record_limit_bytes,
             row: csv::ByteRecord::new(),
-            facts,
-            keys: KeyReader::new(path, key_type, layout.key_type_guessed),
-            key_columns: vec![0],
-            value_column: None,
+            path: path.to_owned(),
+            length_bytes,
+            names: Vec::new(),
+            records: 0,
         };
-        input.find_columns(layout)?;
-        Ok(input)
+        rows.read_names(layout.has_header)?;
+        Ok(rows)
     }
 
-    fn find_columns(&mut self, layout: &CsvLayout) -> Result<(), InputError> {
+    fn read_names(&mut self, has_header: bool) -> Result<(), InputError> {
         // Without a header, the reader keeps the first row and hands it out again as a record.
         let first_row = match self.reader.byte_headers() {
             Ok(row) => row.clone(),
@@ -90,20 +74,13 @@ impl CsvInput {
         };
         let is_end = self.is_end(&first_row)?;
         if is_end || first_row.is_empty() {
-            return Err(InputError::Empty { path: self.facts.path.clone() });
+            return Err(InputError::Empty { path: self.path.clone() });
         }
-        let names: Vec<String> = if layout.has_header {
+        self.names = if has_header {
             first_row.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
         } else {
-            (1..=first_row.len()).map(|number| number.to_string()).collect()
+            (1..=first_row.len()).map(|number| format!("column{number}")).collect()
         };
-        if !layout.key.is_empty() {
-            let columns = layout.key.iter().map(|column| find(&self.facts.path, &names, column));
-            self.key_columns = columns.collect::<Result<_, _>>()?;
-        }
-        if let Some(column) = &layout.value {
-            self.value_column = Some(find(&self.facts.path, &names, column)?);
-        }
         Ok(())
     }
 
@@ -121,12 +98,12 @@ impl CsvInput {
         }
         let line = row.position().map_or(1, csv::Position::line);
         let detail = format!("the row that starts in line {line} has an unclosed quote");
-        Err(InputError::Malformed { path: self.facts.path.clone(), detail })
+        Err(InputError::Malformed { path: self.path.clone(), detail })
     }
 
     fn explain(&self, error: csv::Error) -> InputError {
-        let path = self.facts.path.clone();
-        let record = self.keys.records() + 1;
+        let path = self.path.clone();
+        let record = self.records;
         let detail = error.to_string();
         match error.into_kind() {
             csv::ErrorKind::Io(source) if source.kind() == io::ErrorKind::FileTooLarge => {
@@ -146,34 +123,32 @@ impl CsvInput {
     }
 }
 
-impl Input for CsvInput {
-    fn facts(&self) -> &InputFacts {
-        &self.facts
+impl TextRows for CsvRows {
+    fn names(&self) -> &[String] {
+        &self.names
     }
 
-    fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
+    fn advance(&mut self) -> Result<bool, InputError> {
         self.watch.since_record.store(0, Ordering::Relaxed);
         let outcome = self.reader.read_byte_record(&mut self.row);
         // The mark has one field, so it may differ from the rows in length.
         if matches!(outcome, Ok(true) | Err(_)) && self.is_end(&self.row)? {
-            return Ok(None);
+            return Ok(false);
         }
-        match outcome {
-            Ok(true) => {}
-            Ok(false) => return Ok(None),
-            Err(error) => return Err(self.explain(error)),
-        }
-        let field = |&column: &usize| self.row.get(column).unwrap_or_default();
-        let key = match &self.key_columns[..] {
-            [column] => self.keys.read(field(column))?,
-            columns => self.keys.read_fields(&columns.iter().map(field).collect::<Vec<_>>())?,
-        };
-        let value = self.value_column.and_then(|column| self.row.get(column)).unwrap_or_default();
-        Ok(Some(Record { key, value }))
+        self.records += 1;
+        outcome.map_err(|error| self.explain(error))
+    }
+
+    fn field(&self, column: usize) -> &[u8] {
+        self.row.get(column).unwrap_or_default()
     }
 
     fn position_bytes(&self) -> u64 {
         self.reader.position().byte().min(self.watch.read_bytes.load(Ordering::Relaxed))
+    }
+
+    fn length_bytes(&self) -> Option<u64> {
+        self.length_bytes
     }
 }
 

@@ -41,16 +41,25 @@ pub(crate) enum InputError {
         /// The existing columns.
         available: Vec<String>,
     },
-    /// A key of another type.
-    #[error("key '{key}' in record {} of {} is not of type {wanted}", grouped(*record), path.display())]
-    WrongKeyType {
+    /// A field of another type.
+    #[error(
+        "{}'{written}' in record {} of {} is not of type {wanted}",
+        place(column.as_deref(), *is_key),
+        grouped(*record),
+        path.display()
+    )]
+    WrongType {
         /// The input file.
         path: PathBuf,
         /// Number of the record, counted from 1 without the header.
         record: u64,
-        /// The key as written.
-        key: String,
-        /// The requested type.
+        /// The name of the column, if it has one.
+        column: Option<String>,
+        /// Whether it is a column of the key.
+        is_key: bool,
+        /// The field as written.
+        written: String,
+        /// The type of the column.
         wanted: String,
     },
     /// A line that is longer than any key.
@@ -89,6 +98,15 @@ pub(crate) enum InputError {
     },
 }
 
+/// The column of a field, for messages.
+fn place(column: Option<&str>, is_key: bool) -> String {
+    match column {
+        Some(column) if is_key => format!("key column '{column}': "),
+        Some(column) => format!("column '{column}': "),
+        None => "key ".to_owned(),
+    }
+}
+
 impl InputError {
     /// Advice for the user.
     pub(crate) fn hint(&self) -> Option<String> {
@@ -110,8 +128,15 @@ impl InputError {
                 available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),
                 available.len()
             ),
-            Self::WrongKeyType { .. } => {
+            Self::WrongType { is_key: true, .. } => {
                 "choose another type with --key-type; `bytes` fits any line, but no index".into()
+            }
+            Self::WrongType { column, written, wanted, .. } => {
+                let column = column.as_deref().unwrap_or("1");
+                match written.is_empty() {
+                    true => format!("allow empty fields with --type '{column}={wanted}?'"),
+                    false => format!("choose another type with --type, such as --type '{column}=text'"),
+                }
             }
             Self::LineTooLong { .. } => {
                 "each line is a key; put long text into a column of a CSV or TSV file and name it with --value, or set \

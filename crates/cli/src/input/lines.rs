@@ -1,63 +1,59 @@
 //! The reader of lines of text: each line is a key without a value.
 
 use super::InputError;
-use super::keys::KeyReader;
-use super::record::{Input, InputFacts, Record};
+use super::rows::TextRows;
 use crate::pipe::InputFile;
-use ogive::KeyType;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// Longest line: a key of 64 KiB and two bytes for the end of the line.
 const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 
-/// Reads one key per line. Lines end with LF or CR LF, which is optional for the last line.
+/// The lines of a file, each a row of one field. Lines end with LF or CR LF, which is optional for the last line.
 #[derive(Debug)]
-pub(crate) struct LinesInput {
+pub(crate) struct LineRows {
     reader: BufReader<InputFile>,
-    facts: InputFacts,
+    path: PathBuf,
+    length_bytes: Option<u64>,
+    names: [String; 1],
     line: Vec<u8>,
-    keys: KeyReader,
+    lines: u64,
     position_bytes: u64,
 }
 
-impl LinesInput {
-    /// Opens a file whose lines are keys of `key_type`.
-    pub(crate) fn open(path: &Path, key_type: KeyType, guessed: bool) -> Result<Self, InputError> {
+impl LineRows {
+    /// The lines of an open file, which is at `path`.
+    pub(crate) fn open(file: InputFile, path: &Path) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
-        let file = InputFile::open(path).map_err(refused)?;
-        let facts = InputFacts {
-            path: path.to_owned(),
-            key_type,
-            value_width: Some(0),
-            records: None,
-            length_bytes: file.length_bytes().map_err(refused)?,
-        };
+        let length_bytes = file.length_bytes().map_err(refused)?;
         Ok(Self {
             reader: BufReader::with_capacity(BUFFER_BYTES, file),
-            facts,
+            path: path.to_owned(),
+            length_bytes,
+            names: [String::new()],
             line: Vec::new(),
-            keys: KeyReader::new(path, key_type, guessed),
+            lines: 0,
             position_bytes: 0,
         })
     }
 }
 
-impl Input for LinesInput {
-    fn facts(&self) -> &InputFacts {
-        &self.facts
+impl TextRows for LineRows {
+    fn names(&self) -> &[String] {
+        &self.names
     }
 
-    fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
+    fn advance(&mut self) -> Result<bool, InputError> {
         self.line.clear();
         let read = (&mut self.reader)
             .take(LINE_LIMIT_BYTES)
             .read_until(b'\n', &mut self.line)
-            .map_err(|source| InputError::Io { path: self.facts.path.clone(), source })?;
+            .map_err(|source| InputError::Io { path: self.path.clone(), source })?;
         if read == 0 {
-            return Ok(None);
+            return Ok(false);
         }
+        self.lines += 1;
         self.position_bytes += read as u64;
         if self.line.last() == Some(&b'\n') {
             self.line.pop();
@@ -65,14 +61,21 @@ impl Input for LinesInput {
                 self.line.pop();
             }
         } else if read as u64 == LINE_LIMIT_BYTES {
-            let (path, line) = (self.facts.path.clone(), self.keys.records() + 1);
-            return Err(InputError::LineTooLong { path, line, limit_bytes: LINE_LIMIT_BYTES - 2 });
+            let (path, limit_bytes) = (self.path.clone(), LINE_LIMIT_BYTES - 2);
+            return Err(InputError::LineTooLong { path, line: self.lines, limit_bytes });
         }
-        let key = self.keys.read(&self.line)?;
-        Ok(Some(Record { key, value: &[] }))
+        Ok(true)
+    }
+
+    fn field(&self, _column: usize) -> &[u8] {
+        &self.line
     }
 
     fn position_bytes(&self) -> u64 {
         self.position_bytes
+    }
+
+    fn length_bytes(&self) -> Option<u64> {
+        self.length_bytes
     }
 }

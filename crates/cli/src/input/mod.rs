@@ -6,21 +6,26 @@
 mod columns;
 mod csv;
 mod error;
-mod keys;
+mod infer;
 mod lines;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod payload;
 mod record;
+mod rows;
+mod schema;
 mod sosd;
+mod stored;
 mod table;
 
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;
 pub(crate) use options::{Format, InputOptions, ROW_LIMIT};
 pub(crate) use record::{Input, InputFacts, Record};
-pub(crate) use table::{TableInput, open_to_see};
+pub(crate) use schema::{ColumnType, Schema};
+pub(crate) use stored::StoredInput;
+pub(crate) use table::{open_to_see, table_input};
 
 #[cfg(test)]
 mod tests;

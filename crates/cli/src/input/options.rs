@@ -1,27 +1,32 @@
 //! Options of inputs, and the choice of a reader.
 
 use super::columns::Column;
-use super::csv::{CsvInput, CsvLayout};
-use super::keys::{KeyGuess, tuple_of};
-use super::lines::LinesInput;
+use super::csv::{CsvLayout, CsvRows};
+use super::lines::LineRows;
 use super::payload::WithPayload;
+use super::rows::{TextInput, TextRows};
+use super::schema::{ColumnType, Schema};
 use super::sosd::SosdInput;
-use super::{Input, InputFacts};
+use super::{Input, InputError, InputFacts};
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::pipe::InputFile;
 use crate::sample::sample;
-use crate::size::{ByteSize, counted};
+use crate::scratch::Scratch;
+use crate::size::ByteSize;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
-use ogive::types::Value;
 use ogive::{Error, FileFormat, KeyType};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Keys that are sampled to guess their type.
-const SAMPLE_KEYS: usize = 1000;
 /// Longest row of a CSV file, unless another limit is given. A row is held in memory.
 pub(crate) const ROW_LIMIT: ByteSize = ByteSize(64 << 20);
+/// Bytes of a pipe that are copied at a time.
+const PIECE_BYTES: usize = 1 << 20;
 /// Extensions of tables and indexes in the documentation.
 const TABLE_EXTENSION: &str = "ogive";
 const INDEX_EXTENSION: &str = "ogx";
@@ -60,9 +65,17 @@ pub(crate) struct InputOptions {
     #[arg(long, value_name = "COL", help_heading = "Input")]
     pub(crate) key: Vec<Column>,
 
-    /// Column of the values, by name or number from 1 [default: no values]
+    /// Column of the values, by name or number from 1; repeat it for several [default: all columns but the keys]
     #[arg(long, value_name = "COL", help_heading = "Input")]
-    pub(crate) value: Option<Column>,
+    pub(crate) value: Vec<Column>,
+
+    /// Read the keys only
+    #[arg(long, conflicts_with = "value", help_heading = "Input")]
+    pub(crate) keys_only: bool,
+
+    /// Byte between the fields of a CSV file [default: a comma, or a tab in TSV]
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter, help_heading = "Input")]
+    pub(crate) delimiter: Option<u8>,
 
     /// Treat the first row of a CSV or TSV file as a record, not as column names
     #[arg(long, help_heading = "Input")]
@@ -70,9 +83,14 @@ pub(crate) struct InputOptions {
 
     /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255 for bytes of one
     /// length, uuid, date, time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default:
-    /// u64 or i64 if all keys are such integers, else text; text for a pipe]
+    /// the narrowest that fits all keys]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
+
+    /// Type of a column, such as price=decimal(8,2); with a question mark, empty fields are nulls [default: the
+    /// narrowest of integers, f64, bool, date, time, timestamp, UUID and text that fits all rows]
+    #[arg(long = "type", value_name = "COL=TYPE", help_heading = "Input")]
+    pub(crate) column_types: Vec<ColumnType>,
 
     /// Give each record a value of N bytes derived from its key, for measurements
     #[arg(long, value_name = "N", conflicts_with = "value", help_heading = "Input",
@@ -83,6 +101,18 @@ pub(crate) struct InputOptions {
     /// most 64 KiB, values 1 GiB)
     #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Input")]
     pub(crate) row_limit: ByteSize,
+
+    /// The copy of a pipe, which is read in its place.
+    #[arg(skip)]
+    pub(crate) spool: Option<PathBuf>,
+
+    /// Types of columns that are taken where the input has these columns.
+    #[arg(skip)]
+    pub(crate) known_types: Vec<ColumnType>,
+
+    /// Whether values are the bytes of one column, or none.
+    #[arg(skip)]
+    pub(crate) raw_values: bool,
 }
 
 impl InputOptions {
@@ -160,38 +190,83 @@ impl InputOptions {
         matches!(self.format(), Format::Sosd | Format::Parquet)
     }
 
+    /// The file that is read: the input, or its copy.
+    fn source(&self) -> &Path {
+        self.spool.as_deref().unwrap_or(&self.path)
+    }
+
     /// Whether the file can be read more than once. A pipe cannot.
     pub(crate) fn is_rereadable(&self) -> bool {
-        std::fs::metadata(&self.path).map_or(true, |metadata| metadata.is_file())
+        std::fs::metadata(self.source()).map_or(true, |metadata| metadata.is_file())
     }
 
-    /// The type to try first: the given one, else a guess from the first keys.
-    pub(crate) fn first_key_type(&self) -> Result<KeyType> {
-        match (self.key_type, self.format()) {
-            (Some(key_type), _) => Ok(key_type),
-            (None, Format::Sosd) => Ok(KeyType::U64),
-            (None, Format::Lines | Format::Csv | Format::Tsv) if self.is_rereadable() => self.guess(),
-            (None, Format::Lines | Format::Csv | Format::Tsv) => Ok(KeyType::Text),
-            #[cfg(feature = "parquet")]
-            (None, Format::Parquet) => Ok(self.open_parquet()?.facts().key_type),
-            #[cfg(not(feature = "parquet"))]
-            (None, Format::Parquet) => Err(no_parquet()),
+    /// The input, to be read more than once: a pipe whose types are guessed is copied to a temporary file first.
+    ///
+    /// # Errors
+    /// Those of reading and copying.
+    pub(crate) fn rereadable(&self, interrupt: &Interrupt) -> Result<(Self, Option<Scratch>)> {
+        let is_typed = self.key_type.is_some() && (self.keys_only || self.format() == Format::Lines);
+        if self.is_rereadable() || is_typed || !matches!(self.format(), Format::Lines | Format::Csv | Format::Tsv) {
+            return Ok((self.clone(), None));
         }
+        let scratch = Scratch::create()?;
+        let spool = scratch.path().join("input");
+        let mut copy = File::create(&spool).map_err(|source| Failure::File {
+            action: "create",
+            path: spool.display().to_string(),
+            source,
+        })?;
+        let mut pipe = self.file()?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            interrupt.check()?;
+            let read = match pipe.read(&mut piece) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(source) if source.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => return Err(InputError::Io { path: self.path.clone(), source }.into()),
+            };
+            copy.write_all(&piece[..read]).map_err(|source| Failure::File {
+                action: "write",
+                path: spool.display().to_string(),
+                source,
+            })?;
+        }
+        interrupt.check()?;
+        Ok((Self { spool: Some(spool), format: Some(self.format()), ..self.clone() }, Some(scratch)))
     }
 
-    /// Opens the input with keys of `key_type`.
+    fn file(&self) -> Result<InputFile, InputError> {
+        InputFile::open(self.source()).map_err(|source| InputError::Io { path: self.path.clone(), source })
+    }
+
+    /// The columns to read, with their types: as given, else guessed from the first records, or from all of them if
+    /// `is_whole`.
     ///
     /// # Errors
     /// [`Failure::Usage`] for options that do not apply to this format; [`InputError`] for a bad file.
-    pub(crate) fn open(&self, key_type: KeyType) -> Result<Box<dyn Input>> {
-        self.check(key_type)?;
-        let input: Box<dyn Input> = match self.format() {
-            Format::Sosd => Box::new(self.open_sosd()?),
-            Format::Lines => Box::new(LinesInput::open(&self.path, key_type, self.key_type.is_none())?),
-            Format::Csv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b','))?),
-            Format::Tsv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b'\t'))?),
+    pub(crate) fn schema(&self, is_whole: bool) -> Result<Schema> {
+        self.check()?;
+        match self.format() {
+            Format::Sosd => Ok(Schema::of_keys(KeyType::U64)),
+            Format::Lines | Format::Csv | Format::Tsv => Schema::of_text(self, &mut *self.rows()?, is_whole),
             #[cfg(feature = "parquet")]
-            Format::Parquet => self.open_parquet()?,
+            Format::Parquet => super::parquet::schema(self),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => Err(no_parquet()),
+        }
+    }
+
+    /// Opens the input.
+    ///
+    /// # Errors
+    /// As [`Self::schema`].
+    pub(crate) fn open(&self, schema: &Schema) -> Result<Box<dyn Input + Send>> {
+        let input: Box<dyn Input + Send> = match self.format() {
+            Format::Sosd => Box::new(self.open_sosd()?),
+            Format::Lines | Format::Csv | Format::Tsv => Box::new(TextInput::new(&self.path, self.rows()?, schema)),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => Box::new(super::parquet::ParquetInput::open(&self.path, schema)?),
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => return Err(no_parquet()),
         };
@@ -199,6 +274,20 @@ impl InputOptions {
             Some(width_bytes) => Box::new(WithPayload::new(input, width_bytes)),
             None => input,
         })
+    }
+
+    fn rows(&self) -> Result<Box<dyn TextRows>> {
+        let delimiter = match self.format() {
+            Format::Lines => return Ok(Box::new(LineRows::open(self.file()?, &self.path)?)),
+            Format::Tsv => b'\t',
+            _ => b',',
+        };
+        let layout = CsvLayout {
+            delimiter: self.delimiter.unwrap_or(delimiter),
+            has_header: !self.no_header,
+            record_limit_bytes: self.row_limit.0,
+        };
+        Ok(Box::new(CsvRows::open(self.file()?, &self.path, layout)?))
     }
 
     /// A sample of the keys, if available without reading the whole file.
@@ -218,65 +307,36 @@ impl InputOptions {
         Ok(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
     }
 
-    #[cfg(feature = "parquet")]
-    fn open_parquet(&self) -> Result<Box<dyn Input>> {
-        let input = super::parquet::ParquetInput::open(&self.path, self.key_type, &self.key, self.value.as_ref())?;
-        Ok(Box::new(input))
-    }
-
-    fn csv_layout(&self, delimiter: u8) -> CsvLayout {
-        CsvLayout {
-            delimiter,
-            has_header: !self.no_header,
-            key: self.key.clone(),
-            value: self.value.clone(),
-            key_type_guessed: self.key_type.is_none(),
-            record_limit_bytes: self.row_limit.0,
-        }
-    }
-
-    fn check(&self, key_type: KeyType) -> Result<()> {
+    fn check(&self) -> Result<()> {
         let format = self.format();
-        if matches!(format, Format::Sosd | Format::Lines) && (!self.key.is_empty() || self.value.is_some()) {
+        if matches!(format, Format::Sosd | Format::Lines) && (!self.key.is_empty() || !self.value.is_empty()) {
             return Err(Failure::usage(
                 format!("{} is read as {}, which has no columns", self.path.display(), name(format)),
                 "remove --key and --value, or set --format csv",
             ));
         }
-        let components = match key_type {
-            KeyType::Tuple(tuple) => tuple.components().len(),
-            _ => 1,
-        };
-        if self.key.len() > 1 && self.key.len() != components {
+        if self.raw_values && self.value.len() > 1 {
+            return Err(Failure::usage("values of bytes come from one column", "give --value once"));
+        }
+        if self.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
             return Err(Failure::usage(
-                format!("keys of {} are not of type {key_type}", counted(self.key.len() as u64, "column")),
-                "give --key once for each component of --key-type, in order",
+                format!("{} is read as {}, which has no delimiters", self.path.display(), name(format)),
+                "remove --delimiter, or set --format csv",
             ));
         }
-        if format == Format::Sosd && key_type != KeyType::U64 {
+        if format == Format::Sosd && self.key_type.is_some_and(|key_type| key_type != KeyType::U64) {
             return Err(Failure::usage("the keys of a SOSD file are u64", "remove --key-type"));
         }
         Ok(())
     }
+}
 
-    /// Guesses the key type from the first keys.
-    fn guess(&self) -> Result<KeyType> {
-        let raw = tuple_of(self.key.iter().map(|_| KeyType::Bytes)).filter(|_| self.key.len() > 1);
-        let mut input = self.open(raw.unwrap_or(KeyType::Bytes))?;
-        let mut guesses: Vec<KeyGuess> = (0..self.key.len().max(1)).map(|_| KeyGuess::new()).collect();
-        for _ in 0..SAMPLE_KEYS {
-            let Some(record) = input.next()? else { break };
-            match raw.map(|raw| raw.decode(record.key)) {
-                Some(Ok(Value::Tuple(fields))) => guesses.iter_mut().zip(fields).for_each(|(guess, field)| {
-                    if let Value::Bytes(field) = field {
-                        guess.see(&field);
-                    }
-                }),
-                _ => guesses[0].see(record.key),
-            }
-        }
-        let tuple = raw.and_then(|_| tuple_of(guesses.iter().map(KeyGuess::key_type)));
-        Ok(tuple.unwrap_or_else(|| guesses[0].key_type()))
+/// The delimiter of an argument: one byte, or `\t`.
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
+        b"\\t" => Ok(b'\t'),
+        _ => Err("a delimiter is one ASCII character, such as ';', or \\t".to_owned()),
     }
 }
 

@@ -1,32 +1,76 @@
-//! The reader of Parquet files: one column of keys, one of values.
+//! The reader of Parquet files: its columns have types.
 
-use super::InputError;
-use super::columns::{Column, find};
-use super::keys::{KeyReader, tuple_of};
+use super::columns::find;
 use super::record::{Input, InputFacts, Record};
+use super::schema::{ReadColumn, Schema, Selection};
+use super::{InputError, InputOptions};
+use crate::failure::Result;
 use crate::key;
-use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
 use ogive::KeyType;
+use ogive::types::{RowBuilder, TimeUnit, Value, ValueType};
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Reads one record per row. Columns hold integers, floats, text or bytes; nested and null values are refused.
+/// Widest column of bytes of a fixed length that keeps its width.
+const FIXED_BYTES_MAX: i32 = 255;
+
+/// The columns to read of a Parquet file, with the types that it states.
+///
+/// # Errors
+/// [`InputError`] for a file that cannot be read, and for nested columns.
+pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
+    let path = &options.path;
+    let (reader, _) = open(path)?;
+    let fields = reader.metadata().file_metadata().schema().get_fields().to_vec();
+    let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
+    if names.is_empty() {
+        return Err(InputError::Empty { path: path.clone() }.into());
+    }
+    options.key.iter().try_for_each(|column| find(path, &names, column).map(drop))?;
+    let selection = Selection::of(options, &names)?;
+    let mut columns = selection.columns(options, &names)?;
+    for column in columns.iter_mut().filter(|column| column.guessed) {
+        let field = &fields[column.position];
+        column.key_type = natural_type(path, field)?;
+        column.nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
+        column.guessed = false;
+    }
+    // Keys of one column are never null, even if the file would allow it.
+    let count = selection.keys.len();
+    if count == 1 {
+        columns[0].nullable = false;
+    }
+    let values = columns.split_off(count);
+    Schema::new(options, columns, values, true, Vec::new())
+}
+
+fn open(path: &Path) -> Result<(SerializedFileReader<File>, u64), InputError> {
+    let refused = |source| InputError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(refused)?;
+    let length_bytes = file.metadata().map_err(refused)?.len();
+    Ok((SerializedFileReader::new(file).map_err(|error| malformed(path, &error))?, length_bytes))
+}
+
+/// Reads one record per row.
 pub(crate) struct ParquetInput {
+    path: PathBuf,
     rows: RowIter<'static>,
     facts: InputFacts,
-    keys: KeyReader,
-    /// Positions of the columns within the projection, which has them in the order of the file.
-    key_indices: Vec<usize>,
-    value_index: Option<usize>,
-    /// The fields of the key.
-    key: Vec<Vec<u8>>,
+    key_type: KeyType,
+    keys: Vec<ReadColumn>,
+    values: Vec<ReadColumn>,
+    /// The place of each column of the key and the value in the rows, which have the columns in the order of the file.
+    places: Vec<usize>,
+    builder: Option<RowBuilder>,
+    key: Vec<u8>,
     value: Vec<u8>,
     done: u64,
     length_bytes: u64,
@@ -36,75 +80,54 @@ impl fmt::Debug for ParquetInput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("ParquetInput")
-            .field("path", &self.facts.path)
+            .field("path", &self.path)
             .field("done", &self.done)
             .finish_non_exhaustive()
     }
 }
 
 impl ParquetInput {
-    /// Opens a file; without a given key type, the type of the column decides.
-    pub(crate) fn open(
-        path: &Path,
-        key_type: Option<KeyType>,
-        key: &[Column],
-        value: Option<&Column>,
-    ) -> Result<Self, InputError> {
-        let refused = |source| InputError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(refused)?;
-        let length_bytes = file.metadata().map_err(refused)?.len();
-        let reader = SerializedFileReader::new(file).map_err(|error| malformed(path, &error))?;
-        let schema = reader.metadata().file_metadata().schema().clone();
-        let records = u64::try_from(reader.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let names: Vec<String> = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
-        let mut key_columns = key.iter().map(|column| find(path, &names, column)).collect::<Result<Vec<_>, _>>()?;
-        if key_columns.is_empty() {
-            key_columns.push(0);
-        }
-        let value_column = value.map(|column| find(path, &names, column)).transpose()?;
-        let fields = key_columns.iter().filter_map(|&column| schema.get_fields().get(column));
-        let natural = fields.map(|field| natural_type(path, field));
-        let key_type = match key_type {
-            Some(key_type) => key_type,
-            None => match natural.collect::<Result<Vec<_>, _>>()?[..] {
-                [] => return Err(InputError::Empty { path: path.to_owned() }),
-                [only] => only,
-                ref several => tuple_of(several.iter().copied()).ok_or_else(|| InputError::Malformed {
-                    path: path.to_owned(),
-                    detail: format!("keys of {} columns are too many", several.len()),
-                })?,
-            },
-        };
-        let mut columns = key_columns.clone();
-        columns.extend(value_column);
+    /// Opens a file to read the columns of a schema.
+    pub(crate) fn open(path: &Path, schema: &Schema) -> Result<Self, InputError> {
+        let (reader, length_bytes) = open(path)?;
+        let metadata = reader.metadata().file_metadata();
+        let records = u64::try_from(metadata.num_rows()).unwrap_or(0);
+        let file_schema = metadata.schema().clone();
+        let read: Vec<&ReadColumn> = schema.keys.iter().chain(&schema.values).collect();
+        let mut columns: Vec<usize> = read.iter().map(|column| column.position).collect();
         columns.sort_unstable();
         columns.dedup();
-        let place = |wanted| columns.iter().position(|column| *column == wanted);
-        let key_indices = key_columns.iter().filter_map(|&column| place(column)).collect::<Vec<_>>();
-        let value_index = value_column.and_then(place);
-        let fields = columns.iter().filter_map(|column| schema.get_fields().get(*column)).map(Arc::clone).collect();
-        let projection = Type::group_type_builder(schema.name())
+        let places = read.iter().map(|column| columns.partition_point(|&other| other < column.position)).collect();
+        let fields =
+            columns.iter().filter_map(|column| file_schema.get_fields().get(*column)).map(Arc::clone).collect();
+        let projection = Type::group_type_builder(file_schema.name())
             .with_fields(fields)
             .build()
             .map_err(|error| malformed(path, &error))?;
         let rows = RowIter::from_file_into(Box::new(reader))
             .project(Some(projection))
             .map_err(|error| malformed(path, &error))?;
-        let value_width = value_column.is_none().then_some(0);
         let facts = InputFacts {
             path: path.to_owned(),
-            key_type,
-            value_width,
+            record_type: schema.record_type.clone(),
+            value_width: schema.value_width(),
             records: Some(records),
             length_bytes: Some(length_bytes),
         };
+        let builder = match &schema.record_type.values {
+            ValueType::Row(row_type) => Some(RowBuilder::new(row_type.clone())),
+            ValueType::Scalar(_) => None,
+        };
         Ok(Self {
+            path: path.to_owned(),
             rows,
             facts,
-            keys: KeyReader::new(path, key_type, false),
-            key: vec![Vec::new(); key_indices.len()],
-            key_indices,
-            value_index,
+            key_type: schema.record_type.keys,
+            keys: schema.keys.clone(),
+            values: schema.values.clone(),
+            places,
+            builder,
+            key: Vec::new(),
             value: Vec::new(),
             done: 0,
             length_bytes,
@@ -112,20 +135,54 @@ impl ParquetInput {
     }
 
     fn take(&mut self, row: &Row) -> Result<(), InputError> {
-        let field = |index| row.get_column_iter().nth(index).map(|(name, field)| (name.as_str(), field));
-        let record = self.done + 1;
-        let unfit = |name: &str, field: &Field| InputError::Malformed {
-            path: self.facts.path.clone(),
-            detail: format!("column '{name}' holds {field} in record {record}, which is not a number, text or bytes"),
-        };
-        let keys = self.key_indices.iter().copied().zip(&mut self.key);
-        for (index, bytes) in keys.chain(self.value_index.map(|index| (index, &mut self.value))) {
-            if let Some((name, field)) = field(index) {
-                bytes.clear();
-                write_field(field, bytes).ok_or_else(|| unfit(name, field))?;
-            }
+        let fields: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
+        let field = |index: usize| self.places.get(index).and_then(|&place| fields.get(place).copied());
+        let mut components = Vec::with_capacity(self.keys.len());
+        for (index, column) in self.keys.iter().enumerate() {
+            components.push(self.convert(column, field(index), true)?);
         }
-        Ok(())
+        let key = match components.pop() {
+            Some(only) if self.keys.len() == 1 => only,
+            Some(last) => {
+                components.push(last);
+                Value::Tuple(components)
+            }
+            None => Value::Null,
+        };
+        let encoded = self.key_type.encode(&key);
+        let Ok(encoded) = encoded else { return Err(self.refuse(&self.keys[0], field(0), true)) };
+        self.key = encoded;
+        self.value.clear();
+        let Some(mut builder) = self.builder.take() else { return Ok(()) };
+        for (index, column) in self.values.iter().enumerate() {
+            let found = field(self.keys.len() + index);
+            let value = self.convert(column, found, false)?;
+            builder.push(&value).map_err(|_| self.refuse(column, found, false))?;
+        }
+        let finished = builder.finish(&mut self.value);
+        self.builder = Some(builder);
+        finished.map_err(|error| InputError::Malformed { path: self.path.clone(), detail: error.to_string() })
+    }
+
+    /// A field as a value of a column's type.
+    fn convert(&self, column: &ReadColumn, field: Option<&Field>, is_key: bool) -> Result<Value, InputError> {
+        let value = match field {
+            Some(Field::Null) if column.nullable => Some(Value::Null),
+            Some(field) => value(field, column.key_type),
+            None => None,
+        };
+        value.ok_or_else(|| self.refuse(column, field, is_key))
+    }
+
+    fn refuse(&self, column: &ReadColumn, field: Option<&Field>, is_key: bool) -> InputError {
+        InputError::WrongType {
+            path: self.path.clone(),
+            record: self.done + 1,
+            column: Some(column.name.clone()),
+            is_key,
+            written: field.map_or_else(String::new, |field| key::shortened(field.to_string().as_bytes())),
+            wanted: column.key_type.to_string(),
+        }
     }
 }
 
@@ -137,12 +194,11 @@ impl Input for ParquetInput {
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
         let row = match self.rows.next() {
             None => return Ok(None),
-            Some(row) => row.map_err(|error| malformed(&self.facts.path, &error))?,
+            Some(row) => row.map_err(|error| malformed(&self.path, &error))?,
         };
         self.take(&row)?;
         self.done += 1;
-        let key = self.keys.read_fields(&self.key.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
-        Ok(Some(Record { key, value: &self.value }))
+        Ok(Some(Record { key: &self.key, value: &self.value }))
     }
 
     fn position_bytes(&self) -> u64 {
@@ -151,54 +207,125 @@ impl Input for ParquetInput {
     }
 }
 
-/// The key type for a column.
+/// The type of a column.
 fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
     let unfit = |what: String| InputError::Malformed {
         path: path.to_owned(),
         detail: format!(
-            "column '{}' is {what}, but keys are numbers, text or bytes; choose another column with --key",
+            "column '{}' is {what}, which is no type here; choose others with --key and --value",
             field.name()
         ),
     };
-    if field.is_group() {
+    if field.is_group() || field.get_basic_info().repetition() == Repetition::REPEATED {
         return Err(unfit("nested".into()));
     }
     let info = field.get_basic_info();
-    let unsigned = matches!(
-        info.converted_type(),
-        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
-    );
-    let text = info.converted_type() == ConvertedType::UTF8 || info.logical_type_ref() == Some(&LogicalType::String);
-    match field.get_physical_type() {
-        Physical::INT32 | Physical::INT64 if unsigned => Ok(KeyType::U64),
-        Physical::INT32 | Physical::INT64 => Ok(KeyType::I64),
-        Physical::FLOAT | Physical::DOUBLE => Ok(KeyType::F64),
-        Physical::BYTE_ARRAY if text => Ok(KeyType::Text),
-        Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY => Ok(KeyType::Bytes),
-        other => Err(unfit(format!("of type {other}"))),
+    let converted = info.converted_type();
+    let unit = |unit: &ParquetUnit| match unit {
+        ParquetUnit::MILLIS => TimeUnit::Millisecond,
+        ParquetUnit::MICROS => TimeUnit::Microsecond,
+        ParquetUnit::NANOS => TimeUnit::Nanosecond,
+    };
+    let of_logical = match info.logical_type_ref() {
+        Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => Some(KeyType::Text),
+        Some(LogicalType::Date) => Some(KeyType::Date),
+        Some(LogicalType::Uuid) => Some(KeyType::Uuid),
+        Some(LogicalType::Time(time)) => Some(KeyType::Time(unit(&time.unit))),
+        Some(LogicalType::Timestamp(time)) => Some(KeyType::Timestamp(unit(&time.unit))),
+        _ => None,
+    };
+    if let Some(key_type) = of_logical {
+        return Ok(key_type);
     }
+    let Type::PrimitiveType { precision, scale, type_length, .. } = field else { return Err(unfit("nested".into())) };
+    Ok(match (converted, field.get_physical_type()) {
+        (ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON, _) => KeyType::Text,
+        (ConvertedType::DATE, _) => KeyType::Date,
+        (ConvertedType::TIME_MILLIS, _) => KeyType::Time(TimeUnit::Millisecond),
+        (ConvertedType::TIME_MICROS, _) => KeyType::Time(TimeUnit::Microsecond),
+        (ConvertedType::TIMESTAMP_MILLIS, _) => KeyType::Timestamp(TimeUnit::Millisecond),
+        (ConvertedType::TIMESTAMP_MICROS, _) => KeyType::Timestamp(TimeUnit::Microsecond),
+        (ConvertedType::UINT_8, _) => KeyType::U8,
+        (ConvertedType::UINT_16, _) => KeyType::U16,
+        (ConvertedType::UINT_32, _) => KeyType::U32,
+        (ConvertedType::UINT_64, _) => KeyType::U64,
+        (ConvertedType::INT_8, _) => KeyType::I8,
+        (ConvertedType::INT_16, _) => KeyType::I16,
+        (ConvertedType::DECIMAL, _) => {
+            let (Ok(precision), Ok(scale)) = (u8::try_from(*precision), u8::try_from(*scale)) else {
+                return Err(unfit(format!("a decimal of {precision} digits, {scale} of them after the point")));
+            };
+            let name = format!("decimal({precision},{scale})");
+            name.parse().map_err(|_| unfit(name))?
+        }
+        (_, Physical::BOOLEAN) => KeyType::Bool,
+        (_, Physical::INT32) => KeyType::I32,
+        (_, Physical::INT64) => KeyType::I64,
+        (_, Physical::FLOAT) => KeyType::F32,
+        (_, Physical::DOUBLE) => KeyType::F64,
+        (_, Physical::BYTE_ARRAY) => KeyType::Bytes,
+        (_, Physical::FIXED_LEN_BYTE_ARRAY) if (1..=FIXED_BYTES_MAX).contains(type_length) => {
+            KeyType::FixedBytes(*type_length as u8)
+        }
+        (_, Physical::FIXED_LEN_BYTE_ARRAY) => KeyType::Bytes,
+        (_, Physical::INT96) => KeyType::Timestamp(TimeUnit::Millisecond),
+    })
 }
 
-/// Writes a field as in a text file; `None` for values without such a form.
-fn write_field(field: &Field, bytes: &mut Vec<u8>) -> Option<()> {
-    match field {
-        Field::Str(text) => bytes.extend_from_slice(text.as_bytes()),
-        Field::Bytes(array) => bytes.extend_from_slice(array.data()),
-        Field::Byte(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::Short(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::Int(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::Long(number) | Field::TimestampMillis(number) | Field::TimestampMicros(number) => {
-            bytes.extend_from_slice(number.to_string().as_bytes());
-        }
-        Field::UByte(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::UShort(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::UInt(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::ULong(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::Float(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        Field::Double(number) => bytes.extend_from_slice(number.to_string().as_bytes()),
-        _ => return None,
+/// A field as a value of a type; `None` if it is not one. Types other than the natural one are read from its text.
+fn value(field: &Field, key_type: KeyType) -> Option<Value> {
+    let natural = match field {
+        Field::Null | Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) => return None,
+        Field::Bool(value) => Value::Bool(*value),
+        Field::Byte(number) => Value::Signed((*number).into()),
+        Field::Short(number) => Value::Signed((*number).into()),
+        Field::Int(number) | Field::Date(number) | Field::TimeMillis(number) => Value::Signed((*number).into()),
+        Field::Long(number)
+        | Field::TimestampMillis(number)
+        | Field::TimestampMicros(number)
+        | Field::TimeMicros(number) => Value::Signed((*number).into()),
+        Field::UByte(number) => Value::Unsigned((*number).into()),
+        Field::UShort(number) => Value::Unsigned((*number).into()),
+        Field::UInt(number) => Value::Unsigned((*number).into()),
+        Field::ULong(number) => Value::Unsigned((*number).into()),
+        Field::Float16(number) => Value::Float(number.to_f64()),
+        Field::Float(number) => Value::Float((*number).into()),
+        Field::Double(number) => Value::Float(*number),
+        Field::Decimal(decimal) => Value::Signed(big_endian(decimal.data())?),
+        Field::Str(text) => Value::Text(text.clone()),
+        Field::Bytes(array) => Value::Bytes(array.data().to_vec()),
+    };
+    let natural = match (natural, key_type) {
+        (Value::Signed(number), KeyType::Time(_)) => Value::Unsigned(u128::try_from(number).ok()?),
+        (natural, _) => natural,
+    };
+    if key_type.encode(&natural).is_ok() {
+        return Some(natural);
     }
-    Some(())
+    let text = match &natural {
+        Value::Text(text) => text.clone(),
+        Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok()?,
+        Value::Bool(value) => value.to_string(),
+        Value::Unsigned(number) => number.to_string(),
+        Value::Signed(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        _ => return None,
+    };
+    key_type.decode(&key_type.parse(&text).ok()?).ok()
+}
+
+/// A signed big-endian integer of up to 16 bytes.
+fn big_endian(bytes: &[u8]) -> Option<i128> {
+    let first = *bytes.first()?;
+    let fill = if first & 0x80 == 0 { 0 } else { 0xff };
+    let wide = bytes.len().saturating_sub(16);
+    if bytes[..wide].iter().any(|&byte| byte != fill) {
+        return None;
+    }
+    let kept = &bytes[wide..];
+    let mut number = [fill; 16];
+    number[16 - kept.len()..].copy_from_slice(kept);
+    Some(i128::from_be_bytes(number))
 }
 
 fn malformed(path: &Path, error: &ParquetError) -> InputError {

@@ -2,19 +2,21 @@
 
 use super::InputError;
 use super::record::{Input, InputFacts, Record};
+use ogive::types::{RecordType, ValueType};
 
 /// An input whose records get values of fixed width that depend on their keys only.
 #[derive(Debug)]
 pub(crate) struct WithPayload {
-    inner: Box<dyn Input>,
+    inner: Box<dyn Input + Send>,
     facts: InputFacts,
     value: Vec<u8>,
 }
 
 impl WithPayload {
     /// Replaces the values of `inner` by values of `width_bytes`.
-    pub(crate) fn new(inner: Box<dyn Input>, width_bytes: u32) -> Self {
-        let facts = InputFacts { value_width: Some(width_bytes), ..inner.facts().clone() };
+    pub(crate) fn new(inner: Box<dyn Input + Send>, width_bytes: u32) -> Self {
+        let record_type = RecordType { values: ValueType::default(), ..inner.facts().record_type.clone() };
+        let facts = InputFacts { value_width: Some(width_bytes), record_type, ..inner.facts().clone() };
         Self { inner, facts, value: vec![0; width_bytes as usize] }
     }
 }

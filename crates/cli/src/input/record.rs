@@ -1,7 +1,7 @@
 //! Input records: the common form of all input formats.
 
 use super::InputError;
-use ogive::KeyType;
+use ogive::types::RecordType;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
@@ -19,8 +19,8 @@ pub(crate) struct Record<'a> {
 pub(crate) struct InputFacts {
     /// The file, for messages.
     pub(crate) path: PathBuf,
-    /// Type of the keys.
-    pub(crate) key_type: KeyType,
+    /// Types of the keys and values.
+    pub(crate) record_type: RecordType,
     /// Bytes per value, if all values have one width.
     pub(crate) value_width: Option<u32>,
     /// Number of records, if known.
@@ -36,14 +36,14 @@ const SMALLEST_BLOCK_BYTES: usize = 512;
 impl InputFacts {
     /// The width of values in dense blocks; `None` if records are too wide for that, or of variable width.
     pub(crate) fn dense_value_width(&self) -> Option<u32> {
-        let key_width = self.key_type.width()?;
+        let key_width = self.record_type.keys.width()?;
         let fits = |width: &u32| (key_width + *width as usize) * LEAST_DENSE_RECORDS <= SMALLEST_BLOCK_BYTES;
         self.value_width.filter(fits)
     }
 }
 
 /// A stream of input records.
-pub(crate) trait Input: Debug + Send {
+pub(crate) trait Input: Debug {
     /// The facts known beforehand.
     fn facts(&self) -> &InputFacts;
 

@@ -4,6 +4,7 @@ use super::InputError;
 use super::record::{Input, InputFacts, Record};
 use ogive::KeyType;
 use ogive::tune::Sample;
+use ogive::types::RecordType;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -45,7 +46,7 @@ impl SosdInput {
         }
         let facts = InputFacts {
             path: path.to_owned(),
-            key_type: KeyType::U64,
+            record_type: RecordType::new(KeyType::U64, KeyType::Bytes),
             value_width: Some(0),
             records: Some(records),
             length_bytes: Some(length_bytes),

@@ -23,7 +23,8 @@ fn every_kind_of_file_is_recognised() {
     assert_eq!((&index["kind"], &index["key_type"], &index["entries"]), (&json!("index"), &json!("date"), &json!(1)));
     let store = info("s");
     assert_eq!(store["kind"], json!("store"));
-    assert_eq!(store["keyspaces"], json!([{ "name": "default", "key_type": "bytes", "rows": 1, "is_exact": true }]));
+    let default = json!({ "name": "default", "key_type": "bytes", "value_type": "bytes", "rows": 1, "is_exact": true });
+    assert_eq!(store["keyspaces"], json!([default]));
     for (path, kind) in [("fruit.csv", "text, CSV"), ("keys.u64", "SOSD"), ("empty", "without a store")] {
         let run = folder.run(&["info", path]).exits_with(1);
         assert!(run.stdout.contains(kind), "{path}: {}", run.stdout);

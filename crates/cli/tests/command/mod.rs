@@ -16,6 +16,7 @@ mod open_files;
 mod outputs;
 mod partial;
 mod repairs;
+mod rows;
 mod run;
 mod shared;
 mod sides;

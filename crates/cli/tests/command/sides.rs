@@ -66,8 +66,8 @@ fn a_file_without_rows_is_an_empty_relation() {
         }
     }
     join(&folder, &["rows.csv", "nothing.txt", "-o", "-", "--kind", "semi"]).exits_with(0).prints("");
-    join(&folder, &["keys.u64", "none.u64", "-o", "-", "--kind", "anti"]).exits_with(0).prints("1\t\n2\t\n");
-    join(&folder, &["keys.u64", "nothing.csv", "-o", "-", "--kind", "anti"]).exits_with(0).prints("1\t\n2\t\n");
+    join(&folder, &["keys.u64", "none.u64", "-o", "-", "--kind", "anti"]).exits_with(0).prints("1\n2\n");
+    join(&folder, &["keys.u64", "nothing.csv", "-o", "-", "--kind", "anti"]).exits_with(0).prints("1\n2\n");
     join(&folder, &["nothing.csv", "keys.u64", "-o", "out.ogive"]).exits_with(0);
     folder.run(&["scan", "out.ogive"]).exits_with(0).prints("");
 }

@@ -74,7 +74,7 @@ fn duplicates_are_all_kept() {
     folder.run(&["get", "t.ogive", "5", "--all"]).exits_with(0).prints("a\nb\nd\n");
     folder.run(&["count", "t.ogive", "5", "6"]).exits_with(0).prints("3\n");
     let found = folder.run(&["get", "t.ogive", "5", "--all", "--json"]).exits_with(0).json();
-    assert_eq!(found["values"], json!(["a", "b", "d"]));
+    assert_eq!(found["values"], json!([{ "v": "a" }, { "v": "b" }, { "v": "d" }]));
 }
 
 #[test]

@@ -3,16 +3,16 @@
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
 use crate::commands::ordered_map::OrderedMap;
-use crate::commands::verbs;
+use crate::commands::verbs::{self, LookupKeys};
 use crate::failure::Result;
 use crate::output::Output;
-use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
   ogive db get fruit apple                     print the value of a key
   ogive db get films night --raw > night.mkv   write a value of any length, unchanged
-  ogive db get ids 1234 --keys u64             look up an integer key
+  ogive db get ids 1234 5678                   print keys and values of several keys
+  ogive db get ids - <keys.txt                 look up the keys of a file
 
 Prints 'not found' to standard error and exits with 1 if the key is absent.";
 
@@ -23,9 +23,8 @@ pub(crate) struct DbGet {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
-    /// Key to look up
-    #[arg(value_name = "KEY", allow_negative_numbers = true)]
-    key: OsString,
+    #[command(flatten)]
+    keys: LookupKeys,
 
     /// Write the value unchanged and without a newline
     #[arg(long)]
@@ -36,8 +35,8 @@ pub(crate) struct DbGet {
 pub(crate) fn run(arguments: &DbGet, output: &mut Output) -> Result<Outcome> {
     let open = arguments.keyspace.read()?;
     if arguments.raw && !output.is_json() {
-        let key = open.parse_key(&arguments.key)?;
+        let key = open.parse_key(arguments.keys.only()?)?;
         return verbs::print_raw(open.keyspace.get_stream(&key)?, open.shown_key(&key), output);
     }
-    verbs::get(&open, &arguments.key, false, output)
+    verbs::get_each(&open, &arguments.keys, false, output)
 }

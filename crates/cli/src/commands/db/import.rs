@@ -1,14 +1,15 @@
 //! `ogive db import`: imports the records of a file.
 
-use super::store::KeyspaceOptions;
+use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
-use crate::input::{Format, Input, InputOptions};
+use crate::input::{ColumnType, Input, InputOptions};
 use crate::interrupt::Interrupt;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::grouped;
 use ogive::lsm::{Batch, Db, Keyspace};
+use ogive::types::RecordType;
 use ogive::{Durability, KeyType};
 use serde_json::json;
 use std::time::Instant;
@@ -22,7 +23,8 @@ Examples:
 
 Creates the store if necessary. Inserts rows in the order of the file, in atomic batches; a repeated key overwrites the
 earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the first N rows of the file are durable.
-Keys of text files are stored as written unless --key-type makes them numbers. If the import ends early, the message
+Types of keys and columns are those of the keyspace, or as given; for a new keyspace they are found as by `ogive build`.
+If the import ends early, the message
 gives the number of durable rows; it is safe to import the file again.";
 
 /// Import a file into a store
@@ -30,7 +32,11 @@ gives the number of durable rows; it is safe to import the file again.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DbImport {
     #[command(flatten)]
-    keyspace: KeyspaceOptions,
+    name: KeyspaceName,
+
+    /// The former spelling of --key-type.
+    #[arg(long, value_name = "TYPE", hide = true)]
+    keys: Option<KeyType>,
 
     #[command(flatten)]
     input: InputOptions,
@@ -48,12 +54,22 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
-    let key_type = key_type(&arguments.input)?;
-    let mut input = arguments.input.open(key_type)?;
-    // Before anything is created, so that a refused import leaves no store, no keyspace and no type.
-    arguments.keyspace.asked_keys().map_or(Ok(()), |asked| check_compatible(asked, key_type))?;
-    let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
-    check_compatible(open.keys.key_type(), key_type)?;
+    let keyspace = KeyspaceOptions { name: arguments.name.clone(), keys: arguments.keys };
+    // Before anything is created, so that a refused import leaves no store, no keyspace and no types.
+    let known = keyspace.known_types()?;
+    let (input_options, _scratch) = typed(&arguments.input, keyspace.asked_keys(), &known)?.rereadable(&interrupt)?;
+    let schema = input_options.schema(input_options.is_rereadable())?;
+    let mut input = input_options.open(&schema)?;
+    let types = &input.facts().record_type;
+    if let Some(known) = known.as_ref().filter(|known| !known.is_bytes()) {
+        check_compatible(known, types)?;
+    }
+    if input_options.is_rereadable() {
+        // The first record shows most mistakes.
+        input_options.open(&schema)?.next()?;
+    }
+    let open = keyspace.create(Durability::Synced, Some(types))?;
+    schema.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
     let mut rows = ImportRows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
     let imported = rows.take(&mut *input, &open.keyspace, arguments.batch, &interrupt);
@@ -67,29 +83,40 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     open.close(&durable)?;
     if !output.is_json() {
         let seconds = started.elapsed().as_secs_f64();
-        let shown = &arguments.keyspace.store;
+        let shown = &arguments.name.store;
         output.line(format_args!("{shown}: {} rows imported in {seconds:.1} s", grouped(done)))?;
     }
     Ok(Outcome::Done)
 }
 
-/// The key type of the input: bytes for text files, unless given.
-fn key_type(input: &InputOptions) -> Result<KeyType> {
-    match (input.key_type, input.format()) {
-        (Some(key_type), _) => Ok(key_type),
-        (None, Format::Lines | Format::Csv | Format::Tsv) => Ok(KeyType::Bytes),
-        (None, Format::Sosd | Format::Parquet) => input.first_key_type(),
+/// The options of the input, with the types of the keyspace where no others are given. A keyspace of bytes with records
+/// takes the bytes of one column.
+fn typed(input: &InputOptions, keys: Option<KeyType>, known: &Option<RecordType>) -> Result<InputOptions> {
+    let mut input = InputOptions { key_type: input.key_type.or(keys), ..input.clone() };
+    let Some(known) = known else { return Ok(input) };
+    if known.is_bytes() {
+        input.raw_values = true;
+        input.key_type = input.key_type.or((!input.has_typed_keys()).then_some(KeyType::Bytes));
+        return Ok(input);
     }
+    if !input.has_typed_keys() {
+        input.key_type = input.key_type.or(Some(known.keys));
+    }
+    let given: Vec<_> = input.column_types.iter().map(|given| given.column.clone()).collect();
+    let fields = known.values.fields().iter().filter(|field| !given.iter().any(|column| column.0 == field.name));
+    let fields = fields.map(ColumnType::from).collect::<Vec<_>>();
+    input.known_types = fields;
+    Ok(input)
 }
 
-/// Checks that the keys of an input fit the key type of the store.
-fn check_compatible(store: KeyType, input: KeyType) -> Result<()> {
+/// Checks that records of an input are of the types of the keyspace.
+fn check_compatible(known: &RecordType, input: &RecordType) -> Result<()> {
     let plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
-    if store == input || plain(store) && plain(input) {
+    if (known.keys == input.keys || plain(known.keys) && plain(input.keys)) && input.values.extends(&known.values) {
         return Ok(());
     }
-    let message = format!("the keys of the store are of type {store}, those of the input {input}");
-    Err(Failure::usage(message, format!("add --key-type {store}, or use the same type for both")))
+    let message = format!("the records of the keyspace are {known}, those of the input {input}");
+    Err(Failure::usage(message, "state the same columns and types with --key, --value, --key-type and --type"))
 }
 
 /// An import in progress.

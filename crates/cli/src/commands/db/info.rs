@@ -5,6 +5,7 @@ use crate::commands::info::Info;
 use crate::failure::Result;
 use crate::size::{counted, human_bytes};
 use ogive::lsm::{Db, DbOptions, is_store_file};
+use ogive::types::RecordType;
 use serde_json::json;
 use std::path::Path;
 
@@ -17,14 +18,14 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
     let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
     let mut keyspaces = Vec::new();
     for keyspace in rows::keyspaces(&db) {
-        let key_type = keys::of(&db, &db.keyspace(&keyspace.name)?, None)?.key_type().to_string();
-        keyspaces.push((keyspace, key_type));
+        let open = db.keyspace(&keyspace.name)?;
+        let types = RecordType { keys: keys::of(&db, &open, None)?.key_type(), ..open.record_type().as_ref().clone() };
+        keyspaces.push((keyspace, types));
     }
     let stats = db.stats();
     let bytes = stats.table_bytes + stats.value_file_bytes;
-    let listed = keyspaces
-        .iter()
-        .map(|(keyspace, key_type)| format!("{} ({}, keys of type {key_type})", keyspace.name, rows::shown(keyspace)));
+    let listed =
+        keyspaces.iter().map(|(keyspace, types)| format!("{} ({} of {types})", keyspace.name, rows::shown(keyspace)));
     let listed: Vec<String> = listed.collect();
     let count = counted(keyspaces.len() as u64, "keyspace");
     Ok(Some(Info {
@@ -33,9 +34,10 @@ pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
         facts: json!({
             "keyspaces": keyspaces
                 .iter()
-                .map(|(keyspace, key_type)| json!({
+                .map(|(keyspace, types)| json!({
                     "name": keyspace.name,
-                    "key_type": key_type,
+                    "key_type": types.keys.to_string(),
+                    "value_type": types.values.to_string(),
                     "rows": keyspace.rows,
                     "is_exact": keyspace.is_exact,
                 }))

@@ -6,9 +6,10 @@ use crate::failure::{Failure, Result};
 use crate::input::open_to_see;
 use crate::output::Output;
 use crate::size::{counted, grouped, human_bytes};
+use ogive::Durability;
 use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::is_store_file;
-use ogive::{Durability, KeyType};
+use ogive::types::RecordType;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,13 +42,13 @@ pub(crate) struct DbIngest {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> {
-    let key_type = common_key_type(&arguments.tables)?;
+    let types = common_types(&arguments.tables)?;
     if arguments.moves {
         arguments.tables.iter().try_for_each(|table| refuse_to_move(table))?;
     }
-    let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
+    let open = arguments.keyspace.create(Durability::Synced, Some(&types))?;
     let ingested = open.keyspace.ingest(&arguments.tables)?;
-    let done = format!("the tables are durable in {}", arguments.keyspace.store);
+    let done = format!("the tables are durable in {}", arguments.keyspace.name.store);
     open.close(&done)?;
     for table in arguments.tables.iter().filter(|_| arguments.moves) {
         std::fs::remove_file(table).map_err(|source| {
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
     } else {
         output.line(format_args!(
             "{}: ingested {} records of {}, {}",
-            arguments.keyspace.store,
+            arguments.keyspace.name.store,
             grouped(ingested.records),
             counted(ingested.tables, "table"),
             human_bytes(ingested.bytes)
@@ -78,21 +79,21 @@ fn refuse_to_move(table: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The common key type of all tables.
-fn common_key_type(tables: &[PathBuf]) -> Result<KeyType> {
-    let mut common = None;
+/// The common types of all tables.
+fn common_types(tables: &[PathBuf]) -> Result<RecordType> {
+    let mut common: Option<RecordType> = None;
     for path in tables {
         let (folder, name) = LocalStorage::split_path(path)?;
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-        let key_type = open_to_see(&storage, &name)?.key_type();
-        if common.is_some_and(|common| common != key_type) {
-            let message = format!("the keys of {} are {key_type}, unlike those of the previous tables", path.display());
+        let types = open_to_see(&storage, &name)?.record_type().clone();
+        if common.as_ref().is_some_and(|common| (common.keys, &common.values) != (types.keys, &types.values)) {
+            let message = format!("the records of {} are {types}, unlike those of the previous tables", path.display());
             return Err(Failure::refused(
                 message,
-                "ingest tables with other keys into another keyspace, with --keyspace",
+                "ingest tables with other types into another keyspace, with --keyspace",
             ));
         }
-        common = Some(key_type);
+        common.get_or_insert(types);
     }
-    Ok(common.unwrap_or(KeyType::Bytes))
+    Ok(common.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Key types of keyspaces, and the conversion of keys between text and bytes.
 //!
-//! A store holds byte strings. To show and find imported integers as such, their type is kept in the keyspace `ogive`,
-//! which maps names of keyspaces to key types.
+//! A store states the types of its keyspaces. Stores of earlier versions have them in the keyspace `ogive`, which maps
+//! names of keyspaces to key types.
 
 use crate::commands::ordered_map::Bounds;
 use crate::failure::{Failure, Result};
@@ -9,12 +9,16 @@ use crate::key;
 use ogive::KeyType;
 use ogive::block::Slice;
 use ogive::lsm::{Db, Keyspace};
+use ogive::types::RecordType;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
 /// The keyspace that holds the key types.
 const TYPES: &str = "ogive";
+
+/// The keyspace in which typed keyspaces of programs note which of their secondary indexes are complete.
+const INDEXES: &str = "ogive.indexes";
 
 /// The keyspace that every store has.
 const DEFAULT: &str = "default";
@@ -73,46 +77,62 @@ impl Keys {
 pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result<Keys> {
     match (remembered(db, keyspace)?, asked) {
         (None, Some(asked)) => {
-            check_fit(keyspace, asked, "remove --keys; every key is valid as text or bytes")?;
+            check_fit(keyspace, asked, "remove --key-type; every key is valid as text or bytes")?;
             Ok(Keys(asked))
         }
         // Every key is a byte string, so `bytes` requests the stored representation.
-        (Some(known), Some(asked)) if known != asked && asked != KeyType::Bytes => Err(Failure::refused(
+        (Some(known), Some(asked)) if !is_same(known, asked) && asked != KeyType::Bytes => Err(Failure::refused(
             format!("the keys of the keyspace {:?} are {known}, not {asked}", keyspace.name()),
-            "remove --keys, or write the bytes of the key as \\xNN with --keys bytes",
+            "remove --key-type, or write the bytes of the key as \\xNN with --key-type bytes",
         )),
         (known, asked) => Ok(Keys(asked.or(known).unwrap_or(KeyType::Bytes))),
     }
 }
 
-/// As [`of`], and stores the requested type.
+/// As [`of`], and states the requested types, or those of an input, in a keyspace without records.
 ///
 /// # Errors
-/// [`Failure::Refused`] when the keyspace has keys of another type.
-pub(super) fn resolve(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result<Keys> {
+/// [`Failure::Refused`] when the keyspace has records of other types.
+pub(super) fn resolve(
+    db: &Db,
+    keyspace: &Keyspace,
+    asked: Option<KeyType>,
+    imported: Option<&RecordType>,
+) -> Result<Keys> {
     let known = remembered(db, keyspace)?;
-    // Text is bytes without escapes, so it is not stored.
-    let asked = asked.map(|asked| if asked == KeyType::Text { KeyType::Bytes } else { asked });
-    match (known, asked) {
-        (Some(known), Some(asked)) if known != asked && !is_empty(keyspace)? => {
-            let message = format!("the keys of the keyspace {:?} are {known}, not {asked}", keyspace.name());
-            Err(Failure::refused(message, OTHER_KEYSPACE))
-        }
-        // The type of an empty keyspace, after a failed import or removals, is not binding.
-        (Some(known), Some(asked)) if known != asked => {
-            db.keyspace(TYPES)?.insert(keyspace.name(), asked.to_string())?;
-            Ok(Keys(asked))
-        }
-        (None, Some(asked)) if asked != KeyType::Bytes => {
-            check_fit(keyspace, asked, OTHER_KEYSPACE)?;
-            // Existing keys without a type may be bytes, so only this command treats them as numbers.
-            if is_empty(keyspace)? {
-                db.keyspace(TYPES)?.insert(keyspace.name(), asked.to_string())?;
-            }
-            Ok(Keys(asked))
-        }
-        (known, _) => Ok(Keys(known.unwrap_or(KeyType::Bytes))),
+    let found = keyspace.record_type();
+    let is_empty = is_empty(keyspace)?;
+    let keys = imported.map(|types| types.keys).or(asked);
+    if let (Some(known), Some(keys)) = (known, keys)
+        && !is_empty
+        && !is_same(known, keys)
+    {
+        let message = format!("the keys of the keyspace {:?} are {known}, not {keys}", keyspace.name());
+        return Err(Failure::refused(message, OTHER_KEYSPACE));
     }
+    let Some(keys) = keys else { return Ok(Keys(known.unwrap_or(KeyType::Bytes))) };
+    let types = imported.cloned().unwrap_or_else(|| match is_empty {
+        true => RecordType::new(keys, KeyType::Bytes),
+        false => RecordType { keys, ..found.as_ref().clone() },
+    });
+    if is_empty || (found.keys == keys && !found.is_bytes()) {
+        return Ok(Keys(db.keyspace_of(keyspace.name(), &types)?.record_type().keys));
+    }
+    if types.values != found.values {
+        return Err(Failure::refused(
+            format!("the values of the keyspace {:?} are {}, not {}", keyspace.name(), found.values, types.values),
+            OTHER_KEYSPACE,
+        ));
+    }
+    // Existing keys without a type may be bytes, so only this command treats them as numbers.
+    check_fit(keyspace, keys, OTHER_KEYSPACE)?;
+    Ok(Keys(known.unwrap_or(keys)))
+}
+
+/// Whether keys of two types are the same bytes: text is bytes without escapes.
+fn is_same(one: KeyType, other: KeyType) -> bool {
+    let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
+    one == other || (is_plain(one) && is_plain(other))
 }
 
 /// Refuses the name of the keyspace that is reserved for key types.
@@ -126,7 +146,7 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 
 /// The keyspaces of the user.
 pub(super) fn named(db: &Db) -> Vec<String> {
-    db.keyspaces().into_iter().filter(|name| name != TYPES).collect()
+    db.keyspaces().into_iter().filter(|name| name != TYPES && name != INDEXES).collect()
 }
 
 /// Forgets the key type of a keyspace that is gone.
@@ -189,9 +209,8 @@ fn is_empty(keyspace: &Keyspace) -> Result<bool> {
 
 /// The first or last key of a keyspace, if it is not of a type.
 fn misfit(keyspace: &Keyspace, key_type: KeyType) -> Result<Option<Slice>> {
-    let Some(width) = key_type.width() else { return Ok(None) };
     let ends = [keyspace.iter().next().transpose()?, keyspace.iter().next_back().transpose()?];
-    Ok(ends.into_iter().flatten().map(|(key, _)| key).find(|key| key.len() != width))
+    Ok(ends.into_iter().flatten().map(|(key, _)| key).find(|key| key_type.decode(key).is_err()))
 }
 
 /// Refuses a type that the keys of a keyspace do not fit.
@@ -202,7 +221,12 @@ fn check_fit(keyspace: &Keyspace, asked: KeyType, hint: &'static str) -> Result<
     Err(Failure::refused(format!("the keyspace {:?} has keys that are not {asked}", keyspace.name()), hint))
 }
 
+/// The key type of a keyspace, if it is known. Stores of earlier versions keep key types in a keyspace of their own.
 fn remembered(db: &Db, keyspace: &Keyspace) -> Result<Option<KeyType>> {
+    let stated = keyspace.record_type().keys;
+    if stated != KeyType::Bytes {
+        return Ok(Some(stated));
+    }
     if !db.keyspaces().iter().any(|name| name == TYPES) {
         return Ok(None);
     }

@@ -12,6 +12,7 @@ mod get;
 mod import;
 mod info;
 mod ingest;
+mod input;
 mod keys;
 mod keyspaces;
 mod put;
@@ -26,6 +27,7 @@ mod verify;
 
 pub(crate) use arguments::{DbCommand, EXAMPLES};
 pub(crate) use info::info;
+pub(crate) use input::input;
 pub(crate) use relation::relation;
 pub(crate) use repair::run as repair;
 pub(crate) use store::StoreFolder;

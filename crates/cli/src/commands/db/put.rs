@@ -6,6 +6,7 @@ use crate::commands::verbs;
 use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::Output;
+use crate::value;
 use ogive::{Durability, KeyType};
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,7 +17,8 @@ const EXAMPLES: &str = "\
 Examples:
   ogive db put fruit apple red                  write an entry
   ogive db put films night --file night.mkv     write a file of up to 1 GiB as a value
-  ogive db put ids 1234 hello --keys u64        write an entry with an integer key
+  ogive db put ids 1234 hello --key-type u64    write an entry with an integer key
+  ogive db put people 7 'Ann,1990-05-01'        write a row, as a record of CSV
 
 Creates the store if necessary, and overwrites an existing entry. The entry is durable when the command returns. For
 many entries, `ogive db import` is faster.";
@@ -46,13 +48,17 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
     // Opened before the store is created, so that a missing file leaves no store behind.
     let file = arguments.file.as_deref().map(open_file).transpose()?;
     // The same for an invalid key.
-    if !arguments.keyspace.store.folder.exists() {
+    if !arguments.keyspace.name.store.folder.exists() {
         key::from_argument(arguments.keyspace.asked_keys().unwrap_or(KeyType::Bytes), &arguments.key)?;
     }
-    let open = arguments.keyspace.create(Durability::Synced, arguments.keyspace.asked_keys())?;
+    let open = arguments.keyspace.create(Durability::Synced, None)?;
     match file {
         Some(mut file) => verbs::change(open, &arguments.key, |open, key| open.put_stream(key, &mut file), output),
-        None => verbs::put(open, &arguments.key, arguments.value.as_deref().unwrap_or_default().as_bytes(), output),
+        None => {
+            let argument = arguments.value.as_deref().unwrap_or_default().as_bytes();
+            let value = value::from_argument(&open.types.values, argument)?;
+            verbs::put(open, &arguments.key, &value, output)
+        }
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     output.flush()?;
     notes(&repaired).into_iter().for_each(note);
     for name in untyped {
-        note(format_args!("unknown: the key type of {name:?}; set it with --keys"));
+        note(format_args!("unknown: the key type of {name:?}; set it with --key-type"));
     }
     Ok(Outcome::Done)
 }

@@ -14,6 +14,7 @@ use ogive::block::Slice;
 use ogive::check::verify_store;
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions, DbRange, Keyspace};
+use ogive::types::{RecordType, ValueType};
 use ogive::{Error, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -45,21 +46,28 @@ pub(crate) struct StoreFolder {
     open_files: Option<usize>,
 }
 
-/// A keyspace of a store and its key type.
+/// A keyspace of a store.
 #[derive(Clone, Debug, clap::Args)]
-pub(super) struct KeyspaceOptions {
+pub(super) struct KeyspaceName {
     #[command(flatten)]
     pub(super) store: StoreFolder,
 
     /// Keyspace: a named map within the store
     #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE, help_heading = "Store")]
     pub(super) keyspace: String,
+}
+
+/// A keyspace of a store and its key type.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct KeyspaceOptions {
+    #[command(flatten)]
+    pub(super) name: KeyspaceName,
 
     /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255, uuid, date,
     /// time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default: as imported, else
     /// bytes]
-    #[arg(long, value_name = "TYPE", help_heading = "Store")]
-    keys: Option<KeyType>,
+    #[arg(long = "key-type", alias = "keys", value_name = "TYPE", help_heading = "Store")]
+    pub(super) keys: Option<KeyType>,
 }
 
 /// An open keyspace, and whether scans print keys only.
@@ -68,6 +76,8 @@ pub(super) struct OpenKeyspace {
     pub(super) db: Db,
     pub(super) keyspace: Keyspace,
     pub(super) keys: Keys,
+    /// The types that the store states.
+    pub(super) types: Arc<RecordType>,
     pub(super) keys_only: bool,
 }
 
@@ -155,21 +165,42 @@ impl KeyspaceOptions {
     /// # Errors
     /// [`Failure::Refused`] when there is none of that name.
     pub(super) fn read(&self) -> Result<OpenKeyspace> {
-        self.existing(self.store.read()?)
+        self.existing(self.name.store.read()?)
     }
 
     /// Opens an existing keyspace for writing.
     pub(super) fn write(&self) -> Result<OpenKeyspace> {
-        self.existing(self.store.write()?)
+        self.existing(self.name.store.write()?)
     }
 
-    /// Opens the keyspace for writing; creates it and the store if necessary. `imported` is the key type of an input.
-    pub(super) fn create(&self, durability: Durability, imported: Option<KeyType>) -> Result<OpenKeyspace> {
-        keys::check_name(&self.keyspace)?;
-        let db = self.store.create(durability)?;
-        let keyspace = db.keyspace(&self.keyspace)?;
-        let keys = keys::resolve(&db, &keyspace, self.keys.or(imported))?;
-        Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
+    /// Opens the keyspace for writing; creates it and the store if necessary. `imported` has the
+    /// types of an input.
+    pub(super) fn create(&self, durability: Durability, imported: Option<&RecordType>) -> Result<OpenKeyspace> {
+        keys::check_name(&self.name.keyspace)?;
+        let db = self.name.store.create(durability)?;
+        let keyspace = db.keyspace(&self.name.keyspace)?;
+        let keys = keys::resolve(&db, &keyspace, self.keys, imported)?;
+        Ok(OpenKeyspace { types: keyspace.record_type(), db, keyspace, keys, keys_only: false })
+    }
+
+    /// The types of the keyspace, if it is there and has any records.
+    pub(super) fn known_types(&self) -> Result<Option<RecordType>> {
+        if !self.name.store.folder.exists() {
+            return Ok(None);
+        }
+        let db = match self.name.store.read() {
+            Err(Failure::Engine(Error::NotAStore { .. })) => return Ok(None),
+            db => db?,
+        };
+        if !db.keyspaces().contains(&self.name.keyspace) {
+            return Ok(None);
+        }
+        let keyspace = db.keyspace(&self.name.keyspace)?;
+        if keyspace.iter().next().transpose()?.is_none() {
+            return Ok(None);
+        }
+        let keys = keys::of(&db, &keyspace, None)?;
+        Ok(Some(RecordType { keys: keys.key_type(), ..keyspace.record_type().as_ref().clone() }))
     }
 
     /// The requested key type.
@@ -178,11 +209,11 @@ impl KeyspaceOptions {
     }
 
     fn existing(&self, db: Db) -> Result<OpenKeyspace> {
-        keys::check_name(&self.keyspace)?;
-        self.store.check_keyspace(&db, &self.keyspace)?;
-        let keyspace = db.keyspace(&self.keyspace)?;
+        keys::check_name(&self.name.keyspace)?;
+        self.name.store.check_keyspace(&db, &self.name.keyspace)?;
+        let keyspace = db.keyspace(&self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
-        Ok(OpenKeyspace { db, keyspace, keys, keys_only: false })
+        Ok(OpenKeyspace { types: keyspace.record_type(), db, keyspace, keys, keys_only: false })
     }
 }
 
@@ -192,6 +223,11 @@ impl OpenKeyspace {
     pub(super) fn close(self, done: &str) -> Result<()> {
         drop(self.keyspace);
         self.db.close().map_err(|error| Failure::from(error).but(done))
+    }
+
+    /// The types of its records: as stated, with the key type as requested.
+    pub(super) fn types(&self) -> RecordType {
+        RecordType { keys: self.keys.key_type(), ..self.types.as_ref().clone() }
     }
 
     /// Prints entries of a range.
@@ -226,6 +262,10 @@ impl OrderedMap for OpenKeyspace {
 
     fn parse_prefix(&self, written: &OsStr) -> Result<Bounds<Vec<u8>>> {
         self.keys.parse_prefix(written)
+    }
+
+    fn value_type(&self) -> &ValueType {
+        &self.types.values
     }
 
     fn shown_key<'a>(&self, key: &'a Vec<u8>) -> Cow<'a, str> {

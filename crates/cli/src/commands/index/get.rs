@@ -1,8 +1,8 @@
 //! `ogive index get`: looks up a key.
 
-use super::file::{IndexLookup, PayloadOptions};
+use super::file::{IndexFile, PayloadOptions};
 use crate::args::Outcome;
-use crate::commands::verbs;
+use crate::commands::verbs::{self, LookupKeys};
 use crate::failure::Result;
 use crate::output::Output;
 
@@ -19,7 +19,10 @@ Prints 'not found' to standard error and exits with 1 if the key is absent.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IndexGet {
     #[command(flatten)]
-    lookup: IndexLookup,
+    file: IndexFile,
+
+    #[command(flatten)]
+    keys: LookupKeys,
 
     /// Print the payloads of all entries with this key, not only the first
     #[arg(long)]
@@ -31,6 +34,6 @@ pub(crate) struct IndexGet {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexGet, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.lookup.file.read(arguments.payloads.values)?;
-    verbs::get(&open, &arguments.lookup.key, arguments.all, output)
+    let open = arguments.file.read(arguments.payloads.values)?;
+    verbs::get_each(&open, &arguments.keys, arguments.all, output)
 }

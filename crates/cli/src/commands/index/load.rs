@@ -200,8 +200,8 @@ impl<'a> IndexRecords<'a> {
     fn open<W: Word>(index: &WordIndex<W>, arguments: &'a IndexLoad) -> Result<Self> {
         let (key_type, payload_bytes) = (index.key_type(), index.layout().payload_bytes);
         let options = input_options(&arguments.input, key_type);
-        let input = options.open(options.first_key_type()?)?;
-        let record_type = input.facts().key_type;
+        let input = options.open(&options.schema(true)?)?;
+        let record_type = input.facts().record_type.keys;
         Ok(Self { input, arguments, key_type, record_type, payload_bytes, records: 0 })
     }
 
@@ -236,15 +236,8 @@ impl<'a> IndexRecords<'a> {
     }
 }
 
-/// The options of the input, with the key type of the index as default.
+/// The options of the input, with the key type of the index as default. Payloads have a form of their own.
 fn input_options(input: &InputOptions, key_type: KeyType) -> InputOptions {
-    let unguessed = match key_type {
-        KeyType::U32 | KeyType::U64 => KeyType::U64,
-        KeyType::U128 => KeyType::U128,
-        KeyType::I64 => KeyType::I64,
-        KeyType::I128 => KeyType::Text,
-        _ => KeyType::Bytes,
-    };
-    let key_type = input.key_type.or((!input.has_typed_keys()).then_some(unguessed));
-    InputOptions { key_type, ..input.clone() }
+    let key_type = input.key_type.or((!input.has_typed_keys()).then_some(key_type));
+    InputOptions { key_type, raw_values: true, ..input.clone() }
 }

@@ -20,5 +20,5 @@ mod verify;
 
 pub(crate) use arguments::{EXAMPLES, IndexCommand};
 pub(crate) use info::info;
-pub(crate) use relation::{is_index, relation};
+pub(crate) use relation::{input, is_index, relation};
 pub(crate) use verify::verify_at;

@@ -1,11 +1,16 @@
-//! An index as an input of a join.
+//! An index as an input of joins and tables.
 
 use super::any::{AnyIndex, either};
+use super::text::key_bytes;
 use crate::failure::Result;
+use crate::input::{Input, InputFacts, StoredInput};
+use ogive::index::{Raw, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
+use ogive::types::RecordType;
 use ogive::{Error, KeyType};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Whether a file is an index, even a damaged one.
@@ -15,6 +20,29 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
         Err(error) => Err(error.into()),
         Ok(_) => Ok(true),
     }
+}
+
+/// The entries of an index as an input of `ogive build`.
+///
+/// # Errors
+/// Those of opening it.
+pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Result<Box<dyn Input>> {
+    let index = AnyIndex::open(storage, name, &PageOptions::default(), true)?;
+    let key_type = index.key_type();
+    let width = u32::try_from(index.layout().payload_bytes).ok();
+    let records = either!(&index, index => index.reader().and_then(|reader| reader.len()))?;
+    let facts = InputFacts {
+        path: path.to_owned(),
+        record_type: RecordType::new(key_type, KeyType::Bytes),
+        value_width: width,
+        records: Some(records),
+        length_bytes: Some(records),
+    };
+    either!(&index, index => {
+        let entry = move |(key, payload): (Raw<_>, Vec<u8>)| (key_bytes(key_type, Word::to_u128(key.0)), payload);
+        let entries = index.iter()?.map(move |found| found.map(entry));
+        Ok(Box::new(StoredInput::new(facts, entries)))
+    })
 }
 
 /// The entries of an index and its key type.

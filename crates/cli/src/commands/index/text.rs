@@ -33,7 +33,10 @@ pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u
 
 /// A key as written in an input: a number, for example, or bytes.
 pub(super) fn key_from_written(key_type: KeyType, written: &[u8]) -> Option<u128> {
-    key::from_input(key_type, written).map(|key| big_endian(&key))
+    match key_type {
+        KeyType::FixedBytes(width) => (written.len() == usize::from(width)).then(|| big_endian(written)),
+        _ => key_type.parse(std::str::from_utf8(written).ok()?).ok().map(|key| big_endian(&key)),
+    }
 }
 
 /// The range of keys that begin with an argument.
@@ -73,7 +76,7 @@ fn big_endian(bytes: &[u8]) -> u128 {
 }
 
 /// The bytes of a key.
-fn key_bytes(key_type: KeyType, word: u128) -> Vec<u8> {
+pub(super) fn key_bytes(key_type: KeyType, word: u128) -> Vec<u8> {
     word.to_be_bytes()[16 - key_type.width().unwrap_or(0).min(16)..].to_vec()
 }
 

@@ -15,6 +15,8 @@ Examples:
   ogive join users.ogive orders.ogive -o - --kind anti       users without an order, as text
   ogive join users.csv orders.csv -o both.csv --kind full --left-key id --left-value name --right-key user
                                                              columns of CSV files, sorted or not
+  ogive join orders.csv prices.csv -o - --where 'left.day >= right.since'
+                                                             a condition on fields of both sides
   ogive join store keys.u64 -o found.ogive --left-keyspace ids --memory 64MiB
                                                              a keyspace with a file, within 64 MiB
   ogive join a.ogive b.ogive -o - --explain >/dev/null       show the plan and the alternatives with their costs
@@ -22,13 +24,11 @@ Examples:
 Methods: auto, merge, hash, inlj, inlj:btree, inlj:btree-iter, inlj:pgm:EPS, inlj:pgm-sampled, inlj:radix-spline,
 inlj:rmi, inlj:index, partition, partition:btree.
 
-An output table maps the key to one value. If keys and values have fixed widths, that is the left value followed by the
-right value; in a left or full join, with a byte 1 in front, or, without a match, a byte 0, the left value and zeros, or
-a byte 2, zeros and the right value. Otherwise it is the length of the left value (a varint), the left value, in a left
-or full join the byte 1, 0 or 2, and the right value. Semi and anti joins have only the left value.
-
-In text, CSV and JSON, all rows have the same fields: key, left and right, or key and left in semi and anti joins. A
-value that a row without a match lacks is empty, in JSON null.
+Rows have the key, then the fields of LEFT and RIGHT, or of LEFT alone in semi and anti joins. A field of RIGHT whose
+name LEFT has, too, gets 'right_' in front. Values that are not rows are the fields 'left' and 'right'. A row without a
+match has nulls in the fields of the other side: nothing in text and CSV, null in JSON. Plain records (--to records) are
+the left value followed by the right one; in a left or full join after a byte 1, or 0 or 2 if the right or left one is
+missing.
 
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
@@ -46,7 +46,7 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) both: BothSides,
 
-    /// Output file: .csv, .tsv, .jsonl, else a table; - for standard output
+    /// Output file: .csv, .tsv, .jsonl, .parquet if built in, else a table; - for standard output
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: PathBuf,
 
@@ -75,6 +75,11 @@ pub(crate) struct JoinArguments {
     /// nvme, or cached with --io cached]
     #[arg(long = "for", value_name = "PROFILE")]
     pub(super) profile: Option<String>,
+
+    /// Condition on the fields of pairs with equal keys, such as 'left.price < right.limit'; repeat it for several,
+    /// which must all hold. Operators: =, !=, <, <=, >, >=; a null fits none
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub(super) conditions: Vec<String>,
 
     /// Write rows in any order, which can save a sort
     #[arg(long)]
@@ -108,6 +113,8 @@ pub(super) enum OutputFormat {
     Csv,
     Tsv,
     Jsonl,
+    #[cfg(feature = "parquet")]
+    Parquet,
     Records,
 }
 
@@ -121,8 +128,11 @@ impl OutputFormat {
             "csv" => Ok(Self::Csv),
             "tsv" => Ok(Self::Tsv),
             "jsonl" => Ok(Self::Jsonl),
+            #[cfg(feature = "parquet")]
+            "parquet" => Ok(Self::Parquet),
+            #[cfg(not(feature = "parquet"))]
             "parquet" => Err(Failure::usage(
-                format!("a join cannot be written as Parquet: {}", path.display()),
+                "this ogive was built without Parquet",
                 "use a name that ends in .csv, .tsv, .jsonl or .ogive",
             )),
             _ => Ok(Self::Table),
@@ -154,9 +164,10 @@ pub(super) struct LeftSide {
     #[arg(long, value_name = "COL", help_heading = "Left side")]
     left_key: Vec<Column>,
 
-    /// Column of the values of LEFT, by name or number from 1 [default: no values]
+    /// Column of the values of LEFT, by name or number from 1; repeat it for several [default: all columns but
+    /// the keys]
     #[arg(long, value_name = "COL", help_heading = "Left side")]
-    left_value: Option<Column>,
+    left_value: Vec<Column>,
 
     /// If LEFT is a store: the keyspace to join
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Left side")]
@@ -187,9 +198,10 @@ pub(super) struct RightSide {
     #[arg(long, value_name = "COL", help_heading = "Right side")]
     right_key: Vec<Column>,
 
-    /// Column of the values of RIGHT, by name or number from 1 [default: no values]
+    /// Column of the values of RIGHT, by name or number from 1; repeat it for several [default: all columns but
+    /// the keys]
     #[arg(long, value_name = "COL", help_heading = "Right side")]
-    right_value: Option<Column>,
+    right_value: Vec<Column>,
 
     /// If RIGHT is a store: the keyspace to join
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Right side")]
@@ -207,7 +219,7 @@ pub(super) struct RightSide {
 /// Options of both inputs.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct BothSides {
-    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes16, uuid, date,
+    /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255, uuid, date,
     /// time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default: as in the inputs,
     /// else by their first keys]
     #[arg(long, value_name = "TYPE", help_heading = "Both sides")]
@@ -283,15 +295,21 @@ impl JoinArguments {
 }
 
 impl BothSides {
-    fn input(&self, path: PathBuf, format: Option<Format>, key: Vec<Column>, value: Option<Column>) -> InputOptions {
+    fn input(&self, path: PathBuf, format: Option<Format>, key: Vec<Column>, value: Vec<Column>) -> InputOptions {
         InputOptions {
             path: if path.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { path },
             format,
             key,
-            payload: self.payload.filter(|_| value.is_none()),
+            payload: self.payload.filter(|_| value.is_empty()),
             value,
             no_header: self.no_header,
             key_type: self.key_type,
+            keys_only: false,
+            delimiter: None,
+            column_types: Vec::new(),
+            spool: None,
+            raw_values: false,
+            known_types: Vec::new(),
             row_limit: ROW_LIMIT,
         }
     }

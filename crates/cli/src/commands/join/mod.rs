@@ -1,6 +1,9 @@
 //! `ogive join`: arguments, the two inputs, rows as text, and reports.
 
 mod arguments;
+mod condition;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod records;
 mod run;
 mod shape;

@@ -1,9 +1,10 @@
 //! Foreign files as inputs of a join.
 
-use crate::failure::Result;
-use crate::input::{Input, InputFacts, InputOptions};
+use crate::failure::{Failure, Result};
+use crate::input::{Input, InputError, InputFacts, InputOptions, Schema};
 use ogive::join::{JoinSource, RecordShape};
 use ogive::table::Record;
+use ogive::types::RecordType;
 use ogive::{Error, KeyType};
 use std::io;
 use std::path::Path;
@@ -11,38 +12,46 @@ use std::path::Path;
 /// Records sampled to estimate the number and size of all.
 const SAMPLE_RECORDS: u64 = 1000;
 
-/// A file with keys of `key_type`, which is read again for each pass.
+/// A file, which is read again for each pass.
 ///
 /// # Errors
 /// Those of the input.
-pub(super) fn source(input: &InputOptions, key_type: KeyType) -> Result<JoinSource> {
-    let shape = estimate(input, key_type)?;
-    // The key type is fixed here, so that later passes do not guess another one.
-    let options = InputOptions {
-        key_type: input.key_type.or(Some(key_type)).filter(|_| !input.has_typed_keys()),
-        ..input.clone()
-    };
-    Ok(JoinSource::unsorted(shape, move || match options.open(key_type) {
+pub(super) fn source(input: &InputOptions, schema: &Schema) -> Result<JoinSource> {
+    let shape = estimate(input, schema)?;
+    let (options, schema) = (input.clone(), schema.clone());
+    let types = schema.record_type.clone();
+    let source = JoinSource::unsorted(shape, move || match options.open(&schema) {
         Ok(input) => Box::new(Records { path: options.path.clone(), input: Some(input) }),
         Err(failure) => {
             let error = Error::io("read", &options.path, io::Error::other(failure.to_string()));
             Box::new(std::iter::once(Err(error)))
         }
-    }))
+    });
+    Ok(source.with_types(types))
 }
 
-/// A file without records.
-pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> JoinSource {
-    let value_bytes = input.value.is_none().then(|| input.payload.unwrap_or(0) as usize);
+/// A file without records. Its columns are known if it has a header.
+///
+/// # Errors
+/// Those of the input, other than that it is empty.
+pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> Result<JoinSource> {
+    let schema = match input.schema(false) {
+        Ok(schema) => schema,
+        Err(Failure::Input(InputError::Empty { .. })) => Schema::of_keys(key_type),
+        Err(failure) => return Err(failure),
+    };
+    let value_bytes = schema.value_width().map(|width| input.payload.unwrap_or(width) as usize);
     let shape = RecordShape { name: shown(&input.path), key_type, value_bytes, rows: 0, bytes: 0 };
-    JoinSource::unsorted(shape, || Box::new(std::iter::empty()))
+    let key_columns = schema.record_type.key_columns.into_iter().filter(|_| schema.record_type.keys == key_type);
+    let types = RecordType::new(key_type, schema.record_type.values).key_columns(key_columns.collect());
+    Ok(JoinSource::unsorted(shape, || Box::new(std::iter::empty())).with_types(types))
 }
 
 /// An input as an iterator for the engine.
 struct Records {
     path: std::path::PathBuf,
     /// `None` after the end or an error.
-    input: Option<Box<dyn Input>>,
+    input: Option<Box<dyn Input + Send>>,
 }
 
 impl Iterator for Records {
@@ -64,8 +73,8 @@ impl Iterator for Records {
 }
 
 /// Estimates the number and size of the records from the first ones.
-fn estimate(input: &InputOptions, key_type: KeyType) -> Result<RecordShape> {
-    let mut records = input.open(key_type)?;
+fn estimate(input: &InputOptions, schema: &Schema) -> Result<RecordShape> {
+    let mut records = input.open(schema)?;
     let facts = records.facts().clone();
     let (mut seen, mut bytes) = (0_u64, 0_u64);
     while seen < SAMPLE_RECORDS {
@@ -83,7 +92,7 @@ fn estimate(input: &InputOptions, key_type: KeyType) -> Result<RecordShape> {
     let mean_bytes = bytes as f64 / seen.max(1) as f64;
     Ok(RecordShape {
         name: shown(&facts.path),
-        key_type,
+        key_type: facts.record_type.keys,
         value_bytes: value_bytes(&facts),
         rows,
         bytes: (rows as f64 * mean_bytes) as u64,

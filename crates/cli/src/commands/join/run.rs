@@ -3,7 +3,7 @@
 use super::arguments::{Io, JoinArguments, OutputFormat};
 use super::shape::RowShape;
 use super::side::{Opening, length_bytes, open};
-use super::{show, watch};
+use super::{condition, show, watch};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
@@ -55,7 +55,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     if left.refused_direct || right.refused_direct {
         note("warning: the file system does not support direct reads; using the page cache");
     }
-    let options = JoinOptions::default()
+    let mut options = JoinOptions::default()
         .kind(arguments.kind)
         .method(arguments.method)
         .memory_bytes((memory_bytes - 2 * side_bytes).max(MEMORY_BYTES_MIN))
@@ -66,16 +66,23 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         .watcher(Some(watch::watcher()))
         // A join into a file spills next to it.
         .spill(arguments.is_piped().then(spill_folder));
+    if !arguments.conditions.is_empty() {
+        options = options.condition(condition::parse(&arguments.conditions, &left.source, &right.source)?);
+    }
     // Rows are the only documents on standard output if they go there.
     let reports_json = output.is_json() && !arguments.is_piped();
     if arguments.explain && !reports_json {
         let explanation = join::explain(&left.source, &right.source, &options)?;
         say(show::choice(&explanation), arguments, output)?;
     }
-    let shape =
-        RowShape { kind: arguments.kind, key_type: left.key_type, numbers: [left.has_numbers, right.has_numbers] };
+    let shape = RowShape::new(&left.source, &right.source, arguments.kind, left.key_type)?;
     let report = match &place {
         None => piped(&left.source, &right.source, &options, (shape, to), output)?,
+        #[cfg(feature = "parquet")]
+        Some(place) if to == OutputFormat::Parquet => {
+            super::parquet::write(&left.source, &right.source, &options, shape, place, &interrupt)
+                .map_err(|failure| place.left(failure))?
+        }
         Some(place) => {
             let target = target(place, to, shape, direct);
             let joined = join::join(&left.source, &right.source, target, &options);
@@ -155,10 +162,11 @@ fn target(place: &OutputFile, to: OutputFormat, shape: RowShape, direct: bool) -
         }
         OutputFormat::Records => join::JoinOutput::records(storage, &place.name, true),
         _ => {
+            let (mut shape, header) = (shape.clone(), shape.header(to));
             let line = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, line: &mut Vec<u8>| {
                 shape.push(to, key, [left, right], line);
             };
-            join::JoinOutput::lines(storage, &place.name, true, line).header(shape.header(to))
+            join::JoinOutput::lines(storage, &place.name, true, line).header(header)
         }
     }
 }
@@ -168,7 +176,7 @@ fn piped(
     left: &JoinSource,
     right: &JoinSource,
     options: &JoinOptions,
-    (shape, to): (RowShape, OutputFormat),
+    (mut shape, to): (RowShape, OutputFormat),
     output: &mut Output,
 ) -> Result<JoinReport> {
     output.bytes(&shape.header(to))?;

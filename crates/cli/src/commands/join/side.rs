@@ -2,7 +2,6 @@
 
 use super::arguments::SideOptions;
 use super::records;
-use crate::commands::query::{U64_VALUES, VALUE_TYPE};
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
 use crate::input::{Format, InputError, InputOptions, open_to_see};
@@ -33,8 +32,6 @@ pub(super) struct Opening<'a> {
 pub(super) struct OpenSide {
     pub(super) source: JoinSource,
     pub(super) key_type: KeyType,
-    /// Whether values are little-endian numbers.
-    pub(super) has_numbers: bool,
     /// The file of its records, which may differ from the given one.
     pub(super) data: Option<PathBuf>,
     /// Whether direct reads were requested but are not supported.
@@ -47,15 +44,7 @@ pub(super) struct OpenSide {
 
 impl OpenSide {
     fn of(source: JoinSource, key_type: KeyType) -> Self {
-        Self {
-            source,
-            key_type,
-            has_numbers: false,
-            data: None,
-            refused_direct: false,
-            fits_any_type: false,
-            _scratch: None,
-        }
+        Self { source, key_type, data: None, refused_direct: false, fits_any_type: false, _scratch: None }
     }
 }
 
@@ -166,7 +155,7 @@ impl SideOptions {
 
     /// Refuses flags that would be ignored.
     fn check_flags(&self, found: &InputKind) -> Result<()> {
-        let has_columns = !self.input.key.is_empty() || self.input.value.is_some();
+        let has_columns = !self.input.key.is_empty() || !self.input.value.is_empty();
         if has_columns && *found != InputKind::File {
             return Err(Failure::usage(
                 format!("{} is not a file with columns", self.shown()),
@@ -204,7 +193,7 @@ impl SideOptions {
                     let typed = (self.input.format() == Format::Sosd).then_some(KeyType::U64);
                     let own = self.input.key_type.or(typed);
                     let key_type = own.or(wanted).unwrap_or(KeyType::Text);
-                    let source = records::empty(&self.input, key_type);
+                    let source = records::empty(&self.input, key_type)?;
                     Ok(OpenSide { fits_any_type: own.is_none(), ..OpenSide::of(source, key_type) })
                 }
                 opened => opened,
@@ -217,7 +206,6 @@ impl SideOptions {
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open(storage, &name, &options)?;
         Ok(OpenSide {
-            has_numbers: table.property(VALUE_TYPE) == Some(U64_VALUES),
             data: Some(table.data_path().to_owned()),
             refused_direct: opening.direct && !table.is_direct(),
             ..OpenSide::of(JoinSource::table(&table), table.key_type())
@@ -231,14 +219,14 @@ impl SideOptions {
         let wanted = wanted.filter(|_| is_untyped(&self.input));
         let input = InputOptions { key_type: self.input.key_type.or(wanted), ..self.input.clone() };
         let plan = examine(&input, opening.interrupt)?;
-        if input.format() == Format::Sosd && input.payload.is_none() && plan.key_type == KeyType::U64 {
+        if input.format() == Format::Sosd && input.payload.is_none() && plan.schema.record_type.keys == KeyType::U64 {
             let (storage, name) = place(&input.path, opening.direct)?;
             if let Some(layout) = sosd_layout(&input.path) {
                 let source = JoinSource::records(&*storage, &name, layout, !plan.sort)?;
-                return Ok(OpenSide::of(source, plan.key_type));
+                return Ok(OpenSide::of(source, KeyType::U64));
             }
         }
-        Ok(OpenSide::of(records::source(&input, plan.key_type)?, plan.key_type))
+        Ok(OpenSide::of(records::source(&input, &plan.schema)?, plan.schema.record_type.keys))
     }
 
     /// Copies a pipe, which can be read only once, to a sorted temporary table.

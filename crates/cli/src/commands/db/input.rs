@@ -1,0 +1,34 @@
+//! A keyspace as an input of `ogive build`.
+
+use super::keys;
+use super::store::check_there;
+use crate::failure::{Failure, Result};
+use crate::input::{Input, InputFacts, StoredInput};
+use ogive::lsm::{Db, DbOptions};
+use ogive::types::RecordType;
+use std::path::Path;
+
+/// The entries of a keyspace, from a snapshot.
+///
+/// # Errors
+/// [`Failure::Refused`] when the store or keyspace does not exist; errors of the engine.
+pub(crate) fn input(folder: &Path, keyspace: &str) -> Result<Box<dyn Input>> {
+    check_there(folder)?;
+    let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
+    let names = keys::named(&db);
+    if !names.iter().any(|name| name == keyspace) {
+        let message = format!("{}: the keyspace {keyspace:?} was not found", folder.display());
+        return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
+    }
+    let open = db.keyspace(keyspace)?;
+    let key_type = keys::of(&db, &open, None)?.key_type();
+    let facts = InputFacts {
+        path: folder.to_owned(),
+        record_type: RecordType { keys: key_type, ..open.record_type().as_ref().clone() },
+        value_width: None,
+        records: None,
+        length_bytes: None,
+    };
+    let entries = open.iter().map(|entry| entry.map(|(key, value)| (key.to_vec(), value.to_vec())));
+    Ok(Box::new(StoredInput::new(facts, entries)))
+}

@@ -1,0 +1,330 @@
+//! Inference of the types of columns from their text.
+//!
+//! A type fits a column if every value can be written as one of that type without loss: `007` is no integer, and
+//! `0.12345678901234567890` no float. The narrowest type that fits is taken; the rest is text.
+
+use crate::key;
+use crate::size::grouped;
+use ogive::KeyType;
+use ogive::types::TimeUnit;
+
+/// What was seen of a column: the types that still fit, and why others do not.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnGuess {
+    values: u64,
+    /// Values that are numbers.
+    numbers: u64,
+    /// Integer types that fit, from the narrowest.
+    integers: [bool; INTEGERS.len()],
+    is_float: bool,
+    is_bool: bool,
+    is_uuid: bool,
+    is_date: bool,
+    is_time: bool,
+    is_timestamp: bool,
+    /// Whether all timestamps are within the range of nanoseconds, which is three centuries.
+    is_in_nanoseconds: bool,
+    is_text: bool,
+    /// Whether timestamps state a time zone.
+    is_zoned: Option<bool>,
+    /// Most digits of a fraction of a second.
+    digits: usize,
+    /// The first record with an empty field.
+    first_empty: Option<u64>,
+    /// The first record whose value is not a number, and that value.
+    first_other: Option<(u64, String)>,
+}
+
+/// Integer types, from the narrowest; none of other widths is guessed.
+const INTEGERS: [KeyType; 4] = [KeyType::U64, KeyType::I64, KeyType::U128, KeyType::I128];
+
+/// Digits that a float always keeps.
+const EXACT_DIGITS: usize = 15;
+
+/// The type of a column, as guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GuessedType {
+    pub(crate) key_type: KeyType,
+    /// Whether there are empty fields, which are nulls. In text, an empty field is empty text.
+    pub(crate) nullable: bool,
+    /// Whether timestamps state a time zone, and all others must.
+    pub(crate) is_zoned: bool,
+}
+
+impl ColumnGuess {
+    /// Nothing seen yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            values: 0,
+            numbers: 0,
+            integers: [true; INTEGERS.len()],
+            is_float: true,
+            is_bool: true,
+            is_uuid: true,
+            is_date: true,
+            is_time: true,
+            is_timestamp: true,
+            is_in_nanoseconds: true,
+            is_text: true,
+            is_zoned: None,
+            digits: 0,
+            first_empty: None,
+            first_other: None,
+        }
+    }
+
+    /// Adds the value of a record; records are counted from 1.
+    pub(crate) fn see(&mut self, record: u64, field: &[u8]) {
+        if field.is_empty() {
+            self.first_empty.get_or_insert(record);
+            return;
+        }
+        self.values += 1;
+        let Ok(text) = std::str::from_utf8(field) else {
+            self.is_text = false;
+            self.first_other.get_or_insert_with(|| (record, key::shortened(field)));
+            return;
+        };
+        for (fits, key_type) in self.integers.iter_mut().zip(INTEGERS) {
+            *fits = *fits && is_integer(key_type, text);
+        }
+        let is_short_integer = self.integers.contains(&true) && text.len() <= EXACT_DIGITS && text != "-0";
+        let is_number = is_short_integer || decimal(text).is_some();
+        self.is_float = self.is_float && (is_short_integer || is_float(text));
+        self.numbers += u64::from(is_number);
+        if self.first_other.is_none() && !self.is_float && !self.integers.contains(&true) {
+            self.first_other = Some((record, key::shortened(field)));
+        }
+        if is_number {
+            (self.is_bool, self.is_uuid, self.is_date) = (false, false, false);
+            (self.is_time, self.is_timestamp) = (false, false);
+        } else {
+            self.see_other(text);
+        }
+    }
+
+    /// Adds a value that is not a number.
+    fn see_other(&mut self, text: &str) {
+        self.is_bool = self.is_bool && fits(KeyType::Bool, false, text);
+        self.is_uuid = self.is_uuid && fits(KeyType::Uuid, false, text);
+        self.is_date = self.is_date && fits(KeyType::Date, false, text);
+        self.is_time = self.is_time && fits(KeyType::Time(TimeUnit::Nanosecond), false, text);
+        if self.is_time || self.is_timestamp {
+            self.digits = self.digits.max(fraction_digits(text));
+        }
+        if self.is_timestamp {
+            let zoned = is_zoned(text);
+            let is_of_one_zone = *self.is_zoned.get_or_insert(zoned) == zoned;
+            self.is_timestamp = is_of_one_zone && fits(KeyType::Timestamp(self.unit()), zoned, text);
+            self.is_in_nanoseconds &= fits(KeyType::Timestamp(TimeUnit::Nanosecond), zoned, text);
+        }
+    }
+
+    fn unit(&self) -> TimeUnit {
+        match self.digits {
+            0 => TimeUnit::Second,
+            1..=3 => TimeUnit::Millisecond,
+            4..=6 => TimeUnit::Microsecond,
+            _ => TimeUnit::Nanosecond,
+        }
+    }
+
+    /// The narrowest type for the values seen; a key that is not nullable has none for empty fields but text.
+    pub(crate) fn guessed(&self, may_be_null: bool) -> GuessedType {
+        let integer = self.integers.iter().zip(INTEGERS).find(|(fits, _)| **fits).map(|(_, key_type)| key_type);
+        let has_empty = self.first_empty.is_some();
+        let key_type = match () {
+            () if !self.is_text => KeyType::Bytes,
+            () if self.values == 0 || (has_empty && !may_be_null) => KeyType::Text,
+            () if integer.is_some() => integer.unwrap_or_default(),
+            () if self.is_float && self.numbers > 0 => KeyType::F64,
+            () if self.is_bool => KeyType::Bool,
+            () if self.is_uuid => KeyType::Uuid,
+            () if self.is_date => KeyType::Date,
+            () if self.is_time => KeyType::Time(self.unit()),
+            () if self.is_timestamp && (self.digits <= 6 || self.is_in_nanoseconds) => KeyType::Timestamp(self.unit()),
+            () => KeyType::Text,
+        };
+        let nullable = has_empty && !matches!(key_type, KeyType::Text | KeyType::Bytes);
+        GuessedType { key_type, nullable, is_zoned: self.is_zoned == Some(true) }
+    }
+
+    /// Why a column with numbers is text, if it is.
+    pub(crate) fn remark(&self, column: &str, may_be_null: bool) -> Option<String> {
+        let key_type = self.guessed(may_be_null).key_type;
+        if self.numbers == 0 || !matches!(key_type, KeyType::Text | KeyType::Bytes) {
+            return None;
+        }
+        let reason = match (&self.first_other, self.first_empty) {
+            (Some((record, text)), _) => format!("record {} is '{text}'", grouped(*record)),
+            (None, Some(record)) => format!("record {} is empty", grouped(record)),
+            (None, None) => return None,
+        };
+        Some(format!("{column} has numbers, but {reason}, so all of it is {key_type} and ordered as such"))
+    }
+}
+
+/// Whether text is a value of a type without loss. Timestamps must have a time zone or not, as stated.
+pub(crate) fn fits(key_type: KeyType, zoned: bool, text: &str) -> bool {
+    match key_type {
+        KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 => is_integer(key_type, text),
+        KeyType::F64 => is_float(text),
+        KeyType::Bool => matches!(text, "true" | "false"),
+        KeyType::Uuid => text.len() == 36 && key_type.parse(text).is_ok(),
+        KeyType::Timestamp(_) => {
+            text.as_bytes().get(4) == Some(&b'-') && is_zoned(text) == zoned && key_type.parse(text).is_ok()
+        }
+        KeyType::Date => text.len() == 10 && key_type.parse(text).is_ok(),
+        KeyType::Text | KeyType::Bytes => true,
+        _ => key_type.parse(text).is_ok(),
+    }
+}
+
+/// Whether text is an integer of a type in its shortest form.
+fn is_integer(key_type: KeyType, text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
+    let is_shortest =
+        digits.iter().all(u8::is_ascii_digit) && (digits.first() != Some(&b'0') || text == "0") && !digits.is_empty();
+    is_shortest
+        && match key_type {
+            KeyType::U64 => text.parse::<u64>().is_ok(),
+            KeyType::I64 => text.parse::<i64>().is_ok(),
+            KeyType::U128 => text.parse::<u128>().is_ok(),
+            _ => text.parse::<i128>().is_ok(),
+        }
+}
+
+/// The digits of a decimal number without zeros at either end, and the exponent of ten of the last one.
+fn decimal(text: &str) -> Option<(String, i64)> {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok().filter(|e| e.abs() < 10_000)?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let is_plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    // Codes such as 007 or 00.5 are not numbers.
+    let has_leading_zero = whole.len() > 1 && whole.starts_with('0');
+    if whole.is_empty() || has_leading_zero || !is_plain(whole) || !is_plain(fraction) || mantissa.ends_with('.') {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}");
+    let kept = digits.trim_end_matches('0');
+    let exponent = exponent - fraction.len() as i64 + (digits.len() - kept.len()) as i64;
+    let digits = kept.trim_start_matches('0').to_owned();
+    let exponent = if digits.is_empty() { 0 } else { exponent };
+    Some((digits, exponent))
+}
+
+/// Whether text is a float that keeps its value: the decimal closest to it is the same number.
+fn is_float(text: &str) -> bool {
+    if matches!(text, "NaN" | "inf" | "-inf") {
+        return true;
+    }
+    let Some((digits, exponent)) = decimal(text) else { return false };
+    let Ok(value) = text.parse::<f64>() else { return false };
+    let is_normal = value == 0.0 || (value.is_finite() && value.abs() >= f64::MIN_POSITIVE);
+    if digits.len() <= EXACT_DIGITS && is_normal && (value != 0.0 || digits.is_empty()) {
+        return true;
+    }
+    value.is_finite() && decimal(&format!("{value:e}")) == Some((digits, exponent))
+}
+
+fn is_zoned(text: &str) -> bool {
+    text.get(10..).is_some_and(|rest| rest.ends_with(['Z', 'z']) || rest.contains(['+', '-']))
+}
+
+fn fraction_digits(text: &str) -> usize {
+    text.split_once('.').map_or(0, |(_, rest)| rest.bytes().take_while(u8::is_ascii_digit).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guess(values: &[&str]) -> String {
+        let mut guess = ColumnGuess::new();
+        values.iter().enumerate().for_each(|(index, value)| guess.see(index as u64 + 1, value.as_bytes()));
+        let GuessedType { key_type, nullable, .. } = guess.guessed(true);
+        format!("{key_type}{}", if nullable { "?" } else { "" })
+    }
+
+    #[test]
+    fn the_narrowest_type_is_taken_that_loses_nothing() {
+        for (values, name) in [
+            (&["0", "17", "18446744073709551615"][..], "u64"),
+            (&["0", "-17", "9223372036854775807"], "i64"),
+            (&["-3", "2", "18446744073709551615"], "i128"),
+            (&["18446744073709551616", "1"], "u128"),
+            (&["1.5", "2", "-3e5"], "f64"),
+            (&["1", "", "3"], "u64?"),
+            (&["0.1", "NaN", "-inf", "1.50", "1e300", "5e-324"], "f64"),
+            (&["0.12345678901234567891", "1"], "text"),
+            (&["9007199254740993", "0.5"], "text"),
+            (&["9007199254740992", "0.5"], "f64"),
+            (&["1e999"], "text"),
+            (&["1e-999"], "text"),
+            (&["NaN", "inf"], "text"),
+            (&["007"], "text"),
+            (&["+7"], "text"),
+            (&["-0"], "f64"),
+            (&["1", "x"], "text"),
+            (&["", ""], "text"),
+            (&["a", ""], "text"),
+            (&[], "text"),
+            (&["true", "false"], "bool"),
+            (&["true", "TRUE"], "text"),
+            (&["2024-02-29", "1969-12-31"], "date"),
+            (&["2024-02-30"], "text"),
+            (&["2024-02-29", "2024-02-29T12:00:00.5"], "timestamp(ms)"),
+            (&["2024-02-29 12:00:00", "2024-02-29T12:00:00.123456789"], "timestamp(ns)"),
+            (&["2024-02-29T12:00:00Z", "2024-02-29T12:00:00+01:00"], "timestamp(s)"),
+            (&["2024-02-29T12:00:00Z", "2024-02-29T12:00:00"], "text"),
+            (&["9999-02-28T12:00:00.1234567"], "text"),
+            (&["9999-02-28T12:00:00", "2024-02-28T12:00:00.1234567"], "text"),
+            (&["9999-02-28T12:00:00", "2024-02-28T12:00:00.123456"], "timestamp(us)"),
+            (&["12:00:00", "23:59:59.25"], "time(ms)"),
+            (&["01890a5d-ac96-774b-bcce-b302099a8057"], "uuid"),
+            (&["01890a5dac96774bbcceb302099a8057"], "text"),
+            (&["20240229", "2024-02-29"], "text"),
+        ] {
+            assert_eq!(guess(values), name, "{values:?}");
+        }
+        let mut bytes = ColumnGuess::new();
+        bytes.see(1, b"7");
+        bytes.see(2, b"\xff");
+        assert_eq!(bytes.guessed(true).key_type, KeyType::Bytes);
+        assert!(bytes.remark("n", true).unwrap().contains("record 2 is '\\xff'"));
+    }
+
+    #[test]
+    fn numbers_that_become_text_are_told_with_the_first_reason() {
+        let mut guess = ColumnGuess::new();
+        for (index, value) in ["1", "2", "n/a", "3", "x"].into_iter().enumerate() {
+            guess.see(index as u64 + 1, value.as_bytes());
+        }
+        let remark = guess.remark("price", true).unwrap();
+        assert!(
+            remark.contains("price") && remark.contains("record 3 is 'n/a'") && remark.contains("text"),
+            "{remark}"
+        );
+        let mut keys = ColumnGuess::new();
+        keys.see(1, b"1");
+        keys.see(2, b"");
+        assert!(keys.remark("id", false).unwrap().contains("record 2 is empty"));
+        assert_eq!(keys.remark("id", true), None);
+        let mut words = ColumnGuess::new();
+        words.see(1, b"a");
+        assert_eq!(words.remark("word", true), None);
+    }
+
+    #[test]
+    fn what_fits_a_guess_keeps_its_value() {
+        for text in ["0", "-1.25", "1e5", "123456.789", "0.1"] {
+            assert!(fits(KeyType::F64, false, text), "{text}");
+        }
+        for text in ["0x1", "1.", ".5", "1e", "infinity", "1_0", "00.5", "0.1234567890123456789"] {
+            assert!(!fits(KeyType::F64, false, text), "{text}");
+        }
+    }
+}

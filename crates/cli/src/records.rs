@@ -1,0 +1,170 @@
+//! The columns of records, as text and JSON.
+
+use crate::key;
+use ogive::KeyType;
+use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value as TypedValue, ValueType};
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Takes records apart into columns.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordFields {
+    types: RecordType,
+    columns: Vec<RecordColumn>,
+}
+
+impl RecordFields {
+    /// For records of these types.
+    pub(crate) fn new(types: &RecordType) -> Self {
+        Self { types: types.clone(), columns: types.columns() }
+    }
+
+    /// The types of the records.
+    pub(crate) fn types(&self) -> &RecordType {
+        &self.types
+    }
+
+    /// The columns in order.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn columns(&self) -> &[RecordColumn] {
+        &self.columns
+    }
+
+    /// Calls `visit` with each column and the bytes of its value, `None` for a null. A record that is not of the types
+    /// has its key and value as bytes in the columns that they would have.
+    pub(crate) fn visit(&self, key: &[u8], value: &[u8], mut visit: impl FnMut(&RecordColumn, Option<&[u8]>, bool)) {
+        let components = match self.types.keys {
+            KeyType::Tuple(tuple) => match self.types.keys.decode(key) {
+                Ok(TypedValue::Tuple(values)) => {
+                    tuple.components().zip(values).map(|(it, value)| it.key_type.encode(&value).ok()).collect()
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        let row = match &self.types.values {
+            ValueType::Row(row_type) => Row::new(row_type, value).ok(),
+            ValueType::Scalar(_) => None,
+        };
+        let is_row = matches!(self.types.values, ValueType::Row(_));
+        for column in &self.columns {
+            match column.place {
+                ColumnPlace::Key(index) => match components.get(index) {
+                    Some(component) => visit(column, component.as_deref(), true),
+                    None if matches!(self.types.keys, KeyType::Tuple(_)) => {
+                        visit(column, (index == 0).then_some(key), false);
+                    }
+                    None => visit(column, Some(key), self.types.keys.decode(key).is_ok()),
+                },
+                ColumnPlace::Value(index) if is_row => match row.map(|row| row.field(index)) {
+                    Some(Ok(field)) => visit(column, field, true),
+                    _ => visit(column, (index == 0).then_some(value), false),
+                },
+                ColumnPlace::Value(_) => visit(column, Some(value), column.key_type.decode(value).is_ok()),
+            }
+        }
+    }
+
+    /// Appends the names of the columns as a line of CSV.
+    pub(crate) fn csv_header(&self, delimiter: u8, line: &mut Vec<u8>) {
+        for (index, column) in self.columns.iter().enumerate() {
+            if index > 0 {
+                line.push(delimiter);
+            }
+            append_csv(column.name.as_bytes(), delimiter, self.columns.len() == 1, line);
+        }
+        line.push(b'\n');
+    }
+
+    /// Appends a record as a line of CSV (RFC 4180, with line feeds): text and bytes as they are, nulls as nothing, and
+    /// empty text as `""` where there may be nulls.
+    pub(crate) fn csv(&self, key: &[u8], value: &[u8], delimiter: u8, line: &mut Vec<u8>) {
+        let mut is_first = true;
+        self.visit(key, value, |column, bytes, is_typed| {
+            if !is_first {
+                line.push(delimiter);
+            }
+            is_first = false;
+            let Some(bytes) = bytes else { return };
+            let shown = match column.key_type {
+                _ if !is_typed => Cow::Borrowed(bytes),
+                KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) => Cow::Borrowed(bytes),
+                key_type => Cow::Owned(key_type.display(bytes).into_bytes()),
+            };
+            append_csv(&shown, delimiter, column.nullable || self.columns.len() == 1, line);
+        });
+        line.push(b'\n');
+    }
+
+    /// A record as a JSON object with a member for each column, in order.
+    pub(crate) fn json(&self, key: &[u8], value: &[u8]) -> String {
+        let mut object = String::from("{");
+        self.visit(key, value, |column, bytes, is_typed| {
+            let shown = match bytes {
+                None => Value::Null,
+                Some(bytes) if is_typed => key::to_json(column.key_type, bytes),
+                Some(bytes) => key::bytes_to_json(bytes),
+            };
+            if object.len() > 1 {
+                object.push(',');
+            }
+            object.push_str(&format!("{}:{shown}", Value::String(column.name.clone())));
+        });
+        object.push('}');
+        object
+    }
+}
+
+/// Appends a field of CSV, in quotes where needed; an empty one if `quotes_empty`.
+fn append_csv(field: &[u8], delimiter: u8, quotes_empty: bool, line: &mut Vec<u8>) {
+    let is_special = |byte: &u8| *byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');
+    let needs_quotes = field.iter().any(is_special) || (field.is_empty() && quotes_empty);
+    if !needs_quotes {
+        line.extend_from_slice(field);
+        return;
+    }
+    line.push(b'"');
+    for &byte in field {
+        if byte == b'"' {
+            line.push(b'"');
+        }
+        line.push(byte);
+    }
+    line.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ogive::types::KeyColumn;
+
+    #[test]
+    fn records_have_the_columns_of_their_source() {
+        let values: ValueType = "{name: text, note: text?, born: date?}".parse().unwrap();
+        let column = |name: &str, position| KeyColumn { name: name.to_owned(), position };
+        let types = RecordType::new("(u8, text?)".parse().unwrap(), values)
+            .key_columns(vec![column("id", 1), column("kind", 3)]);
+        let fields = RecordFields::new(&types);
+        let record = |key: &str, value: &str| (types.keys.parse(key).unwrap(), types.values.parse(value).unwrap());
+        let csv = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let mut line = Vec::new();
+            fields.csv(&key, &value, b',', &mut line);
+            String::from_utf8_lossy(&line).into_owned()
+        };
+        let mut header = Vec::new();
+        fields.csv_header(b';', &mut header);
+        assert_eq!(header, b"name;id;note;kind;born\n");
+        assert_eq!(
+            csv(record("7,x", "\"a \"\"b\"\", c\",\"\",2024-02-29")),
+            "\"a \"\"b\"\", c\",7,\"\",x,2024-02-29\n"
+        );
+        assert_eq!(csv(record("7,", ",,")), ",7,,,\n");
+        let (key, value) = record("7,", "a,,");
+        assert_eq!(fields.json(&key, &value), r#"{"name":"a","id":7,"note":null,"kind":null,"born":null}"#);
+        assert_eq!(
+            csv((b"no key".to_vec(), b"x".to_vec())),
+            "x,no key,,,\n",
+            "a record of other types is shown as bytes"
+        );
+    }
+}

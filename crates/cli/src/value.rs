@@ -1,0 +1,90 @@
+//! Conversion of values between their bytes and text or JSON, by their type.
+
+use crate::failure::{Failure, Result};
+use crate::key;
+use ogive::KeyType;
+use ogive::types::{Field, Row, RowType, ValueType};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// Values of bytes.
+pub(crate) const BYTES: &ValueType = &ValueType::Scalar(KeyType::Bytes);
+
+/// A value as text on a line: the fields of a row separated by tabs, nulls as nothing. A value that is not of the type
+/// is shown as bytes.
+pub(crate) fn shown<'a>(value_type: &ValueType, value: &'a [u8]) -> Cow<'a, str> {
+    match value_type {
+        ValueType::Scalar(KeyType::Bytes) => key::escaped(value),
+        ValueType::Scalar(key_type) => key::shown(*key_type, value),
+        ValueType::Row(_) => {
+            fields(value_type, value).map_or_else(|| key::escaped(value), |fields| Cow::Owned(fields.join("\t")))
+        }
+    }
+}
+
+/// A value in JSON: a row is an object.
+pub(crate) fn to_json(value_type: &ValueType, value: &[u8]) -> Value {
+    match value_type {
+        ValueType::Scalar(KeyType::Bytes) => key::bytes_to_json(value),
+        ValueType::Scalar(key_type) => key::to_json(*key_type, value),
+        ValueType::Row(row_type) => row_json(row_type, value).unwrap_or_else(|| key::bytes_to_json(value)),
+    }
+}
+
+fn row_json(row_type: &RowType, value: &[u8]) -> Option<Value> {
+    let row = Row::new(row_type, value).ok()?;
+    let mut object = Map::new();
+    for (index, field) in row_type.fields().iter().enumerate() {
+        let found = row.field(index).ok()?;
+        object.insert(field.name.clone(), found.map_or(Value::Null, |bytes| key::to_json(field.key_type, bytes)));
+    }
+    Some(Value::Object(object))
+}
+
+/// The fields of a row as text, nulls as nothing; `None` for a value that is not a row of the type.
+fn fields(value_type: &ValueType, value: &[u8]) -> Option<Vec<String>> {
+    let row = value_type.row(value).ok()?;
+    let shown = |(index, field): (usize, &Field)| {
+        let bytes = row.field(index).ok()?;
+        Some(bytes.map(|bytes| key::shown(field.key_type, bytes).into_owned()).unwrap_or_default())
+    };
+    value_type.fields().iter().enumerate().map(shown).collect()
+}
+
+/// The bytes of a value given as an argument: a row is a record of CSV.
+///
+/// # Errors
+/// [`Failure::Usage`] when it is not a value of the type.
+pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<Vec<u8>> {
+    if value_type.is_bytes() {
+        return Ok(argument.to_vec());
+    }
+    let value = std::str::from_utf8(argument).ok().and_then(|text| value_type.parse(text).ok());
+    value.ok_or_else(|| {
+        let hint = match value_type {
+            ValueType::Row(_) => "write its fields in this order, separated by commas",
+            ValueType::Scalar(_) => "the values of this keyspace have this type",
+        };
+        Failure::usage(format!("'{}' is not a value of type {value_type}", key::shortened(argument)), hint)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_shown_field_by_field() {
+        let value_type: ValueType = "{n: u8?, \"a b\": text?, d: date}".parse().unwrap();
+        let value = from_argument(&value_type, b"7,\"x\ty\",2024-02-29").unwrap();
+        assert_eq!(shown(&value_type, &value), "7\tx\\ty\t2024-02-29");
+        assert_eq!(to_json(&value_type, &value).to_string(), r#"{"a b":"x\ty","d":"2024-02-29","n":7}"#);
+        let nulls = from_argument(&value_type, b",,2024-02-29").unwrap();
+        assert_eq!(shown(&value_type, &nulls), "\t\t2024-02-29");
+        assert_eq!(to_json(&value_type, &nulls).to_string(), r#"{"a b":null,"d":"2024-02-29","n":null}"#);
+        assert_eq!(from_argument(&value_type, b"7,x").unwrap_err().exit_code(), 2);
+        assert_eq!(shown(&value_type, b"\xff"), "\\xff", "not a row");
+        assert_eq!(shown(BYTES, b"a\tb"), "a\\tb");
+        assert_eq!(to_json(&KeyType::U64.into(), &7_u64.to_be_bytes()), 7);
+    }
+}

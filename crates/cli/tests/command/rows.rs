@@ -1,0 +1,237 @@
+//! Rows of typed columns: they go in by every command and come out as they were. Method: whole runs on a file of eight
+//! columns of eight types, and on columns whose types are hard to guess.
+
+use super::run::{Folder, Run};
+use serde_json::json;
+use std::io::Write;
+use std::process::Stdio;
+
+/// Eight columns of eight types, the key neither the first nor sorted, in canonical form.
+const EIGHT: &str = "\
+name,id,price,born,seen,uid,ok,delta
+Ann,3,1.5,1990-05-01,2024-02-29T12:00:00.5,01890a5d-ac96-774b-bcce-b302099a8057,true,-3
+\"Bo, \"\"jr\"\"\",1,2,1991-01-31,2024-02-29T12:00:01,01890a5d-ac96-774b-bcce-b302099a8058,false,7
+,2,-0.25,,1999-12-31T23:59:59.25,,true,
+";
+const EIGHT_TYPES: &str =
+    "{name: text, price: f64, born: date?, seen: timestamp(ms), uid: uuid?, ok: bool, delta: i64?}";
+
+fn eight() -> (Folder, String) {
+    let folder = Folder::new();
+    folder.write("eight.csv", EIGHT);
+    let mut lines: Vec<&str> = EIGHT.split_inclusive('\n').collect();
+    lines[1..].rotate_left(1);
+    (folder, lines.concat())
+}
+
+fn content(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.path(name)).unwrap()
+}
+
+fn piped(folder: &Folder, arguments: &[&str], input: &str) -> std::process::Output {
+    let mut child =
+        folder.command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn eight_columns_come_out_as_they_went_in() {
+    let (folder, sorted) = eight();
+    folder.build("eight.csv", "t.ogive", &["--key", "id"]);
+    let told = folder.run(&["explain", "t.ogive", "--json"]).exits_with(0).json();
+    assert_eq!((&told["key_type"], &told["value_type"]), (&json!("u64"), &json!(EIGHT_TYPES)));
+    folder.run(&["export", "t.ogive", "out.csv"]).exits_with(0);
+    assert_eq!(content(&folder, "out.csv"), sorted);
+    folder.run(&["export", "t.ogive", "-"]).exits_with(0).prints(&sorted);
+    folder.run(&["db", "import", "s", "eight.csv", "--key", "id"]).exits_with(0);
+    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints(&sorted);
+    folder.run(&["db", "export", "s", "again.ogive"]).exits_with(0);
+    folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(&sorted);
+    // A table is a side, and the other has a column of its own.
+    folder.write("ids.csv", "id\n1\n2\n3\n4\n");
+    folder.run(&["join", "t.ogive", "ids.csv", "-o", "j.ogive"]).exits_with(0);
+    folder.run(&["join", "eight.csv", "ids.csv", "--left-key", "id", "-o", "j.csv"]).exits_with(0);
+    let by_key = |text: &str| {
+        let keyed = |line: &str| {
+            let mut record = csv_fields(line);
+            let key = record.remove(1);
+            format!("{key},{}\n", record.join(","))
+        };
+        text.lines().map(keyed).collect::<String>()
+    };
+    folder.run(&["export", "j.ogive", "-"]).exits_with(0).prints(&by_key(&sorted));
+    assert_eq!(content(&folder, "j.csv"), by_key(&sorted));
+    let output = piped(&folder, &["build", "-", "--format", "csv", "--key", "id", "-o", "p.ogive"], EIGHT);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder.run(&["export", "p.ogive", "-"]).exits_with(0).prints(&sorted);
+}
+
+/// The fields of a line of CSV, still in their quotes.
+fn csv_fields(line: &str) -> Vec<String> {
+    let (mut fields, mut is_quoted) = (vec![String::new()], false);
+    for c in line.chars() {
+        is_quoted ^= c == '"';
+        match c {
+            ',' if !is_quoted => fields.push(String::new()),
+            c => fields.last_mut().unwrap().push(c),
+        }
+    }
+    fields
+}
+
+#[test]
+fn rows_are_printed_field_by_field() {
+    let (folder, _) = eight();
+    folder.build("eight.csv", "t.ogive", &["--key", "id"]);
+    folder.run(&["db", "import", "s", "eight.csv", "--key", "id"]).exits_with(0);
+    let expected = json!({
+        "name": "", "price": -0.25, "born": null, "seen": "1999-12-31T23:59:59.25", "uid": null, "ok": true,
+        "delta": null
+    });
+    for command in [&["get", "t.ogive", "2"][..], &["db", "get", "s", "2"]] {
+        folder.run(command).exits_with(0).prints("\t-0.25\t\t1999-12-31T23:59:59.25\t\ttrue\t\n");
+        assert_eq!(folder.run(&[command, &["--json"]].concat()).exits_with(0).json()["value"], expected);
+    }
+    let line = folder.run(&["export", "t.ogive", "-", "--json", "--from", "2", "--to", "3"]).exits_with(0).stdout;
+    assert!(line.starts_with("{\"name\":\"\",\"id\":2,\"price\":-0.25,"), "{line}");
+    folder.run(&["db", "put", "s", "9", "Zoe,1,,2024-02-29T12:00:00,,false,"]).exits_with(0);
+    folder.run(&["db", "get", "s", "9"]).exits_with(0).prints("Zoe\t1\t\t2024-02-29T12:00:00\t\tfalse\t\n");
+    folder.run(&["db", "put", "s", "9", "Zoe"]).exits_with(2).complains_of("its fields in this order");
+}
+
+#[test]
+fn columns_are_chosen_and_typed() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id;a;b;a\n1;x;007;\n2;y;8;z\n");
+    let built = |name: &str, flags: &[&str]| -> Run {
+        folder.build("rows.csv", name, &[&["--delimiter", ";"][..], flags].concat());
+        folder.run(&["scan", name]).exits_with(0)
+    };
+    built("all", &[]).prints("1\tx\t007\t\n2\ty\t8\tz\n");
+    built("two", &["--value", "b", "--value", "2"]).prints("1\t007\tx\n2\t8\ty\n");
+    built("none", &["--keys-only"]).prints("1\t\n2\t\n");
+    built("typed", &["--type", "b=u8", "--type", "4=text?"]).prints("1\tx\t7\t\n2\ty\t8\tz\n");
+    let told = folder.run(&["explain", "typed", "--json"]).exits_with(0).json();
+    assert_eq!(told["value_type"], json!("{a: text, b: u8, a_2: text?}"));
+    let wrong = ["build", "rows.csv", "-o", "x", "--delimiter", ";", "--type", "4=u8"];
+    folder.run(&wrong).exits_with(1).complains_of("column 'a_2'").complains_of("a_2=u8?");
+    folder.run(&["build", "rows.csv", "-o", "x", "--type", "c=u8"]).exits_with(1).complains_of("no column 'c'");
+}
+
+#[test]
+fn types_are_found_over_the_whole_input_and_a_fall_to_text_is_told() {
+    let folder = Folder::new();
+    let numbers: String = (0..3000).map(|number| format!("{number}\n")).collect();
+    for (name, content, key_type) in [
+        ("floats.txt", "1.5\n2\n-3e5\n".to_owned(), "f64"),
+        ("wide.txt", "-3\n2\n18446744073709551615\n".to_owned(), "i128"),
+        ("late.txt", format!("{numbers}0.5\n"), "f64"),
+        ("days.txt", "2024-02-29\n1999-12-31\n".to_owned(), "date"),
+    ] {
+        folder.write(name, &content);
+        folder.build(name, "t", &[]);
+        assert_eq!(folder.run(&["explain", "t", "--json"]).exits_with(0).json()["key_type"], json!(key_type), "{name}");
+        assert!(piped(&folder, &["build", "-", "-o", "t"], &content).status.success());
+        assert_eq!(folder.run(&["explain", "t", "--json"]).exits_with(0).json()["key_type"], json!(key_type), "{name}");
+        folder.run(&["db", "import", "s", name, "--keyspace", name]).exits_with(0);
+        let keyspaces = folder.run(&["info", "s", "--json"]).exits_with(0).json()["keyspaces"].clone();
+        let found = keyspaces.as_array().unwrap().iter().find(|keyspace| keyspace["name"] == json!(name)).unwrap();
+        assert_eq!(found["key_type"], json!(key_type));
+    }
+    folder.write(
+        "mixed.csv",
+        format!("id,v\n{}", (0..2000).map(|id| format!("{id},{id}\n")).collect::<String>() + "7,n/a\n"),
+    );
+    let built = folder.run(&["build", "mixed.csv", "-o", "m"]).exits_with(0);
+    assert!(built.stdout.contains("types: u64 -> {v: text}"), "{}", built.stdout);
+    built.complains_of("column 'v' has numbers, but record 2,001 is 'n/a'");
+}
+
+#[test]
+fn an_import_takes_the_types_of_the_keyspace() {
+    let folder = Folder::new();
+    folder.write("first.csv", "id,price\n1,1.5\n");
+    folder.write("second.csv", "id,price\n2,7\n");
+    folder.write("other.csv", "id,colour\n3,red\n");
+    let import = |name: &str| folder.run(&["db", "import", "s", name]);
+    import("first.csv").exits_with(0);
+    import("second.csv").exits_with(0);
+    folder.run(&["db", "scan", "s"]).exits_with(0).prints("1\t1.5\n2\t7\n");
+    import("other.csv").exits_with(2).complains_of("{price: f64}").complains_of("{colour: text}");
+    folder.write("wrong.csv", "id,price\n3,cheap\n");
+    import("wrong.csv").exits_with(1).complains_of("column 'price': 'cheap'");
+}
+
+#[test]
+fn conditions_compare_fields_of_both_sides() {
+    let folder = Folder::new();
+    folder.write("orders.csv", "item,price,day\n1,5,2024-01-05\n1,9,2024-01-01\n2,7,2024-01-03\n3,1,\n");
+    folder.write("limits.csv", "item,limit,since\n1,6.5,2024-01-01\n2,6.5,2024-01-04\n3,8,2024-01-01\n");
+    let join = |kind: &str, conditions: &[&str]| {
+        let flags = conditions.iter().flat_map(|condition| ["--where", condition]).collect::<Vec<_>>();
+        let named = ["join", "orders.csv", "limits.csv", "-o", "-", "--kind", kind];
+        folder.run(&[&named[..], &flags].concat())
+    };
+    let cheap = "1\t5\t2024-01-05\t6.5\t2024-01-01\n";
+    join("inner", &["left.price < right.limit", "left.day >= right.since"]).exits_with(0).prints(cheap);
+    join("semi", &["left.price > 8"]).exits_with(0).prints("1\t9\t2024-01-01\n");
+    let anti = join("anti", &["left.price < right.limit"]).exits_with(0).stdout;
+    assert_eq!(anti, "1\t9\t2024-01-01\n2\t7\t2024-01-03\n");
+    let left = join("left", &["left.price = 1"]).exits_with(0).stdout;
+    assert_eq!(left.lines().count(), 4, "{left}");
+    assert!(left.contains("3\t1\t\t8\t2024-01-01\n") && left.contains("2\t7\t2024-01-03\t\t\n"), "{left}");
+    join("inner", &["left.colour = 'red'"]).exits_with(2).complains_of("price, day");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_has_the_types_of_the_columns() {
+    let (folder, sorted) = eight();
+    folder.build("eight.csv", "t.ogive", &["--key", "id"]);
+    folder.run(&["export", "t.ogive", "t.parquet"]).exits_with(0);
+    folder.build("t.parquet", "again.ogive", &["--key", "id"]);
+    folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(&sorted);
+    folder.write("ids.csv", "id\n1\n2\n3\n");
+    folder.run(&["join", "t.ogive", "ids.csv", "-o", "j.parquet"]).exits_with(0);
+    folder.build("j.parquet", "j.ogive", &[]);
+    folder.run(&["count", "j.ogive"]).exits_with(0).prints("3\n");
+}
+
+#[test]
+fn several_keys_are_looked_up_at_once_and_from_standard_input() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,v\n1,a\n2,b\n2,c\n3,d\n");
+    folder.build("rows.csv", "t", &["--key", "id"]);
+    folder.run(&["db", "import", "s", "rows.csv"]).exits_with(0);
+    let run = folder.run(&["get", "t", "3", "7", "1"]).exits_with(1);
+    assert_eq!((&*run.stdout, &*run.stderr), ("3\td\n1\ta\n", "7: not found\n"));
+    folder.run(&["db", "get", "s", "3", "2"]).exits_with(0).prints("3\td\n2\tc\n");
+    let found = folder.run(&["get", "t", "3", "7", "--json"]).exits_with(1).json_lines();
+    assert_eq!(found, [json!({ "key": 3, "found": true, "value": { "v": "d" } }), json!({ "key": 7, "found": false })]);
+    let output = piped(&folder, &["get", "t", "-"], "1\r\n3\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\ta\n3\td\n");
+    folder.run(&["get", "t", "1", "2", "--raw"]).exits_with(2).complains_of("one key");
+    let run = folder.run(&["get", "t", "2"]).exits_with(0);
+    assert_eq!((&*run.stdout, &*run.stderr), ("b\n", "1 more record with this key; --all prints them\n"));
+    assert_eq!(folder.run(&["get", "t", "1"]).exits_with(0).stderr, "");
+}
+
+#[test]
+fn a_table_is_built_of_a_table_an_index_and_a_store() {
+    let (folder, sorted) = eight();
+    folder.build("eight.csv", "t.ogive", &["--key", "id"]);
+    folder.build("t.ogive", "again.ogive", &["--for", "s3"]);
+    folder.run(&["export", "again.ogive", "-"]).exits_with(0).prints(&sorted);
+    folder.run(&["db", "import", "s", "eight.csv", "--key", "id", "--keyspace", "people"]).exits_with(0);
+    folder.build("s", "stored.ogive", &["--keyspace", "people"]);
+    folder.run(&["export", "stored.ogive", "-"]).exits_with(0).prints(&sorted);
+    folder.run(&["build", "s", "-o", "x", "--keyspace", "others"]).exits_with(1).complains_of("existing keyspaces");
+    folder.run(&["index", "create", "i.ogx", "--key-type", "date", "--value-bytes", "2"]).exits_with(0);
+    for (key, value) in [("2024-02-29", "ab"), ("1999-12-31", "cd")] {
+        folder.run(&["index", "put", "i.ogx", key, value]).exits_with(0);
+    }
+    folder.build("i.ogx", "i.ogive", &[]);
+    folder.run(&["scan", "i.ogive"]).exits_with(0).prints("1999-12-31\tcd\n2024-02-29\tab\n");
+    folder.run(&["build", "t.ogive", "-o", "x", "--key", "name"]).exits_with(2).complains_of("already");
+}
