@@ -217,13 +217,23 @@ impl Core {
         self.changed.notify_all();
     }
 
-    /// Ends the reads of a closed store, and releases its lock.
+    /// Ends the reads of a closed store, and releases its lock, its files and its memory. Iterators keep what they read.
     pub(super) fn end_reads(&self) {
+        let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();
         // No edit may follow the closed manifest.
         shared.manifest = None;
-        shared.trees.values().for_each(|tree| tree.mark_dropped(true));
-        drop(shared);
+        let empty_view = shared.empty_view.clone();
+        for tree in shared.trees.values() {
+            tree.mark_dropped(true);
+            tree.view.set(empty_view.clone());
+        }
+        (writer.log, writer.values, writer.active) = (None, None, MemtableSet::default());
+        shared.active.clear();
+        shared.sealed.clear();
+        shared.tables.clear();
+        (shared.values, shared.published_values) = (Arc::default(), Arc::default());
+        drop((shared, writer));
         *self.lock.lock() = None;
     }
 
