@@ -43,7 +43,12 @@ pub(crate) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds
     let mut end = first.clone();
     while end.pop_if(|last| *last == u8::MAX).is_some() {}
     let end = end.split_last().map(|(last, rest)| [rest, &[last + 1]].concat());
-    Ok(bounds(Some(first), end))
+    // Bounds of keys of one width have this width.
+    let padded = |mut bound: Vec<u8>| {
+        bound.resize(key_type.width().unwrap_or(bound.len()), 0);
+        bound
+    };
+    Ok(bounds(Some(padded(first)), end.map(padded)))
 }
 
 /// Description of the keys of a type, for messages.
@@ -206,7 +211,7 @@ mod tests {
         assert_eq!(range("bytes", "a\\xff").unwrap(), (from(b"a\xff".to_vec()), to(b"b".to_vec())));
         assert_eq!(range("bytes", "\\xff").unwrap(), (from(b"\xff".to_vec()), Bound::Unbounded));
         assert_eq!(range("text", "").unwrap(), (from(Vec::new()), Bound::Unbounded));
-        assert_eq!(range("(u8, u8)", "7").unwrap(), (from(vec![7]), to(vec![8])));
+        assert_eq!(range("(u8, u8)", "7").unwrap(), (from(vec![7, 0]), to(vec![8, 0])));
         assert_eq!(range("u64", "7").unwrap_err().exit_code(), 2);
     }
 

@@ -315,9 +315,6 @@ impl InputOptions {
                 "remove --key and --value, or set --format csv",
             ));
         }
-        if self.raw_values && self.value.len() > 1 {
-            return Err(Failure::usage("values of bytes come from one column", "give --value once"));
-        }
         if self.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
             return Err(Failure::usage(
                 format!("{} is read as {}, which has no delimiters", self.path.display(), name(format)),

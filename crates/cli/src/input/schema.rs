@@ -3,7 +3,7 @@
 use super::columns::{Column, find};
 use super::infer::{ColumnGuess, GuessedType};
 use super::rows::TextRows;
-use super::{Format, InputError, InputOptions};
+use super::{Format, InputOptions};
 use crate::failure::{Failure, Result};
 use crate::size::counted;
 use ogive::KeyType;
@@ -96,7 +96,8 @@ impl Schema {
     /// `is_whole`.
     ///
     /// # Errors
-    /// [`InputError`] for missing columns and bad rows; [`Failure::Usage`] for options that contradict each other.
+    /// [`InputError`](super::InputError) for missing columns and bad rows; [`Failure::Usage`] for options that
+    /// contradict each other.
     pub(crate) fn of_text(options: &InputOptions, rows: &mut dyn TextRows, is_whole: bool) -> Result<Self> {
         let names = rows.names().to_vec();
         let selection = Selection::of(options, &names)?;
@@ -197,8 +198,9 @@ impl Selection {
     /// The columns of the keys, by default the first, and of the values, by default all others.
     ///
     /// # Errors
-    /// [`InputError::NoSuchColumn`].
-    pub(crate) fn of(options: &InputOptions, names: &[String]) -> Result<Self, InputError> {
+    /// [`InputError::NoSuchColumn`](super::InputError); [`Failure::Usage`] for several columns of values that are
+    /// bytes.
+    pub(crate) fn of(options: &InputOptions, names: &[String]) -> Result<Self> {
         let position = |column: &Column| find(&options.path, names, column);
         let keys: Vec<usize> = match &options.key[..] {
             [] => vec![0],
@@ -206,18 +208,28 @@ impl Selection {
         };
         let values = match &options.value[..] {
             _ if options.keys_only || options.payload.is_some() => Vec::new(),
-            [] if options.raw_values => Vec::new(),
             [] => (0..names.len()).filter(|column| !keys.contains(column)).collect(),
             columns => columns.iter().map(position).collect::<Result<_, _>>()?,
         };
+        if options.raw_values && values.len() > 1 {
+            let count = counted(values.len() as u64, "column");
+            return Err(Failure::usage(
+                format!(
+                    "{} has {} besides the key, but values have one",
+                    options.path.display(),
+                    counted(values.len() as u64, "column")
+                ),
+                "choose it with --value, or read the keys only with --keys-only",
+            ));
+        }
         Ok(Self { keys, values })
     }
 
     /// The columns with their types as given; others are yet to be guessed.
     ///
     /// # Errors
-    /// [`InputError::NoSuchColumn`] for a type of a column that does not exist; [`Failure::Usage`] for keys of as many
-    /// columns as the key type has not components.
+    /// [`InputError::NoSuchColumn`](super::InputError) for a type of a column that does not exist; [`Failure::Usage`]
+    /// for keys of as many columns as the key type has not components.
     pub(crate) fn columns(&self, options: &InputOptions, names: &[String]) -> Result<Vec<ReadColumn>> {
         let names_once = unique(names);
         let mut columns: Vec<ReadColumn> = self

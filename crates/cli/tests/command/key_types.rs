@@ -93,7 +93,7 @@ fn keys_of_each_type_are_printed_as_they_are_and_found_in_tables_indexes_and_sto
         folder.build("visits.csv", "t.ogive", &[&columns[..], &["--force"]].concat());
         let (file, keyspace) = (format!("{index}.ogx"), format!("k{index}"));
         folder.run(&["index", "create", &file, "--key-type", key_type]).exits_with(0);
-        folder.run(&["index", "load", &file, "visits.csv", "--key", column]).exits_with(0);
+        folder.run(&["index", "load", &file, "visits.csv", "--key", column, "--keys-only"]).exits_with(0);
         let import = ["db", "import", "s", "visits.csv", "--keyspace", &keyspace];
         folder.run(&[&import[..], &columns].concat()).exits_with(0);
         let places = [&["t.ogive"][..], &["index", &file], &["db", "s", "--keyspace", &keyspace]];

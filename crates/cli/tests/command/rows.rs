@@ -101,6 +101,36 @@ fn rows_are_printed_field_by_field() {
 }
 
 #[test]
+fn what_would_be_lost_or_not_be_a_row_is_refused() {
+    let (folder, sorted) = eight();
+    folder.run(&["index", "create", "i.ogx", "--value-bytes", "4"]).exits_with(0);
+    folder.run(&["index", "load", "i.ogx", "eight.csv", "--key", "id"]).exits_with(2).complains_of("--keys-only");
+    folder.write("two.csv", "id,v\n1,ab\n");
+    folder.run(&["index", "load", "i.ogx", "two.csv"]).exits_with(0);
+    folder.run(&["index", "get", "i.ogx", "1"]).exits_with(0).prints("ab\n");
+    folder.run(&["db", "import", "s", "eight.csv", "--key", "id"]).exits_with(0);
+    folder.write("file", "99");
+    folder.run(&["db", "put", "s", "4", "--file", "file"]).exits_with(2).complains_of("not a file");
+    // Names of the columns of a key stay.
+    folder.write("renamed.csv", EIGHT.replacen("id", "user", 1));
+    folder.run(&["db", "import", "s", "renamed.csv", "--key", "user"]).exits_with(0);
+    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints(&sorted);
+}
+
+#[test]
+fn prefixes_of_tuples_of_one_width_are_found_in_tables_and_stores() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "c,d,v\n17,2024-01-01,a\n17,2024-01-02,b\n18,2024-01-01,c\n");
+    folder.build("rows.csv", "t", &["--key", "c", "--key", "d"]);
+    folder.run(&["db", "import", "s", "rows.csv", "--key", "c", "--key", "d"]).exits_with(0);
+    for command in [&["scan", "t"][..], &["db", "scan", "s"]] {
+        let of_17 = "17,2024-01-01\ta\n17,2024-01-02\tb\n";
+        folder.run(&[command, &["--prefix", "17"]].concat()).exits_with(0).prints(of_17);
+    }
+    folder.run(&["count", "t", "--prefix", "18"]).exits_with(0).prints("1\n");
+}
+
+#[test]
 fn columns_are_chosen_and_typed() {
     let folder = Folder::new();
     folder.write("rows.csv", "id;a;b;a\n1;x;007;\n2;y;8;z\n");

@@ -217,7 +217,8 @@ impl Core {
         self.changed.notify_all();
     }
 
-    /// Ends the reads of a closed store, and releases its lock, its files and its memory. Iterators keep what they read.
+    /// Ends the reads of a closed store, and releases its lock, its files and its memory. Iterators keep what they
+    /// read.
     pub(super) fn end_reads(&self) {
         let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();

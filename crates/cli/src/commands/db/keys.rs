@@ -115,6 +115,11 @@ pub(super) fn resolve(
         true => RecordType::new(keys, KeyType::Bytes),
         false => RecordType { keys, ..found.as_ref().clone() },
     });
+    // The names that the columns of keys got first stay.
+    let types = match is_empty || found.key_columns.is_empty() {
+        true => types,
+        false => types.key_columns(found.key_columns.clone()),
+    };
     if is_empty || (found.keys == keys && !found.is_bytes()) {
         return Ok(Keys(db.keyspace_of(keyspace.name(), &types)?.record_type().keys));
     }

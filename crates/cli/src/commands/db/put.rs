@@ -7,6 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::Output;
 use crate::value;
+use ogive::types::ValueType;
 use ogive::{Durability, KeyType};
 use std::ffi::OsString;
 use std::fs::File;
@@ -53,6 +54,12 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
     }
     let open = arguments.keyspace.create(Durability::Synced, None)?;
     match file {
+        Some(_) if !matches!(open.types.values, ValueType::Scalar(KeyType::Bytes | KeyType::Text)) => {
+            Err(Failure::usage(
+                format!("the values of the keyspace are of type {}, not a file", open.types.values),
+                "give the value as an argument, or use another keyspace for files, with --keyspace",
+            ))
+        }
         Some(mut file) => verbs::change(open, &arguments.key, |open, key| open.put_stream(key, &mut file), output),
         None => {
             let argument = arguments.value.as_deref().unwrap_or_default().as_bytes();

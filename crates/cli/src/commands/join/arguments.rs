@@ -26,7 +26,8 @@ inlj:rmi, inlj:index, partition, partition:btree.
 
 Rows have the key, then the fields of LEFT and RIGHT, or of LEFT alone in semi and anti joins. A field of RIGHT whose
 name LEFT has, too, gets 'right_' in front. Values that are not rows are the fields 'left' and 'right'. A row without a
-match has nulls in the fields of the other side: nothing in text and CSV, null in JSON. Plain records (--to records) are
+match has nulls in the fields of the other side: nothing in text and CSV, null in JSON. Nulls in keys of several columns
+are equal to each other. Plain records (--to records) are
 the left value followed by the right one; in a left or full join after a byte 1, or 0 or 2 if the right or left one is
 missing.
 
@@ -281,6 +282,11 @@ impl JoinArguments {
     pub(super) fn to(&self, is_json: bool) -> Result<OutputFormat> {
         match (self.is_piped(), self.to) {
             (true, Some(OutputFormat::Table | OutputFormat::Records)) => Err(Failure::usage(
+                "only text, CSV, TSV and JSON can be written to standard output",
+                "remove --to, or write to a file with -o",
+            )),
+            #[cfg(feature = "parquet")]
+            (true, Some(OutputFormat::Parquet)) => Err(Failure::usage(
                 "only text, CSV, TSV and JSON can be written to standard output",
                 "remove --to, or write to a file with -o",
             )),
