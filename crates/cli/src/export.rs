@@ -151,6 +151,7 @@ fn write_text(
             fields.csv_header(delimiter, &mut line);
             target.write_all(&line).map_err(failed)?;
             source.visit(&mut |key, value| {
+                check(&fields, value, work)?;
                 line.clear();
                 fields.csv(key, value, delimiter, &mut line);
                 target.write_all(&line).map_err(failed)?;
@@ -158,6 +159,7 @@ fn write_text(
             })
         }
         _ => source.visit(&mut |key, value| {
+            check(&fields, value, work)?;
             let mut object = fields.json(key, value).into_bytes();
             object.push(b'\n');
             target.write_all(&object).map_err(failed)?;
@@ -175,6 +177,15 @@ fn write_parquet(source: &dyn RecordSource, target: &mut (dyn Write + Send), wor
         work.step()
     })?;
     writer.finish()
+}
+
+/// Refuses a value that is not a row of the types: it would be written as bytes in the wrong columns.
+fn check(fields: &RecordFields, value: &[u8], work: &ExportWork) -> Result<()> {
+    if fields.fits(value) {
+        return Ok(());
+    }
+    let message = format!("record {} is not a row of type {}", work.records + 1, fields.types().values);
+    Err(Failure::refused(message, "print it with `ogive scan` or `ogive db scan`, which show its bytes"))
 }
 
 /// An error of writing the output.

@@ -30,6 +30,14 @@ impl RecordFields {
         &self.columns
     }
 
+    /// Whether a value is one of the types, as far as its length tells.
+    pub(crate) fn fits(&self, value: &[u8]) -> bool {
+        match &self.types.values {
+            ValueType::Row(row_type) => Row::new(row_type, value).is_ok(),
+            ValueType::Scalar(_) => true,
+        }
+    }
+
     /// Calls `visit` with each column and the bytes of its value, `None` for a null. A record that is not of the types
     /// has its key and value as bytes in the columns that they would have.
     pub(crate) fn visit(&self, key: &[u8], value: &[u8], mut visit: impl FnMut(&RecordColumn, Option<&[u8]>, bool)) {

@@ -214,11 +214,7 @@ impl Selection {
         if options.raw_values && values.len() > 1 {
             let count = counted(values.len() as u64, "column");
             return Err(Failure::usage(
-                format!(
-                    "{} has {} besides the key, but values have one",
-                    options.path.display(),
-                    counted(values.len() as u64, "column")
-                ),
+                format!("{} has {count} besides the key, but values have one", options.path.display()),
                 "choose it with --value, or read the keys only with --keys-only",
             ));
         }

@@ -265,3 +265,21 @@ fn a_table_is_built_of_a_table_an_index_and_a_store() {
     folder.run(&["scan", "i.ogive"]).exits_with(0).prints("1999-12-31\tcd\n2024-02-29\tab\n");
     folder.run(&["build", "t.ogive", "-o", "x", "--key", "name"]).exits_with(2).complains_of("already");
 }
+
+#[test]
+fn columns_of_joins_have_one_name_each_and_keep_that_of_the_key() {
+    let folder = Folder::new();
+    folder.write("a.csv", "k,w\nx,5\n");
+    folder.write("b.csv", "k,key\nx,a\n");
+    folder.run(&["db", "import", "s", "a.csv"]).exits_with(0);
+    folder.write("none.csv", "id,v\n");
+    let header = |left: &str, right: &str| {
+        let run = folder.run(&["join", left, right, "-o", "-", "--kind", "full", "--to", "csv"]).exits_with(0);
+        run.stdout.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(header("a.csv", "b.csv"), "k,w,key");
+    assert_eq!(header("s", "b.csv"), "k,w,key");
+    assert_eq!(header("none.csv", "a.csv"), "id,v,w");
+    folder.write("lines.txt", "x\n");
+    assert_eq!(header("lines.txt", "b.csv"), "key,left,right_key");
+}

@@ -4,7 +4,7 @@ use super::emit::{RowForm, RowMarks};
 use super::options::JoinKind;
 use super::source::JoinSource;
 use crate::error::Result;
-use crate::types::{Field, KeyColumn, KeyType, RecordType, Row, RowBuilder, RowType, ValueType};
+use crate::types::{ColumnPlace, Field, KeyColumn, KeyType, RecordType, Row, RowBuilder, RowType, ValueType};
 use std::collections::HashSet;
 
 /// Widest values of a fixed width that are a field of that width.
@@ -63,7 +63,10 @@ impl JoinedRecords {
         let may_lack = [kind.keeps_unmatched_right(), kind.keeps_unmatched() && kind.pairs()];
         let mut sides = [SideFields::Nothing, SideFields::Nothing];
         let (mut first, mut fields) = (Vec::new(), Vec::new());
-        let mut taken: HashSet<String> = types[0].key_columns.iter().map(|column| column.name.clone()).collect();
+        let key_columns = key_columns(keys, types[0]);
+        let named = RecordType::new(keys, KeyType::Bytes).key_columns(key_columns.clone()).columns().into_iter();
+        let of_keys = named.filter(|column| matches!(column.place, ColumnPlace::Key(_)));
+        let mut taken: HashSet<String> = of_keys.map(|column| column.name).collect();
         for (index, name) in ["left", "right"].into_iter().enumerate() {
             if index == 1 && !kind.pairs() {
                 break;
@@ -100,9 +103,6 @@ impl JoinedRecords {
         first.extend(fields);
         let builder = if first.is_empty() { None } else { Some(RowBuilder::new(RowType::new(first)?)) };
         let values = builder.as_ref().map_or_else(ValueType::default, |builder| builder.row_type().clone().into());
-        let columns = types[0].key_columns.iter().enumerate();
-        let key_columns = columns.map(|(at, column)| KeyColumn { name: column.name.clone(), position: at as u16 });
-        let key_columns = if keys == types[0].keys { key_columns.collect() } else { Vec::new() };
         let record_type = RecordType::new(keys, values).key_columns(key_columns);
         let mut rows = Self { record_type, sides, builder, marks: None };
         rows.marks = rows.find_marks(widths);
@@ -197,6 +197,16 @@ impl JoinedRecords {
     }
 }
 
+/// The columns of the output's keys: those of the left side, if its keys have as many components, before all others.
+fn key_columns(keys: KeyType, left: &RecordType) -> Vec<KeyColumn> {
+    let is_tuple = |key_type| matches!(key_type, KeyType::Tuple(_));
+    if keys != left.keys && (is_tuple(keys) || is_tuple(left.keys)) {
+        return Vec::new();
+    }
+    let columns = left.key_columns.iter().enumerate();
+    columns.map(|(at, column)| KeyColumn { name: column.name.clone(), position: at as u16 }).collect()
+}
+
 /// A name that no field has yet.
 fn unused(taken: &mut HashSet<String>, name: &str, is_right: bool) -> String {
     let mut unused = name.to_owned();
@@ -239,6 +249,7 @@ mod tests {
             "{name: text, n: u8?, right_n: i64?, right_name: text?, right_right_n: bool?}"
         );
         assert_eq!(shown(JoinKind::Semi, sides, none), sides[0]);
+        assert_eq!(shown(JoinKind::Inner, ["{key: u8}", "{key: u8}"], none), "{key_2: u8, right_key: u8}");
         assert_eq!(shown(JoinKind::Inner, ["bytes", "bytes"], none), "{left: bytes, right: bytes}");
         assert_eq!(shown(JoinKind::Full, ["bytes", "u16"], [Some(300), Some(2)]), "{left: bytes?, right: u16?}");
         assert_eq!(shown(JoinKind::Left, ["bytes", "bytes"], [Some(8), Some(0)]), "{right: bool, left: bytes8}");

@@ -42,7 +42,9 @@ pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> Result<JoinSourc
     };
     let value_bytes = schema.value_width().map(|width| input.payload.unwrap_or(width) as usize);
     let shape = RecordShape { name: shown(&input.path), key_type, value_bytes, rows: 0, bytes: 0 };
-    let key_columns = schema.record_type.key_columns.into_iter().filter(|_| schema.record_type.keys == key_type);
+    let is_tuple = |key_type| matches!(key_type, KeyType::Tuple(_));
+    let is_same = schema.record_type.keys == key_type || !is_tuple(schema.record_type.keys) && !is_tuple(key_type);
+    let key_columns = schema.record_type.key_columns.into_iter().filter(|_| is_same);
     let types = RecordType::new(key_type, schema.record_type.values).key_columns(key_columns.collect());
     Ok(JoinSource::unsorted(shape, || Box::new(std::iter::empty())).with_types(types))
 }

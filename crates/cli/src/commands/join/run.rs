@@ -65,7 +65,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         .stop(Some(interrupt.flag()))
         .watcher(Some(watch::watcher()))
         // A join into a file spills next to it.
-        .spill(arguments.is_piped().then(spill_folder));
+        .spill((!writes_by_the_engine(to) || arguments.is_piped()).then(spill_folder));
     if !arguments.conditions.is_empty() {
         options = options.condition(condition::parse(&arguments.conditions, &left.source, &right.source)?);
     }
@@ -91,6 +91,15 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     };
     tell(&report, arguments, output)?;
     Ok(Outcome::Done)
+}
+
+/// Whether the engine writes the output file, and spills beside it.
+fn writes_by_the_engine(to: OutputFormat) -> bool {
+    match to {
+        #[cfg(feature = "parquet")]
+        OutputFormat::Parquet => false,
+        _ => true,
+    }
 }
 
 /// Translates the memory that the engine needs into `--memory`.
