@@ -6,7 +6,7 @@ use super::db::{Db, Open};
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
 use super::range::DbRange;
 use super::value_files::ValueFiles;
-use super::view::{FoundValue, KeyspaceTree};
+use super::view::{FoundValue, KeyspaceTree, KeyspaceView};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::table::versions::LookupStep;
@@ -275,11 +275,19 @@ impl Keyspace {
     /// As [`Self::get`].
     pub fn get_observed(&self, key: impl AsRef<[u8]>, ended: &dyn Fn(LookupStep)) -> Result<Option<Slice>> {
         self.check_alive()?;
-        let view = self.tree.view.peek();
-        let found = view.find_observed(key.as_ref(), self.core().visible(), ended)?;
-        let value = found.map(|found| self.value(found, &view.values)).transpose()?;
-        ended(LookupStep::ReadValue);
-        Ok(value)
+        loop {
+            let view = self.tree.view.peek();
+            let found = view.find_observed(key.as_ref(), self.core().visible(), ended)?;
+            if matches!(found, Some((ValueKind::Pointer, _))) && !self.is_current(&view) {
+                continue;
+            }
+            if found.is_none() {
+                self.check_alive()?;
+            }
+            let value = found.map(|found| self.value(found, &view.values)).transpose()?;
+            ended(LookupStep::ReadValue);
+            return Ok(value);
+        }
     }
 
     /// Copies the value of a key into `value`, replacing its contents; returns `false` and clears `value` if the key is
@@ -291,17 +299,20 @@ impl Keyspace {
         value.clear();
         let limit_bytes = self.core().options.memory_bytes;
         self.check_alive()?;
-        let view = self.tree.view.peek();
-        match view.find_into(key.as_ref(), self.core().visible(), value)? {
-            Some(ValueKind::Pointer) => {
-                let pointer = std::mem::take(value);
-                view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
-                Ok(true)
-            }
-            Some(_) => Ok(true),
-            None => {
-                value.clear();
-                Ok(false)
+        loop {
+            let view = self.tree.view.peek();
+            match view.find_into(key.as_ref(), self.core().visible(), value)? {
+                Some(ValueKind::Pointer) if !self.is_current(&view) => value.clear(),
+                Some(ValueKind::Pointer) => {
+                    let pointer = std::mem::take(value);
+                    view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
+                    return Ok(true);
+                }
+                Some(_) => return Ok(true),
+                None => {
+                    value.clear();
+                    return self.check_alive().map(|()| false);
+                }
             }
         }
     }
@@ -334,8 +345,7 @@ impl Keyspace {
     /// As [`Self::get`].
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<Slice>>> {
         self.check_alive()?;
-        let view = self.tree.view.get();
-        let at = self.core().visible();
+        let (view, at) = self.view_at(Sequence::MAX);
         let keys: Vec<K> = keys.into_iter().collect();
         // In key order, blocks read for one key serve the next.
         let mut order: Vec<usize> = (0..keys.len()).collect();
@@ -348,6 +358,7 @@ impl Keyspace {
                 values[index] = Some(self.value(found, &view.values)?);
             }
         }
+        self.check_alive()?;
         Ok(values)
     }
 
@@ -406,10 +417,36 @@ impl Keyspace {
         read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
     ) -> Result<Option<T>> {
         self.check_alive()?;
-        // The view is taken first: it may lack later operations, but must not miss any visible one.
-        let view = self.tree.view.peek();
-        let found = view.find(key, at.min(self.core().visible()))?;
-        found.map(|found| read(found, &view.values)).transpose()
+        loop {
+            // The view is taken first: it may lack later operations, but must not miss any visible one.
+            let view = self.tree.view.peek();
+            let found = view.find(key, at.min(self.core().visible()))?;
+            if matches!(found, Some((ValueKind::Pointer, _))) && !self.is_current(&view) {
+                continue;
+            }
+            if found.is_none() {
+                // The view of a keyspace that was dropped, or of a store that was closed, is empty.
+                self.check_alive()?;
+            }
+            return found.map(|found| read(found, &view.values)).transpose();
+        }
+    }
+
+    /// Whether no other view was published since this one. An operation that became visible after the view was taken is
+    /// in its memtable, but may point into a value file that only the next view has.
+    fn is_current(&self, view: &Arc<KeyspaceView>) -> bool {
+        Arc::ptr_eq(view, &self.tree.view.peek())
+    }
+
+    /// The current view, and the newest operation up to `at` that is visible, whose value files the view has.
+    pub(super) fn view_at(&self, at: Sequence) -> (Arc<KeyspaceView>, Sequence) {
+        loop {
+            let view = self.tree.view.get();
+            let at = at.min(self.core().visible());
+            if self.is_current(&view) {
+                return (view, at);
+            }
+        }
     }
 
     pub(super) fn value(&self, found: FoundValue, values: &ValueFiles) -> Result<Slice> {

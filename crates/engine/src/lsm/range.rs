@@ -60,8 +60,7 @@ impl LazyRecord {
 
 impl DbRange {
     pub(super) fn new(keyspace: Keyspace, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>), at: Sequence) -> Self {
-        let view = keyspace.tree().view.get();
-        let at = at.min(keyspace.core().visible());
+        let (view, at) = keyspace.view_at(at);
         Self { keyspace, bounds, view, at, front: None, back: None, is_done: false, refused: None }
     }
 
