@@ -10,6 +10,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Longest line: a key of 64 KiB and two bytes for the end of the line.
 const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 
+/// What some editors put at the start of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The lines of a file, each a row of one field. Lines end with LF or CR LF, which is optional for the last line.
 #[derive(Debug)]
 pub(crate) struct LineRows {
@@ -63,6 +66,9 @@ impl TextRows for LineRows {
         } else if read as u64 == LINE_LIMIT_BYTES {
             let (path, limit_bytes) = (self.path.clone(), LINE_LIMIT_BYTES - 2);
             return Err(InputError::LineTooLong { path, line: self.lines, limit_bytes });
+        }
+        if self.lines == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+            self.line.drain(..BYTE_ORDER_MARK.len());
         }
         Ok(true)
     }

@@ -115,6 +115,12 @@ fn a_sosd_file_is_sampled_from_end_to_end() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_the_first_key() {
+    let folder = Folder::new();
+    assert_eq!(folder.keys("words.txt", "\u{feff}a\n\u{feff}b\n", &[]), ["a", "\u{feff}b"]);
+}
+
+#[test]
 fn every_line_is_a_key() {
     let folder = Folder::new();
     let (key_type, records) = folder.read("words.txt", "b\na\n\nc\r\n\tlast", &[]).unwrap();

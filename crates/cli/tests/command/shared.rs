@@ -171,8 +171,8 @@ fn a_file_of_another_kind_is_named_as_what_it_is_with_the_command_for_it() {
         command(&["index", verb], "t").complains_of("it is a table; use `ogive get`");
         command(&["index", verb], &log).complains_of("it is a file of a store; use `ogive db` on its folder");
         command(&["index", verb], "s").complains_of("a store is a folder");
-        command(&["db", verb], "t").complains_of("a store is a folder");
-        command(&["db", verb], "i").complains_of("a store is a folder");
+        command(&["db", verb], "t").complains_of("t is a table, but a store is a folder");
+        command(&["db", verb], "i").complains_of("i is a file of an index, but a store is a folder");
     }
     folder.run(&["tune", "i"]).exits_with(1).complains_of("is an Ogive index, not an input file");
     std::fs::copy(folder.path("i"), folder.path("i.csv")).unwrap();

@@ -15,7 +15,7 @@ use ogive::check::verify_store;
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions, DbRange, Keyspace};
 use ogive::types::{RecordType, ValueType};
-use ogive::{Error, KeyType};
+use ogive::{Error, FileFormat, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -131,6 +131,7 @@ impl StoreFolder {
 
     /// Opens the store for writing, and creates it if necessary.
     pub(super) fn create(&self, durability: Durability) -> Result<Db> {
+        refuse_file(&self.folder)?;
         Ok(Db::open(&self.folder, &self.options().create(true).durability(durability))?)
     }
 
@@ -150,13 +151,29 @@ impl StoreFolder {
     }
 }
 
-/// Refuses a missing folder.
+/// Refuses a missing folder, and a file.
 pub(super) fn check_there(folder: &Path) -> Result<()> {
+    refuse_file(folder)?;
     if folder.exists() {
         return Ok(());
     }
     let hint = "check the path; `ogive db put` and `ogive db import` create a store";
     Err(Failure::refused(format!("{}: not found", folder.display()), hint))
+}
+
+/// Refuses a file in the place of a store.
+fn refuse_file(path: &Path) -> Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let (what, commands) = match FileFormat::of_path(path)? {
+        Some(FileFormat::Table) => ("a table", "use `ogive get`, `ogive scan` and the other commands on tables"),
+        Some(FileFormat::PageFile | FileFormat::PageLog) => ("a file of an index", "use `ogive index`"),
+        Some(_) => ("a file of a store", "use `ogive db` on its folder"),
+        None => ("a file", "`ogive db import` reads files of text, CSV and Parquet into a store"),
+    };
+    let message = format!("{} is {what}, but a store is a folder", path.display());
+    Err(Failure::refused(message, commands))
 }
 
 impl KeyspaceOptions {
