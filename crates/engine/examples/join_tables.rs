@@ -26,8 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} rows within {} bytes of memory", report.rows, report.peak_memory_bytes);
 
     let joined = Table::open(storage, "joined", &TableOptions::default())?;
-    // A row is the value of the left side, then that of the right one.
-    let row = joined.get(&600_u64.to_be_bytes())?;
-    assert_eq!(row, Some([300_u64.to_le_bytes(), 200_u64.to_le_bytes()].concat()));
+    // A row has the value of the left side, then that of the right one.
+    let found = joined.get(&600_u64.to_be_bytes())?.ok_or("every sixth number is in both tables")?;
+    let row = joined.record_type().values.row(&found)?;
+    assert_eq!((row.field(0)?, row.field(1)?), (Some(&300_u64.to_le_bytes()[..]), Some(&200_u64.to_le_bytes()[..])));
     Ok(())
 }
