@@ -9,13 +9,15 @@ use super::range::IndexRange;
 use super::reader::IndexReader;
 use super::shared::{IndexShared, check_types, resolve_types};
 use super::structure::{Statistics, Visit};
+use super::values::ValueForm;
 use super::verify::IndexVerifyReport;
 use super::write::WriteTransaction;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::page::PageOptions;
 use crate::page::{LostLog, PageFile, PageStatistics, Pages};
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType};
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
@@ -45,8 +47,8 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// [`crate::Error::InvalidArgument`] for invalid options; [`crate::Error::Io`] of kind `AlreadyExists` if the name
     /// is taken.
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
-        let (key_type, payload_bytes) = resolve_types::<K, V>(options)?;
-        let header = IndexHeader::new(options, key_type, payload_bytes)?;
+        let (types, payload_bytes) = resolve_types::<K, V>(options)?;
+        let header = IndexHeader::new(options, types, payload_bytes)?;
         let file = PageFile::create(&storage, name, &options.pages, &header.encode())?;
         Ok(Self::new(storage.path(name), file, header))
     }
@@ -106,7 +108,32 @@ impl<K: Key, V: Payload> Index<K, V> {
 
     /// The type of the keys.
     pub fn key_type(&self) -> KeyType {
-        self.shared.header.key_type
+        self.shared.header.types.keys
+    }
+
+    /// The types of keys and values, and the names of their columns. Values are `bytes` if nothing else was stated.
+    pub fn record_type(&self) -> &RecordType {
+        &self.shared.header.types
+    }
+
+    /// The payload of a value by its bytes, which are those of the index's type of values.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidArgument`] for a value that is too long, or has another width than all values have.
+    pub fn encode_value(&self, value: &[u8]) -> Result<Vec<u8>> {
+        self.value_form().payload(value, self.layout().payload_bytes)
+    }
+
+    /// The bytes of the value of a payload, in the form of the index's type of values.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidArgument`] for a payload that no value has, as [`Self::encode_value`] makes none.
+    pub fn decode_value<'a>(&self, payload: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        self.value_form().read(payload, &self.shared.path)
+    }
+
+    pub(crate) fn value_form(&self) -> ValueForm {
+        ValueForm::of(&self.shared.header.types.values)
     }
 
     /// The file, for messages.

@@ -3,19 +3,24 @@
 use super::key;
 use super::kind::{IndexKind, Tunable, reserved_name};
 use super::options::{IndexLayout, IndexOptions};
+use super::values::ValueForm;
 use super::word::Word;
 use crate::error::{Error, Result};
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType};
 use std::path::Path;
 
 /// The first bytes of the header of every index.
 const MAGIC: [u8; 4] = *b"OGIX";
 /// The version of this layout.
-pub(super) const VERSION: u16 = 1;
+pub(super) const VERSION: u16 = 2;
+/// The version without types of values, names of key columns and tuples.
+const UNTYPED_VERSION: u16 = 1;
 /// Bytes before the tunables.
 const FIXED_BYTES: usize = 16;
 /// Bytes of one tunable: id and value.
 const TUNABLE_BYTES: usize = 9;
+/// Most bytes of a header: those that a page file keeps.
+const HEADER_BYTES_MAX: usize = crate::page::USER_BYTES_MAX;
 /// Most tunables that the header can count.
 const TUNABLES_MAX: usize = u8::MAX as usize;
 /// The only flag: keys may repeat.
@@ -34,7 +39,7 @@ const FILL_PERCENT_MIN: u8 = 10;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct IndexHeader {
     pub(super) kind: IndexKind,
-    pub(super) key_type: KeyType,
+    pub(super) types: RecordType,
     pub(super) layout: IndexLayout,
     /// All tunables of the kind, as its factory completed them.
     pub(super) tunables: Vec<Tunable>,
@@ -45,7 +50,8 @@ impl IndexHeader {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for invalid options or combinations.
-    pub(super) fn new(options: &IndexOptions, key_type: KeyType, payload_bytes: usize) -> Result<Self> {
+    pub(super) fn new(options: &IndexOptions, types: RecordType, payload_bytes: usize) -> Result<Self> {
+        let key_type = types.keys;
         let invalid = |message: String| Err(Error::InvalidArgument(message));
         let IndexOptions { kind, fill_percent, duplicates, .. } = *options;
         if !kind.is_registered() {
@@ -71,21 +77,42 @@ impl IndexHeader {
             ));
         }
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates };
-        match kind.factory().tunables(&options.tunables) {
-            Ok(tunables) if tunables.len() <= TUNABLES_MAX => Ok(Self { kind, key_type, layout, tunables }),
-            Ok(_) => invalid(format!("an index of kind {kind} has more than {TUNABLES_MAX} tunables")),
-            Err(detail) => invalid(format!("an index of kind {kind} takes {detail}")),
+        if !ValueForm::of(&types.values).fits(&types.values, payload_bytes) {
+            let values = &types.values;
+            return invalid(match values.width() {
+                Some(width) => format!("values of type {values} have payloads of {width} bytes, not {payload_bytes}"),
+                None => format!("values of type {values} need payloads of 2 bytes and their own, up to 64 KiB"),
+            });
         }
+        let tunables = match kind.factory().tunables(&options.tunables) {
+            Ok(tunables) if tunables.len() <= TUNABLES_MAX => tunables,
+            Ok(_) => return invalid(format!("an index of kind {kind} has more than {TUNABLES_MAX} tunables")),
+            Err(detail) => return invalid(format!("an index of kind {kind} takes {detail}")),
+        };
+        let header = Self { kind, types, layout, tunables };
+        let length = header.encode().len();
+        if length > HEADER_BYTES_MAX {
+            return invalid(format!(
+                "the names and types of these columns take {length} bytes with the rest of the header, which may have \
+                 {HEADER_BYTES_MAX}; choose fewer columns or shorter names"
+            ));
+        }
+        Ok(header)
+    }
+
+    /// Whether the header of the first version states all types.
+    fn is_untyped(&self) -> bool {
+        key::code(self.types.keys).is_some() && self.types == RecordType::new(self.types.keys, KeyType::Bytes)
     }
 
     /// The stored form.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FIXED_BYTES + self.tunables.len() * TUNABLE_BYTES);
         bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        let version = if self.is_untyped() { UNTYPED_VERSION } else { VERSION };
+        bytes.extend_from_slice(&version.to_le_bytes());
         bytes.push(self.kind.code());
-        // Types without a code were rejected before.
-        bytes.extend_from_slice(&key::code(self.key_type).unwrap_or_default());
+        bytes.extend_from_slice(&key::code(self.types.keys).filter(|_| version == UNTYPED_VERSION).unwrap_or_default());
         bytes.push(self.layout.fill_percent);
         bytes.push(if self.layout.duplicates { FLAG_DUPLICATES } else { 0 });
         bytes.push(self.tunables.len() as u8);
@@ -93,6 +120,9 @@ impl IndexHeader {
         for &(id, value) in &self.tunables {
             bytes.push(id);
             bytes.extend_from_slice(&value.to_le_bytes());
+        }
+        if version != UNTYPED_VERSION {
+            bytes.extend_from_slice(&self.types.code());
         }
         bytes
     }
@@ -115,19 +145,24 @@ impl IndexHeader {
         }
         let damaged = |detail: &str| Error::damaged(path, 0, detail);
         let kind = registered(kind, path)?;
-        let key_type = key::from_code([key_family, key_bytes]);
-        let key_type = key_type.ok_or_else(|| damaged("its header names no type of keys"))?;
+        let types_at = FIXED_BYTES + usize::from(count) * TUNABLE_BYTES;
+        let types = match version {
+            UNTYPED_VERSION => key::from_code([key_family, key_bytes]).map(|keys| RecordType::new(keys, KeyType::Bytes)),
+            _ => bytes.get(types_at..).and_then(RecordType::from_code).filter(|types| key::check(types.keys).is_ok()),
+        };
+        let types = types.ok_or_else(|| damaged("its header names no type of keys"))?;
         let payload_bytes = u32::from_le_bytes([p0, p1, p2, p3]) as usize;
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates: flags == FLAG_DUPLICATES };
-        let valid = version == VERSION
+        let valid = version >= UNTYPED_VERSION
+            && ValueForm::of(&types.values).fits(&types.values, payload_bytes)
             && (FILL_PERCENT_MIN..=100).contains(&fill_percent)
             && flags <= FLAG_DUPLICATES
             && (!layout.duplicates || kind.allows_duplicates())
-            && payload_bytes <= payload_bytes_max(page_payload_bytes, key::word_bytes(key_type));
-        let stored = bytes.get(FIXED_BYTES..FIXED_BYTES + usize::from(count) * TUNABLE_BYTES);
+            && payload_bytes <= payload_bytes_max(page_payload_bytes, key::word_bytes(types.keys));
+        let stored = bytes.get(FIXED_BYTES..types_at);
         let tunables = stored.and_then(|stored| kind.factory().tunables(&parse_tunables(stored)).ok());
         match tunables {
-            Some(tunables) if valid => Ok(Self { kind, key_type, layout, tunables }),
+            Some(tunables) if valid => Ok(Self { kind, types, layout, tunables }),
             _ => Err(damaged("its header is not a valid index header")),
         }
     }

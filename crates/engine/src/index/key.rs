@@ -44,28 +44,36 @@ const INTEGERS: [(KeyType, [u8; 2]); 10] = [
     (KeyType::I64, [2, 8]),
     (KeyType::I128, [2, 16]),
 ];
-/// Width of the longest keys of bytes.
-const FIXED_BYTES_MAX: u8 = u128::BYTES as u8;
+/// Width of the longest keys.
+const KEY_BYTES_MAX: usize = u128::BYTES;
 /// Added to the precision of decimals.
 const DECIMAL_CODE: u8 = 64;
 
-/// The code in the file header; see `docs/format/index.md`.
+/// Rejects types that the keys of an index cannot have.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] for a type that an index cannot have.
-pub(super) fn code(key_type: KeyType) -> Result<[u8; 2]> {
+/// [`Error::InvalidArgument`].
+pub(super) fn check(key_type: KeyType) -> Result<()> {
     key_type.check()?;
+    match key_type.width() {
+        Some(..=KEY_BYTES_MAX) => Ok(()),
+        _ => Err(Error::InvalidArgument(format!(
+            "the keys of an index cannot be of type {key_type}; they have a fixed width of up to {KEY_BYTES_MAX} \
+             bytes, such as u64, date, uuid, bytes1 to bytes16, or (u32, date)"
+        ))),
+    }
+}
+
+/// The code in headers of the first version, see `docs/format/index.md`; `None` for tuples, and for types that an index
+/// cannot have.
+pub(super) fn code(key_type: KeyType) -> Option<[u8; 2]> {
+    check(key_type).ok()?;
     match (INTEGERS.iter().find(|(known, _)| *known == key_type), key_type) {
-        (Some(&(_, code)), _) => Ok(code),
-        (None, KeyType::FixedBytes(count @ 1..=FIXED_BYTES_MAX)) => Ok([3, count]),
-        (None, KeyType::Decimal { precision, scale }) => Ok([DECIMAL_CODE + precision, scale]),
-        (None, KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Tuple(_)) => {
-            Err(Error::InvalidArgument(format!(
-                "the keys of an index cannot be of type {key_type}; they have a fixed width of up to 16 bytes, such as \
-             u64, date, uuid, or bytes1 to bytes16"
-            )))
-        }
-        (None, _) => Ok([4, key_type.code() as u8]),
+        (Some(&(_, code)), _) => Some(code),
+        (None, KeyType::FixedBytes(count)) => Some([3, count]),
+        (None, KeyType::Decimal { precision, scale }) => Some([DECIMAL_CODE + precision, scale]),
+        (None, KeyType::Tuple(_)) => None,
+        (None, _) => Some([4, key_type.code() as u8]),
     }
 }
 
@@ -78,7 +86,7 @@ pub(super) fn from_code(code: [u8; 2]) -> Option<KeyType> {
         [family, scale] => family.checked_sub(DECIMAL_CODE).map(|precision| KeyType::Decimal { precision, scale }),
     })?;
     // Each type has one code.
-    (self::code(found).ok() == Some(code)).then_some(found)
+    (self::code(found) == Some(code)).then_some(found)
 }
 
 /// A key as its word, whatever its type: for tools that open any index. A `Raw<u64>` stands for keys of up to 8 bytes,
@@ -214,15 +222,17 @@ mod tests {
             assert_eq!(from_code(code(key_type).unwrap()), Some(key_type));
         }
         assert_eq!(code(KeyType::F64).unwrap(), [4, 4]);
+        assert_eq!(code("(u32, date?)".parse().unwrap()), None);
         assert_eq!(code(KeyType::Date).unwrap(), [4, 17]);
         assert_eq!(code("decimal(10,2)".parse().unwrap()).unwrap(), [74, 2]);
         for unknown in [[0, 8], [3, 0], [3, 17], [4, 1], [4, 5], [4, 28], [64, 0], [65, 2], [103, 0], [255, 255]] {
             assert_eq!(from_code(unknown), None, "{unknown:?}");
         }
-        for wrong in ["text", "bytes", "(u8, u8)"] {
-            let message = code(wrong.parse().unwrap()).unwrap_err().to_string();
+        for wrong in ["text", "bytes", "(u8, text)", "(u64, u64, u8)"] {
+            let message = check(wrong.parse().unwrap()).unwrap_err().to_string();
             assert!(message.contains("bytes1 to bytes16"), "{message}");
         }
-        assert!(code(KeyType::FixedBytes(0)).is_err() && code(KeyType::FixedBytes(17)).is_err());
+        assert!(check("(u64, u32, date desc)".parse().unwrap()).is_ok());
+        assert!(check(KeyType::FixedBytes(0)).is_err() && check(KeyType::FixedBytes(17)).is_err());
     }
 }

@@ -59,6 +59,7 @@ mod shared;
 mod structure;
 #[cfg(test)]
 mod test_documents;
+mod values;
 mod verify;
 mod view;
 mod word;
@@ -73,6 +74,7 @@ pub use range::IndexRange;
 pub use reader::IndexReader;
 pub(crate) use rescue::{RescuedIndex, WordRescue};
 pub use structure::{LevelStatistics, Statistics, Visit};
+pub(crate) use values::ValueForm;
 pub use verify::IndexVerifyReport;
 pub use word::Word;
 pub use write::WriteTransaction;

@@ -2,7 +2,7 @@
 
 use super::kind::{IndexKind, Tunable};
 use crate::page::PageOptions;
-use crate::types::KeyType;
+use crate::types::{KeyColumn, KeyType, RecordType, ValueType};
 
 /// The layout of an index, passed to every structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,13 @@ pub struct IndexOptions {
     pub kind: IndexKind,
     /// The type of the keys, if the type of the handle leaves it open, as [`Raw`](super::Raw) does.
     pub key_type: Option<KeyType>,
-    /// Bytes of a payload, if the type of the handle leaves it open, as `Vec<u8>` does.
+    /// The type of the values, if the type of the handle leaves it open, as `Vec<u8>` and arrays do; else bytes. The
+    /// payloads of these handles are those of [`Index::encode_value`](super::Index::encode_value).
+    pub value_type: Option<ValueType>,
+    /// Names of the columns of the key.
+    pub key_columns: Vec<KeyColumn>,
+    /// Bytes of a payload, if neither the type of the handle nor that of the values has a size. For values of a
+    /// variable width, 2 more than those of the longest one.
     pub payload_bytes: Option<usize>,
     /// Fill of leaves after a bulk load, in percent, from 10 to 100.
     pub fill_percent: u8,
@@ -48,12 +54,26 @@ impl Default for IndexOptions {
         Self {
             kind: IndexKind::default(),
             key_type: None,
+            value_type: None,
+            key_columns: Vec::new(),
             payload_bytes: None,
             fill_percent,
             duplicates,
             pages: PageOptions::default(),
             tunables: Vec::new(),
         }
+    }
+}
+
+impl IndexOptions {
+    /// Bytes of a payload beside those of a value of variable width: its length.
+    pub const LENGTH_BYTES: usize = super::values::LENGTH_BYTES;
+
+    /// With these types of keys and values, and names of key columns.
+    #[must_use]
+    pub fn record_type(self, types: RecordType) -> Self {
+        let RecordType { keys, values, key_columns } = types;
+        Self { key_type: Some(keys), value_type: Some(values), key_columns, ..self }
     }
 }
 
@@ -64,8 +84,10 @@ setters! {
         duplicates: bool,
         pages: PageOptions,
         tunables: Vec<Tunable>,
+        key_columns: Vec<KeyColumn>,
     } optional {
         key_type: KeyType,
+        value_type: ValueType,
         payload_bytes: usize,
     }
 }

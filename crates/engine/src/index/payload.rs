@@ -1,11 +1,15 @@
 //! Payload types of the public API.
 
+use crate::types::KeyType;
 use std::fmt::Debug;
 
 /// A payload type; all payloads of an index have one size.
 pub trait Payload: Debug + Sized + Send + 'static {
     /// Bytes of every payload; `None` if the index determines the size, as for `Vec<u8>`.
     const BYTES: Option<usize>;
+
+    /// The type that the index states for its values; `None` for payloads without a type of their own, such as bytes.
+    const TYPE: Option<KeyType> = None;
 
     /// Bytes of this payload.
     fn size_bytes(&self) -> usize {
@@ -29,10 +33,11 @@ impl Payload for () {
 }
 
 macro_rules! integers {
-    ($($type:ty)*) => {$(
+    ($($type:ty, $key_type:ident;)*) => {$(
         /// Stored little-endian.
         impl Payload for $type {
             const BYTES: Option<usize> = Some(size_of::<$type>());
+            const TYPE: Option<KeyType> = Some(KeyType::$key_type);
 
             fn store(&self, target: &mut [u8]) {
                 if let Some(target) = target.first_chunk_mut() {
@@ -47,7 +52,18 @@ macro_rules! integers {
     )*};
 }
 
-integers!(u8 u16 u32 u64 u128 i32 i64);
+integers! {
+    u8, U8;
+    u16, U16;
+    u32, U32;
+    u64, U64;
+    u128, U128;
+    i8, I8;
+    i16, I16;
+    i32, I32;
+    i64, I64;
+    i128, I128;
+}
 
 /// The bytes unchanged.
 impl<const N: usize> Payload for [u8; N] {

@@ -53,7 +53,7 @@ impl RescuedIndex {
         };
         let header = IndexHeader::decode(rescued.file.header(), rescued.file.snapshot()?.payload_bytes(), &path)?;
         let kind = header.kind;
-        let opened = match key::word_bytes(header.key_type) == u64::BYTES {
+        let opened = match key::word_bytes(header.types.keys) == u64::BYTES {
             true => WordRescue::open(header, rescued, options)?.map(Self::Short),
             false => WordRescue::open(header, rescued, options)?.map(Self::Long),
         };
@@ -88,13 +88,13 @@ impl<W: Word> WordRescue<W> {
 
     /// The type of the keys.
     pub(crate) fn key_type(&self) -> KeyType {
-        self.header.key_type
+        self.header.types.keys
     }
 
     /// The bytes of a key, as in tables.
     pub(crate) fn key_bytes(&self, word: W) -> Vec<u8> {
         let bytes = word.to_u128().to_be_bytes();
-        let width = self.header.key_type.width().unwrap_or(W::BYTES).min(bytes.len());
+        let width = self.header.types.keys.width().unwrap_or(W::BYTES).min(bytes.len());
         bytes[bytes.len() - width..].to_vec()
     }
 
@@ -103,10 +103,12 @@ impl<W: Word> WordRescue<W> {
     /// # Errors
     /// As [`Index::create`].
     pub(crate) fn create_alike(&self, storage: &Arc<dyn Storage>, name: &str) -> Result<Index<Raw<W>, Vec<u8>>> {
-        let IndexHeader { kind, key_type, layout, ref tunables } = self.header;
+        let IndexHeader { kind, ref types, layout, ref tunables } = self.header;
         let options = IndexOptions {
             kind,
-            key_type: Some(key_type),
+            key_type: Some(types.keys),
+            value_type: Some(types.values.clone()),
+            key_columns: types.key_columns.clone(),
             payload_bytes: Some(layout.payload_bytes),
             fill_percent: layout.fill_percent,
             duplicates: layout.duplicates,

@@ -8,7 +8,7 @@ use super::structure::Structure;
 use super::word::Word;
 use crate::error::{Error, Result};
 use crate::page::PageFile;
-use crate::types::KeyType;
+use crate::types::{RecordType, ValueType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,11 +84,11 @@ impl PayloadBuffer {
     }
 }
 
-/// The key type and the payload size of a new index with these types and options.
+/// The types and the payload size of a new index with the types of a handle and options.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] if neither types nor options determine them, or if the two contradict each other.
-pub(super) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Result<(KeyType, usize)> {
+pub(super) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Result<(RecordType, usize)> {
     let invalid = |message: &str| Error::InvalidArgument(message.to_owned());
     let key_type = match (K::TYPE, options.key_type) {
         (Some(own), Some(asked)) if own != asked => {
@@ -96,11 +96,19 @@ pub(super) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Resul
         }
         (own, asked) => own.or(asked).ok_or_else(|| invalid("an index of raw keys needs a key type in its options"))?,
     };
-    key::code(key_type)?;
+    key::check(key_type)?;
     if key::word_bytes(key_type) != <K::Word as Word>::BYTES {
         return Err(invalid("raw keys have 8 bytes for types of up to 8 bytes, and 16 bytes for longer ones"));
     }
-    let payload_bytes = match (V::BYTES, options.payload_bytes) {
+    let values = match (V::TYPE.map(ValueType::Scalar), options.value_type.clone()) {
+        (Some(own), Some(asked)) if own != asked => {
+            return Err(Error::InvalidArgument(format!("values of type {own} make no index of type {asked}")));
+        }
+        (own, asked) => own.or(asked).unwrap_or_default(),
+    };
+    let types = RecordType::new(key_type, values).key_columns(options.key_columns.clone());
+    types.check()?;
+    let payload_bytes = match (V::BYTES, options.payload_bytes.or(types.values.width())) {
         (Some(own), Some(asked)) if own != asked => {
             return Err(Error::InvalidArgument(format!("payloads of {own} bytes make no index of {asked} bytes each")));
         }
@@ -108,7 +116,7 @@ pub(super) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Resul
             .or(asked)
             .ok_or_else(|| invalid("an index of payloads of any size needs a payload size in its options"))?,
     };
-    Ok((key_type, payload_bytes))
+    Ok((types, payload_bytes))
 }
 
 /// Checks the types of a handle against those of the file.
@@ -117,7 +125,7 @@ pub(super) fn resolve_types<K: Key, V: Payload>(options: &IndexOptions) -> Resul
 /// [`Error::WrongType`].
 pub(super) fn check_types<K: Key, V: Payload>(header: &IndexHeader, path: &Path) -> Result<()> {
     let wrong = |detail: String| Err(Error::WrongType { path: path.to_owned(), detail });
-    let found = header.key_type;
+    let found = header.types.keys;
     match K::TYPE {
         Some(own) if own != found => return wrong(format!("its keys are of type {found}, not {own}")),
         None if key::word_bytes(found) != <K::Word as Word>::BYTES => {
@@ -125,6 +133,13 @@ pub(super) fn check_types<K: Key, V: Payload>(header: &IndexHeader, path: &Path)
                 "its keys are of type {found}, which makes words of {} bytes",
                 key::word_bytes(found)
             ));
+        }
+        _ => {}
+    }
+    let values = &header.types.values;
+    match V::TYPE {
+        Some(own) if !values.is_bytes() && *values != ValueType::Scalar(own) => {
+            return wrong(format!("its values are of type {values}, not {own}"));
         }
         _ => {}
     }

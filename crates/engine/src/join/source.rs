@@ -122,7 +122,7 @@ impl JoinSource {
     /// # Errors
     /// Errors of the storage, and damage.
     pub fn index<K: Key, V: Payload>(index: &Index<K, V>) -> Result<Self> {
-        Ok(Self::of(IndexRelation::new(index)?))
+        Ok(Self::of(IndexRelation::new(index)?).with_types(index.record_type().clone()))
     }
 
     /// The records in a range of a keyspace, as of the snapshot.

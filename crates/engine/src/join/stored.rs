@@ -4,10 +4,11 @@ use super::rows::{RowChunk, RowStream, RowsView};
 use super::source::{KeyRange, Prober, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
-use crate::index::{self, Index, IndexReader, Key, Payload, Word};
+use crate::index::{self, Index, IndexReader, Key, Payload, ValueForm, Word};
 use crate::lsm::{self, DbSnapshot, Keyspace};
 use crate::types::KeyType;
 use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Approximate size of a chunk of copied rows, in bytes, at most a quarter of the memory: it fits a core's cache.
@@ -20,8 +21,16 @@ const KEY_BYTES_MAX: usize = 16;
 pub(crate) struct IndexRelation<K: Key, V: Payload> {
     reader: IndexReader<K, V>,
     key_bytes: usize,
-    payload_bytes: usize,
+    values: IndexValues,
     facts: RelationFacts,
+}
+
+/// How the values of an index are read from its payloads.
+#[derive(Clone, Debug)]
+struct IndexValues {
+    form: ValueForm,
+    payload_bytes: usize,
+    path: PathBuf,
 }
 
 impl<K: Key, V: Payload> IndexRelation<K, V> {
@@ -30,6 +39,7 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
         let (layout, rows) = (index.layout(), reader.len()?);
         let key_bytes = index.key_type().width().unwrap_or(0);
         let payload_bytes = layout.payload_bytes;
+        let values = IndexValues { form: index.value_form(), payload_bytes, path: index.path().to_owned() };
         let facts = RelationFacts {
             name: index.path().display().to_string(),
             rows,
@@ -37,11 +47,11 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
             bytes: rows.saturating_mul((key_bytes + payload_bytes) as u64),
             key_type: index.key_type(),
             key_bytes: Some(key_bytes),
-            value_bytes: Some(payload_bytes),
+            value_bytes: values.form.width(payload_bytes),
             is_sorted: true,
             is_distinct: !layout.duplicates,
         };
-        Ok(Self { reader, key_bytes, payload_bytes, facts })
+        Ok(Self { reader, key_bytes, values, facts })
     }
 
     fn bounds(&self, range: &KeyRange) -> (Bound<K>, Bound<K>) {
@@ -82,9 +92,10 @@ impl<K: Key, V: Payload> Relation for IndexRelation<K, V> {
         let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES);
         Ok(Box::new(IndexScan {
             entries: self.reader.range(self.bounds(range)),
-            chunk: RowChunk::new(Some(self.key_bytes), Some(self.payload_bytes), capacity),
-            rows: capacity / (self.key_bytes + self.payload_bytes).max(1),
-            widths: (self.key_bytes, self.payload_bytes),
+            chunk: RowChunk::new(Some(self.key_bytes), self.facts.value_bytes, capacity),
+            rows: capacity / (self.key_bytes + self.values.payload_bytes).max(1),
+            key_bytes: self.key_bytes,
+            values: self.values.clone(),
             task: task.clone(),
             _memory: memory,
         }))
@@ -92,8 +103,9 @@ impl<K: Key, V: Payload> Relation for IndexRelation<K, V> {
 
     fn prober(&self) -> Option<Result<Box<dyn Prober>>> {
         let reader = self.reader.clone();
-        let payload = vec![0; self.payload_bytes];
-        Some(Ok(Box::new(IndexProber { reader, key_bytes: self.key_bytes, payload })))
+        let payload = vec![0; self.values.payload_bytes];
+        let values = self.values.clone();
+        Some(Ok(Box::new(IndexProber { reader, key_bytes: self.key_bytes, values, payload })))
     }
 }
 
@@ -102,7 +114,8 @@ struct IndexScan<K: Key, V: Payload> {
     chunk: RowChunk,
     /// Rows per chunk.
     rows: usize,
-    widths: (usize, usize),
+    key_bytes: usize,
+    values: IndexValues,
     task: Arc<Task>,
     _memory: MemoryGrant,
 }
@@ -111,17 +124,16 @@ impl<K: Key, V: Payload> RowStream for IndexScan<K, V> {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
         self.task.check()?;
         self.chunk.clear();
-        let (key_bytes, payload_bytes) = self.widths;
-        let mut payload = vec![0; payload_bytes];
+        let mut payload = vec![0; self.values.payload_bytes];
         let mut buffer = [0; KEY_BYTES_MAX];
         let mut taken = 0;
         while taken < self.rows.max(1) {
             let Some(entry) = self.entries.next() else { break };
             let (key, value) = entry?;
-            let key = encode(key, key_bytes, &mut buffer);
+            let key = encode(key, self.key_bytes, &mut buffer);
             if from.is_none_or(|from| key >= from) {
                 value.store(&mut payload);
-                self.chunk.push(key, &payload);
+                self.chunk.push(key, &self.values.form.read(&payload, &self.values.path)?);
                 taken += 1;
             }
         }
@@ -136,6 +148,7 @@ impl<K: Key, V: Payload> RowStream for IndexScan<K, V> {
 struct IndexProber<K: Key, V: Payload> {
     reader: IndexReader<K, V>,
     key_bytes: usize,
+    values: IndexValues,
     payload: Vec<u8>,
 }
 
@@ -147,7 +160,7 @@ impl<K: Key, V: Payload> Prober for IndexProber<K, V> {
         let key = decode::<K>(key, self.key_bytes);
         for entry in self.reader.range(key..=key) {
             entry?.1.store(&mut self.payload);
-            if !visit(&self.payload)? {
+            if !visit(&self.values.form.read(&self.payload, &self.values.path)?)? {
                 break;
             }
         }

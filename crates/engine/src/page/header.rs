@@ -22,7 +22,7 @@ pub(super) const HEADER_BYTES: usize = 2 * SLOT_BYTES;
 pub(super) const STATE_BYTES_MAX: usize = 256;
 
 /// Most bytes of the user's own header.
-pub(super) const USER_BYTES_MAX: usize = 1024;
+pub(crate) const USER_BYTES_MAX: usize = 1024;
 
 /// Offset of the state, after the numbers.
 const STATE_OFFSET: usize = 64;

@@ -41,6 +41,7 @@ mod writer;
 pub use abandon::LostLog;
 pub use edit::PageEdit;
 pub use file::PageFile;
+pub(crate) use header::USER_BYTES_MAX;
 pub use options::PageOptions;
 pub use pages::{Page, PageNumber, Pages};
 pub(crate) use rescue::RescuedFile;

@@ -2,7 +2,7 @@
 
 use super::data::{TypedData, TypedScalar, TypedValue};
 use crate::error::Result;
-use crate::types::{Field, RowBuilder, RowType};
+use crate::types::{Field, RowBuilder, RowFields, RowType};
 
 /// A struct that is stored as a row: see [`row!`](crate::row!).
 pub trait TypedRow: TypedValue {
@@ -24,8 +24,8 @@ pub trait RowField: Sized {
     /// As [`TypedData::encode`].
     fn push(&self, row: &mut RowBuilder) -> Result<()>;
 
-    /// The field of these bytes; `None` if it has no such value.
-    fn read(bytes: Option<&[u8]>) -> Option<Self>;
+    /// The next of the fields; `None` if it has no such value.
+    fn take(fields: &mut RowFields<'_>) -> Option<Self>;
 }
 
 impl<T: TypedScalar + for<'a> TypedData<Read<'a> = T>> RowField for T {
@@ -37,8 +37,9 @@ impl<T: TypedScalar + for<'a> TypedData<Read<'a> = T>> RowField for T {
         row.push_bytes(Some(self.to_bytes()?.as_ref()))
     }
 
-    fn read(bytes: Option<&[u8]>) -> Option<Self> {
-        T::decode(bytes?)
+    #[inline]
+    fn take(fields: &mut RowFields<'_>) -> Option<Self> {
+        T::decode(fields.take_field(T::scalar_type().width(), false)??)
     }
 }
 
@@ -54,8 +55,9 @@ impl<T: TypedScalar + for<'a> TypedData<Read<'a> = T>> RowField for Option<T> {
         }
     }
 
-    fn read(bytes: Option<&[u8]>) -> Option<Self> {
-        match bytes {
+    #[inline]
+    fn take(fields: &mut RowFields<'_>) -> Option<Self> {
+        match fields.take_field(T::scalar_type().width(), true)? {
             Some(bytes) => T::decode(bytes).map(Some),
             None => Some(None),
         }
@@ -117,9 +119,9 @@ macro_rules! row {
             fn decode(bytes: &[u8]) -> ::std::option::Option<$name> {
                 let row_type = <$name as $crate::typed::TypedRow>::row_type().ok()?;
                 let row = $crate::types::Row::new(row_type, bytes).ok()?;
-                let mut fields = 0..;
+                let mut fields = row.iter();
                 ::std::option::Option::Some($name {
-                    $($field: $crate::typed::RowField::read(row.field(fields.next()?).ok()?)?),+
+                    $($field: $crate::typed::RowField::take(&mut fields)?),+
                 })
             }
         }

@@ -38,7 +38,7 @@ mod tests;
 
 pub use key_type::{KeyType, TimeUnit};
 pub use record_type::{ColumnPlace, KeyColumn, RecordColumn, RecordType};
-pub use row::{Row, RowBuilder};
+pub use row::{Row, RowBuilder, RowFields};
 pub use row_type::{FIELD_NAME_BYTES_MAX, FIELDS_MAX, Field, RowType};
 pub(crate) use scalar::{decode_f32, decode_f64, encode_f32};
 pub use scalar::{encode_f64, encode_i64};

@@ -1,10 +1,11 @@
 //! Rows as bytes: a header, null bits, the fields of fixed width, the ends of the others, and their bytes. Every field
 //! is found in constant time.
 
-use super::row_type::RowType;
+use super::row_type::{Field, RowType};
 use super::value::Value;
 use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
+use std::slice;
 
 /// Bits of the header below the number of fields: the width of the ends.
 const END_WIDTH_BITS: u32 = 2;
@@ -93,6 +94,15 @@ impl<'a> Row<'a> {
         bytes.map(Some).ok_or_else(|| wrong(self.row_type, self.bytes))
     }
 
+    /// The bytes of the fields in order, as [`Self::field`] finds them one by one. Ends early where the row is not one
+    /// of its type.
+    #[must_use]
+    #[inline]
+    pub fn iter(&self) -> RowFields<'a> {
+        RowFields { row: *self, fields: self.row_type.fields().iter(), written: self.count, fixed_at: self.fixed_at,
+            nullable: 0, variable: 0, heap_at: self.heap_at }
+    }
+
     /// The value of a field.
     ///
     /// # Errors
@@ -132,6 +142,71 @@ impl<'a> Row<'a> {
         let mut end = [0; 8];
         end[..self.end_bytes].copy_from_slice(&self.bytes[at..at + self.end_bytes]);
         u64::from_le_bytes(end) as usize
+    }
+}
+
+impl<'a> IntoIterator for &Row<'a> {
+    type Item = Option<&'a [u8]>;
+    type IntoIter = RowFields<'a>;
+
+    #[inline]
+    fn into_iter(self) -> RowFields<'a> {
+        self.iter()
+    }
+}
+
+/// The bytes of the fields of a row, in order; `None` for nulls. See [`Row::iter`].
+#[derive(Clone, Debug)]
+pub struct RowFields<'a> {
+    row: Row<'a>,
+    fields: slice::Iter<'a, Field>,
+    /// Fields that follow and were written.
+    written: usize,
+    /// Where the next field of fixed width begins, and the next one of variable width.
+    fixed_at: usize,
+    heap_at: usize,
+    /// Numbers of the next field that may be null, and of the next one of variable width.
+    nullable: usize,
+    variable: usize,
+}
+
+impl<'a> Iterator for RowFields<'a> {
+    type Item = Option<&'a [u8]>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Option<&'a [u8]>> {
+        let field = self.fields.next()?;
+        self.take_field(field.key_type.width(), field.nullable)
+    }
+}
+
+impl<'a> RowFields<'a> {
+    /// The next field, of a width that the caller knows at compile time; `None` where the row is not one of its type.
+    #[inline]
+    pub(crate) fn take_field(&mut self, width: Option<usize>, nullable: bool) -> Option<Option<&'a [u8]>> {
+        let Some(written) = self.written.checked_sub(1) else { return Some(None) };
+        self.written = written;
+        let at = match width {
+            Some(_) => self.fixed_at,
+            None => self.heap_at,
+        };
+        let end = match width {
+            Some(width) => {
+                self.fixed_at += width;
+                self.fixed_at
+            }
+            None => {
+                self.variable += 1;
+                self.heap_at = self.row.heap_at + self.row.end(self.variable);
+                self.heap_at
+            }
+        };
+        let bytes = self.row.bytes.get(at..end)?;
+        if nullable {
+            self.nullable += 1;
+            return Some((!self.row.is_null(self.nullable - 1)).then_some(bytes));
+        }
+        Some(Some(bytes))
     }
 }
 

@@ -52,6 +52,8 @@ proptest! {
         prop_assert!(value_type.width().is_none_or(|width| width == bytes.len()));
         let row = value_type.row(&bytes).unwrap();
         prop_assert!(same(&row_type, &row.values().unwrap(), &values), "{} {:?}", row_type, values);
+        let one_by_one: Vec<_> = (0..values.len()).map(|index| row.field(index).unwrap()).collect();
+        prop_assert_eq!(row.iter().collect::<Vec<_>>(), one_by_one);
         let index = draw.below(values.len());
         let field = &row_type.fields()[index];
         let named = row.get(&field.name).unwrap();

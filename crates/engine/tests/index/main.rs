@@ -6,3 +6,4 @@ mod kinds;
 mod leaves;
 mod links;
 mod structures;
+mod types;

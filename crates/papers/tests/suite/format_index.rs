@@ -1,7 +1,7 @@
 //! The page `docs/format/index.md` and the code say the same. Goal: an index writes the header of the example, and the
 //! table of kinds is the code's. Method: both are read from the page itself.
 
-use ogive::index::{Index, IndexKind, IndexOptions};
+use ogive::index::{Index, IndexKind, IndexOptions, Payload};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::page::{PageFile, PageOptions};
 use ogive::{Error, Result};
@@ -10,19 +10,23 @@ use std::sync::Arc;
 
 const PAGE: &str = include_str!("../../../../docs/format/index.md");
 
-/// The bytes of the example.
-fn example() -> Vec<u8> {
-    let (_, rest) = PAGE.split_once("```hex header\n").unwrap();
+/// The bytes of an example: `typed` or `untyped`.
+fn example_of(name: &str) -> Vec<u8> {
+    let (_, rest) = PAGE.split_once(&format!("```hex {name}\n")).unwrap();
     let digits = rest.split_once("```").unwrap().0;
     digits.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-fn made(kind: IndexKind) -> (Arc<dyn Storage>, Vec<u8>) {
+fn example() -> Vec<u8> {
+    example_of("untyped")
+}
+
+/// The header of a new index with payloads of 8 bytes.
+fn made<V: Payload>(kind: IndexKind) -> Vec<u8> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let options = IndexOptions::default().kind(kind);
-    drop(Index::<u64, u64>::create(storage.clone(), "index", &options).unwrap());
-    let header = PageFile::open(&storage, "index", &PageOptions::default()).unwrap().header().to_vec();
-    (storage, header)
+    drop(Index::<u64, V>::create(storage.clone(), "index", &options).unwrap());
+    PageFile::open(&storage, "index", &PageOptions::default()).unwrap().header().to_vec()
 }
 
 /// Opens an index whose header is `header`.
@@ -35,11 +39,14 @@ fn open_with(header: &[u8]) -> Result<Index<u64, u64>> {
 #[test]
 fn an_index_states_what_the_example_says() {
     ogive_papers::register();
-    assert_eq!(made(FITING).1, example());
-    let index = open_with(&example()).unwrap();
-    assert_eq!(index.kind(), FITING);
-    assert_eq!(index.key_type().to_string(), "u64");
-    assert_eq!((index.layout().payload_bytes, index.layout().fill_percent), (8, 80));
+    assert_eq!(made::<[u8; 8]>(FITING), example_of("untyped"));
+    assert_eq!(made::<u64>(FITING), example_of("typed"));
+    for (name, types) in [("untyped", "u64 -> bytes"), ("typed", "u64 -> u64")] {
+        let index = open_with(&example_of(name)).unwrap();
+        assert_eq!(index.kind(), FITING);
+        assert_eq!(index.record_type().to_string(), types);
+        assert_eq!((index.layout().payload_bytes, index.layout().fill_percent), (8, 80));
+    }
 }
 
 #[test]
@@ -48,7 +55,7 @@ fn the_page_lists_the_kinds_as_they_are() {
     for kind in IndexKind::all() {
         let row = PAGE.lines().find(|line| line.contains(&format!("| `{kind}` |"))).unwrap();
         let code: u8 = row.split('|').nth(1).unwrap().trim().parse().unwrap();
-        let header = made(kind).1;
+        let header = made::<[u8; 8]>(kind);
         assert_eq!(header[6], code, "{kind}");
         let choices = row.split('|').nth(3).unwrap();
         let stated = |tag: u8| choices.contains("as `") || choices.contains(&format!("{tag} "));
@@ -67,7 +74,19 @@ fn a_header_that_makes_no_sense_is_refused_with_a_word_on_it() {
     assert!(matches!(with(0, b'X'), Err(Error::NotAnIndex { .. })));
     assert!(matches!(open_with(b""), Err(Error::NotAnIndex { .. })));
     assert!(matches!(open_with(&example()[..15]), Err(Error::NotAnIndex { .. })));
-    assert!(matches!(with(4, 2), Err(Error::UnknownVersion { found: 2, supported: 1, .. })));
+    assert!(matches!(with(4, 3), Err(Error::UnknownVersion { found: 3, supported: 2, .. })));
+    // Of the second version, but without types.
+    assert!(matches!(with(4, 2), Err(Error::Damaged { .. })));
+    let typed = example_of("typed");
+    let types_at = example().len();
+    for cut in types_at..typed.len() {
+        assert!(matches!(open_with(&typed[..cut]), Err(Error::Damaged { .. })), "cut at {cut}");
+    }
+    for (offset, byte) in [(0, 2), (1, 0xff), (1, 5), (4, 17), (5, 1), (4, 0x10)] {
+        let mut header = typed.clone();
+        header[types_at + offset] = byte;
+        assert!(matches!(open_with(&header), Err(Error::Damaged { .. })), "type byte {offset} = {byte}");
+    }
     for (offset, byte) in
         [(4, 0), (6, 0), (7, 0), (7, 9), (8, 5), (9, 0), (9, 101), (10, 2), (10, 1), (11, 3), (15, 1), (16, 9)]
     {
