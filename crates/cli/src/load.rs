@@ -4,12 +4,11 @@ use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions, Schema};
 use crate::interrupt::Interrupt;
 use crate::monitored::MonitoredStorage;
-use crate::output::note;
 use crate::progress::{PhasedProgress, Progress, Unit};
-use ogive::Error;
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
+use ogive::{Error, KeyType};
 use std::num::NonZero;
 use std::sync::Arc;
 
@@ -37,6 +36,20 @@ pub(crate) struct Plan {
     pub(crate) sort: bool,
 }
 
+/// What is known of an input that was read once.
+#[derive(Clone, Debug)]
+pub(crate) struct Examined {
+    pub(crate) plan: Plan,
+    pub(crate) records: u64,
+}
+
+impl Examined {
+    /// The type of the keys.
+    pub(crate) fn key_type(&self) -> KeyType {
+        self.plan.schema.record_type.keys
+    }
+}
+
 /// Builds the table of an input.
 ///
 /// The input is assumed to be sorted, and read again with a sort if it is not. Types that are not given are guessed
@@ -58,23 +71,59 @@ pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt:
 ///
 /// # Errors
 /// As [`load`].
-pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Plan> {
+pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Examined> {
     input.refuse_table()?;
-    try_plans(input, |plan| {
-        let mut records = input.open(&plan.schema)?;
-        let progress = Progress::start("reading", records.facts().length_bytes, Unit::Bytes);
-        let mut work = LoadProgress { progress, interrupt, records: 0 };
-        let mut last: Vec<u8> = Vec::new();
-        while let Some(record) = records.next()? {
-            if !plan.sort && record.key < last.as_slice() {
-                return Err(Error::Unsorted { path: input.path.clone(), record: work.records }.into());
+    try_plans(input, |plan| read_through(input, &plan.schema, interrupt))
+}
+
+/// Finds the plans for two text inputs whose keys have one type: the narrowest that fits those of both.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn examine_both(inputs: [&InputOptions; 2], interrupt: &Interrupt) -> Result<[Examined; 2]> {
+    inputs.iter().try_for_each(|input| input.refuse_table())?;
+    let mut is_whole = false;
+    loop {
+        let mut schemas = [inputs[0].schema(is_whole)?, inputs[1].schema(is_whole)?];
+        Schema::unite_keys(&mut schemas, [&inputs[0].path, &inputs[1].path]);
+        let read = |side: usize| read_through(inputs[side], &schemas[side], interrupt);
+        match read(0).and_then(|left| Ok([left, read(1)?])) {
+            Err(failure) if !is_whole && schemas.iter().any(|schema| is_wrong_guess(&failure, schema)) => {
+                is_whole = true;
             }
+            done => {
+                schemas.iter().for_each(Schema::tell);
+                return done;
+            }
+        }
+    }
+}
+
+/// Reads all records, and finds whether they are sorted.
+fn read_through(input: &InputOptions, schema: &Schema, interrupt: &Interrupt) -> Result<Examined> {
+    let mut records = input.open(schema)?;
+    let progress = Progress::start("reading", records.facts().length_bytes, Unit::Bytes);
+    let mut work = LoadProgress { progress, interrupt, records: 0 };
+    let mut last: Vec<u8> = Vec::new();
+    let mut sort = !input.is_rereadable();
+    while let Some(record) = records.next()? {
+        if !sort {
+            sort = record.key < last.as_slice();
             last.clear();
             last.extend_from_slice(record.key);
-            work.step(|| records.position_bytes())?;
         }
-        if work.records == 0 { Err(InputError::Empty { path: input.path.clone() }.into()) } else { Ok(plan.clone()) }
-    })
+        work.step(|| records.position_bytes())?;
+    }
+    Ok(Examined { plan: Plan { schema: schema.clone(), sort }, records: work.records })
+}
+
+/// Whether a record shows that the types of a schema, or its columns, were guessed from too few records.
+fn is_wrong_guess(failure: &Failure, schema: &Schema) -> bool {
+    match failure {
+        Failure::Input(InputError::WrongType { .. }) => schema.is_guessed(),
+        Failure::Input(InputError::NewField { .. }) => true,
+        _ => false,
+    }
 }
 
 /// Tries plans until one succeeds or fails for a reason that no other plan avoids. Tells where numbers became text.
@@ -86,14 +135,14 @@ fn try_plans<T>(input: &InputOptions, attempt: impl Fn(&Plan) -> Result<T>) -> R
         let failure = match attempt(&plan) {
             Err(failure) => failure,
             done => {
-                plan.schema.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
+                plan.schema.tell();
                 return done;
             }
         };
         match &failure {
             _ if !is_rereadable => return Err(failure),
             Failure::Engine(Error::Unsorted { .. }) if !plan.sort => plan.sort = true,
-            Failure::Input(InputError::WrongType { .. }) if plan.schema.is_guessed() && !is_whole => {
+            failure if is_wrong_guess(failure, &plan.schema) && !is_whole => {
                 // Keys sorted as numbers may be unsorted as text, and vice versa.
                 plan = Plan { schema: input.schema(true)?, sort: false };
                 is_whole = true;
@@ -106,7 +155,7 @@ fn try_plans<T>(input: &InputOptions, attempt: impl Fn(&Plan) -> Result<T>) -> R
 /// Writes all records of an input to a table.
 ///
 /// # Errors
-/// [`InputError::Empty`] when there are none, and as [`load`].
+/// [`InputError::Empty`] when there are none and the input does not say so itself, and as [`load`].
 pub(crate) fn pour(
     input: &mut dyn Input,
     target: &Target,
@@ -145,7 +194,7 @@ pub(crate) fn pour(
     }
     // An interrupt ends a whole pipeline, so the input may have ended early.
     interrupt.check()?;
-    if records == 0 {
+    if records == 0 && !facts.may_be_empty {
         return Err(InputError::Empty { path: facts.path }.into());
     }
     build.read(input.position_bytes(), writer.sorted_bytes());

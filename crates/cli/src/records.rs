@@ -85,7 +85,7 @@ impl RecordFields {
     }
 
     /// Appends a record as a line of CSV (RFC 4180, with line feeds): text and bytes as they are, nulls as nothing, and
-    /// empty text as `""` where there may be nulls.
+    /// empty text as `""`.
     pub(crate) fn csv(&self, key: &[u8], value: &[u8], delimiter: u8, line: &mut Vec<u8>) {
         let mut is_first = true;
         self.visit(key, value, |column, bytes, is_typed| {
@@ -99,7 +99,7 @@ impl RecordFields {
                 KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) => Cow::Borrowed(bytes),
                 key_type => Cow::Owned(key_type.display(bytes).into_bytes()),
             };
-            append_csv(&shown, delimiter, column.nullable || self.columns.len() == 1, line);
+            append_csv(&shown, delimiter, true, line);
         });
         line.push(b'\n');
     }
@@ -166,7 +166,7 @@ mod tests {
             csv(record("7,x", "\"a \"\"b\"\", c\",\"\",2024-02-29")),
             "\"a \"\"b\"\", c\",7,\"\",x,2024-02-29\n"
         );
-        assert_eq!(csv(record("7,", ",,")), ",7,,,\n");
+        assert_eq!(csv(record("7,", ",,")), "\"\",7,,,\n");
         let (key, value) = record("7,", "a,,");
         assert_eq!(fields.json(&key, &value), r#"{"name":"a","id":7,"note":null,"kind":null,"born":null}"#);
         assert_eq!(

@@ -23,7 +23,7 @@ impl<'a> Source<'a> {
     /// Reads an input once, and sorts it if necessary.
     pub(crate) fn prepare(input: &'a InputOptions, memory_bytes: u64, interrupt: &Interrupt) -> Result<Self> {
         if input.is_rereadable() {
-            let plan = examine(input, interrupt)?;
+            let plan = examine(input, interrupt)?.plan;
             if !plan.sort {
                 return Ok(Self::Sorted { input, schema: plan.schema });
             }

@@ -32,6 +32,11 @@ pub(crate) fn of_command(error: &Error) -> String {
         // What to do depends on the kind of the file, which the hint names.
         return format!("{} is damaged at byte {offset}: {detail}", path.display());
     }
+    if let Error::NotATable { path, .. } = error
+        && let Some(format) = input_format(path)
+    {
+        return format!("{} is {format}, an input, not a table", path.display());
+    }
     let mut message = error.to_string();
     for (programs, commands) in WORDS {
         if message.contains(programs) {
@@ -39,6 +44,25 @@ pub(crate) fn of_command(error: &Error) -> String {
         }
     }
     message
+}
+
+/// The format of a file that a table can be built from, by its name.
+fn input_format(path: &Path) -> Option<&'static str> {
+    Some(match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "csv" => "a CSV file",
+        "tsv" => "a TSV file",
+        "jsonl" | "ndjson" => "a file of JSON lines",
+        "parquet" => "a Parquet file",
+        _ => return None,
+    })
+}
+
+/// What to do with an input in the place of a table; `None` for any other file.
+pub(crate) fn advice_on_input(path: &Path) -> Option<String> {
+    input_format(path)?;
+    let path = path.strip_prefix(".").unwrap_or(path);
+    let table = path.with_extension("ogive");
+    Some(format!("`ogive build {} -o {}` makes a table of it", path.display(), table.display()))
 }
 
 /// What to do about a damaged file, by its kind.

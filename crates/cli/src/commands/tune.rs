@@ -105,6 +105,7 @@ pub(crate) fn compare<'a>(
             .block_bytes((*design != DesignRequest::Tuned).then_some(fixed_block_bytes));
         let target = Target { storage: Arc::new(Discard), name: name.clone(), options, memory_bytes: 0 };
         match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
+            Ok(TableReport { records: 0, .. }) => return Err(nothing_to_tune()),
             Ok(report) => rows.push(Row { name: name.clone(), report }),
             // Some designs support only numbers.
             Err(Failure::Engine(Error::InvalidArgument(reason))) if !rows.is_empty() => {
@@ -114,6 +115,10 @@ pub(crate) fn compare<'a>(
         }
     }
     Ok((rows, unfit))
+}
+
+fn nothing_to_tune() -> Failure {
+    Failure::refused("the input contains no records to tune an index for", "give a file with at least one record")
 }
 
 fn to_json(arguments: &TuneArguments, profile: &Profile, rows: &[Row], unfit: &[UnsupportedDesign]) -> Value {

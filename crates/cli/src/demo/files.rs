@@ -85,6 +85,7 @@ impl Files {
             value_width: (order == Order::Time).then_some(8),
             records: Some(self.found.len() as u64),
             length_bytes: Some(self.found.len() as u64),
+            may_be_empty: false,
         };
         FilesInput { files: self, order, facts, key: Vec::new(), value: Vec::new(), done: 0 }
     }

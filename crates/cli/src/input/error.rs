@@ -2,7 +2,7 @@
 
 use crate::size::{grouped, human_bytes};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An unusable input: the file, the place in it, and the reason.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +62,28 @@ pub(crate) enum InputError {
         /// The type of the column.
         wanted: String,
     },
+    /// An array or an object in the place of a scalar.
+    #[error("field '{field}' in record {} of {} is {what}, but fields are scalars", grouped(*record), path.display())]
+    Nested {
+        /// The input file.
+        path: PathBuf,
+        /// Number of the record, counted from 1.
+        record: u64,
+        /// The name of the field.
+        field: String,
+        /// The kind of the value.
+        what: &'static str,
+    },
+    /// A field that the records before do not have.
+    #[error("line {} of {} has a field '{field}' that the lines before do not have", grouped(*line), path.display())]
+    NewField {
+        /// The input file.
+        path: PathBuf,
+        /// Number of the line, counted from 1.
+        line: u64,
+        /// The name of the field.
+        field: String,
+    },
     /// A line that is longer than any key.
     #[error(
         "line {} of {} is longer than {}, the longest key",
@@ -108,6 +130,22 @@ fn place(column: Option<&str>, is_key: bool) -> String {
 }
 
 impl InputError {
+    /// The input file.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::Empty { path }
+            | Self::NotSosd { path, .. }
+            | Self::NoSuchColumn { path, .. }
+            | Self::WrongType { path, .. }
+            | Self::Nested { path, .. }
+            | Self::NewField { path, .. }
+            | Self::LineTooLong { path, .. }
+            | Self::RowTooLong { path, .. }
+            | Self::Malformed { path, .. } => path,
+        }
+    }
+
     /// Advice for the user.
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
@@ -138,14 +176,16 @@ impl InputError {
                     false => format!("choose another type with --type, such as --type '{column}=text'"),
                 }
             }
+            Self::Nested { .. } => "choose other fields with --key and --value, or make scalars of this one".into(),
+            Self::NewField { .. } => "choose the fields to read with --key and --value".into(),
             Self::LineTooLong { .. } => {
                 "each line is a key; put long text into a column of a CSV or TSV file and name it with --value, or set \
                  --format if this file does not consist of lines"
                     .into()
             }
             Self::RowTooLong { .. } => {
-                "close a quote that was left open, or raise --row-limit of `build`, `db import` or `index load`; \
-                 `ogive db put --file` writes a single long value"
+                "close a quote that was left open, or raise --row-limit; `ogive db put --file` writes a single long \
+                 value"
                     .into()
             }
             Self::Malformed { .. } => return None,

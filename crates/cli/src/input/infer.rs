@@ -3,6 +3,7 @@
 //! A type fits a column if every value can be written as one of that type without loss: `007` is no integer, and
 //! `0.12345678901234567890` no float. The narrowest type that fits is taken; the rest is text.
 
+use super::rows::Written;
 use crate::key;
 use crate::size::grouped;
 use ogive::KeyType;
@@ -31,6 +32,8 @@ pub(crate) struct ColumnGuess {
     digits: usize,
     /// The first record with an empty field.
     first_empty: Option<u64>,
+    /// Whether there are fields without anything, as opposed to empty text.
+    has_nothing: bool,
     /// The first record whose value is not a number, and that value.
     first_other: Option<(u64, String)>,
 }
@@ -45,7 +48,7 @@ const EXACT_DIGITS: usize = 15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GuessedType {
     pub(crate) key_type: KeyType,
-    /// Whether there are empty fields, which are nulls. In text, an empty field is empty text.
+    /// Whether there are nulls: empty fields, but not in text, where `""` is empty text.
     pub(crate) nullable: bool,
     /// Whether timestamps state a time zone, and all others must.
     pub(crate) is_zoned: bool,
@@ -69,13 +72,17 @@ impl ColumnGuess {
             is_zoned: None,
             digits: 0,
             first_empty: None,
+            has_nothing: false,
             first_other: None,
         }
     }
 
     /// Adds the value of a record; records are counted from 1.
-    pub(crate) fn see(&mut self, record: u64, field: &[u8]) {
-        if field.is_empty() {
+    pub(crate) fn see(&mut self, record: u64, written: Written<'_>) {
+        self.has_nothing |= matches!(written, Written::Null | Written::Nothing);
+        let is_string = matches!(written, Written::String(_));
+        let field = written.text();
+        if field.is_empty() && !is_string {
             self.first_empty.get_or_insert(record);
             return;
         }
@@ -86,11 +93,13 @@ impl ColumnGuess {
             return;
         };
         for (fits, key_type) in self.integers.iter_mut().zip(INTEGERS) {
-            *fits = *fits && is_integer(key_type, text);
+            *fits = *fits && !is_string && is_integer(key_type, text);
         }
         let is_short_integer = self.integers.contains(&true) && text.len() <= EXACT_DIGITS && text != "-0";
-        let is_number = is_short_integer || decimal(text).is_some();
-        self.is_float = self.is_float && (is_short_integer || is_float(text));
+        let is_number = is_short_integer || (!is_string && decimal(text).is_some());
+        let may_be_float = !is_string || may_be_string(KeyType::F64, field);
+        self.is_float = self.is_float && may_be_float && (is_short_integer || is_float(text));
+        self.is_bool &= !is_string;
         self.numbers += u64::from(is_number);
         if self.first_other.is_none() && !self.is_float && !self.integers.contains(&true) {
             self.first_other = Some((record, key::shortened(field)));
@@ -145,8 +154,58 @@ impl ColumnGuess {
             () if self.is_timestamp && (self.digits <= 6 || self.is_in_nanoseconds) => KeyType::Timestamp(self.unit()),
             () => KeyType::Text,
         };
-        let nullable = has_empty && !matches!(key_type, KeyType::Text | KeyType::Bytes);
+        let nullable = match key_type {
+            KeyType::Text | KeyType::Bytes => self.has_nothing && may_be_null,
+            _ => has_empty,
+        };
         GuessedType { key_type, nullable, is_zoned: self.is_zoned == Some(true) }
+    }
+
+    /// What is known of the values of two columns together.
+    pub(crate) fn with(&self, other: &Self) -> Self {
+        let both_zoned = self.is_zoned.zip(other.is_zoned);
+        let mut integers = self.integers;
+        integers.iter_mut().zip(other.integers).for_each(|(fits, also)| *fits &= also);
+        Self {
+            values: self.values + other.values,
+            numbers: self.numbers + other.numbers,
+            integers,
+            is_float: self.is_float && other.is_float,
+            is_bool: self.is_bool && other.is_bool,
+            is_uuid: self.is_uuid && other.is_uuid,
+            is_date: self.is_date && other.is_date,
+            is_time: self.is_time && other.is_time,
+            is_timestamp: self.is_timestamp
+                && other.is_timestamp
+                && both_zoned.is_none_or(|(zoned, also)| zoned == also),
+            is_in_nanoseconds: self.is_in_nanoseconds && other.is_in_nanoseconds,
+            is_text: self.is_text && other.is_text,
+            is_zoned: self.is_zoned.or(other.is_zoned),
+            digits: self.digits.max(other.digits),
+            first_empty: self.first_empty.or(other.first_empty),
+            has_nothing: self.has_nothing || other.has_nothing,
+            first_other: None,
+        }
+    }
+
+    /// Why values that are of a narrower type alone are text together with those of `other`, which are those of `path`.
+    pub(crate) fn remark_with(&self, column: &str, other: &Self, path: &str, may_be_null: bool) -> Option<String> {
+        let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
+        let (own, others) = (self.guessed(may_be_null).key_type, other.guessed(may_be_null).key_type);
+        let together = self.with(other).guessed(may_be_null).key_type;
+        if self.values == 0 || is_plain(own) || !is_plain(together) {
+            return None;
+        }
+        let reason = match (&other.first_other, other.first_empty) {
+            (Some((record, text)), _) if self.numbers > 0 => {
+                format!("record {} of {path} is '{text}'", grouped(*record))
+            }
+            (_, Some(record)) if is_plain(others) && other.numbers == other.values => {
+                format!("record {} of {path} is empty", grouped(record))
+            }
+            _ => format!("those of {path} are {others}"),
+        };
+        Some(format!("{column} has keys of type {own}, but {reason}, so the keys of both are {together}"))
     }
 
     /// Why a column with numbers is text, if it is.
@@ -161,6 +220,16 @@ impl ColumnGuess {
             (None, None) => return None,
         };
         Some(format!("{column} has numbers, but {reason}, so all of it is {key_type} and ordered as such"))
+    }
+}
+
+/// Whether a string of JSON may be a value of a type: numbers and truth values are no strings, other than those that
+/// JSON cannot write.
+pub(crate) fn may_be_string(key_type: KeyType, text: &[u8]) -> bool {
+    match key_type {
+        KeyType::U64 | KeyType::I64 | KeyType::U128 | KeyType::I128 | KeyType::Bool => false,
+        KeyType::F64 => matches!(text, b"NaN" | b"inf" | b"-inf"),
+        _ => true,
     }
 }
 
@@ -244,7 +313,14 @@ mod tests {
 
     fn guess(values: &[&str]) -> String {
         let mut guess = ColumnGuess::new();
-        values.iter().enumerate().for_each(|(index, value)| guess.see(index as u64 + 1, value.as_bytes()));
+        for (index, value) in values.iter().enumerate() {
+            let written = match *value {
+                "" => Written::Nothing,
+                "\"\"" => Written::Text(b""),
+                value => Written::Text(value.as_bytes()),
+            };
+            guess.see(index as u64 + 1, written);
+        }
         let GuessedType { key_type, nullable, .. } = guess.guessed(true);
         format!("{key_type}{}", if nullable { "?" } else { "" })
     }
@@ -269,8 +345,11 @@ mod tests {
             (&["+7"], "text"),
             (&["-0"], "f64"),
             (&["1", "x"], "text"),
-            (&["", ""], "text"),
-            (&["a", ""], "text"),
+            (&["", ""], "text?"),
+            (&["a", ""], "text?"),
+            (&["a", "\"\""], "text"),
+            (&["a", "\"\"", ""], "text?"),
+            (&["1", "\"\""], "u64?"),
             (&[], "text"),
             (&["true", "false"], "bool"),
             (&["true", "TRUE"], "text"),
@@ -291,8 +370,8 @@ mod tests {
             assert_eq!(guess(values), name, "{values:?}");
         }
         let mut bytes = ColumnGuess::new();
-        bytes.see(1, b"7");
-        bytes.see(2, b"\xff");
+        bytes.see(1, Written::Text(b"7"));
+        bytes.see(2, Written::Text(b"\xff"));
         assert_eq!(bytes.guessed(true).key_type, KeyType::Bytes);
         assert!(bytes.remark("n", true).unwrap().contains("record 2 is '\\xff'"));
     }
@@ -301,7 +380,7 @@ mod tests {
     fn numbers_that_become_text_are_told_with_the_first_reason() {
         let mut guess = ColumnGuess::new();
         for (index, value) in ["1", "2", "n/a", "3", "x"].into_iter().enumerate() {
-            guess.see(index as u64 + 1, value.as_bytes());
+            guess.see(index as u64 + 1, Written::Text(value.as_bytes()));
         }
         let remark = guess.remark("price", true).unwrap();
         assert!(
@@ -309,12 +388,12 @@ mod tests {
             "{remark}"
         );
         let mut keys = ColumnGuess::new();
-        keys.see(1, b"1");
-        keys.see(2, b"");
+        keys.see(1, Written::Text(b"1"));
+        keys.see(2, Written::Nothing);
         assert!(keys.remark("id", false).unwrap().contains("record 2 is empty"));
         assert_eq!(keys.remark("id", true), None);
         let mut words = ColumnGuess::new();
-        words.see(1, b"a");
+        words.see(1, Written::Text(b"a"));
         assert_eq!(words.remark("word", true), None);
     }
 

@@ -1,7 +1,8 @@
 //! The reader of lines of text: each line is a key without a value.
 
 use super::InputError;
-use super::rows::TextRows;
+use super::csv::BYTE_ORDER_MARK;
+use super::rows::{TextRows, Written};
 use crate::pipe::InputFile;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -9,9 +10,6 @@ use std::path::{Path, PathBuf};
 const BUFFER_BYTES: usize = 1 << 20;
 /// Longest line: a key of 64 KiB and two bytes for the end of the line.
 const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
-
-/// What some editors put at the start of UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The lines of a file, each a row of one field. Lines end with LF or CR LF, which is optional for the last line.
 #[derive(Debug)]
@@ -47,6 +45,10 @@ impl TextRows for LineRows {
         &self.names
     }
 
+    fn has_columns(&self) -> bool {
+        false
+    }
+
     fn advance(&mut self) -> Result<bool, InputError> {
         self.line.clear();
         let read = (&mut self.reader)
@@ -73,8 +75,8 @@ impl TextRows for LineRows {
         Ok(true)
     }
 
-    fn field(&self, _column: usize) -> &[u8] {
-        &self.line
+    fn field(&self, _column: usize) -> Written<'_> {
+        Written::Text(&self.line)
     }
 
     fn position_bytes(&self) -> u64 {

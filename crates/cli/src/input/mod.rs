@@ -1,12 +1,14 @@
-//! Readers of input files: SOSD files, lines of text, comma-separated values, and Parquet behind a feature.
+//! Readers of input files: SOSD files, lines of text, comma-separated values, JSON lines, and Parquet behind a feature.
 //!
 //! All give a stream of [`Record`]s whose keys are bytes that order like the keys. [`InputOptions::open`] chooses the
 //! reader.
 
+mod builder;
 mod columns;
 mod csv;
 mod error;
 mod infer;
+mod json;
 mod lines;
 mod options;
 #[cfg(feature = "parquet")]
@@ -21,9 +23,9 @@ mod table;
 
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;
-pub(crate) use options::{Format, InputOptions, ROW_LIMIT};
+pub(crate) use options::{Format, InputOptions, ROW_LIMIT, parse_delimiter};
 pub(crate) use record::{Input, InputFacts, Record};
-pub(crate) use schema::{ColumnType, Schema};
+pub(crate) use schema::{ColumnType, KnownColumns, Schema};
 pub(crate) use stored::StoredInput;
 pub(crate) use table::{open_to_see, table_input};
 

@@ -1,11 +1,12 @@
 //! Options of inputs, and the choice of a reader.
 
-use super::columns::Column;
+use super::columns::{self, Column};
 use super::csv::{CsvLayout, CsvRows};
+use super::json::JsonRows;
 use super::lines::LineRows;
 use super::payload::WithPayload;
 use super::rows::{TextInput, TextRows};
-use super::schema::{ColumnType, Schema};
+use super::schema::{ColumnType, KnownColumns, SAMPLE_RECORDS, Schema};
 use super::sosd::SosdInput;
 use super::{Input, InputError, InputFacts};
 use crate::failure::{Failure, Result};
@@ -24,7 +25,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Longest row of a CSV file, unless another limit is given. A row is held in memory.
-pub(crate) const ROW_LIMIT: ByteSize = ByteSize(64 << 20);
+pub(crate) const ROW_LIMIT: &str = "64MiB";
 /// Bytes of a pipe that are copied at a time.
 const PIECE_BYTES: usize = 1 << 20;
 /// Extensions of tables and indexes in the documentation.
@@ -32,13 +33,14 @@ const TABLE_EXTENSION: &str = "ogive";
 const INDEX_EXTENSION: &str = "ogx";
 
 /// Format of an input: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
-/// tab-separated values, or Parquet if built in.
+/// tab-separated values, lines that are objects of JSON, or Parquet if built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     Sosd,
     Lines,
     Csv,
     Tsv,
+    Jsonl,
     Parquet,
 }
 
@@ -47,12 +49,13 @@ pub(crate) enum Format {
 pub(crate) struct InputOptions {
     #[cfg_attr(
         feature = "parquet",
-        doc = "File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, or Parquet; - for standard input"
+        doc = "File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, JSON lines or Parquet; - for standard \
+               input"
     )]
     #[cfg_attr(
         not(feature = "parquet"),
-        doc = "File to read: SOSD (.u64, _uint64), lines of text, CSV or TSV; - for standard input (Parquet in builds \
-               with `--features parquet`)"
+        doc = "File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV or JSON lines; - for standard input \
+               (Parquet in builds with `--features parquet`)"
     )]
     #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
     pub(crate) path: PathBuf,
@@ -97,18 +100,18 @@ pub(crate) struct InputOptions {
           value_parser = clap::value_parser!(u32).range(..=1 << 20))]
     pub(crate) payload: Option<u32>,
 
-    /// Longest row of a CSV or TSV file; reading it takes up to three times its size in memory. (Lines and keys have at
-    /// most 64 KiB, values 1 GiB)
-    #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Input")]
+    /// Longest row of a CSV, TSV or JSON file; reading it takes up to three times its size in memory. (Lines and keys
+    /// have at most 64 KiB, values 1 GiB)
+    #[arg(long, value_name = "N", default_value = ROW_LIMIT, help_heading = "Input")]
     pub(crate) row_limit: ByteSize,
 
     /// The copy of a pipe, which is read in its place.
     #[arg(skip)]
     pub(crate) spool: Option<PathBuf>,
 
-    /// Types of columns that are taken where the input has these columns.
+    /// The columns that are taken, if records of them are there already.
     #[arg(skip)]
-    pub(crate) known_types: Vec<ColumnType>,
+    pub(crate) known: Option<KnownColumns>,
 
     /// Whether values are the bytes of one column, or none.
     #[arg(skip)]
@@ -123,6 +126,7 @@ impl InputOptions {
             None => match extension(&self.path).as_str() {
                 "csv" => Format::Csv,
                 "tsv" => Format::Tsv,
+                "jsonl" | "ndjson" => Format::Jsonl,
                 "parquet" => Format::Parquet,
                 _ => Format::Lines,
             },
@@ -205,8 +209,8 @@ impl InputOptions {
     /// # Errors
     /// Those of reading and copying.
     pub(crate) fn rereadable(&self, interrupt: &Interrupt) -> Result<(Self, Option<Scratch>)> {
-        let is_typed = self.key_type.is_some() && (self.keys_only || self.format() == Format::Lines);
-        if self.is_rereadable() || is_typed || !matches!(self.format(), Format::Lines | Format::Csv | Format::Tsv) {
+        let is_typed = self.key_type.is_some() && self.format() == Format::Lines;
+        if self.is_rereadable() || is_typed || matches!(self.format(), Format::Sosd | Format::Parquet) {
             return Ok((self.clone(), None));
         }
         let scratch = Scratch::create()?;
@@ -249,7 +253,10 @@ impl InputOptions {
         self.check()?;
         match self.format() {
             Format::Sosd => Ok(Schema::of_keys(KeyType::U64)),
-            Format::Lines | Format::Csv | Format::Tsv => Schema::of_text(self, &mut *self.rows()?, is_whole),
+            Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
+                let names = if self.format() == Format::Jsonl { self.json_names(is_whole)? } else { Vec::new() };
+                Schema::of_text(self, &mut *self.rows(&names)?, is_whole)
+            }
             #[cfg(feature = "parquet")]
             Format::Parquet => super::parquet::schema(self),
             #[cfg(not(feature = "parquet"))]
@@ -264,7 +271,9 @@ impl InputOptions {
     pub(crate) fn open(&self, schema: &Schema) -> Result<Box<dyn Input + Send>> {
         let input: Box<dyn Input + Send> = match self.format() {
             Format::Sosd => Box::new(self.open_sosd()?),
-            Format::Lines | Format::Csv | Format::Tsv => Box::new(TextInput::new(&self.path, self.rows()?, schema)),
+            Format::Lines | Format::Csv | Format::Tsv | Format::Jsonl => {
+                Box::new(TextInput::new(&self.path, self.rows(&schema.names)?, schema))
+            }
             #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(super::parquet::ParquetInput::open(&self.path, schema)?),
             #[cfg(not(feature = "parquet"))]
@@ -276,9 +285,24 @@ impl InputOptions {
         })
     }
 
-    fn rows(&self) -> Result<Box<dyn TextRows>> {
+    /// The names of the fields of the first objects, or of all of them, if a column that is asked for is not there.
+    fn json_names(&self, is_whole: bool) -> Result<Vec<String>> {
+        let among_first = |records| JsonRows::names(self.file()?, &self.path, self.row_limit.0, records);
+        let names = among_first(if is_whole { u64::MAX } else { SAMPLE_RECORDS })?;
+        let asked = self.key.iter().chain(&self.value).chain(self.column_types.iter().map(|given| &given.column));
+        let is_there = |column: &Column| columns::find(&self.path, &names, column).is_ok();
+        if is_whole || asked.into_iter().all(is_there) { Ok(names) } else { Ok(among_first(u64::MAX)?) }
+    }
+
+    /// The rows of a text input; those of JSON have fields of these names.
+    fn rows(&self, names: &[String]) -> Result<Box<dyn TextRows>> {
         let delimiter = match self.format() {
             Format::Lines => return Ok(Box::new(LineRows::open(self.file()?, &self.path)?)),
+            Format::Jsonl => {
+                let takes_some = self.keys_only || self.payload.is_some() || !self.value.is_empty();
+                let rows = JsonRows::open(self.file()?, &self.path, self.row_limit.0, names, takes_some)?;
+                return Ok(Box::new(rows));
+            }
             Format::Tsv => b'\t',
             _ => b',',
         };
@@ -329,7 +353,7 @@ impl InputOptions {
 }
 
 /// The delimiter of an argument: one byte, or `\t`.
-fn parse_delimiter(text: &str) -> Result<u8, String> {
+pub(crate) fn parse_delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] if !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
         b"\\t" => Ok(b'\t'),
@@ -364,6 +388,7 @@ fn name(format: Format) -> &'static str {
         Format::Lines => "lines of text",
         Format::Csv => "comma-separated values",
         Format::Tsv => "tab-separated values",
+        Format::Jsonl => "JSON lines",
         Format::Parquet => "Parquet",
     }
 }

@@ -1,5 +1,6 @@
 //! The reader of Parquet files: its columns have types.
 
+use super::builder::{FieldBytes, RecordBuilder};
 use super::columns::find;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema, Selection};
@@ -9,11 +10,11 @@ use crate::key;
 use ::parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit as ParquetUnit, Type as Physical};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::Field;
 use ::parquet::record::reader::RowIter;
-use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
 use ogive::KeyType;
-use ogive::types::{RowBuilder, TimeUnit, Value, ValueType};
+use ogive::types::{TimeUnit, Value};
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let selection = Selection::of(options, &names)?;
     let mut columns = selection.columns(options, &names)?;
     for column in columns.iter_mut().filter(|column| column.guessed) {
-        let field = &fields[column.position];
+        let Some(field) = column.position.and_then(|position| fields.get(position)) else { continue };
         column.key_type = natural_type(path, field)?;
         column.nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
         column.guessed = false;
@@ -64,14 +65,10 @@ pub(crate) struct ParquetInput {
     path: PathBuf,
     rows: RowIter<'static>,
     facts: InputFacts,
-    key_type: KeyType,
-    keys: Vec<ReadColumn>,
-    values: Vec<ReadColumn>,
-    /// The place of each column of the key and the value in the rows, which have the columns in the order of the file.
-    places: Vec<usize>,
-    builder: Option<RowBuilder>,
-    key: Vec<u8>,
-    value: Vec<u8>,
+    builder: RecordBuilder,
+    /// The place of each column of the key and the value in the rows, which have the columns in the order of the file;
+    /// `None` for those that the file does not have.
+    places: Vec<Option<usize>>,
     done: u64,
     length_bytes: u64,
 }
@@ -94,10 +91,11 @@ impl ParquetInput {
         let records = u64::try_from(metadata.num_rows()).unwrap_or(0);
         let file_schema = metadata.schema().clone();
         let read: Vec<&ReadColumn> = schema.keys.iter().chain(&schema.values).collect();
-        let mut columns: Vec<usize> = read.iter().map(|column| column.position).collect();
+        let mut columns: Vec<usize> = read.iter().filter_map(|column| column.position).collect();
         columns.sort_unstable();
         columns.dedup();
-        let places = read.iter().map(|column| columns.partition_point(|&other| other < column.position)).collect();
+        let place = |position| columns.partition_point(|&other| other < position);
+        let places = read.iter().map(|column| column.position.map(place)).collect();
         let fields =
             columns.iter().filter_map(|column| file_schema.get_fields().get(*column)).map(Arc::clone).collect();
         let projection = Type::group_type_builder(file_schema.name())
@@ -113,76 +111,10 @@ impl ParquetInput {
             value_width: schema.value_width(),
             records: Some(records),
             length_bytes: Some(length_bytes),
+            may_be_empty: true,
         };
-        let builder = match &schema.record_type.values {
-            ValueType::Row(row_type) => Some(RowBuilder::new(row_type.clone())),
-            ValueType::Scalar(_) => None,
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            rows,
-            facts,
-            key_type: schema.record_type.keys,
-            keys: schema.keys.clone(),
-            values: schema.values.clone(),
-            places,
-            builder,
-            key: Vec::new(),
-            value: Vec::new(),
-            done: 0,
-            length_bytes,
-        })
-    }
-
-    fn take(&mut self, row: &Row) -> Result<(), InputError> {
-        let fields: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
-        let field = |index: usize| self.places.get(index).and_then(|&place| fields.get(place).copied());
-        let mut components = Vec::with_capacity(self.keys.len());
-        for (index, column) in self.keys.iter().enumerate() {
-            components.push(self.convert(column, field(index), true)?);
-        }
-        let key = match components.pop() {
-            Some(only) if self.keys.len() == 1 => only,
-            Some(last) => {
-                components.push(last);
-                Value::Tuple(components)
-            }
-            None => Value::Null,
-        };
-        let encoded = self.key_type.encode(&key);
-        let Ok(encoded) = encoded else { return Err(self.refuse(&self.keys[0], field(0), true)) };
-        self.key = encoded;
-        self.value.clear();
-        let Some(mut builder) = self.builder.take() else { return Ok(()) };
-        for (index, column) in self.values.iter().enumerate() {
-            let found = field(self.keys.len() + index);
-            let value = self.convert(column, found, false)?;
-            builder.push(&value).map_err(|_| self.refuse(column, found, false))?;
-        }
-        let finished = builder.finish(&mut self.value);
-        self.builder = Some(builder);
-        finished.map_err(|error| InputError::Malformed { path: self.path.clone(), detail: error.to_string() })
-    }
-
-    /// A field as a value of a column's type.
-    fn convert(&self, column: &ReadColumn, field: Option<&Field>, is_key: bool) -> Result<Value, InputError> {
-        let value = match field {
-            Some(Field::Null) if column.nullable => Some(Value::Null),
-            Some(field) => value(field, column.key_type),
-            None => None,
-        };
-        value.ok_or_else(|| self.refuse(column, field, is_key))
-    }
-
-    fn refuse(&self, column: &ReadColumn, field: Option<&Field>, is_key: bool) -> InputError {
-        InputError::WrongType {
-            path: self.path.clone(),
-            record: self.done + 1,
-            column: Some(column.name.clone()),
-            is_key,
-            written: field.map_or_else(String::new, |field| key::shortened(field.to_string().as_bytes())),
-            wanted: column.key_type.to_string(),
-        }
+        let builder = RecordBuilder::new(path, schema);
+        Ok(Self { path: path.to_owned(), rows, facts, builder, places, done: 0, length_bytes })
     }
 }
 
@@ -196,14 +128,38 @@ impl Input for ParquetInput {
             None => return Ok(None),
             Some(row) => row.map_err(|error| malformed(&self.path, &error))?,
         };
-        self.take(&row)?;
         self.done += 1;
-        Ok(Some(Record { key: &self.key, value: &self.value }))
+        let fields: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
+        let places = &self.places;
+        let field = |index: usize| match places.get(index)? {
+            Some(place) => fields.get(*place).copied(),
+            None => Some(&Field::Null),
+        };
+        self.builder.build(|index, column, target| convert(column, field(index), target)).map(Some)
     }
 
     fn position_bytes(&self) -> u64 {
         let records = self.facts.records.unwrap_or(0).max(1);
         (u128::from(self.length_bytes) * u128::from(self.done.min(records)) / u128::from(records)) as u64
+    }
+}
+
+/// The bytes of a field, appended to `target` unless the field has them.
+fn convert<'a>(column: &ReadColumn, field: Option<&'a Field>, target: &mut Vec<u8>) -> Result<FieldBytes<'a>, String> {
+    match (field, column.key_type) {
+        (Some(Field::Null), _) if column.nullable => return Ok(FieldBytes::Null),
+        (Some(Field::Str(text)), KeyType::Text | KeyType::Bytes) => return Ok(FieldBytes::Own(text.as_bytes())),
+        (Some(Field::Bytes(array)), KeyType::Bytes) => return Ok(FieldBytes::Own(array.data())),
+        _ => {}
+    }
+    let key_type = column.key_type;
+    let encoded = field.and_then(|field| value(field, key_type)).and_then(|value| key_type.encode(&value).ok());
+    match encoded {
+        Some(bytes) => {
+            target.extend_from_slice(&bytes);
+            Ok(FieldBytes::Encoded)
+        }
+        None => Err(field.map_or_else(String::new, |field| key::shortened(field.to_string().as_bytes()))),
     }
 }
 

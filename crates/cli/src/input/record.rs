@@ -27,6 +27,8 @@ pub(crate) struct InputFacts {
     pub(crate) records: Option<u64>,
     /// Length of the file in bytes, if known.
     pub(crate) length_bytes: Option<u64>,
+    /// Whether it says itself that it has no records, if it has none: by a header, a count or a schema.
+    pub(crate) may_be_empty: bool,
 }
 
 /// Records of fixed width are packed densely into blocks of any size if this number fits into the smallest one.

@@ -1,19 +1,48 @@
 //! Text inputs: rows of fields, and the records that they make.
 
 use super::InputError;
+use super::builder::{FieldBytes, RecordBuilder};
 use super::infer;
 use super::record::{Input, InputFacts, Record};
 use super::schema::{ReadColumn, Schema};
 use crate::key;
 use ogive::KeyType;
-use ogive::types::{RowBuilder, Value, ValueType};
 use std::fmt::Debug;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+/// A field as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written<'a> {
+    Null,
+    /// Nothing at all: a null where there may be one, else empty text.
+    Nothing,
+    /// Text of any type; empty text is a null in columns of other types.
+    Text(&'a [u8]),
+    /// A string, which is neither a number nor a truth value.
+    String(&'a [u8]),
+    /// What is no scalar.
+    Nested(&'a [u8]),
+}
+
+impl<'a> Written<'a> {
+    /// The text.
+    pub(crate) fn text(self) -> &'a [u8] {
+        match self {
+            Self::Null | Self::Nothing => &[],
+            Self::Text(text) | Self::String(text) | Self::Nested(text) => text,
+        }
+    }
+}
 
 /// Rows of text: the lines of a file, or the records of CSV.
 pub(crate) trait TextRows: Debug + Send {
     /// Names of the columns.
     fn names(&self) -> &[String];
+
+    /// Whether there are columns even without rows.
+    fn has_columns(&self) -> bool {
+        true
+    }
 
     /// Reads the next row; `false` at the end.
     ///
@@ -22,7 +51,7 @@ pub(crate) trait TextRows: Debug + Send {
     fn advance(&mut self) -> Result<bool, InputError>;
 
     /// A field of the current row.
-    fn field(&self, column: usize) -> &[u8];
+    fn field(&self, column: usize) -> Written<'_>;
 
     /// Bytes of the file read so far.
     fn position_bytes(&self) -> u64;
@@ -35,7 +64,7 @@ pub(crate) trait TextRows: Debug + Send {
 #[derive(Debug)]
 pub(crate) struct TextInput {
     rows: Box<dyn TextRows>,
-    reader: RecordReader,
+    builder: RecordBuilder,
     facts: InputFacts,
 }
 
@@ -48,8 +77,9 @@ impl TextInput {
             value_width: schema.value_width(),
             records: None,
             length_bytes: rows.length_bytes(),
+            may_be_empty: rows.has_columns(),
         };
-        Self { rows, reader: RecordReader::new(path, schema), facts }
+        Self { rows, builder: RecordBuilder::new(path, schema), facts }
     }
 }
 
@@ -63,7 +93,8 @@ impl Input for TextInput {
             return Ok(None);
         }
         let rows = &*self.rows;
-        self.reader.read(|column| rows.field(column)).map(Some)
+        let field = |column: &ReadColumn| column.position.map_or(Written::Null, |position| rows.field(position));
+        self.builder.build(|_, column, target| convert(column, field(column), target)).map(Some)
     }
 
     fn position_bytes(&self) -> u64 {
@@ -71,143 +102,51 @@ impl Input for TextInput {
     }
 }
 
-/// Converts fields to the bytes of keys and values.
-#[derive(Debug)]
-pub(crate) struct RecordReader {
-    path: PathBuf,
-    keys: Vec<ReadColumn>,
-    values: Vec<ReadColumn>,
-    key_type: KeyType,
-    builder: Option<RowBuilder>,
-    records: u64,
-    key: Vec<u8>,
-    value: Vec<u8>,
-    /// The bytes of one field.
-    scratch: Vec<u8>,
-}
-
-impl RecordReader {
-    /// For records of this schema in the file at `path`.
-    pub(crate) fn new(path: &Path, schema: &Schema) -> Self {
-        let builder = match &schema.record_type.values {
-            ValueType::Row(row_type) => Some(RowBuilder::new(row_type.clone())),
-            ValueType::Scalar(_) => None,
-        };
-        Self {
-            path: path.to_owned(),
-            keys: schema.keys.clone(),
-            values: schema.values.clone(),
-            key_type: schema.record_type.keys,
-            builder,
-            records: 0,
-            key: Vec::new(),
-            value: Vec::new(),
-            scratch: Vec::new(),
-        }
-    }
-
-    /// The record of a row whose fields `field` gives.
-    ///
-    /// # Errors
-    /// [`InputError::WrongType`] for a field that is not of its type.
-    pub(crate) fn read<'a>(&mut self, field: impl Fn(usize) -> &'a [u8]) -> Result<Record<'_>, InputError> {
-        self.records += 1;
-        self.key.clear();
-        match &self.keys[..] {
-            [column] => {
-                let written = field(column.position);
-                if !append(column, written, &mut self.key) {
-                    return Err(self.refuse(&self.keys[0], written));
-                }
-            }
-            columns => {
-                let mut components = Vec::with_capacity(columns.len());
-                for column in columns {
-                    let written = field(column.position);
-                    match component(column, written) {
-                        Some(value) => components.push(value),
-                        None => return Err(self.refuse(column, written)),
-                    }
-                }
-                match self.key_type.encode(&Value::Tuple(components)) {
-                    Ok(key) => self.key = key,
-                    Err(_) => return Err(self.refuse(&self.keys[0], field(self.keys[0].position))),
-                }
-            }
-        }
-        self.value.clear();
-        let Some(builder) = &mut self.builder else {
-            if let Some(column) = self.values.first() {
-                self.value.extend_from_slice(field(column.position));
-            }
-            return Ok(Record { key: &self.key, value: &self.value });
-        };
-        for index in 0..self.values.len() {
-            let column = &self.values[index];
-            let written = field(column.position);
-            let pushed = if column.nullable && written.is_empty() {
-                builder.push_bytes(None).is_ok()
-            } else if matches!(column.key_type, KeyType::Bytes) {
-                builder.push_bytes(Some(written)).is_ok()
-            } else {
-                self.scratch.clear();
-                append(column, written, &mut self.scratch) && builder.push_bytes(Some(&self.scratch)).is_ok()
-            };
-            if !pushed {
-                builder.clear();
-                return Err(self.refuse(&self.values[index], written));
-            }
-        }
-        if builder.finish(&mut self.value).is_err() {
-            return Err(InputError::Malformed {
-                path: self.path.clone(),
-                detail: format!("record {} is too long", self.records),
-            });
-        }
-        Ok(Record { key: &self.key, value: &self.value })
-    }
-
-    fn refuse(&self, column: &ReadColumn, written: &[u8]) -> InputError {
-        let is_key = self.keys.iter().any(|key| key.position == column.position);
-        InputError::WrongType {
-            path: self.path.clone(),
-            record: self.records,
-            column: (!column.name.is_empty()).then(|| column.name.clone()),
-            is_key,
-            written: key::shortened(written),
-            wanted: column.key_type.to_string(),
-        }
+/// The bytes of a field, appended to `target` unless they are those of the text.
+fn convert<'a>(column: &ReadColumn, written: Written<'a>, target: &mut Vec<u8>) -> Result<FieldBytes<'a>, String> {
+    let text = written.text();
+    let is_plain = matches!(column.key_type, KeyType::Text | KeyType::Bytes);
+    let is_fit = match written {
+        Written::Null | Written::Nothing if column.nullable => return Ok(FieldBytes::Null),
+        Written::Null | Written::Nested(_) => false,
+        // A guess from the first records has not seen that there are nulls.
+        Written::Nothing => !(is_plain && column.guessed && column.may_be_null),
+        Written::Text([]) if column.nullable && !is_plain => return Ok(FieldBytes::Null),
+        Written::Text(_) => true,
+        Written::String(text) => !column.guessed || infer::may_be_string(column.key_type, text),
+    };
+    match column.key_type {
+        _ if !is_fit => Err(key::shortened(text)),
+        KeyType::Bytes => Ok(FieldBytes::Own(text)),
+        KeyType::Text if std::str::from_utf8(text).is_ok() => Ok(FieldBytes::Own(text)),
+        KeyType::FixedBytes(width) if text.len() == usize::from(width) => Ok(FieldBytes::Own(text)),
+        KeyType::Text | KeyType::FixedBytes(_) => Err(key::shortened(text)),
+        _ if append(column, text, target) => Ok(FieldBytes::Encoded),
+        _ => Err(key::shortened(text)),
     }
 }
 
 /// Appends the bytes of a field to `target`; `false` if it is not of the column's type.
 fn append(column: &ReadColumn, written: &[u8], target: &mut Vec<u8>) -> bool {
-    match column.key_type {
-        KeyType::Bytes => target.extend_from_slice(written),
-        KeyType::Text if std::str::from_utf8(written).is_ok() => target.extend_from_slice(written),
-        KeyType::FixedBytes(width) if written.len() == usize::from(width) => target.extend_from_slice(written),
-        KeyType::Text | KeyType::FixedBytes(_) => return false,
-        key_type => {
-            // Spreadsheets often pad numbers.
-            let exact = column.guessed || matches!(key_type, KeyType::Tuple(_));
-            let written = if exact { written } else { written.trim_ascii() };
-            if key_type == KeyType::U64
-                && let Some(number) = plain_number(written)
-            {
-                target.extend_from_slice(&number.to_be_bytes());
-                return true;
-            }
-            let Ok(text) = std::str::from_utf8(written) else { return false };
-            if column.guessed && !infer::fits(key_type, column.is_zoned, text) {
-                return false;
-            }
-            match key_type.parse(text) {
-                Ok(bytes) => target.extend_from_slice(&bytes),
-                Err(_) => return false,
-            }
-        }
+    let key_type = column.key_type;
+    // Spreadsheets often pad numbers.
+    let exact = column.guessed || matches!(key_type, KeyType::Tuple(_));
+    let written = if exact { written } else { written.trim_ascii() };
+    if key_type == KeyType::U64
+        && let Some(number) = plain_number(written)
+    {
+        target.extend_from_slice(&number.to_be_bytes());
+        return true;
     }
-    true
+    let Ok(text) = std::str::from_utf8(written) else { return false };
+    if column.guessed && !infer::fits(key_type, column.is_zoned, text) {
+        return false;
+    }
+    let parsed = key_type.parse(text);
+    parsed.is_ok_and(|bytes| {
+        target.extend_from_slice(&bytes);
+        true
+    })
 }
 
 /// Most digits of a number that surely fits 64 bits.
@@ -222,15 +161,6 @@ fn plain_number(written: &[u8]) -> Option<u64> {
     is_plain.then(|| written.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
 }
 
-/// A component of a tuple; `None` if the field is not of its type.
-fn component(column: &ReadColumn, written: &[u8]) -> Option<Value> {
-    if column.nullable && written.is_empty() {
-        return Some(Value::Null);
-    }
-    let mut bytes = Vec::new();
-    append(column, written, &mut bytes).then(|| column.key_type.decode(&bytes).ok()).flatten()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,17 +168,31 @@ mod tests {
     fn column(position: usize, name: &str, type_name: &str, guessed: bool) -> ReadColumn {
         let (type_name, nullable) = type_name.strip_suffix('?').map_or((type_name, false), |name| (name, true));
         let key_type = type_name.parse().unwrap();
-        ReadColumn { position, name: name.into(), key_type, nullable, guessed, is_zoned: false }
+        ReadColumn {
+            position: Some(position),
+            name: name.into(),
+            key_type,
+            nullable,
+            may_be_null: true,
+            guessed,
+            is_zoned: false,
+        }
     }
 
-    fn reader(keys: Vec<ReadColumn>, key_type: &str) -> RecordReader {
+    fn reader(keys: Vec<ReadColumn>, key_type: &str) -> RecordBuilder {
         let schema = Schema { keys, ..Schema::of_keys(key_type.parse().unwrap()) };
-        RecordReader::new(Path::new("visits.csv"), &schema)
+        RecordBuilder::new(Path::new("visits.csv"), &schema)
     }
 
-    fn key(reader: &mut RecordReader, key_type: &str, fields: &[&[u8]]) -> Result<String, InputError> {
+    fn key(reader: &mut RecordBuilder, key_type: &str, fields: &[&[u8]]) -> Result<String, InputError> {
         let key_type: KeyType = key_type.parse().unwrap();
-        reader.read(|column| fields[column]).map(|record| key_type.display(record.key))
+        let field = |column: &ReadColumn| match fields[column.position.unwrap()] {
+            [] => Written::Nothing,
+            text => Written::Text(text),
+        };
+        reader
+            .build(|_, column, target| convert(column, field(column), target))
+            .map(|record| key_type.display(record.key))
     }
 
     #[test]

@@ -2,16 +2,18 @@
 
 use super::columns::{Column, find};
 use super::infer::{ColumnGuess, GuessedType};
-use super::rows::TextRows;
-use super::{Format, InputOptions};
+use super::rows::{TextRows, Written};
+use super::{Format, InputError, InputOptions};
 use crate::failure::{Failure, Result};
+use crate::output::note;
 use crate::size::counted;
 use ogive::KeyType;
 use ogive::types::{Component, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
+use std::path::Path;
 use std::str::FromStr;
 
 /// Records from which types are guessed at first. If a later one does not fit, all are read.
-const SAMPLE_RECORDS: u64 = 1000;
+pub(crate) const SAMPLE_RECORDS: u64 = 1000;
 
 /// The type of one column as given: `name=type`, with a question mark for one that may be null.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +23,25 @@ pub(crate) struct ColumnType {
     nullable: bool,
 }
 
-impl From<&Field> for ColumnType {
-    fn from(field: &Field) -> Self {
-        Self { column: Column(field.name.clone()), key_type: field.key_type, nullable: field.nullable }
+/// The columns of rows that the records of an input are added to. They are found by their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownColumns {
+    /// The names of all columns in their order.
+    names: Vec<String>,
+    /// The names of the columns of the key; none if they are not known.
+    keys: Vec<String>,
+    fields: Vec<Field>,
+    /// Whether other columns are added to them.
+    grows: bool,
+}
+
+impl KnownColumns {
+    /// The columns of records whose values are rows; `None` for others.
+    pub(crate) fn of(types: &RecordType, grows: bool) -> Option<Self> {
+        let ValueType::Row(row_type) = &types.values else { return None };
+        let names = types.columns().into_iter().map(|column| column.name).collect();
+        let keys = types.key_columns.iter().map(|column| column.name.clone()).collect();
+        Some(Self { names, keys, fields: row_type.fields().to_vec(), grows })
     }
 }
 
@@ -44,13 +62,15 @@ impl FromStr for ColumnType {
 /// A column that is read, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadColumn {
-    /// Its position in the input.
-    pub(crate) position: usize,
+    /// Its position in the input; `None` for a column that is not there, whose fields are null.
+    pub(crate) position: Option<usize>,
     /// Its name, for messages.
     pub(crate) name: String,
     pub(crate) key_type: KeyType,
-    /// Whether an empty field is a null.
+    /// Whether an empty field is a null; in text, one without quotes.
     pub(crate) nullable: bool,
+    /// Whether nulls make it a column of a type with nulls, if the type is guessed. Keys of one column have none.
+    pub(crate) may_be_null: bool,
     /// Whether the type is guessed, so that values must keep their form or value.
     pub(crate) guessed: bool,
     /// Whether timestamps state a time zone, if the type is guessed.
@@ -68,6 +88,10 @@ pub(crate) struct Schema {
     pub(crate) record_type: RecordType,
     /// Columns of numbers that became text, and why.
     pub(crate) remarks: Vec<String>,
+    /// The names of all columns of a text input.
+    pub(crate) names: Vec<String>,
+    /// What was seen of the columns of the key whose types are guessed.
+    pub(super) guesses: Vec<Option<ColumnGuess>>,
 }
 
 impl Schema {
@@ -78,7 +102,14 @@ impl Schema {
             values: Vec::new(),
             record_type: RecordType::new(key_type, ValueType::default()),
             remarks: Vec::new(),
+            names: Vec::new(),
+            guesses: Vec::new(),
         }
+    }
+
+    /// Tells where numbers became text.
+    pub(crate) fn tell(&self) {
+        self.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
     }
 
     /// Whether any type was guessed.
@@ -96,10 +127,10 @@ impl Schema {
     /// `is_whole`.
     ///
     /// # Errors
-    /// [`InputError`](super::InputError) for missing columns and bad rows; [`Failure::Usage`] for options that
+    /// [`InputError`] for missing columns and bad rows; [`Failure::Usage`] for options that
     /// contradict each other.
     pub(crate) fn of_text(options: &InputOptions, rows: &mut dyn TextRows, is_whole: bool) -> Result<Self> {
-        let names = rows.names().to_vec();
+        let names = options.named(rows.names());
         let selection = Selection::of(options, &names)?;
         let mut columns = selection.columns(options, &names)?;
         let mut guesses: Vec<Option<ColumnGuess>> =
@@ -109,23 +140,70 @@ impl Schema {
         while guesses.iter().any(Option::is_some) && record < end && rows.advance()? {
             record += 1;
             for (column, guess) in columns.iter().zip(&mut guesses) {
-                if let Some(guess) = guess {
-                    guess.see(record, rows.field(column.position));
+                let Some(guess) = guess else { continue };
+                let written = column.position.map_or(Written::Null, |position| rows.field(position));
+                if let Written::Nested(text) = written {
+                    let what = if text.first() == Some(&b'[') { "an array" } else { "an object" };
+                    let (path, field) = (options.path.clone(), column.name.clone());
+                    return Err(InputError::Nested { path, record, field, what }.into());
                 }
+                guess.see(record, written);
             }
         }
         let key_count = selection.keys.len();
         let mut remarks = Vec::new();
-        for (index, (column, guess)) in columns.iter_mut().zip(guesses).enumerate() {
+        for (column, guess) in columns.iter_mut().zip(&guesses) {
             let Some(guess) = guess else { continue };
-            let may_be_null = index >= key_count || key_count > 1;
-            let GuessedType { key_type, nullable, is_zoned } = guess.guessed(may_be_null);
+            let GuessedType { key_type, nullable, is_zoned } = guess.guessed(column.may_be_null);
             (column.key_type, column.nullable, column.is_zoned) = (key_type, nullable, is_zoned);
             let shown = if names.len() > 1 { format!("column '{}'", column.name) } else { "the input".to_owned() };
-            remarks.extend(guess.remark(&shown, may_be_null));
+            remarks.extend(guess.remark(&shown, column.may_be_null));
         }
         let values = columns.split_off(key_count);
-        Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)
+        let schema = Self::new(options, columns, values, names.len() > 1 || options.has_columns(), remarks)?;
+        guesses.truncate(key_count);
+        Ok(Self { names, guesses, ..schema })
+    }
+
+    /// Gives the keys of two text inputs, at these paths, the narrowest types that fit those of both, column by column.
+    /// Where one type is given, it is that of both.
+    pub(crate) fn unite_keys(schemas: &mut [Self; 2], paths: [&Path; 2]) {
+        let [left, right] = schemas;
+        if left.keys.len() != right.keys.len() {
+            return;
+        }
+        for index in 0..left.keys.len() {
+            let (one, other) = (&mut left.keys[index], &mut right.keys[index]);
+            match (left.guesses.get(index), right.guesses.get(index)) {
+                (Some(Some(guess)), Some(Some(other_guess))) => {
+                    let GuessedType { key_type, nullable, is_zoned } = guess.with(other_guess).guessed(one.may_be_null);
+                    for (guesses, remarks, column, paths) in [
+                        ([guess, other_guess], &mut left.remarks, &*one, paths),
+                        ([other_guess, guess], &mut right.remarks, &*other, [paths[1], paths[0]]),
+                    ] {
+                        let shown = match column.name.is_empty() {
+                            true => paths[0].display().to_string(),
+                            false => format!("column '{}' of {}", column.name, paths[0].display()),
+                        };
+                        let there = paths[1].display().to_string();
+                        remarks.extend(guesses[0].remark_with(&shown, guesses[1], &there, column.may_be_null));
+                    }
+                    for column in [one, other] {
+                        (column.key_type, column.nullable, column.is_zoned) = (key_type, nullable, is_zoned);
+                    }
+                }
+                (Some(Some(_)), _) => one.take_type(other),
+                (_, Some(Some(_))) => other.take_type(one),
+                _ => {}
+            }
+        }
+        for schema in schemas {
+            let key_type = match &schema.keys[..] {
+                [key] => Some(key.key_type),
+                keys => tuple_of(keys),
+            };
+            schema.record_type.keys = key_type.unwrap_or(schema.record_type.keys);
+        }
     }
 
     /// The schema of columns whose types are known.
@@ -135,7 +213,7 @@ impl Schema {
     pub(crate) fn new(
         options: &InputOptions,
         keys: Vec<ReadColumn>,
-        values: Vec<ReadColumn>,
+        mut values: Vec<ReadColumn>,
         is_named: bool,
         remarks: Vec<String>,
     ) -> Result<Self> {
@@ -145,6 +223,9 @@ impl Schema {
             (None, keys) => tuple_of(keys)
                 .ok_or_else(|| Failure::usage(format!("keys of {} columns are too many", keys.len()), "give fewer"))?,
         };
+        // The rows that are there already have nulls in the columns that are added.
+        let known = options.known.as_ref().map_or(values.len(), |known| known.fields.len());
+        values.iter_mut().skip(known).for_each(|column| column.nullable = true);
         let value_type = match values.len() {
             _ if options.raw_values => ValueType::default(),
             0 => ValueType::default(),
@@ -158,7 +239,14 @@ impl Schema {
         let key_columns =
             if is_named && keys.len() == components { keys.iter().map(column).collect() } else { Vec::new() };
         let record_type = RecordType::new(key_type, value_type).key_columns(key_columns);
-        Ok(Self { keys, values, record_type, remarks })
+        Ok(Self { keys, values, record_type, remarks, names: Vec::new(), guesses: Vec::new() })
+    }
+}
+
+impl ReadColumn {
+    /// Takes the type of another column, which is given.
+    fn take_type(&mut self, given: &Self) {
+        (self.key_type, self.nullable, self.guessed) = (given.key_type, given.nullable, false);
     }
 }
 
@@ -191,25 +279,35 @@ fn tuple_of(columns: &[ReadColumn]) -> Option<KeyType> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) keys: Vec<usize>,
-    pub(crate) values: Vec<usize>,
+    /// `None` for a known column that the input does not have.
+    pub(crate) values: Vec<Option<usize>>,
 }
 
 impl Selection {
     /// The columns of the keys, by default the first, and of the values, by default all others.
     ///
     /// # Errors
-    /// [`InputError::NoSuchColumn`](super::InputError); [`Failure::Usage`] for several columns of values that are
+    /// [`InputError::NoSuchColumn`]; [`Failure::Usage`] for several columns of values that are
     /// bytes.
     pub(crate) fn of(options: &InputOptions, names: &[String]) -> Result<Self> {
         let position = |column: &Column| find(&options.path, names, column);
-        let keys: Vec<usize> = match &options.key[..] {
-            [] => vec![0],
-            columns => columns.iter().map(position).collect::<Result<_, _>>()?,
+        let known = options.known.as_ref().filter(|_| !options.keys_only && options.payload.is_none());
+        let named = known.filter(|known| options.has_columns() && !known.keys.is_empty());
+        let keys: Vec<usize> = match (&options.key[..], named) {
+            ([], Some(known)) => {
+                known.keys.iter().map(|name| key_position(options, names, name)).collect::<Result<_>>()?
+            }
+            ([], None) => vec![0],
+            (columns, _) => columns.iter().map(position).collect::<Result<_, _>>()?,
         };
-        let values = match &options.value[..] {
+        let values: Vec<usize> = match &options.value[..] {
             _ if options.keys_only || options.payload.is_some() => Vec::new(),
             [] => (0..names.len()).filter(|column| !keys.contains(column)).collect(),
             columns => columns.iter().map(position).collect::<Result<_, _>>()?,
+        };
+        let values: Vec<Option<usize>> = match known {
+            Some(known) => by_name(options, known, &unique(names), &values)?,
+            None => values.into_iter().map(Some).collect(),
         };
         if options.raw_values && values.len() > 1 {
             let count = counted(values.len() as u64, "column");
@@ -224,32 +322,35 @@ impl Selection {
     /// The columns with their types as given; others are yet to be guessed.
     ///
     /// # Errors
-    /// [`InputError::NoSuchColumn`](super::InputError) for a type of a column that does not exist; [`Failure::Usage`]
+    /// [`InputError::NoSuchColumn`] for a type of a column that does not exist; [`Failure::Usage`]
     /// for keys of as many columns as the key type has not components.
     pub(crate) fn columns(&self, options: &InputOptions, names: &[String]) -> Result<Vec<ReadColumn>> {
         let names_once = unique(names);
-        let mut columns: Vec<ReadColumn> = self
-            .keys
-            .iter()
-            .chain(&self.values)
-            .map(|&position| ReadColumn {
+        let known = options.known.as_ref().map_or(&[][..], |known| &known.fields);
+        let keys = self.keys.iter().map(|&position| Some(position));
+        let mut columns: Vec<ReadColumn> = keys
+            .chain(self.values.iter().copied())
+            .enumerate()
+            .map(|(index, position)| ReadColumn {
                 position,
-                name: names_once[position].clone(),
+                name: match position {
+                    Some(position) => names_once[position].clone(),
+                    None => known[index - self.keys.len()].name.clone(),
+                },
                 key_type: KeyType::Text,
                 nullable: false,
+                may_be_null: self.keys.len() > 1 || index >= self.keys.len(),
                 guessed: true,
                 is_zoned: false,
             })
             .collect();
+        for (column, field) in columns[self.keys.len()..].iter_mut().zip(known) {
+            (column.key_type, column.nullable, column.guessed) = (field.key_type, field.nullable, false);
+        }
         for given in &options.column_types {
             let position = find(&options.path, names, &given.column)?;
-            for column in columns.iter_mut().filter(|column| column.position == position) {
+            for column in columns.iter_mut().filter(|column| column.position == Some(position)) {
                 (column.key_type, column.nullable, column.guessed) = (given.key_type, given.nullable, false);
-            }
-        }
-        for known in &options.known_types {
-            for column in columns.iter_mut().filter(|column| column.name == known.column.0) {
-                (column.key_type, column.nullable, column.guessed) = (known.key_type, known.nullable, false);
             }
         }
         if let Some(key_type) = options.key_type {
@@ -273,10 +374,50 @@ impl Selection {
             columns[..count].iter_mut().for_each(|column| column.guessed = false);
         }
         if options.raw_values {
-            columns[self.keys.len()..].iter_mut().for_each(|column| column.guessed = false);
+            let values = columns[self.keys.len()..].iter_mut();
+            values
+                .for_each(|column| (column.key_type, column.nullable, column.guessed) = (KeyType::Bytes, true, false));
         }
         Ok(columns)
     }
+}
+
+/// The position of a column of the key of known records.
+fn key_position(options: &InputOptions, names: &[String], name: &str) -> Result<usize> {
+    names.iter().position(|other| other == name).ok_or_else(|| {
+        let message = format!("{} has no column '{name}', which has the keys of the keyspace", options.path.display());
+        Failure::usage(message, "name the columns of the keys with --key, in their order")
+    })
+}
+
+/// The columns of known rows among those `chosen` of an input, then the others, if they may be added.
+fn by_name(
+    options: &InputOptions,
+    known: &KnownColumns,
+    names: &[String],
+    chosen: &[usize],
+) -> Result<Vec<Option<usize>>> {
+    let path = options.path.display();
+    let rows = || RowType::new(known.fields.clone()).map(ValueType::Row).map(|rows| rows.to_string());
+    let is_new = |position: &usize| known.fields.iter().all(|field| field.name != names[*position]);
+    let added: Vec<usize> = chosen.iter().copied().filter(is_new).collect();
+    if let Some(&first) = added.first().filter(|_| !known.grows) {
+        let message = format!("{path} has a column '{}', but rows of the keyspace are {}", names[first], rows()?);
+        let hint = "choose the columns to import with --value, or add it to the keyspace with --add-columns";
+        return Err(Failure::usage(message, hint));
+    }
+    let mut positions = Vec::new();
+    for field in &known.fields {
+        let position = chosen.iter().copied().find(|&position| names[position] == field.name);
+        if position.is_none() && !field.nullable {
+            let name = &field.name;
+            let message = format!("{path} has no column '{name}' to import; rows of the keyspace are {}", rows()?);
+            let hint = format!("add the column to the file; '{name}' cannot be null, as the type shows");
+            return Err(Failure::usage(message, hint));
+        }
+        positions.push(position);
+    }
+    Ok(positions.into_iter().chain(added.into_iter().map(Some)).collect())
 }
 
 /// Names of columns, each once: a second `a` is `a_2`, and an empty one is named by its number.
@@ -296,9 +437,17 @@ pub(crate) fn unique(names: &[String]) -> Vec<String> {
 }
 
 impl InputOptions {
+    /// The names of the columns: without a header those of known columns, if there are as many.
+    fn named(&self, names: &[String]) -> Vec<String> {
+        match &self.known {
+            Some(known) if self.no_header && known.names.len() == names.len() => known.names.clone(),
+            _ => names.to_vec(),
+        }
+    }
+
     /// Whether the format has columns.
     pub(crate) fn has_columns(&self) -> bool {
-        matches!(self.format(), Format::Csv | Format::Tsv | Format::Parquet)
+        matches!(self.format(), Format::Csv | Format::Tsv | Format::Jsonl | Format::Parquet)
     }
 }
 

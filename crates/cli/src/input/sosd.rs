@@ -50,6 +50,7 @@ impl SosdInput {
             value_width: Some(0),
             records: Some(records),
             length_bytes: Some(length_bytes),
+            may_be_empty: true,
         };
         let reader = BufReader::with_capacity(BUFFER_BYTES, file);
         Ok(Self { reader, facts, key_bytes, records, done: 0, key: [0; 8] })

@@ -31,6 +31,7 @@ pub(crate) fn table_input(path: &Path, table: &Table) -> StoredInput<TableRange>
         value_width: table.value_width().and_then(|width| u32::try_from(width).ok()),
         records: Some(records),
         length_bytes: Some(records),
+        may_be_empty: true,
     };
     StoredInput::new(facts, table.iter())
 }

@@ -35,7 +35,11 @@ fn every_kind_of_index_is_made_filled_asked_and_checked() {
         let made = index(&folder, &create).exits_with(0).json();
         assert_eq!((&made["kind"], &made["page_bytes"]), (&json!(kind), &json!(512)));
         let loaded = index(&folder, &["load", "i.ogx", "keys.u64", "--payload", "8", "--json"]).exits_with(0).json();
-        assert_eq!(loaded, json!({ "records": 3000, "bulk": true, "entries": 3000 }), "{kind}");
+        assert_eq!(
+            [&loaded["records"], &loaded["bulk"], &loaded["entries"]],
+            [&json!(3000), &json!(true), &json!(3000)]
+        );
+        assert_eq!([&loaded["key_type"], &loaded["payload_bytes"]], [&json!("u64"), &json!(8)], "{kind}");
         let (first, last) = (keys[0].to_string(), keys[2999].to_string());
         let found = index(&folder, &["get", "i.ogx", &first, "--values", "hex"]).exits_with(0);
         assert_eq!(found.stdout.trim_end().len(), 16, "{kind}: {}", found.stdout);
@@ -95,7 +99,7 @@ fn inputs_that_are_not_sorted_are_inserted_and_bulk_loads_can_be_insisted_on() {
     index(&folder, &[&load[..], &["--sorted"]].concat()).exits_with(1).complains_of("out of order");
     index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("");
     let loaded = index(&folder, &[&load[..], &["--json"]].concat()).exits_with(0).json();
-    assert_eq!(loaded, json!({ "records": 4, "bulk": false, "entries": 3 }));
+    assert_eq!([&loaded["records"], &loaded["bulk"], &loaded["entries"]], [&json!(4), &json!(false), &json!(3)]);
     index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("3\tdrei\n5\tfive\n9\tnine\n");
     index(&folder, &[&load[..], &["--sorted"]].concat()).exits_with(1).complains_of("has entries already");
     folder.write("long.csv", "id,name\n1,far too long a name\n");

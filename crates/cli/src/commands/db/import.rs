@@ -3,9 +3,9 @@
 use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
-use crate::input::{ColumnType, Input, InputOptions};
+use crate::input::{Input, InputOptions, KnownColumns};
 use crate::interrupt::Interrupt;
-use crate::output::{Output, note};
+use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::grouped;
 use ogive::lsm::{Batch, Db, Keyspace};
@@ -24,8 +24,8 @@ Examples:
 Creates the store if necessary. Inserts rows in the order of the file, in atomic batches; a repeated key overwrites the
 earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the first N rows of the file are durable.
 Types of keys and columns are those of the keyspace, or as given; for a new keyspace they are found as by `ogive build`.
-If the import ends early, the message
-gives the number of durable rows; it is safe to import the file again.";
+Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. If the
+import ends early, the message gives the number of durable rows; it is safe to import the file again.";
 
 /// Import a file into a store
 #[derive(Debug, clap::Args)]
@@ -40,6 +40,10 @@ pub(crate) struct DbImport {
 
     #[command(flatten)]
     input: InputOptions,
+
+    /// Add columns that the keyspace does not have to the end of its rows. They are null in the rows that it has
+    #[arg(long)]
+    add_columns: bool,
 
     /// Rows per batch
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
@@ -57,7 +61,7 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     let keyspace = KeyspaceOptions { name: arguments.name.clone(), keys: arguments.keys };
     // Before anything is created, so that a refused import leaves no store, no keyspace and no types.
     let known = keyspace.known_types()?;
-    let (input_options, _scratch) = typed(&arguments.input, keyspace.asked_keys(), &known)?.rereadable(&interrupt)?;
+    let (input_options, _scratch) = typed(arguments, &known).rereadable(&interrupt)?;
     let schema = input_options.schema(input_options.is_rereadable())?;
     let mut input = input_options.open(&schema)?;
     let types = &input.facts().record_type;
@@ -69,44 +73,47 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
         input_options.open(&schema)?.next()?;
     }
     let open = keyspace.create(Durability::Synced, Some(types))?;
-    schema.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
+    schema.tell();
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
     let mut rows = ImportRows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
     let imported = rows.take(&mut *input, &open.keyspace, arguments.batch, &interrupt);
     let done = rows.done;
     drop(rows);
+    let types = open.types();
     let durable = match done {
         0 => "no row is durable".to_owned(),
         done => format!("the first {} rows are durable", grouped(done)),
     };
     imported.map_err(|failure| failure.but(&durable))?;
     open.close(&durable)?;
-    if !output.is_json() {
+    if output.is_json() {
+        let (keys, values) = (types.keys.to_string(), types.values.to_string());
+        output.json(&json!({ "durable_rows": done, "key_type": keys, "value_type": values }))?;
+    } else {
         let seconds = started.elapsed().as_secs_f64();
         let shown = &arguments.name.store;
         output.line(format_args!("{shown}: {} rows imported in {seconds:.1} s", grouped(done)))?;
+        output.line(format_args!("types: {types}"))?;
     }
     Ok(Outcome::Done)
 }
 
 /// The options of the input, with the types of the keyspace where no others are given. A keyspace of bytes with records
 /// takes the bytes of one column.
-fn typed(input: &InputOptions, keys: Option<KeyType>, known: &Option<RecordType>) -> Result<InputOptions> {
-    let mut input = InputOptions { key_type: input.key_type.or(keys), ..input.clone() };
-    let Some(known) = known else { return Ok(input) };
+fn typed(arguments: &DbImport, known: &Option<RecordType>) -> InputOptions {
+    let input = &arguments.input;
+    let mut input = InputOptions { key_type: input.key_type.or(arguments.keys), ..input.clone() };
+    let Some(known) = known else { return input };
     if known.is_bytes() {
         input.raw_values = true;
         input.key_type = input.key_type.or((!input.has_typed_keys()).then_some(KeyType::Bytes));
-        return Ok(input);
+        return input;
     }
     if !input.has_typed_keys() {
         input.key_type = input.key_type.or(Some(known.keys));
     }
-    let given: Vec<_> = input.column_types.iter().map(|given| given.column.clone()).collect();
-    let fields = known.values.fields().iter().filter(|field| !given.iter().any(|column| column.0 == field.name));
-    let fields = fields.map(ColumnType::from).collect::<Vec<_>>();
-    input.known_types = fields;
-    Ok(input)
+    input.known = KnownColumns::of(known, arguments.add_columns);
+    input
 }
 
 /// Checks that records of an input are of the types of the keyspace.
@@ -147,7 +154,7 @@ impl ImportRows<'_> {
     fn commit(&mut self, position_bytes: u64) -> Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.db.batch());
         let rows = batch.len();
-        if rows == 0 && self.done > 0 {
+        if rows == 0 {
             return Ok(());
         }
         batch.commit()?;

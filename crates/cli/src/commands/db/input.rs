@@ -28,6 +28,7 @@ pub(crate) fn input(folder: &Path, keyspace: &str) -> Result<Box<dyn Input>> {
         value_width: None,
         records: None,
         length_bytes: None,
+        may_be_empty: true,
     };
     let entries = open.iter().map(|entry| entry.map(|(key, value)| (key.to_vec(), value.to_vec())));
     Ok(Box::new(StoredInput::new(facts, entries)))

@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::size::grouped;
+use crate::size::{counted, grouped};
 use ogive::index::{Raw, Word};
 use ogive::{Error, KeyType};
 use serde_json::json;
@@ -28,7 +28,7 @@ Loads sorted input into an empty index in one atomic bulk load. Otherwise insert
 Records without values get payloads of zeros.";
 
 /// Load a file into an index
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IndexLoad {
     #[command(flatten)]
@@ -66,6 +66,12 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
     arguments.index.file.refuse_input(&arguments.input.path)?;
+    // The names of columns are read ahead of the records.
+    let (input, _scratch) = match arguments.input.has_columns() {
+        true => arguments.input.rereadable(&interrupt)?,
+        false => (arguments.input.clone(), None),
+    };
+    let arguments = &IndexLoad { input, ..arguments.clone() };
     let any = arguments.index.write(Form::default())?.any;
     let mut committed = 0;
     let loaded = match either!(&any, index => load(index, arguments, &interrupt, &mut committed)) {
@@ -77,10 +83,17 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
         }
     };
     let entries = either!(&any, index => index.len())?;
+    let (key_type, payload_bytes) = (any.key_type(), any.layout().payload_bytes);
     any.close()
         .map_err(|error| Failure::from(error).but(what_is_there(loaded.records, arguments.index.is_at_once())))?;
     if output.is_json() {
-        output.json(&json!({ "records": loaded.records, "bulk": loaded.bulk, "entries": entries }))?;
+        output.json(&json!({
+            "records": loaded.records,
+            "bulk": loaded.bulk,
+            "entries": entries,
+            "key_type": key_type.to_string(),
+            "payload_bytes": payload_bytes,
+        }))?;
     } else {
         output.line(format_args!(
             "{}: {} records {} in {:.1} s; now {} entries",
@@ -90,6 +103,7 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
             started.elapsed().as_secs_f64(),
             grouped(entries)
         ))?;
+        output.line(format_args!("types: {key_type} -> {}", counted(payload_bytes as u64, "byte")))?;
     }
     Ok(Outcome::Done)
 }

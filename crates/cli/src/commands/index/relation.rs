@@ -37,6 +37,7 @@ pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Resu
         value_width: width,
         records: Some(records),
         length_bytes: Some(records),
+        may_be_empty: true,
     };
     either!(&index, index => {
         let entry = move |(key, payload): (Raw<_>, Vec<u8>)| (key_bytes(key_type, Word::to_u128(key.0)), payload);

@@ -1,7 +1,7 @@
 //! JoinArguments of `ogive join`.
 
 use crate::failure::{Failure, Result};
-use crate::input::{Column, Format, InputOptions, ROW_LIMIT};
+use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, parse_delimiter};
 use crate::replace::Force;
 use crate::size::ByteSize;
 use ogive::KeyType;
@@ -153,7 +153,7 @@ impl OutputFormat {
 /// The left side.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct LeftSide {
-    /// Left input: a table, an index, a store, or a file (SOSD, lines, CSV, TSV, Parquet)
+    /// Left input: a table, an index, a store, or a file (SOSD, lines, CSV, TSV, JSON lines, Parquet)
     #[arg(value_name = "LEFT")]
     left: PathBuf,
 
@@ -169,6 +169,15 @@ pub(super) struct LeftSide {
     /// the keys]
     #[arg(long, value_name = "COL", help_heading = "Left side")]
     left_value: Vec<Column>,
+
+    /// Byte between the fields of LEFT, if it is a CSV file [default: a comma, or a tab in TSV]
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter, help_heading = "Left side")]
+    left_delimiter: Option<u8>,
+
+    /// Type of a column of LEFT, such as price=decimal(8,2); with a question mark, empty fields are nulls [default: the
+    /// narrowest that fits all rows]
+    #[arg(long, value_name = "COL=TYPE", help_heading = "Left side")]
+    left_type: Vec<ColumnType>,
 
     /// If LEFT is a store: the keyspace to join
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Left side")]
@@ -204,6 +213,15 @@ pub(super) struct RightSide {
     #[arg(long, value_name = "COL", help_heading = "Right side")]
     right_value: Vec<Column>,
 
+    /// Byte between the fields of RIGHT, if it is a CSV file [default: a comma, or a tab in TSV]
+    #[arg(long, value_name = "CHAR", value_parser = parse_delimiter, help_heading = "Right side")]
+    right_delimiter: Option<u8>,
+
+    /// Type of a column of RIGHT, such as price=decimal(8,2); with a question mark, empty fields are nulls [default:
+    /// the narrowest that fits all rows]
+    #[arg(long, value_name = "COL=TYPE", help_heading = "Right side")]
+    right_type: Vec<ColumnType>,
+
     /// If RIGHT is a store: the keyspace to join
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Right side")]
     right_keyspace: String,
@@ -222,13 +240,17 @@ pub(super) struct RightSide {
 pub(super) struct BothSides {
     /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255, uuid, date,
     /// time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default: as in the inputs,
-    /// else by their first keys]
+    /// else the narrowest that fits all keys of both]
     #[arg(long, value_name = "TYPE", help_heading = "Both sides")]
     pub(super) key_type: Option<KeyType>,
 
     /// Treat the first row of a CSV or TSV file as a record, not as column names
     #[arg(long, help_heading = "Both sides")]
     pub(super) no_header: bool,
+
+    /// Longest row of a CSV, TSV or JSON file; reading it takes up to three times its size in memory
+    #[arg(long, value_name = "N", default_value = ROW_LIMIT, help_heading = "Both sides")]
+    pub(super) row_limit: ByteSize,
 
     /// Give each record of a file without values a value of N bytes derived from its key, for measurements
     #[arg(long, value_name = "N", help_heading = "Both sides",
@@ -254,14 +276,22 @@ impl JoinArguments {
         [
             SideOptions {
                 word: "left",
-                input: self.both.input(left.left, left.left_format, left.left_key, left.left_value),
+                input: InputOptions {
+                    delimiter: left.left_delimiter,
+                    column_types: left.left_type,
+                    ..self.both.input(left.left, left.left_format, left.left_key, left.left_value)
+                },
                 keyspace: left.left_keyspace,
                 from: left.left_from,
                 to: left.left_to,
             },
             SideOptions {
                 word: "right",
-                input: self.both.input(right.right, right.right_format, right.right_key, right.right_value),
+                input: InputOptions {
+                    delimiter: right.right_delimiter,
+                    column_types: right.right_type,
+                    ..self.both.input(right.right, right.right_format, right.right_key, right.right_value)
+                },
                 keyspace: right.right_keyspace,
                 from: right.right_from,
                 to: right.right_to,
@@ -315,8 +345,8 @@ impl BothSides {
             column_types: Vec::new(),
             spool: None,
             raw_values: false,
-            known_types: Vec::new(),
-            row_limit: ROW_LIMIT,
+            known: None,
+            row_limit: self.row_limit,
         }
     }
 }

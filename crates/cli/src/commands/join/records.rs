@@ -1,7 +1,7 @@
 //! Foreign files as inputs of a join.
 
-use crate::failure::{Failure, Result};
-use crate::input::{Input, InputError, InputFacts, InputOptions, Schema};
+use crate::failure::Result;
+use crate::input::{Input, InputFacts, InputOptions, Schema};
 use ogive::join::{JoinSource, RecordShape};
 use ogive::table::Record;
 use ogive::types::RecordType;
@@ -30,23 +30,19 @@ pub(super) fn source(input: &InputOptions, schema: &Schema) -> Result<JoinSource
     Ok(source.with_types(types))
 }
 
-/// A file without records. Its columns are known if it has a header.
-///
-/// # Errors
-/// Those of the input, other than that it is empty.
-pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> Result<JoinSource> {
-    let schema = match input.schema(false) {
-        Ok(schema) => schema,
-        Err(Failure::Input(InputError::Empty { .. })) => Schema::of_keys(key_type),
-        Err(failure) => return Err(failure),
-    };
+/// A file without records, whose keys may be of any type. Its columns are known if it has a header.
+pub(super) fn empty(input: &InputOptions, schema: Option<&Schema>, key_type: KeyType) -> JoinSource {
+    let bare = Schema::of_keys(key_type);
+    let schema = schema.unwrap_or(&bare);
     let value_bytes = schema.value_width().map(|width| input.payload.unwrap_or(width) as usize);
     let shape = RecordShape { name: shown(&input.path), key_type, value_bytes, rows: 0, bytes: 0 };
-    let is_tuple = |key_type| matches!(key_type, KeyType::Tuple(_));
-    let is_same = schema.record_type.keys == key_type || !is_tuple(schema.record_type.keys) && !is_tuple(key_type);
-    let key_columns = schema.record_type.key_columns.into_iter().filter(|_| is_same);
-    let types = RecordType::new(key_type, schema.record_type.values).key_columns(key_columns.collect());
-    Ok(JoinSource::unsorted(shape, || Box::new(std::iter::empty())).with_types(types))
+    let types = RecordType::new(key_type, schema.record_type.values.clone());
+    let key_columns = if types.columns().len() == schema.record_type.columns().len() {
+        schema.record_type.key_columns.clone()
+    } else {
+        Vec::new()
+    };
+    JoinSource::unsorted(shape, || Box::new(std::iter::empty())).with_types(types.key_columns(key_columns))
 }
 
 /// An input as an iterator for the engine.

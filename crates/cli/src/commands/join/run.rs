@@ -12,6 +12,8 @@ use crate::replace::{OutputFile, OutputKind, claim};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
+use ogive::types::RecordType;
+use serde_json::json;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,6 +78,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         say(show::choice(&explanation), arguments, output)?;
     }
     let shape = RowShape::new(&left.source, &right.source, arguments.kind, left.key_type)?;
+    let types = RecordType { keys: left.key_type, ..shape.record_type().clone() };
     let report = match &place {
         None => piped(&left.source, &right.source, &options, (shape, to), output)?,
         #[cfg(feature = "parquet")]
@@ -89,7 +92,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
             joined.map_err(|error| place.left(error.into()))?
         }
     };
-    tell(&report, arguments, output)?;
+    tell(&report, &types, arguments, output)?;
     Ok(Outcome::Done)
 }
 
@@ -236,15 +239,18 @@ impl Drop for PipedRows {
 }
 
 /// Reports the result.
-fn tell(report: &JoinReport, arguments: &JoinArguments, output: &mut Output) -> Result<()> {
+fn tell(report: &JoinReport, types: &RecordType, arguments: &JoinArguments, output: &mut Output) -> Result<()> {
     let explanation = report.explanation.as_ref().filter(|_| arguments.explain);
     if output.is_json() && !arguments.is_piped() {
         if let Some(explanation) = explanation {
             output.json(explanation)?;
         }
-        return output.json(report);
+        let mut report = json!(report);
+        report["key_type"] = types.keys.to_string().into();
+        report["value_type"] = types.values.to_string().into();
+        return output.json(&report);
     }
-    let mut lines = vec![show::summary(arguments, report)];
+    let mut lines = vec![show::summary(arguments, report), format!("types: {types}")];
     lines.extend(explanation.into_iter().flat_map(|explanation| show::outcome(explanation, report)));
     say(lines, arguments, output)
 }

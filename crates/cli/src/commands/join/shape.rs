@@ -29,7 +29,6 @@ impl RowShape {
     }
 
     /// The types of the records.
-    #[cfg(feature = "parquet")]
     pub(super) fn record_type(&self) -> &RecordType {
         self.records.record_type()
     }
@@ -112,6 +111,6 @@ mod tests {
             "{\"id\":9,\"name\":null,\"right\":\"odd\"}\n"
         );
         assert_eq!(full(OutputFormat::Jsonl), objects);
-        assert!(rows(JoinKind::Semi, OutputFormat::Csv).starts_with("id,name\n7,\"ann, bo\"\n8,\n"));
+        assert!(rows(JoinKind::Semi, OutputFormat::Csv).starts_with("id,name\n7,\"ann, bo\"\n8,\"\"\n"));
     }
 }

@@ -4,9 +4,9 @@ use super::arguments::SideOptions;
 use super::records;
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-use crate::input::{Format, InputError, InputOptions, open_to_see};
+use crate::input::{Format, InputError, InputOptions, Schema, open_to_see};
 use crate::interrupt::Interrupt;
-use crate::load::{Target, examine, load};
+use crate::load::{Examined, Target, examine, examine_both, load};
 use crate::scratch::Scratch;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{JoinOutput, JoinSource};
@@ -36,15 +36,13 @@ pub(super) struct OpenSide {
     pub(super) data: Option<PathBuf>,
     /// Whether direct reads were requested but are not supported.
     pub(super) refused_direct: bool,
-    /// Whether this is an empty file whose keys may be of any type.
-    fits_any_type: bool,
     /// Holds the contents of a pipe.
     _scratch: Option<Scratch>,
 }
 
 impl OpenSide {
     fn of(source: JoinSource, key_type: KeyType) -> Self {
-        Self { source, key_type, data: None, refused_direct: false, fits_any_type: false, _scratch: None }
+        Self { source, key_type, data: None, refused_direct: false, _scratch: None }
     }
 }
 
@@ -75,16 +73,22 @@ pub(super) fn length_bytes(path: &Path) -> u64 {
 pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSide; 2]> {
     let found = [find(&sides[0], opening)?, find(&sides[1], opening)?];
     let is_open_to_types = |side: &SideOptions, found: &InputKind| *found == InputKind::File && is_untyped(&side.input);
-    let right_first = is_open_to_types(&sides[0], &found[0]) && !is_open_to_types(&sides[1], &found[1]);
+    let (left_open, right_open) = (is_open_to_types(&sides[0], &found[0]), is_open_to_types(&sides[1], &found[1]));
+    let right_first = left_open && !right_open;
     let (first, second) = if right_first { (1, 0) } else { (0, 1) };
-    let mut one = sides[first].open(&found[first], None, opening)?;
-    // An empty file of untyped keys has keys of any type.
-    let wanted = (!one.fits_any_type).then(|| wanted_by(one.key_type));
-    let other = sides[second].open(&found[second], wanted, opening)?;
-    let is_untyped_store = found[first] == InputKind::Store && one.key_type == KeyType::Bytes;
-    if one.fits_any_type || (is_untyped_store && !is_one_type(one.key_type, other.key_type)) {
-        one = sides[first].open(&found[first], Some(wanted_by(other.key_type)), opening)?;
-    }
+    let (one, other) = if left_open && right_open {
+        let [left, right] = open_texts(sides, opening)?;
+        (left, right)
+    } else {
+        let mut one = sides[first].open(&found[first], None, opening)?;
+        let other = sides[second].open(&found[second], Some((wanted_by(one.key_type), &sides[first])), opening)?;
+        let is_untyped_store = found[first] == InputKind::Store && one.key_type == KeyType::Bytes;
+        if is_untyped_store && !is_one_type(one.key_type, other.key_type) {
+            let wanted = Some((wanted_by(other.key_type), &sides[second]));
+            one = sides[first].open(&found[first], wanted, opening)?;
+        }
+        (one, other)
+    };
     if !is_one_type(one.key_type, other.key_type) {
         return Err(Failure::refused(
             format!(
@@ -98,6 +102,46 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
         ));
     }
     Ok(if right_first { [other, one] } else { [one, other] })
+}
+
+/// Opens two text files, whose keys get the narrowest type that fits all of them.
+fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSide; 2]> {
+    let [(left, left_copy), (right, right_copy)] =
+        [sides[0].input.rereadable(opening.interrupt)?, sides[1].input.rereadable(opening.interrupt)?];
+    let explained = |side: usize| move |failure| sides[side].explain(failure, None);
+    // A file without a header has keys of any type.
+    let is_bare = |input: &InputOptions| matches!(input.schema(false), Err(Failure::Input(InputError::Empty { .. })));
+    let one = |input: &InputOptions, side: usize, copy, other: &SideOptions| {
+        let found = examine(input, opening.interrupt).map_err(explained(side))?;
+        let bare = other.open_empty(None, Some(found.key_type()));
+        Ok::<_, Failure>((of_records(input, &found, copy)?, bare))
+    };
+    match (is_bare(&left), is_bare(&right)) {
+        (true, true) => Ok([sides[0].open_empty(None, None), sides[1].open_empty(None, None)]),
+        (false, true) => one(&left, 0, left_copy, &sides[1]).map(|(opened, bare)| [opened, bare]),
+        (true, false) => one(&right, 1, right_copy, &sides[0]).map(|(opened, bare)| [bare, opened]),
+        (false, false) => {
+            let side_of = |failure: Failure| {
+                let is_left = matches!(&failure, Failure::Input(error) if error.path() == left.path);
+                sides[usize::from(!is_left)].explain(failure, None)
+            };
+            let [of_left, of_right] = examine_both([&left, &right], opening.interrupt).map_err(side_of)?;
+            let (left_keys, right_keys) = (of_left.key_type(), of_right.key_type());
+            let fits_any_type = |found: &Examined| found.records == 0 && found.plan.schema.is_guessed();
+            let is_any = |found: &Examined| fits_any_type(found) && left_keys != right_keys;
+            let open = |side: usize, input: &InputOptions, found: &Examined, other_keys, copy| match is_any(found) {
+                true => Ok(sides[side].open_empty(Some(&found.plan.schema), Some(other_keys))),
+                false => of_records(input, found, copy),
+            };
+            Ok([open(0, &left, &of_left, right_keys, left_copy)?, open(1, &right, &of_right, left_keys, right_copy)?])
+        }
+    }
+}
+
+/// An input that was read once, with the copy of a pipe.
+fn of_records(input: &InputOptions, found: &Examined, scratch: Option<Scratch>) -> Result<OpenSide> {
+    let schema = &found.plan.schema;
+    Ok(OpenSide { _scratch: scratch, ..OpenSide::of(records::source(input, schema)?, found.key_type()) })
 }
 
 /// The type of the keys of the other input, if it has none of its own: bytes of any length may be compared with those
@@ -162,6 +206,13 @@ impl SideOptions {
                 format!("remove --{0}-key and --{0}-value", self.word),
             ));
         }
+        let is_typed = !self.input.column_types.is_empty() || self.input.delimiter.is_some();
+        if is_typed && *found != InputKind::File {
+            return Err(Failure::usage(
+                format!("{} is not a text file", self.shown()),
+                format!("remove --{0}-type and --{0}-delimiter", self.word),
+            ));
+        }
         let is_cut = self.from.is_some() || self.to.is_some();
         if is_cut && *found != InputKind::Store {
             return Err(Failure::usage(
@@ -172,7 +223,8 @@ impl SideOptions {
         Ok(())
     }
 
-    fn open(&self, found: &InputKind, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
+    /// Opens it, with keys of the type of the other input, if they have none of their own.
+    fn open(&self, found: &InputKind, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {
         match found {
             InputKind::Table => self.open_table(opening),
             InputKind::Index => {
@@ -181,7 +233,7 @@ impl SideOptions {
                 Ok(OpenSide::of(source, key_type))
             }
             InputKind::Store => {
-                let asked = (self.input.key_type, wanted);
+                let asked = (self.input.key_type, wanted.map(|(wanted, _)| wanted));
                 let bounds = (self.from.as_deref(), self.to.as_deref());
                 let path = &self.input.path;
                 let (source, key_type) = db::relation(path, &self.keyspace, asked, bounds, opening.memory_bytes)?;
@@ -190,15 +242,38 @@ impl SideOptions {
             InputKind::File => match self.open_file(wanted, opening) {
                 // An empty file is a valid input of a join.
                 Err(Failure::Input(InputError::Empty { .. })) => {
-                    let typed = (self.input.format() == Format::Sosd).then_some(KeyType::U64);
-                    let own = self.input.key_type.or(typed);
-                    let key_type = own.or(wanted).unwrap_or(KeyType::Text);
-                    let source = records::empty(&self.input, key_type)?;
-                    Ok(OpenSide { fits_any_type: own.is_none(), ..OpenSide::of(source, key_type) })
+                    Ok(self.open_empty(None, wanted.map(|(wanted, _)| wanted)))
                 }
-                opened => opened,
+                opened => opened.map_err(|failure| self.explain(failure, wanted)),
             },
         }
+    }
+
+    /// A file without records, whose keys may be of any type.
+    fn open_empty(&self, schema: Option<&Schema>, wanted: Option<KeyType>) -> OpenSide {
+        let typed = (self.input.format() == Format::Sosd).then_some(KeyType::U64);
+        let key_type = self.input.key_type.or(typed).or(wanted).unwrap_or(KeyType::Text);
+        OpenSide::of(records::empty(&self.input, schema, key_type), key_type)
+    }
+
+    /// Says what makes the type of a key wrong, and names the options of this side.
+    fn explain(&self, failure: Failure, wanted: Option<(KeyType, &Self)>) -> Failure {
+        let Failure::Input(error) = failure else { return failure };
+        let hint = match (&error, wanted) {
+            (InputError::Io { .. }, _) => return error.into(),
+            (InputError::WrongType { is_key: true, .. }, Some((key_type, other))) if is_untyped(&self.input) => {
+                format!("it is read as {key_type}, the type of the keys of {}; correct or remove it", other.shown())
+            }
+            (InputError::WrongType { is_key: true, .. }, _) => {
+                "choose another type with --key-type, or with --left-type and --right-type".into()
+            }
+            _ => error.hint().unwrap_or_default(),
+        };
+        // These options have the name of their side in front.
+        let of_side =
+            |hint: String, flag: &str| hint.replace(flag, &flag.replacen("--", &format!("--{}-", self.word), 1));
+        let hint = ["--key ", "--value", "--type '", "--type,", "--format"].into_iter().fold(hint, of_side);
+        if hint.is_empty() { error.into() } else { Failure::refused(error.to_string(), hint) }
     }
 
     fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
@@ -212,35 +287,45 @@ impl SideOptions {
         })
     }
 
-    fn open_file(&self, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
-        if !self.input.is_rereadable() {
-            return self.open_pipe(wanted, opening);
-        }
-        let wanted = wanted.filter(|_| is_untyped(&self.input));
+    fn open_file(&self, wanted: Option<(KeyType, &Self)>, opening: &Opening<'_>) -> Result<OpenSide> {
+        let wanted = wanted.map(|(wanted, _)| wanted).filter(|_| is_untyped(&self.input) && !self.has_given_keys());
         let input = InputOptions { key_type: self.input.key_type.or(wanted), ..self.input.clone() };
-        let plan = examine(&input, opening.interrupt)?;
-        if input.format() == Format::Sosd && input.payload.is_none() && plan.schema.record_type.keys == KeyType::U64 {
+        let (input, scratch) = input.rereadable(opening.interrupt)?;
+        if !input.is_rereadable() {
+            return self.open_pipe(&input, opening);
+        }
+        let found = examine(&input, opening.interrupt)?;
+        if found.records == 0 && !input.has_columns() {
+            return Err(InputError::Empty { path: input.path }.into());
+        }
+        let is_plain = input.format() == Format::Sosd && input.payload.is_none();
+        if is_plain && found.plan.schema.record_type.keys == KeyType::U64 {
             let (storage, name) = place(&input.path, opening.direct)?;
             if let Some(layout) = sosd_layout(&input.path) {
-                let source = JoinSource::records(&*storage, &name, layout, !plan.sort)?;
+                let source = JoinSource::records(&*storage, &name, layout, !found.plan.sort)?;
                 return Ok(OpenSide::of(source, KeyType::U64));
             }
         }
-        Ok(OpenSide::of(records::source(&input, &plan.schema)?, plan.schema.record_type.keys))
+        of_records(&input, &found, scratch)
+    }
+
+    /// Whether the types of all columns of the key are given by name.
+    fn has_given_keys(&self) -> bool {
+        !self.input.column_types.is_empty()
+            && self.input.schema(false).is_ok_and(|schema| schema.keys.iter().all(|key| !key.guessed))
     }
 
     /// Copies a pipe, which can be read only once, to a sorted temporary table.
-    fn open_pipe(&self, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
+    fn open_pipe(&self, input: &InputOptions, opening: &Opening<'_>) -> Result<OpenSide> {
         let scratch = Scratch::create()?;
         let storage = scratch.storage();
-        let input = InputOptions { key_type: self.input.key_type.or(wanted), ..self.input.clone() };
         let target = Target {
             storage: storage.clone(),
             name: "piped".into(),
             options: JoinOutput::options(),
             memory_bytes: opening.memory_bytes,
         };
-        load(&input, &target, "copying the pipe", opening.interrupt)?;
+        load(input, &target, "copying the pipe", opening.interrupt)?;
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open(storage, "piped", &options)?;
         Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(JoinSource::table(&table), table.key_type()) })

@@ -1,0 +1,143 @@
+//! Records made of the fields of a row, whatever form these have in the input.
+
+use super::InputError;
+use super::record::Record;
+use super::schema::{ReadColumn, Schema};
+use ogive::KeyType;
+use ogive::types::{RowBuilder, Value, ValueType};
+use std::path::{Path, PathBuf};
+
+/// A field as the bytes of its column's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FieldBytes<'a> {
+    Null,
+    /// These, which are its own.
+    Own(&'a [u8]),
+    /// Those that were appended to the buffer.
+    Encoded,
+}
+
+/// Builds the keys and values of records.
+#[derive(Debug)]
+pub(crate) struct RecordBuilder {
+    path: PathBuf,
+    keys: Vec<ReadColumn>,
+    values: Vec<ReadColumn>,
+    key_type: KeyType,
+    /// Builds the values, unless they are the bytes of one column.
+    rows: Option<RowBuilder>,
+    records: u64,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    /// The bytes of one field.
+    scratch: Vec<u8>,
+}
+
+impl RecordBuilder {
+    /// For records of this schema in the file at `path`.
+    pub(crate) fn new(path: &Path, schema: &Schema) -> Self {
+        let rows = match &schema.record_type.values {
+            ValueType::Row(row_type) => Some(RowBuilder::new(row_type.clone())),
+            ValueType::Scalar(_) => None,
+        };
+        Self {
+            path: path.to_owned(),
+            keys: schema.keys.clone(),
+            values: schema.values.clone(),
+            key_type: schema.record_type.keys,
+            rows,
+            records: 0,
+            key: Vec::new(),
+            value: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// The next record. `convert` gives the field of a column, by its index among those of the key and the value; of a
+    /// field that is not of its type it gives the text.
+    ///
+    /// # Errors
+    /// [`InputError::WrongType`] for a field that is not of its type.
+    pub(crate) fn build<'a>(
+        &mut self,
+        mut convert: impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, String>,
+    ) -> Result<Record<'_>, InputError> {
+        self.records += 1;
+        self.build_key(&mut convert)?;
+        self.value.clear();
+        let Some(rows) = &mut self.rows else {
+            if let Some(column) = self.values.first()
+                && let FieldBytes::Own(bytes) = convert(self.keys.len(), column, &mut self.value)
+                    .map_err(|written| self.refuse(&self.values[0], written))?
+            {
+                self.value.extend_from_slice(bytes);
+            }
+            return Ok(Record { key: &self.key, value: &self.value });
+        };
+        for (index, column) in self.values.iter().enumerate() {
+            self.scratch.clear();
+            let found = convert(self.keys.len() + index, column, &mut self.scratch);
+            let bytes = match &found {
+                Ok(FieldBytes::Null) => Ok(None),
+                Ok(FieldBytes::Own(bytes)) => Ok(Some(*bytes)),
+                Ok(FieldBytes::Encoded) => Ok(Some(&self.scratch[..])),
+                Err(written) => Err(written.clone()),
+            };
+            let pushed = bytes.and_then(|bytes| rows.push_bytes(bytes).map_err(|_| String::new()));
+            if let Err(written) = pushed {
+                rows.clear();
+                return Err(self.refuse(&self.values[index], written));
+            }
+        }
+        match rows.finish(&mut self.value) {
+            Ok(()) => Ok(Record { key: &self.key, value: &self.value }),
+            Err(_) => Err(InputError::Malformed {
+                path: self.path.clone(),
+                detail: format!("record {} is too long", self.records),
+            }),
+        }
+    }
+
+    fn build_key<'a>(
+        &mut self,
+        convert: &mut impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, String>,
+    ) -> Result<(), InputError> {
+        self.key.clear();
+        if let [column] = &self.keys[..] {
+            return match convert(0, column, &mut self.key) {
+                Ok(FieldBytes::Own(bytes)) => {
+                    self.key.extend_from_slice(bytes);
+                    Ok(())
+                }
+                Ok(FieldBytes::Encoded) => Ok(()),
+                Ok(FieldBytes::Null) => Err(self.refuse(column, String::new())),
+                Err(written) => Err(self.refuse(column, written)),
+            };
+        }
+        let mut components = Vec::with_capacity(self.keys.len());
+        for (index, column) in self.keys.iter().enumerate() {
+            self.scratch.clear();
+            let found = convert(index, column, &mut self.scratch).map_err(|written| self.refuse(column, written))?;
+            let value = match found {
+                FieldBytes::Null => Some(Value::Null),
+                FieldBytes::Own(bytes) => column.key_type.decode(bytes).ok(),
+                FieldBytes::Encoded => column.key_type.decode(&self.scratch).ok(),
+            };
+            components.push(value.ok_or_else(|| self.refuse(column, String::new()))?);
+        }
+        let encoded = self.key_type.encode(&Value::Tuple(components));
+        self.key = encoded.map_err(|_| self.refuse(&self.keys[0], String::new()))?;
+        Ok(())
+    }
+
+    fn refuse(&self, column: &ReadColumn, written: String) -> InputError {
+        InputError::WrongType {
+            path: self.path.clone(),
+            record: self.records,
+            column: (!column.name.is_empty()).then(|| column.name.clone()),
+            is_key: self.keys.iter().any(|key| key.name == column.name),
+            written,
+            wanted: column.key_type.to_string(),
+        }
+    }
+}

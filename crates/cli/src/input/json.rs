@@ -1,0 +1,285 @@
+//! The reader of JSON lines: each line is an object of scalars, whose members are the fields of a row, by name.
+//!
+//! Members may come in any order; those that are missing are null. Numbers and truth values may be of any type that
+//! their text fits, strings are not numbers. `{"hex": "ff00"}`, as `ogive export` writes it, stands for bytes that are
+//! not text.
+
+use super::InputError;
+use super::csv::BYTE_ORDER_MARK;
+use super::rows::{TextRows, Written};
+use crate::pipe::InputFile;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The member that holds bytes in hexadecimal.
+const HEX: &str = "hex";
+
+/// The objects of a file.
+#[derive(Debug)]
+pub(crate) struct JsonRows {
+    lines: JsonLines,
+    fields: JsonFields,
+    /// Whether members of unknown names are ignored.
+    takes_some: bool,
+}
+
+/// The lines of a file.
+#[derive(Debug)]
+struct JsonLines {
+    reader: BufReader<InputFile>,
+    path: PathBuf,
+    length_bytes: Option<u64>,
+    limit_bytes: u64,
+    line: Vec<u8>,
+    lines: u64,
+    position_bytes: u64,
+}
+
+/// The fields of one object.
+#[derive(Debug, Default)]
+struct JsonFields {
+    names: Vec<String>,
+    places: HashMap<String, usize>,
+    fields: Vec<JsonField>,
+    /// A member whose name is not known.
+    unknown: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum JsonField {
+    Absent,
+    Null,
+    /// A number, `true` or `false`, as written.
+    Token(Vec<u8>),
+    String(Vec<u8>),
+    /// An array or an object, as written.
+    Nested(String),
+}
+
+impl JsonRows {
+    /// The names of the members of the first `records` objects, in the order in which they first appear.
+    ///
+    /// # Errors
+    /// [`InputError::Empty`] without any object, and as [`TextRows::advance`].
+    pub(crate) fn names(
+        file: InputFile,
+        path: &Path,
+        limit_bytes: u64,
+        records: u64,
+    ) -> Result<Vec<String>, InputError> {
+        let mut lines = JsonLines::new(file, path, limit_bytes)?;
+        let mut found = JsonFields::default();
+        let mut record = 0;
+        while record < records && lines.advance()? {
+            record += 1;
+            loop {
+                found.unknown = None;
+                lines.parse(&mut found)?;
+                let Some(name) = found.unknown.take() else { break };
+                found.add(name);
+            }
+        }
+        if found.names.is_empty() {
+            return Err(InputError::Empty { path: path.to_owned() });
+        }
+        Ok(found.names)
+    }
+
+    /// The rows of an open file, which is at `path`, with members of these names; others are refused, unless only some
+    /// are taken.
+    pub(crate) fn open(
+        file: InputFile,
+        path: &Path,
+        limit_bytes: u64,
+        names: &[String],
+        takes_some: bool,
+    ) -> Result<Self, InputError> {
+        let lines = JsonLines::new(file, path, limit_bytes)?;
+        let mut fields = JsonFields::default();
+        names.iter().for_each(|name| fields.add(name.clone()));
+        Ok(Self { lines, fields, takes_some })
+    }
+}
+
+impl JsonLines {
+    fn new(file: InputFile, path: &Path, limit_bytes: u64) -> Result<Self, InputError> {
+        let refused = |source| InputError::Io { path: path.to_owned(), source };
+        Ok(Self {
+            length_bytes: file.length_bytes().map_err(refused)?,
+            reader: BufReader::with_capacity(BUFFER_BYTES, file),
+            path: path.to_owned(),
+            limit_bytes,
+            line: Vec::new(),
+            lines: 0,
+            position_bytes: 0,
+        })
+    }
+
+    /// Reads the next line that is not blank; `false` at the end.
+    fn advance(&mut self) -> Result<bool, InputError> {
+        loop {
+            self.line.clear();
+            let read = (&mut self.reader)
+                .take(self.limit_bytes.saturating_add(1))
+                .read_until(b'\n', &mut self.line)
+                .map_err(|source| InputError::Io { path: self.path.clone(), source })?;
+            if read == 0 {
+                return Ok(false);
+            }
+            self.lines += 1;
+            self.position_bytes += read as u64;
+            if read as u64 > self.limit_bytes {
+                let (path, limit_bytes) = (self.path.clone(), self.limit_bytes);
+                return Err(InputError::RowTooLong { path, record: self.lines, limit_bytes });
+            }
+            if self.lines == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
+                self.line.drain(..BYTE_ORDER_MARK.len());
+            }
+            if !self.line.trim_ascii().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes the members of the object in the line.
+    fn parse(&self, fields: &mut JsonFields) -> Result<(), InputError> {
+        let mut parser = serde_json::Deserializer::from_slice(&self.line);
+        let parsed = fields.deserialize(&mut parser).and_then(|()| parser.end());
+        parsed.map_err(|error| {
+            let message = error.to_string();
+            let reason = message.split(" at line ").next().unwrap_or_default();
+            let (line, column) = (self.lines, error.column());
+            let detail = format!("line {line} is not an object of JSON: {reason} (column {column})");
+            InputError::Malformed { path: self.path.clone(), detail }
+        })
+    }
+}
+
+impl JsonFields {
+    fn add(&mut self, name: String) {
+        self.places.insert(name.clone(), self.names.len());
+        self.names.push(name);
+        self.fields.push(JsonField::Absent);
+    }
+}
+
+impl TextRows for JsonRows {
+    fn names(&self) -> &[String] {
+        &self.fields.names
+    }
+
+    fn advance(&mut self) -> Result<bool, InputError> {
+        if !self.lines.advance()? {
+            return Ok(false);
+        }
+        self.fields.unknown = None;
+        self.lines.parse(&mut self.fields)?;
+        match self.fields.unknown.take() {
+            Some(field) if !self.takes_some => {
+                Err(InputError::NewField { path: self.lines.path.clone(), line: self.lines.lines, field })
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn field(&self, column: usize) -> Written<'_> {
+        match self.fields.fields.get(column) {
+            None | Some(JsonField::Absent | JsonField::Null) => Written::Null,
+            Some(JsonField::Token(text)) => Written::Text(text),
+            Some(JsonField::String(text)) => Written::String(text),
+            Some(JsonField::Nested(text)) => Written::Nested(text.as_bytes()),
+        }
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.lines.position_bytes
+    }
+
+    fn length_bytes(&self) -> Option<u64> {
+        self.lines.length_bytes
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut JsonFields {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.fields.fill(JsonField::Absent);
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut JsonFields {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key_seed(Name(&self.places))? {
+            let value: &RawValue = members.next_value()?;
+            match name {
+                Ok(place) if self.fields[place] != JsonField::Absent => {
+                    return Err(A::Error::custom(format!("the field '{}' appears twice", self.names[place])));
+                }
+                Ok(place) => self.fields[place] = field(value.get()).map_err(A::Error::custom)?,
+                Err(name) => _ = self.unknown.get_or_insert(name),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Finds the place of a name, or gives the name.
+struct Name<'a>(&'a HashMap<String, usize>);
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = Result<usize, String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = Result<usize, String>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.get(name).copied().ok_or_else(|| name.to_owned()))
+    }
+}
+
+/// A value as it is written.
+fn field(written: &str) -> serde_json::Result<JsonField> {
+    Ok(match written.as_bytes().first() {
+        Some(b'"') => JsonField::String(serde_json::from_str::<String>(written)?.into_bytes()),
+        Some(b'{') => match bytes(written) {
+            Some(bytes) => JsonField::String(bytes),
+            None => JsonField::Nested(written.to_owned()),
+        },
+        Some(b'[') => JsonField::Nested(written.to_owned()),
+        Some(b'n') => JsonField::Null,
+        _ => JsonField::Token(written.as_bytes().to_vec()),
+    })
+}
+
+/// The bytes of an object that has nothing but them in hexadecimal.
+fn bytes(written: &str) -> Option<Vec<u8>> {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(written).ok()?;
+    let digits = object.get(HEX).filter(|_| object.len() == 1)?.as_str()?;
+    let digit = |digit: u8| char::from(digit).to_digit(16).map(|digit| digit as u8);
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let byte = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
+    rest.is_empty().then(|| pairs.iter().map(byte).collect()).flatten()
+}
