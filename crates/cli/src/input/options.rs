@@ -345,6 +345,12 @@ impl InputOptions {
                 "remove --delimiter, or set --format csv",
             ));
         }
+        if format == Format::Sosd && !self.column_types.is_empty() {
+            return Err(Failure::usage(
+                format!("{} is read as {}, which has no columns", self.path.display(), name(format)),
+                "remove --type",
+            ));
+        }
         if format == Format::Sosd && self.key_type.is_some_and(|key_type| key_type != KeyType::U64) {
             return Err(Failure::usage("the keys of a SOSD file are u64", "remove --key-type"));
         }

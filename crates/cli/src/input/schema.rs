@@ -373,6 +373,10 @@ impl Selection {
             }
             columns[..count].iter_mut().for_each(|column| column.guessed = false);
         }
+        // Keys of one column are never null.
+        if let [column] = &mut columns[..self.keys.len()] {
+            column.nullable = false;
+        }
         if options.raw_values {
             let values = columns[self.keys.len()..].iter_mut();
             values

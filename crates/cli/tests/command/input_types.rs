@@ -40,6 +40,17 @@ fn a_header_without_rows_is_a_table_without_records() {
 }
 
 #[test]
+fn keys_of_one_column_are_never_null() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,v\n,a\nx,b\n");
+    for flags in [&[][..], &["--type", "id=text?"]] {
+        folder.build("rows.csv", "t", flags);
+        folder.run(&["scan", "t"]).exits_with(0).prints("\ta\nx\tb\n");
+    }
+    folder.run(&["build", "rows.csv", "-o", "t", "--type", "id=u8?"]).exits_with(1).complains_of("key column 'id': ''");
+}
+
+#[test]
 fn two_text_sides_have_the_narrowest_keys_that_fit_both() {
     for (left, right, types, remark) in [
         ("1\n2\n", "-1\n2\n", "i64", None),
@@ -122,7 +133,10 @@ fn sides_have_delimiters_and_types_of_their_own() {
     folder.run(&typed).exits_with(2).complains_of("remove --left-type");
     let lines = ["join", "lines.txt", "right.csv", "-o", "-", "--left-delimiter", ";"];
     folder.write("lines.txt", "1\n");
-    folder.run(&lines).exits_with(2).complains_of("no delimiters");
+    folder.run(&lines).exits_with(2).complains_of("no delimiters").complains_of("remove --left-delimiter");
+    folder.write("keys.u64", super::run::sosd(&[1]));
+    let sosd = ["join", "keys.u64", "right.csv", "-o", "-", "--left-type", "1=u8"];
+    folder.run(&sosd).exits_with(2).complains_of("remove --left-type");
 }
 
 #[test]

@@ -110,13 +110,16 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
         [sides[0].input.rereadable(opening.interrupt)?, sides[1].input.rereadable(opening.interrupt)?];
     let explained = |side: usize| move |failure| sides[side].explain(failure, None);
     // A file without a header has keys of any type.
-    let is_bare = |input: &InputOptions| matches!(input.schema(false), Err(Failure::Input(InputError::Empty { .. })));
+    let is_bare = |side: usize, input: &InputOptions| match input.schema(false) {
+        Err(Failure::Input(InputError::Empty { .. })) => Ok(true),
+        schema => schema.map(|_| false).map_err(explained(side)),
+    };
     let one = |input: &InputOptions, side: usize, copy, other: &SideOptions| {
         let found = examine(input, opening.interrupt).map_err(explained(side))?;
         let bare = other.open_empty(None, Some(found.key_type()));
         Ok::<_, Failure>((of_records(input, &found, copy)?, bare))
     };
-    match (is_bare(&left), is_bare(&right)) {
+    match (is_bare(0, &left)?, is_bare(1, &right)?) {
         (true, true) => Ok([sides[0].open_empty(None, None), sides[1].open_empty(None, None)]),
         (false, true) => one(&left, 0, left_copy, &sides[1]).map(|(opened, bare)| [opened, bare]),
         (true, false) => one(&right, 1, right_copy, &sides[0]).map(|(opened, bare)| [bare, opened]),
@@ -258,22 +261,33 @@ impl SideOptions {
 
     /// Says what makes the type of a key wrong, and names the options of this side.
     fn explain(&self, failure: Failure, wanted: Option<(KeyType, &Self)>) -> Failure {
-        let Failure::Input(error) = failure else { return failure };
+        let error = match failure {
+            Failure::Usage { message, hint } => return Failure::Usage { message, hint: self.of_side(&hint) },
+            Failure::Input(error) => error,
+            failure => return failure,
+        };
         let hint = match (&error, wanted) {
-            (InputError::Io { .. }, _) => return error.into(),
             (InputError::WrongType { is_key: true, .. }, Some((key_type, other))) if is_untyped(&self.input) => {
                 format!("it is read as {key_type}, the type of the keys of {}; correct or remove it", other.shown())
             }
             (InputError::WrongType { is_key: true, .. }, _) => {
                 "choose another type with --key-type, or with --left-type and --right-type".into()
             }
-            _ => error.hint().unwrap_or_default(),
+            _ => error.hint().map(|hint| self.of_side(&hint)).unwrap_or_default(),
         };
-        // These options have the name of their side in front.
-        let of_side =
-            |hint: String, flag: &str| hint.replace(flag, &flag.replacen("--", &format!("--{}-", self.word), 1));
-        let hint = ["--key ", "--value", "--type '", "--type,", "--format"].into_iter().fold(hint, of_side);
-        if hint.is_empty() { error.into() } else { Failure::refused(error.to_string(), hint) }
+        match error {
+            InputError::Io { .. } => error.into(),
+            error if hint.is_empty() => error.into(),
+            error => Failure::refused(error.to_string(), hint),
+        }
+    }
+
+    /// Advice on options that have the name of their side in front.
+    fn of_side(&self, hint: &str) -> String {
+        let flags = ["--key ", "--value", "--type", "--delimiter", "--format"];
+        flags.into_iter().fold(hint.to_owned(), |hint, flag| {
+            hint.replace(flag, &flag.replacen("--", &format!("--{}-", self.word), 1))
+        })
     }
 
     fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
