@@ -9,22 +9,14 @@
 //! ```
 //!
 //! This is the dense form, in which keys and the values of each side have one width each; all rows then have one width,
-//! too. In a table, values are [rows](super::joined) instead, whose header and null bits are other marks in the place
-//! of 0, 1 and 2. Otherwise the value is a row in a table, and in other outputs
-//!
-//! ```text
-//!       inner      varint length of the left value | left value | right value
-//!       left, full varint length of the left value | left value | 1 | right value      or 0, and nothing behind it;
-//!                                                       or the length 0 | 2 | right value
-//!       semi, anti varint length of the left value | left value
-//! ```
+//! too. A file of records has no other. In a table, values are [rows](super::joined) instead: if they are dense, their
+//! header and null bits are other marks in the place of 0, 1 and 2.
 
 use super::joined::JoinedRecords;
 use super::merge::RowSink;
 use super::options::JoinKind;
 use super::rows::RowsView;
 use super::source::RelationFacts;
-use crate::block::varint::put_varint;
 use crate::error::{Error, Result};
 use crate::types::KeyType;
 use std::ops::Range;
@@ -116,11 +108,6 @@ impl RowForm {
         }
     }
 
-    /// Whether a byte marks rows without partner.
-    fn has_flag(self) -> bool {
-        matches!(self.kind, JoinKind::Left | JoinKind::Full)
-    }
-
     /// Width of output values, if rows have one width.
     pub(crate) fn value_bytes(self) -> Option<usize> {
         let Widths { left, right, .. } = self.widths()?;
@@ -138,29 +125,14 @@ impl RowForm {
         Some(self.widths()?.key + self.value_bytes()?)
     }
 
-    /// Appends the value of a row.
-    fn push_value(self, out: &mut Vec<u8>, left: Option<&[u8]>, right: Option<&[u8]>) {
-        match self.widths() {
-            Some(widths) => {
-                // A semi join has no right values to lack.
-                out.extend_from_slice(self.marks.of(left.is_some(), right.is_some() || !self.kind.pairs()));
-                for (value, width) in [(left, widths.left), (right, widths.right)] {
-                    match value {
-                        Some(value) => out.extend_from_slice(value),
-                        None => out.resize(out.len() + width, 0),
-                    }
-                }
-            }
-            None => {
-                let flag = self.has_flag().then_some(match (left, right) {
-                    (None, _) => 2,
-                    (Some(_), right) => u8::from(right.is_some()),
-                });
-                let left = left.unwrap_or_default();
-                put_varint(out, left.len() as u64);
-                out.extend_from_slice(left);
-                out.extend(flag);
-                out.extend_from_slice(right.unwrap_or_default());
+    /// Appends the value of a dense row.
+    fn push_value(self, widths: Widths, out: &mut Vec<u8>, left: Option<&[u8]>, right: Option<&[u8]>) {
+        // A semi join has no right values to lack.
+        out.extend_from_slice(self.marks.of(left.is_some(), right.is_some() || !self.kind.pairs()));
+        for (value, width) in [(left, widths.left), (right, widths.right)] {
+            match value {
+                Some(value) => out.extend_from_slice(value),
+                None => out.resize(out.len() + width, 0),
             }
         }
     }
@@ -184,12 +156,18 @@ pub(crate) trait RowWriter {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
+/// How the rows are built.
+enum RowLayout {
+    /// Of these widths.
+    Dense(Widths),
+    /// As records of any width.
+    Records(JoinedRecords),
+}
+
 /// Builds output rows and passes them to a writer.
 pub(crate) struct Emitter<'w> {
     form: RowForm,
-    widths: Option<Widths>,
-    /// Builds records that are not dense, for a table.
-    records: Option<JoinedRecords>,
+    layout: RowLayout,
     writer: Box<dyn RowWriter + 'w>,
     /// The current batch of built rows; empty between calls.
     built: Vec<u8>,
@@ -197,22 +175,36 @@ pub(crate) struct Emitter<'w> {
 }
 
 impl<'w> Emitter<'w> {
-    pub(crate) fn new(form: RowForm, writer: Box<dyn RowWriter + 'w>) -> Self {
-        Self { form, widths: form.widths(), records: None, writer, built: Vec::new(), rows: 0 }
+    /// An emitter of dense rows, of the widths of `form`.
+    pub(crate) fn dense(form: RowForm, widths: Widths, writer: Box<dyn RowWriter + 'w>) -> Self {
+        Self { form, layout: RowLayout::Dense(widths), writer, built: Vec::new(), rows: 0 }
     }
 
     /// An emitter of records for a table.
     pub(crate) fn of_records(form: RowForm, records: JoinedRecords, writer: Box<dyn RowWriter + 'w>) -> Self {
-        Self { records: Some(records), ..Self::new(form, writer) }
+        let layout = form.widths().map_or(RowLayout::Records(records), RowLayout::Dense);
+        Self { form, layout, writer, built: Vec::new(), rows: 0 }
     }
 
-    /// Builds and emits a row that is not dense.
-    fn emit_row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
-        self.built.clear();
-        match &mut self.records {
-            Some(records) => records.append(left, right, &mut self.built)?,
-            None => self.form.push_value(&mut self.built, left, right),
+    /// The widths of the rows, if they are dense.
+    fn widths(&self) -> Option<Widths> {
+        match self.layout {
+            RowLayout::Dense(widths) => Some(widths),
+            RowLayout::Records(_) => None,
         }
+    }
+
+    /// Builds and emits a row.
+    fn emit_row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
+        let records = match &mut self.layout {
+            RowLayout::Dense(widths) => {
+                let widths = *widths;
+                return self.each(widths, std::iter::once((key, left, right)));
+            }
+            RowLayout::Records(records) => records,
+        };
+        self.built.clear();
+        records.append(left, right, &mut self.built)?;
         let given = self.writer.row(key, &self.built);
         self.built.clear();
         given
@@ -235,7 +227,7 @@ impl<'w> Emitter<'w> {
     /// Builds and emits one batch of pairs.
     fn emit_pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         self.rows += pairs.len() as u64;
-        let Some(widths) = self.widths else {
+        let Some(widths) = self.widths() else {
             return pairs.iter().try_for_each(|&(i, j)| {
                 let (i, j) = (i as usize, j as usize);
                 self.emit_row(left.key(i), Some(left.value(i)), Some(right.value(j)))
@@ -286,7 +278,7 @@ impl<'w> Emitter<'w> {
         let row_bytes = widths.key + self.form.value_bytes().unwrap_or(0);
         for (key, left, right) in rows {
             self.built.extend_from_slice(key);
-            self.form.push_value(&mut self.built, left, right);
+            self.form.push_value(widths, &mut self.built, left, right);
         }
         self.flush_built(count, row_bytes)
     }
@@ -300,7 +292,7 @@ impl RowSink for Emitter<'_> {
 
     fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
         self.rows += rows.len() as u64;
-        let Some(widths) = self.widths else {
+        let Some(widths) = self.widths() else {
             return rows.into_iter().try_for_each(|i| self.emit_row(left.key(i), Some(left.value(i)), None));
         };
         match left {
@@ -327,10 +319,7 @@ impl RowSink for Emitter<'_> {
 
     fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
-        match self.widths {
-            Some(widths) => self.each(widths, std::iter::once((key, left, right))),
-            None => self.emit_row(key, left, right),
-        }
+        self.emit_row(key, left, right)
     }
 
     fn rows(&self) -> u64 {
@@ -338,7 +327,7 @@ impl RowSink for Emitter<'_> {
     }
 
     fn dense_form(&self) -> Option<RowForm> {
-        self.widths.map(|_| self.form)
+        self.widths().map(|_| self.form)
     }
 
     fn dense(&mut self, rows: &[u8]) -> Result<()> {

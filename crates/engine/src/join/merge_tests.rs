@@ -1,15 +1,16 @@
 //! Goal: the merge kernel gives the rows of a plain reference. Method: every kind of join, over streams cut into chunks
 //! at arbitrary rows.
 
-use super::emit::{CallerSink, Emitter, RowForm, RowMarks, RowWriter};
+use super::emit::{CallerSink, Emitter, RowForm, RowMarks, RowWriter, Widths};
 use super::group::{KeyGroup, Overflow};
+use super::joined::JoinedRecords;
 use super::merge::{RowSink, join};
 use super::options::{JoinKind, JoinOptions};
 use super::rows::{RowStream, RowsView, Span};
 use super::task::Task;
 use super::test_relations::{Joined, reference_where};
 use crate::error::Result;
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -328,38 +329,63 @@ proptest! {
                 right: known(fixed.1, widths.1),
                 marks: RowMarks::of_kind(kind),
             };
-            let gathered = Arc::new(Mutex::new(Vec::new()));
-            let writer = Gathered(gathered.clone(), key, form.row_bytes().unwrap_or(1));
-            let mut sink = Emitter::new(form, Box::new(writer));
-            let task = task(kind);
-            let mut group = KeyGroup::new(&task, 1 << 20, None).unwrap();
-            let mut streams = (Chunks::new(&left, &[5, 2], look.0, false), Chunks::new(&right, &[3], look.1, false));
-            join(&task, &mut streams.0, &mut streams.1, &mut sink, &mut group, &mut |_| ()).unwrap();
-            let rows = model(kind, &left, &right).into_iter();
-            let mut expected: Vec<Row> = rows.map(|row| encoded(&form, row)).collect();
-            let mut made = gathered.lock().unwrap().clone();
-            prop_assert_eq!(sink.rows(), expected.len() as u64);
+            let types = RecordType::default();
+            let mut records = JoinedRecords::new(kind, KeyType::Bytes, [&types, &types], [form.left, form.right]).unwrap();
+            let streams = || (Chunks::new(&left, &[5, 2], look.0, false), Chunks::new(&right, &[3], look.1, false));
+            let rows = model(kind, &left, &right);
+            if let Some(widths) = form.widths() {
+                let made = emitted(kind, key, form, streams(), |writer| Emitter::dense(form, widths, writer));
+                let mut expected: Vec<Row> = rows.iter().map(|row| encoded(widths, kind, row.clone())).collect();
+                expected.sort();
+                prop_assert_eq!(made, expected);
+            }
+            let of_records = form.of_records(&records);
+            let made = emitted(kind, key, of_records, streams(), |writer| {
+                Emitter::of_records(of_records, records.clone(), writer)
+            });
+            let mut expected: Vec<Row> = Vec::new();
+            for (key, left, right) in rows {
+                let mut value = Vec::new();
+                records.append(left.as_deref(), right.as_deref(), &mut value).unwrap();
+                expected.push((key, value));
+            }
             expected.sort();
-            made.sort();
             prop_assert_eq!(made, expected);
         }
     }
 }
 
-/// The form that the documentation gives.
-fn encoded(form: &RowForm, (key, left, right): Joined) -> Row {
-    let flag = match form.kind {
+/// The rows of a join that an emitter writes, sorted.
+fn emitted<'w>(
+    kind: JoinKind,
+    key_bytes: usize,
+    form: RowForm,
+    (mut left, mut right): (Chunks, Chunks),
+    emitter: impl FnOnce(Box<dyn RowWriter + 'w>) -> Emitter<'w>,
+) -> Vec<Row> {
+    let gathered = Arc::new(Mutex::new(Vec::new()));
+    let mut sink = emitter(Box::new(Gathered(gathered.clone(), key_bytes, form.row_bytes().unwrap_or(1))));
+    let task = task(kind);
+    let mut group = KeyGroup::new(&task, 1 << 20, None).unwrap();
+    join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |_| ()).unwrap();
+    let mut rows = gathered.lock().unwrap().clone();
+    assert_eq!(sink.rows(), rows.len() as u64);
+    rows.sort();
+    rows
+}
+
+/// The dense form that the documentation gives.
+fn encoded(widths: Widths, kind: JoinKind, (key, left, right): Joined) -> Row {
+    let flag = match kind {
         JoinKind::Full if left.is_none() => vec![2],
         JoinKind::Left | JoinKind::Full => vec![u8::from(right.is_some())],
         _ => vec![],
     };
-    let value = match (form.kind, form.key, form.left, form.right) {
-        (JoinKind::Semi | JoinKind::Anti, Some(_), Some(_), _) => left.unwrap(),
-        (JoinKind::Inner | JoinKind::Left | JoinKind::Full, Some(_), Some(ours), Some(width)) => {
-            [flag, left.unwrap_or(vec![0; ours]), right.unwrap_or(vec![0; width])].concat()
+    let value = match kind {
+        JoinKind::Semi | JoinKind::Anti => left.unwrap(),
+        JoinKind::Inner | JoinKind::Left | JoinKind::Full => {
+            [flag, left.unwrap_or(vec![0; widths.left]), right.unwrap_or(vec![0; widths.right])].concat()
         }
-        _ => [vec![left.as_ref().map_or(0, Vec::len) as u8], left.unwrap_or_default(), flag, right.unwrap_or_default()]
-            .concat(),
     };
     (key, value)
 }

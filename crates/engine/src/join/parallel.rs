@@ -144,8 +144,8 @@ fn join_morsel(
     work: &dyn Fn(&mut dyn RowSink) -> Result<()>,
 ) -> Result<()> {
     let batch = MorselBatch { queue, morsel, bytes: Vec::with_capacity(queue.batch_bytes) };
-    let mut sink: Box<dyn RowSink + '_> = match form {
-        Some(form) => Box::new(Emitter::new(form, Box::new(DenseBatches(batch)))),
+    let mut sink: Box<dyn RowSink + '_> = match form.and_then(|form| Some((form, form.widths()?))) {
+        Some((form, widths)) => Box::new(Emitter::dense(form, widths, Box::new(DenseBatches(batch)))),
         None => Box::new(RowBatches { batch, rows: 0 }),
     };
     work(&mut *sink)?;
@@ -455,7 +455,7 @@ mod tests {
         let task = Task::new(&JoinOptions { kind: JoinKind::Left, ..JoinOptions::default() }).unwrap();
         let written = [1, 3].map(|threads| {
             let bytes = Arc::new(Shared::new(Vec::new()));
-            let mut sink = Emitter::new(form, Box::new(Whole(bytes.clone())));
+            let mut sink = Emitter::dense(form, form.widths().unwrap(), Box::new(Whole(bytes.clone())));
             let parallel = Parallel { threads, any_order: false, queue_bytes: 1 << 16 };
             let all = [KeyRange::all()];
             let ranges = if threads == 1 { all.to_vec() } else { ranges() };

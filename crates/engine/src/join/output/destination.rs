@@ -155,9 +155,9 @@ impl<'a> JoinOutput<'a> {
                 Ok(Box::new(Emitter::of_records(form, records, Box::new(writer))))
             }
             OutputTarget::Records { storage, name, replace } => {
-                RecordWriter::check_widths(&form, &storage.path(&name))?;
+                let widths = RecordWriter::widths(&form, &storage.path(&name))?;
                 let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;
-                Ok(Box::new(Emitter::new(form, Box::new(RecordWriter::new(file)))))
+                Ok(Box::new(Emitter::dense(form, widths, Box::new(RecordWriter::new(file)))))
             }
             OutputTarget::Lines { storage, name, replace, header, line } => {
                 let file = OutputFile::create(storage, &name, replace, task, memory_bytes)?;

@@ -4,7 +4,7 @@ use super::destination::LineFormatter;
 use super::table::SYNC_INTERVAL_BYTES;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::join::emit::{RowForm, RowWriter};
+use crate::join::emit::{RowForm, RowWriter, Widths};
 use crate::join::merge::RowSink;
 use crate::join::task::{MemoryGrant, Task, TimedPhase};
 use crate::table::PublishedFile;
@@ -53,15 +53,17 @@ impl RecordWriter {
         Self(file)
     }
 
-    /// Refuses rows of several widths, for the file at `path`.
-    pub(super) fn check_widths(form: &RowForm, path: &Path) -> Result<()> {
-        if form.widths().is_some() {
-            return Ok(());
-        }
-        Err(Error::InvalidArgument(format!(
-            "{} cannot be a file of plain records: its keys or values vary in width; write a table or text",
-            path.display()
-        )))
+    /// The widths of the rows, for the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for rows of several widths.
+    pub(super) fn widths(form: &RowForm, path: &Path) -> Result<Widths> {
+        form.widths().ok_or_else(|| {
+            Error::InvalidArgument(format!(
+                "{} cannot be a file of plain records: its keys or values vary in width; write a table or text",
+                path.display()
+            ))
+        })
     }
 }
 
