@@ -19,6 +19,7 @@ use super::options::{JoinKind, Side};
 use super::rows::{RowStream, RowsView};
 use super::task::Task;
 use crate::error::{Error, Result};
+use crate::types::NullTest;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -169,20 +170,20 @@ fn round(
 ) -> Result<RoundEnd> {
     let needs_values = task.condition.is_some();
     if needs_values || left.rows().has_long() || (task.kind.pairs() && right.rows().has_long()) {
-        return round_by_runs(task.kind, needs_values, (left, l), (right, r), sink);
+        return round_by_runs(task, (left, l), (right, r), sink);
     }
-    merge_any_width(task.kind, left.rows(), l, right.rows(), r, sink, pairs)
+    merge_any_width(task, left.rows(), l, right.rows(), r, sink, pairs)
 }
 
 /// As [`round`], for chunks with out-of-line values and for joins with a condition: leaves every pair of runs to the
 /// group, unless the values do not matter.
 fn round_by_runs(
-    kind: JoinKind,
-    needs_values: bool,
+    task: &Task,
     (left, l): (&mut dyn RowStream, &mut StreamCursor),
     (right, r): (&mut dyn RowStream, &mut StreamCursor),
     sink: &mut dyn RowSink,
 ) -> Result<RoundEnd> {
+    let (kind, needs_values) = (task.kind, task.condition.is_some());
     loop {
         let (left_keys, right_keys) = (left.rows(), right.rows());
         if l.at >= left_keys.len() || r.at >= right_keys.len() {
@@ -190,7 +191,8 @@ fn round_by_runs(
         }
         let (a, b) = (left_keys.key(l.at), right_keys.key(r.at));
         match a.cmp(b) {
-            Ordering::Less => {
+            // Rows without partner, too, are those of a key with a null.
+            order if order.is_lt() || (order.is_eq() && task.has_null(a)) => {
                 let next = first_not_below(&left_keys, l.at, left_keys.len(), b);
                 if kind.keeps_unmatched() {
                     emit_unpaired(Side::Left, left, l.at..next, sink)?;
@@ -205,7 +207,7 @@ fn round_by_runs(
                 r.at = next;
             }
             Ordering::Equal if needs_values || kind.pairs() => return Ok(RoundEnd::Run),
-            Ordering::Equal => {
+            _ => {
                 let next = run_end(&left_keys, l.at, left_keys.len());
                 if kind == JoinKind::Semi {
                     emit_unpaired(Side::Left, left, l.at..next, sink)?;
@@ -217,7 +219,7 @@ fn round_by_runs(
 }
 
 fn merge_any_width(
-    kind: JoinKind,
+    task: &Task,
     left: RowsView<'_>,
     l: &mut StreamCursor,
     right: RowsView<'_>,
@@ -225,7 +227,10 @@ fn merge_any_width(
     sink: &mut dyn RowSink,
     pairs: &mut Vec<(u32, u32)>,
 ) -> Result<RoundEnd> {
-    let (l, r) = ((left, l), (right, r));
+    let (kind, l, r) = (task.kind, (left, l), (right, r));
+    if let Some(test) = &task.null_test {
+        return merge_chunks(kind, (NullableKeys { rows: left, test }, l), (right, r), sink, pairs);
+    }
     match (left, right) {
         (
             RowsView::Dense { bytes: left_keys, key: 8, value: one },
@@ -259,6 +264,13 @@ trait KeyAccess: Copy {
     type Key: Ord + Copy;
 
     fn at(&self, row: usize) -> Self::Key;
+
+    /// Whether the key of the row has a null, so that it equals no key.
+    #[inline]
+    fn has_null(&self, row: usize) -> bool {
+        let _ = row;
+        false
+    }
 }
 
 /// Keys of `N` bytes in dense rows, as integers.
@@ -297,6 +309,27 @@ impl<'a> KeyAccess for RowsView<'a> {
     }
 }
 
+/// Keys that may have nulls.
+#[derive(Clone, Copy)]
+struct NullableKeys<'a> {
+    rows: RowsView<'a>,
+    test: &'a NullTest,
+}
+
+impl<'a> KeyAccess for NullableKeys<'a> {
+    type Key = &'a [u8];
+
+    #[inline]
+    fn at(&self, row: usize) -> &'a [u8] {
+        self.rows.key(row)
+    }
+
+    #[inline]
+    fn has_null(&self, row: usize) -> bool {
+        self.test.has_null(self.rows.key(row))
+    }
+}
+
 fn merge_chunks<K: KeyAccess, O: KeyAccess<Key = K::Key>>(
     kind: JoinKind,
     (left_keys, (left, l)): (K, (RowsView<'_>, &mut StreamCursor)),
@@ -325,6 +358,16 @@ struct ChunkPair<'a, K, O> {
 }
 
 impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
+    /// The order of a left and a right row. A left row whose key has a null comes before right rows of the same key, so
+    /// that it has no partner, nor have they.
+    #[inline]
+    fn order(&self, i: usize, a: K::Key, b: K::Key) -> Ordering {
+        match a.cmp(&b) {
+            Ordering::Equal if self.left_keys.has_null(i) => Ordering::Less,
+            order => order,
+        }
+    }
+
     /// Emits the pairs of an inner join, and, if `LEFT` or `RIGHT`, the rows of that side without partner.
     fn pairs<const LEFT: bool, const RIGHT: bool>(
         &mut self,
@@ -337,7 +380,7 @@ impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
         let mut end = RoundEnd::RowChunk;
         while i < self.left_len && j < self.right_len {
             let (a, b) = (self.left_keys.at(i), self.right_keys.at(j));
-            match a.cmp(&b) {
+            match self.order(i, a, b) {
                 Ordering::Less => {
                     let next = first_not_below(&self.left_keys, i, self.left_len, b);
                     if LEFT {
@@ -359,7 +402,7 @@ impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
                     if pairs.len() >= PAIR_BATCH_MAX {
                         self.flush(sink, pairs)?;
                     }
-                    if self.left_keys.at(i) != self.right_keys.at(j) {
+                    if self.order(i, self.left_keys.at(i), self.right_keys.at(j)).is_ne() {
                         continue;
                     }
                     let next_i = run_end(&self.left_keys, i, self.left_len);
@@ -386,6 +429,9 @@ impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
         while a == b && *i + 1 < self.left_len && *j + 1 < self.right_len && pairs.len() < PAIR_BATCH_MAX {
             let (next_a, next_b) = (self.left_keys.at(*i + 1), self.right_keys.at(*j + 1));
             if next_a == a || next_b == b {
+                return;
+            }
+            if self.left_keys.has_null(*i) {
                 return;
             }
             pairs.push((*i as u32, *j as u32));
@@ -431,7 +477,7 @@ impl<K: KeyAccess, O: KeyAccess<Key = K::Key>> ChunkPair<'_, K, O> {
         let mut emitted = i;
         while i < self.left_len && j < self.right_len {
             let (a, b) = (self.left_keys.at(i), self.right_keys.at(j));
-            match a.cmp(&b) {
+            match self.order(i, a, b) {
                 Ordering::Less => {
                     let next = first_not_below(&self.left_keys, i, self.left_len, b);
                     if MATCHED {
@@ -461,7 +507,7 @@ fn emit_left_rows(left: RowsView<'_>, rows: Range<usize>, sink: &mut dyn RowSink
     if rows.is_empty() { Ok(()) } else { sink.lefts(left, rows) }
 }
 
-/// Finds the first row from `at` on whose key is not below `key`, by galloping; the key at `at` is below.
+/// Finds the first row behind `at` whose key is not below `key`, by galloping; the key at `at` is not above.
 #[inline]
 fn first_not_below<K: KeyAccess>(keys: &K, at: usize, end: usize, key: K::Key) -> usize {
     let (mut low, mut step) = (at, 1);

@@ -5,6 +5,7 @@ use super::method::JoinMethod;
 use crate::error::{Error, Result};
 use crate::index::extend::Tunable;
 use crate::io::{FastPaths, Profile, Storage};
+use crate::types::NullTest;
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -158,6 +159,8 @@ pub struct JoinOptions {
     pub fast_paths: FastPaths,
     /// As `stop`, for the end of an iterator of rows.
     pub(super) ended: Option<Arc<AtomicBool>>,
+    /// The test for nulls in the keys of both relations, if there may be any.
+    pub(super) null_test: Option<NullTest>,
 }
 
 /// The smallest memory limit of a join, in bytes: below it, buffers would be shorter than a few blocks.
@@ -182,6 +185,7 @@ impl Default for JoinOptions {
             watcher: None,
             fast_paths: FastPaths::ALL,
             ended: None,
+            null_test: None,
         }
     }
 }

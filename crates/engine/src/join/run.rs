@@ -13,7 +13,7 @@ use super::spill::Spill;
 use super::task::{Task, TimedPhase};
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::types::KeyType;
+use crate::types::{KeyType, NullTest};
 use std::sync::Arc;
 
 /// The output gets this fraction of the memory, 1/4, up to [`OUTPUT_BYTES_MAX`].
@@ -22,6 +22,9 @@ const OUTPUT_DIVISOR: u64 = 4;
 const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 
 /// Joins two relations by the method given in the options, or by the one with the lowest predicted cost.
+///
+/// Rows match if their keys are equal. As in SQL, a null in a component of a key equals nothing, so that such a key
+/// matches no key.
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
@@ -62,9 +65,11 @@ pub fn join(
     options: &JoinOptions,
 ) -> Result<JoinReport> {
     let records = JoinedRecords::of(left, right, options.kind)?;
+    let null_test = null_test([left, right]);
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
-    let options = &JoinOptions { any_order: options.any_order && !output.needs_order(), ..options.clone() };
+    let any_order = options.any_order && !output.needs_order();
+    let options = &JoinOptions { any_order, null_test, ..options.clone() };
     let task = Task::new(options)?;
     task.report(JoinPhase::Planning, 0, 1);
     let plan = task.timed(TimedPhase::Planning, || plan(&**left, &**right, options))?;
@@ -93,10 +98,17 @@ pub fn join(
 /// # Errors
 /// As [`join`].
 pub fn explain(left: &JoinSource, right: &JoinSource, options: &JoinOptions) -> Result<Explanation> {
+    let options = &JoinOptions { null_test: null_test([left, right]), ..options.clone() };
     let (left, right) = (&*left.relation, &*right.relation);
     check_keys(left.facts(), right.facts())?;
     Task::new(options)?;
     Ok(plan(left, right, options)?.explanation)
+}
+
+/// The test for nulls in keys. Keys of a relation whose type is open are equal only to keys of the other one's type.
+fn null_test(sources: [&JoinSource; 2]) -> Option<NullTest> {
+    let types = sources.into_iter().flat_map(|source| [source.relation.facts().key_type, source.record_type().keys]);
+    types.filter_map(KeyType::null_test).next()
 }
 
 /// Rejects key types whose equal keys differ in their bytes. Keys of type bytes, of any or of a fixed width, or text

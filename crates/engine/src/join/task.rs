@@ -5,6 +5,7 @@ use super::options::{JoinKind, JoinOptions, JoinPhase, JoinProgress, MEMORY_BYTE
 use super::report::{JoinReport, Seconds};
 use crate::error::{Error, Result};
 use crate::io::{FastPaths, Profile, Timer};
+use crate::types::NullTest;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -173,6 +174,8 @@ pub(crate) struct Task {
     pub(crate) fast_paths: FastPaths,
     /// The condition on pairs, if there is one.
     pub(crate) condition: Option<JoinCondition>,
+    /// The test for keys with nulls, which match no key, if there may be any.
+    pub(crate) null_test: Option<NullTest>,
     stops: [Option<Arc<AtomicBool>>; 2],
     watcher: Option<Watcher>,
     timer: Timer,
@@ -200,6 +203,7 @@ impl Task {
             profile: options.profile.clone(),
             fast_paths: options.fast_paths,
             condition: options.condition.clone(),
+            null_test: options.null_test.clone(),
             stops: [options.stop.clone(), options.ended.clone()],
             watcher: options.watcher.clone(),
             timer: Timer::start(),
@@ -207,6 +211,12 @@ impl Task {
             requests: AtomicU64::new(0),
             bytes_read: AtomicU64::new(0),
         }))
+    }
+
+    /// Whether a key has a null, so that it matches no key.
+    #[inline]
+    pub(crate) fn has_null(&self, key: &[u8]) -> bool {
+        self.null_test.as_ref().is_some_and(|test| test.has_null(key))
     }
 
     /// # Errors

@@ -1,6 +1,6 @@
 //! The type of a key: its name, its width and its code in files.
 
-use super::tuple::{COMPONENTS_MAX, Component, TupleType};
+use super::tuple::{COMPONENTS_MAX, Component, NullTest, TupleType};
 use crate::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -146,6 +146,14 @@ const DECIMAL_CODE: u16 = 4096;
 const TUPLE_CODE: u64 = 1 << 16;
 
 impl KeyType {
+    /// The test for nulls in keys of this type; `None` if there are none.
+    pub(crate) fn null_test(self) -> Option<NullTest> {
+        match self {
+            Self::Tuple(tuple) => tuple.null_test(),
+            _ => None,
+        }
+    }
+
     /// The width in bytes of key types with a fixed width.
     #[must_use]
     pub fn width(self) -> Option<usize> {

@@ -42,6 +42,7 @@ pub use row::{Row, RowBuilder, RowFields};
 pub use row_type::{FIELD_NAME_BYTES_MAX, FIELDS_MAX, Field, RowType};
 pub(crate) use scalar::{decode_f32, decode_f64, encode_f32};
 pub use scalar::{encode_f64, encode_i64};
+pub(crate) use tuple::NullTest;
 pub use tuple::{COMPONENTS_MAX, Component, NullOrder, TupleType};
 pub use value::Value;
 pub use value_type::ValueType;

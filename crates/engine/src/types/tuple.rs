@@ -87,6 +87,17 @@ impl Component {
         }
     }
 
+    /// What follows a value of the component, which is not null, at the start of `key`; `None` if there is none.
+    fn behind(self, key: &[u8]) -> Option<&[u8]> {
+        if let Some(width) = self.key_type.width() {
+            return key.get(width..);
+        }
+        // A zero byte within the value is followed by `ESCAPED`.
+        let flip = if self.descending { 0xff } else { 0 };
+        let end = key.windows(2).position(|pair| pair == [flip, END ^ flip])?;
+        key.get(end + 2..)
+    }
+
     fn append(self, value: &Value, key: &mut Vec<u8>) -> Result<()> {
         if let (Some(marker), Value::Null) = (self.null_marker(), value) {
             key.push(marker);
@@ -192,6 +203,14 @@ impl TupleType {
         self.codes[..usize::from(self.count)].iter().map(component)
     }
 
+    /// The test for nulls in keys; `None` if no component may be null.
+    pub(crate) fn null_test(&self) -> Option<NullTest> {
+        let mut components: Vec<Component> = self.components().collect();
+        let last = components.iter().rposition(|component| component.nulls != NullOrder::Never)?;
+        components.truncate(last + 1);
+        Some(NullTest { components })
+    }
+
     pub(super) fn width(self) -> Option<usize> {
         self.components().map(Component::width).sum()
     }
@@ -256,6 +275,31 @@ impl TupleType {
         let inner = name.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).ok_or_else(|| unknown(name))?;
         let components = record::split_list(inner).into_iter().map(parse_component).collect::<Result<Vec<_>>>()?;
         Self::new(&components)
+    }
+}
+
+/// Finds keys of a tuple that have a null, without decoding them.
+#[derive(Clone, Debug)]
+pub(crate) struct NullTest {
+    /// Those up to the last that may be null.
+    components: Vec<Component>,
+}
+
+impl NullTest {
+    /// Whether a component of the key is null.
+    pub(crate) fn has_null(&self, mut key: &[u8]) -> bool {
+        for component in &self.components {
+            if let Some(marker) = component.null_marker() {
+                let Some((&found, value)) = key.split_first() else { return false };
+                if found == marker {
+                    return true;
+                }
+                key = value;
+            }
+            let Some(behind) = component.behind(key) else { return false };
+            key = behind;
+        }
+        false
     }
 }
 

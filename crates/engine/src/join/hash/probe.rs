@@ -7,6 +7,7 @@ use crate::join::merge::{PAIR_BATCH_MAX, RowSink};
 use crate::join::options::{JoinKind, Side};
 use crate::join::rows::{RowStream, RowsView};
 use crate::join::task::{MemoryGrant, Task};
+use crate::types::NullTest;
 
 /// Chains computed ahead, to overlap cache misses.
 const PROBE_BATCH_ROWS: usize = 64;
@@ -15,6 +16,7 @@ const PROBE_BATCH_ROWS: usize = 64;
 pub(super) struct HashProbe<'a> {
     kind: JoinKind,
     condition: Option<&'a JoinCondition>,
+    null_test: Option<&'a NullTest>,
     table: &'a HashTable,
     /// The side in the hash table.
     build: Side,
@@ -36,9 +38,9 @@ impl<'a> HashProbe<'a> {
             }
             false => None,
         };
-        let (kind, condition) = (task.kind, task.condition.as_ref());
+        let (kind, condition, null_test) = (task.kind, task.condition.as_ref(), task.null_test.as_ref());
         let pairs = Vec::with_capacity(PAIR_BATCH_MAX);
-        Ok(Self { kind, condition, table, build, matched, pairs, long: Vec::new() })
+        Ok(Self { kind, condition, null_test, table, build, matched, pairs, long: Vec::new() })
     }
 
     /// Probes with all rows of a stream, and returns rows of the table without partner last. Calls `done` with the
@@ -66,6 +68,12 @@ impl<'a> HashProbe<'a> {
         matched.ranges(0..rows.len(), false).try_for_each(|range| sink.rights(rows, range))
     }
 
+    /// The first row of the table with this key; none for a key with a null.
+    #[inline]
+    fn find(&self, chain: usize, key: &[u8]) -> Option<u32> {
+        if self.null_test.is_some_and(|test| test.has_null(key)) { None } else { self.table.find(chain, key) }
+    }
+
     fn chunk(&mut self, rows: RowsView<'_>, sink: &mut dyn RowSink) -> Result<()> {
         // Rows from here up to the current one are unpaired and not emitted yet.
         let mut unpaired_from = 0;
@@ -76,7 +84,7 @@ impl<'a> HashProbe<'a> {
                 *chain = self.table.chain(rows.key(row));
             }
             for (&chain, row) in chains.iter().zip(start..end) {
-                let found = self.table.find(chain, rows.key(row));
+                let found = self.find(chain, rows.key(row));
                 let is_unpaired = match self.kind {
                     JoinKind::Inner => false,
                     JoinKind::Semi => found.is_some(),
@@ -137,7 +145,7 @@ impl<'a> HashProbe<'a> {
     fn row_by_row(&mut self, stream: &mut dyn RowStream, sink: &mut dyn RowSink) -> Result<()> {
         for row in 0..stream.rows().len() {
             let key = stream.rows().key(row);
-            let found = self.table.find(self.table.chain(key), key);
+            let found = self.find(self.table.chain(key), key);
             let needs_value = match self.kind {
                 JoinKind::Left | JoinKind::Full => true,
                 JoinKind::Anti => self.condition.is_some() || found.is_none(),

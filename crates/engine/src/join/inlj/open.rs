@@ -33,8 +33,9 @@ pub(super) fn probe_open(
         done(count as u64);
         for row in 0..count {
             let key = outer.rows().key(row);
+            let has_null = task.has_null(key);
             if gives_inner {
-                if last_key.as_deref() != Some(key) {
+                if !has_null && last_key.as_deref() != Some(key) {
                     prober.probe(key, &mut |inner| sink.row(key, Some(inner), None).map(|()| true))?;
                     last_key = Some(key.to_vec());
                 }
@@ -43,7 +44,7 @@ pub(super) fn probe_open(
             load_value(outer, row, &mut value)?;
             let key = outer.rows().key(row);
             let mut is_found = false;
-            prober.probe(key, &mut |inner| {
+            let mut meet = |inner: &[u8]| -> Result<bool> {
                 let (left, right) = if inner_side == Side::Right { (&value[..], inner) } else { (inner, &value[..]) };
                 if let Some(condition) = condition
                     && !condition(JoinPair { key, left, right })?
@@ -55,7 +56,10 @@ pub(super) fn probe_open(
                     sink.row(key, Some(left), Some(right))?;
                 }
                 Ok(kind.pairs())
-            })?;
+            };
+            if !has_null {
+                prober.probe(key, &mut meet)?;
+            }
             if (kind == JoinKind::Semi && is_found) || (kind.keeps_unmatched() && !is_found) {
                 sink.row(key, Some(&value), None)?;
             }

@@ -109,16 +109,20 @@ impl PlanInput<'_> {
     }
 
     /// Refuses lookups where both relations must be read whole, and where they cannot tell the partners of a row that a
-    /// condition leaves.
+    /// condition leaves, or that nulls in keys leave.
     fn check_kind(&self, method: JoinMethod, inner: Side) -> Result<(), String> {
-        let PlanContext { kind, has_condition, .. } = self.context;
+        let PlanContext { kind, has_condition, may_have_nulls, .. } = self.context;
         if !method.is_lookup() {
             return Ok(());
         }
         if kind.keeps_unmatched_right() {
             return Err(format!("a join of kind {kind} reads both of them whole"));
         }
-        let is_registered = matches!(method, JoinMethod::Registered(_)) && kind != JoinKind::Inner;
+        let is_registered = matches!(method, JoinMethod::Registered(_));
+        if may_have_nulls && is_registered {
+            return Err("their keys may have nulls, and it takes nulls for equal".into());
+        }
+        let is_registered = is_registered && kind != JoinKind::Inner;
         let is_probe = method == JoinMethod::InljIndex && kind == JoinKind::Semi && inner == Side::Left;
         if has_condition && (is_registered || is_probe) {
             return Err(format!("in a join of kind {kind}, it cannot apply a condition to all pairs of a row"));
@@ -196,7 +200,15 @@ mod tests {
         let input = PlanInput {
             left_over_right: Spread::even(left.rows, blocks(&right)),
             right_over_left: Spread::even(right.rows, blocks(&left)),
-            context: PlanContext { kind, has_condition: false, profile, memory_bytes, threads: 1, any_order: false },
+            context: PlanContext {
+                kind,
+                has_condition: false,
+                may_have_nulls: false,
+                profile,
+                memory_bytes,
+                threads: 1,
+                any_order: false,
+            },
             left,
             right,
         };

@@ -61,6 +61,8 @@ pub(in crate::join) struct PlanContext<'a> {
     pub(in crate::join) kind: JoinKind,
     /// Whether pairs must meet a condition.
     pub(in crate::join) has_condition: bool,
+    /// Whether keys may have nulls.
+    pub(in crate::join) may_have_nulls: bool,
     pub(in crate::join) profile: &'a Profile,
     pub(in crate::join) memory_bytes: f64,
     /// Largest number of joining threads.

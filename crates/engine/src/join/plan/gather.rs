@@ -38,6 +38,7 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
         context: PlanContext {
             kind: options.kind,
             has_condition: options.condition.is_some(),
+            may_have_nulls: options.null_test.is_some(),
             profile: &options.profile,
             memory_bytes: options.memory_bytes as f64,
             threads: options.threads,

@@ -7,6 +7,7 @@ mod empty_keys;
 mod faults;
 mod iterators;
 mod key_types;
+mod null_keys;
 mod rates;
 mod reference;
 mod rows;
