@@ -73,7 +73,8 @@ fn open(storage: &Arc<dyn Storage>, name: &str) -> Result<Table> {
     let table = match Table::open_for_walk(Arc::clone(storage), name, &TableOptions::default()) {
         Err(Error::Damaged { detail, .. } | Error::NotATable { detail, .. }) => {
             return Err(not_repairable(format!(
-                "its tail, which states where its blocks are and what they contain, is damaged or missing ({detail}); \
+                "its tail, which states where its blocks are, what they contain, and the id that their checksums are \
+                 made with, is damaged or missing ({detail}), so that nothing of it can be told from other bytes; \
                  restore it from a copy, or build it again"
             )));
         }
