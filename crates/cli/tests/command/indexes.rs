@@ -241,3 +241,62 @@ fn what_was_told_before_a_kill_is_there_afterwards() {
     }
     index(&folder, &["verify", "i.ogx"]).exits_with(0);
 }
+
+fn says(run: super::run::Run, part: &str) {
+    assert!(run.stdout.contains(part), "{}", run.stdout);
+}
+
+#[test]
+fn an_index_of_rows_prints_and_takes_keys_and_values_as_what_they_are() {
+    let folder = Folder::new();
+    folder.write(
+        "pets.csv",
+        "name,owner,born,weight\nrex,7,2020-02-29,-3\n\"a,b\",7,,12\n\"\",-1,2019-01-01,0\n".as_bytes(),
+    );
+    let row = "{name: text, weight: i16}";
+    let made = index(
+        &folder,
+        &["create", "pets.ogx", "--key-type", "(i32, date?)", "--value-type", row, "--value-bytes", "20"],
+    );
+    says(made.exits_with(0), ") -> {name: text, weight: i16}");
+    let load = ["load", "pets.ogx", "pets.csv", "--key", "owner", "--key", "born"];
+    says(index(&folder, &load).exits_with(0), ") -> {name: text, weight: i16}");
+    let scanned = "-1,2019-01-01\t\t0\n7,2020-02-29\trex\t-3\n7,\ta,b\t12\n";
+    index(&folder, &["scan", "pets.ogx"]).exits_with(0).prints(scanned);
+    index(&folder, &["get", "pets.ogx", "7,2020-02-29"]).exits_with(0).prints("rex\t-3\n");
+    let found = index(&folder, &["get", "pets.ogx", "7,2020-02-29", "--json"]).exits_with(0).json();
+    assert_eq!(found["value"], json!({ "name": "rex", "weight": -3 }), "{found}");
+    index(&folder, &["put", "pets.ogx", "8,2021-01-01", "tom,4"]).exits_with(0);
+    index(&folder, &["put", "pets.ogx", "8,2021-01-01", "tom"]).exits_with(2).complains_of("is not a value of type");
+    let long = format!("{},4", "x".repeat(30));
+    index(&folder, &["put", "pets.ogx", "8,2021-01-01", &long]).exits_with(2).complains_of("at most 20 bytes");
+    index(&folder, &["scan", "pets.ogx", "--from", "8,2021-01-01"]).exits_with(0).prints("8,2021-01-01\ttom\t4\n");
+    says(folder.run(&["info", "pets.ogx"]).exits_with(0), "{name: text, weight: i16}");
+    // What reads an index has its types.
+    folder.run(&["build", "pets.ogx", "-o", "pets.ogive"]).exits_with(0);
+    folder.run(&["get", "pets.ogive", "7,2020-02-29"]).exits_with(0).prints("rex\t-3\n");
+    says(folder.run(&["join", "pets.ogx", "pets.ogive", "-o", "-"]).exits_with(0), "rex\t-3\trex\t-3");
+    // A value that does not fit names its record, and a column of another type its type.
+    folder.write("long.csv", format!("owner,born,name,weight\n1,2020-01-01,{},1\n", "y".repeat(40)).as_bytes());
+    let load = ["load", "pets.ogx", "long.csv", "--key", "owner", "--key", "born"];
+    index(&folder, &load).complains_of("record 1 of long.csv").complains_of("--value-bytes");
+    folder.write("wrong.csv", b"owner,born,name,weight\n1,2020-01-01,a,heavy\n");
+    let load = ["load", "pets.ogx", "wrong.csv", "--key", "owner", "--key", "born"];
+    index(&folder, &load).complains_of("'heavy'").complains_of("i16");
+}
+
+#[test]
+fn an_index_of_numbers_has_values_with_a_type_or_payloads_without() {
+    let folder = Folder::new();
+    folder.write("ages.csv", b"id,age\n3,41\n1,-7\n");
+    index(&folder, &["create", "ages.ogx", "--value-type", "i64"]).exits_with(0);
+    index(&folder, &["load", "ages.ogx", "ages.csv", "--key", "id", "--value", "age"]).exits_with(0);
+    index(&folder, &["scan", "ages.ogx"]).exits_with(0).prints("1\t-7\n3\t41\n");
+    index(&folder, &["get", "ages.ogx", "3", "--values", "hex"]).exits_with(0).prints("2900000000000000\n");
+    folder.write("words.csv", b"id,age\n3,old\n");
+    index(&folder, &["load", "ages.ogx", "words.csv"]).complains_of("'old' in record 1 of words.csv is not a value");
+    index(&folder, &["create", "text.ogx", "--value-type", "text"]).exits_with(2).complains_of("--value-bytes");
+    index(&folder, &["create", "wide.ogx", "--key-type", "(u64, u64, u8)"]).complains_of("up to 16 bytes");
+    index(&folder, &["create", "date.ogx", "--value-type", "date", "--value-bytes", "5"])
+        .complains_of("4 bytes, not 5");
+}

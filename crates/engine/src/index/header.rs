@@ -147,7 +147,9 @@ impl IndexHeader {
         let kind = registered(kind, path)?;
         let types_at = FIXED_BYTES + usize::from(count) * TUNABLE_BYTES;
         let types = match version {
-            UNTYPED_VERSION => key::from_code([key_family, key_bytes]).map(|keys| RecordType::new(keys, KeyType::Bytes)),
+            UNTYPED_VERSION => {
+                key::from_code([key_family, key_bytes]).map(|keys| RecordType::new(keys, KeyType::Bytes))
+            }
             _ => bytes.get(types_at..).and_then(RecordType::from_code).filter(|types| key::check(types.keys).is_ok()),
         };
         let types = types.ok_or_else(|| damaged("its header names no type of keys"))?;

@@ -38,7 +38,9 @@ impl ValueForm {
     pub(super) fn fits(self, values: &ValueType, payload_bytes: usize) -> bool {
         match values.width() {
             Some(width) => width == payload_bytes,
-            None => self == Self::Plain || (LENGTH_BYTES..=LENGTH_BYTES + usize::from(u16::MAX)).contains(&payload_bytes),
+            None => {
+                self == Self::Plain || (LENGTH_BYTES..=LENGTH_BYTES + usize::from(u16::MAX)).contains(&payload_bytes)
+            }
         }
     }
 
@@ -63,7 +65,8 @@ impl ValueForm {
         };
         if !fits {
             let of = if self == Self::Counted { "at most " } else { "" };
-            let detail = format!("a value of {} bytes does not fit an index of values of {of}{most} bytes", value.len());
+            let detail =
+                format!("a value of {} bytes does not fit an index of values of {of}{most} bytes", value.len());
             return Err(Error::InvalidArgument(detail));
         }
         payload.resize(payload_bytes, 0);
@@ -77,7 +80,9 @@ impl ValueForm {
     pub(crate) fn read<'a>(self, payload: &'a [u8], path: &Path) -> Result<Cow<'a, [u8]>> {
         self.value(payload).ok_or_else(|| {
             let path = path.display();
-            Error::InvalidArgument(format!("{path} has a payload that is no value of its type; it was written as bytes"))
+            Error::InvalidArgument(format!(
+                "{path} has a payload that is no value of its type; it was written as bytes"
+            ))
         })
     }
 

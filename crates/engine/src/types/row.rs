@@ -99,8 +99,15 @@ impl<'a> Row<'a> {
     #[must_use]
     #[inline]
     pub fn iter(&self) -> RowFields<'a> {
-        RowFields { row: *self, fields: self.row_type.fields().iter(), written: self.count, fixed_at: self.fixed_at,
-            nullable: 0, variable: 0, heap_at: self.heap_at }
+        RowFields {
+            row: *self,
+            fields: self.row_type.fields().iter(),
+            written: self.count,
+            fixed_at: self.fixed_at,
+            nullable: 0,
+            variable: 0,
+            heap_at: self.heap_at,
+        }
     }
 
     /// The value of a field.

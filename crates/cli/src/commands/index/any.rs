@@ -8,9 +8,11 @@ use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, W
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::grouped;
+use crate::value;
 use ogive::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
 use ogive::io::Storage;
 use ogive::page::{LostLog, PageOptions};
+use ogive::types::{RecordType, ValueType};
 use ogive::{Error, KeyType};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -102,6 +104,20 @@ impl AnyIndex {
         either!(self, index => index.key_type())
     }
 
+    pub(super) fn record_type(&self) -> &RecordType {
+        either!(self, index => index.record_type())
+    }
+
+    /// As [`Index::encode_value`].
+    pub(super) fn encode_value(&self, value: &[u8]) -> ogive::Result<Vec<u8>> {
+        either!(self, index => index.encode_value(value))
+    }
+
+    /// As [`Index::decode_value`].
+    pub(super) fn decode_value<'a>(&self, payload: &'a [u8]) -> ogive::Result<Cow<'a, [u8]>> {
+        either!(self, index => index.decode_value(payload))
+    }
+
     pub(super) fn layout(&self) -> IndexLayout {
         either!(self, index => index.layout())
     }
@@ -112,11 +128,18 @@ impl AnyIndex {
     }
 }
 
-/// An open index, and the form of its payloads on the command line.
+/// An open index, and the form of its payloads on the command line: that of their type if none is given.
 #[derive(Debug)]
 pub(super) struct OpenIndex {
     pub(super) any: AnyIndex,
-    pub(super) form: Form,
+    pub(super) form: Option<Form>,
+}
+
+impl OpenIndex {
+    /// The form of payloads that are not shown as values of their type.
+    fn untyped_form(&self) -> Option<Form> {
+        self.form.or_else(|| self.value_type().is_bytes().then(Form::default))
+    }
 }
 
 impl OrderedMap for OpenIndex {
@@ -141,12 +164,22 @@ impl OrderedMap for OpenIndex {
         text::key_to_json(self.any.key_type(), *key)
     }
 
-    fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
-        self.form.shown(value).into()
+    fn value_type(&self) -> &ValueType {
+        &self.any.record_type().values
     }
 
-    fn value_to_json(&self, value: &[u8]) -> Value {
-        self.form.to_json(value)
+    fn shown_value<'a>(&self, payload: &'a [u8]) -> Cow<'a, str> {
+        match (self.untyped_form(), self.any.decode_value(payload)) {
+            (None, Ok(value)) => value::shown(self.value_type(), &value).into_owned().into(),
+            (form, _) => form.unwrap_or_default().shown(payload).into(),
+        }
+    }
+
+    fn value_to_json(&self, payload: &[u8]) -> Value {
+        match (self.untyped_form(), self.any.decode_value(payload)) {
+            (None, Ok(value)) => value::to_json(self.value_type(), &value),
+            (form, _) => form.unwrap_or_default().to_json(payload),
+        }
     }
 
     fn get(&self, key: &u128, all: bool) -> Result<Vec<Vec<u8>>> {
@@ -179,7 +212,7 @@ impl OrderedMap for OpenIndex {
     }
 
     fn stats(place: &IndexFile) -> Result<impl Report> {
-        IndexReport::new(place.read(Form::default())?.any)
+        IndexReport::new(place.read(None)?.any)
     }
 
     fn verify(place: &IndexFile) -> Result<impl Report> {
@@ -188,12 +221,13 @@ impl OrderedMap for OpenIndex {
 }
 
 impl WritableMap for OpenIndex {
-    /// An empty value stands for a payload of zeros, whatever its form.
+    /// An empty value without a type stands for a payload of zeros, whatever its form.
     fn put(self, key: &u128, value: &[u8]) -> Result<Change> {
         let payload_bytes = self.any.layout().payload_bytes;
-        let payload = match value {
-            [] => vec![0; payload_bytes],
-            written => self.form.parse(written, payload_bytes).map_err(|message| {
+        let payload = match (self.untyped_form(), value) {
+            (None, written) => self.any.encode_value(&value::from_argument(self.value_type(), written)?)?,
+            (Some(_), []) => vec![0; payload_bytes],
+            (Some(form), written) => form.parse(written, payload_bytes).map_err(|message| {
                 Failure::usage(message, "use a payload that fits, or set its form with --values: text, number or hex")
             })?,
         };

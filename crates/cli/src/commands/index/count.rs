@@ -1,7 +1,6 @@
 //! `ogive index count`: counts the entries of a range.
 
 use super::file::IndexFile;
-use super::text::Form;
 use crate::args::Outcome;
 use crate::commands::ordered_map::RangeOptions;
 use crate::commands::verbs;
@@ -28,5 +27,5 @@ pub(crate) struct IndexCount {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexCount, output: &mut Output) -> Result<Outcome> {
-    verbs::count(&arguments.file.read(Form::default())?, &arguments.range, output)
+    verbs::count(&arguments.file.read(None)?, &arguments.range, output)
 }

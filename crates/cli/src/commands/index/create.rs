@@ -10,6 +10,7 @@ use crate::size::{ByteSize, human_bytes};
 use ogive::KeyType;
 use ogive::index::{IndexKind, IndexOptions};
 use ogive::io::LocalStorage;
+use ogive::types::{RecordType, ValueType};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -18,6 +19,9 @@ Examples:
   ogive index create ids.ogx                                 u64 keys without payloads: a set
   ogive index create ids.ogx --value-bytes 8                 u64 keys with payloads of 8 bytes
   ogive index create uuids.ogx --key-type uuid --kind btree  a B+-tree of UUIDs
+  ogive index create ages.ogx --value-type u8                values with a type
+  ogive index create pets.ogx --value-type '{name: text, born: date?}' --value-bytes 40
+                                                             rows of up to 40 bytes
   ogive index create tags.ogx --duplicates --value-bytes 4   several entries per key
   ogive index create ids.ogx --page-size 16KiB --fill 100    densely packed, with large pages
 
@@ -36,14 +40,19 @@ pub(crate) struct IndexCreate {
     #[arg(long, value_name = "KIND", default_value_t)]
     kind: IndexKind,
 
-    /// Type of the keys, of a fixed width: u8 to u128, i8 to i128, bool, f32, f64, uuid, date, time(UNIT),
-    /// timestamp(UNIT), decimal(P,S), or bytes1 to bytes16
+    /// Type of the keys, of a fixed width up to 16 bytes: u8 to u128, i8 to i128, bool, f32, f64, uuid, date,
+    /// time(UNIT), timestamp(UNIT), decimal(P,S), bytes1 to bytes16, or a tuple of these such as '(u32, date desc)'
     #[arg(long, alias = "key", value_name = "TYPE", default_value_t = KeyType::U64)]
     key_type: KeyType,
 
-    /// Bytes per payload
-    #[arg(long, value_name = "N", default_value = "0")]
-    value_bytes: ByteSize,
+    /// Type of the values: one of those of --key-type, text, or a row such as '{name: text, born: date?}' [default:
+    /// bytes of one length]
+    #[arg(long, value_name = "TYPE", default_value_t, hide_default_value = true)]
+    value_type: ValueType,
+
+    /// Bytes of each value; of the longest one, for types of varying length [default: those of the type, else 0]
+    #[arg(long, value_name = "N")]
+    value_bytes: Option<ByteSize>,
 
     /// Allow several entries per key; only with --kind ogive, aulid or btree
     #[arg(long)]
@@ -61,6 +70,22 @@ pub(crate) struct IndexCreate {
     paging: Paging,
 }
 
+impl IndexCreate {
+    /// Bytes of each payload.
+    fn payload_bytes(&self) -> Result<usize> {
+        let given = self.value_bytes.map(|given| bytes(given, "values")).transpose()?;
+        match (self.value_type.width(), given) {
+            (Some(width), given) => Ok(given.unwrap_or(width)),
+            (None, given) if self.value_type.is_bytes() => Ok(given.unwrap_or(0)),
+            (None, Some(longest)) => Ok(longest.saturating_add(IndexOptions::LENGTH_BYTES)),
+            (None, None) => Err(Failure::usage(
+                format!("values of type {} have no fixed length", self.value_type),
+                "give the bytes of the longest one with --value-bytes",
+            )),
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcome> {
     let (folder, name) = LocalStorage::split_path(&arguments.path)?;
@@ -69,18 +94,19 @@ pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcom
     pages.page_bytes = bytes(arguments.page_size, "pages")?;
     let options = IndexOptions::default()
         .kind(arguments.kind)
-        .key_type(arguments.key_type)
-        .payload_bytes(bytes(arguments.value_bytes, "payloads")?)
+        .record_type(RecordType::new(arguments.key_type, arguments.value_type.clone()))
+        .payload_bytes(arguments.payload_bytes()?)
         .fill_percent(arguments.fill)
         .duplicates(arguments.duplicates)
         .pages(pages);
     let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key_type, &options)?;
-    let (kind, key_type, layout) = (index.kind(), index.key_type(), index.layout());
+    let (kind, types, layout) = (index.kind(), index.record_type().clone(), index.layout());
     index.close()?;
     if output.is_json() {
         output.json(&json!({
             "kind": kind.name(),
-            "key_type": key_type.to_string(),
+            "key_type": types.keys.to_string(),
+            "value_type": types.values.to_string(),
             "payload_bytes": layout.payload_bytes,
             "duplicates": layout.duplicates,
             "fill_percent": layout.fill_percent,
@@ -88,10 +114,10 @@ pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcom
         }))?;
     } else {
         output.line(format_args!(
-            "{}: empty {} index with keys of type {}, payloads of {} and pages of {}",
+            "{}: empty {} index of {}, with payloads of {} and pages of {}",
             arguments.path.display(),
             kind,
-            key_type,
+            types,
             human_bytes(layout.payload_bytes as u64),
             human_bytes(options.pages.page_bytes as u64),
         ))?;

@@ -1,7 +1,6 @@
 //! `ogive index delete`: removes entries of a key.
 
 use super::file::IndexEntry;
-use super::text::Form;
 use crate::args::Outcome;
 use crate::commands::verbs;
 use crate::failure::Result;
@@ -28,6 +27,6 @@ pub(crate) struct IndexDelete {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexDelete, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.entry.index.write(Form::default())?;
+    let open = arguments.entry.index.write(None)?;
     verbs::delete(open, &arguments.entry.key, arguments.all, output)
 }

@@ -2,7 +2,6 @@
 
 use super::any::{either, raw};
 use super::file::IndexLookup;
-use super::text::Form;
 use crate::args::Outcome;
 use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs;
@@ -24,7 +23,7 @@ Prints the path from the root to the entry, node by node, with the pages read. E
 
 /// Runs the command.
 pub(crate) fn run(lookup: &IndexLookup, output: &mut Output) -> Result<Outcome> {
-    let open = lookup.file.read(Form::default())?;
+    let open = lookup.file.read(None)?;
     let key = open.parse_key(&lookup.key)?;
     let path = either!(&open.any, index => index.explain(raw(key)))?;
     let found = !open.get(&key, false)?.is_empty();

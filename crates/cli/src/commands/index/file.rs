@@ -87,7 +87,7 @@ enum CommitDurability {
 
 impl WritableIndexFile {
     /// Opens the index for writing, with payloads in this form.
-    pub(super) fn write(&self, form: Form) -> Result<OpenIndex> {
+    pub(super) fn write(&self, form: Option<Form>) -> Result<OpenIndex> {
         let (storage, name) = self.file.place()?;
         let mut pages = self.file.paging.options();
         pages.durability = self.durability();
@@ -111,9 +111,9 @@ impl WritableIndexFile {
 /// Text form of payloads. Shared by all commands that read or write them.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct PayloadOptions {
-    /// How payloads are written and printed
-    #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
-    pub(super) values: Form,
+    /// How payloads are written and printed [default: by the type of the values; as text if they have none]
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(super) values: Option<Form>,
 }
 
 impl Paging {
@@ -142,7 +142,7 @@ impl IndexFile {
     }
 
     /// Opens the index read-only, with payloads in this form.
-    pub(super) fn read(&self, form: Form) -> Result<OpenIndex> {
+    pub(super) fn read(&self, form: Option<Form>) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
         Ok(OpenIndex { any: AnyIndex::open(&storage, &name, &self.paging.options(), true)?, form })
     }

@@ -15,16 +15,17 @@ pub(crate) fn info(path: &Path) -> Result<Info> {
     let (folder, name) = LocalStorage::split_path(path)?;
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
     let index = AnyIndex::open(&storage, &name, &PageOptions::default(), true)?;
-    let (kind, key_type) = (index.kind(), index.key_type().to_string());
+    let (kind, types) = (index.kind(), index.record_type().clone());
     let entries = either!(&index, index => index.len())?;
     let file_bytes = either!(&index, index => index.page_statistics()).file_bytes;
     let size = human_bytes(file_bytes);
     Ok(Info {
         kind: "index",
-        text: format!("an index of kind {kind}: {} entries with keys of type {key_type}, {size}", grouped(entries)),
+        text: format!("an index of kind {kind}: {} entries of {types}, {size}", grouped(entries)),
         facts: json!({
             "structure": kind.name(),
-            "key_type": key_type,
+            "key_type": types.keys.to_string(),
+            "value_type": types.values.to_string(),
             "entries": entries,
             "payload_bytes": index.layout().payload_bytes,
             "file_bytes": file_bytes,

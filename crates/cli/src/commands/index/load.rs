@@ -2,17 +2,19 @@
 
 use super::any::{WordIndex, either, raw};
 use super::file::{PayloadOptions, WritableIndexFile};
-use super::text::{self, Form};
+use super::text;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
-use crate::input::{Input, InputOptions};
+use crate::input::{Input, InputOptions, KnownColumns};
 use crate::interrupt::Interrupt;
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
+use crate::value;
+use ogive::Error;
 use ogive::index::{Raw, Word};
-use ogive::{Error, KeyType};
+use ogive::types::{RecordType, ValueType};
 use serde_json::json;
 use std::time::Instant;
 
@@ -72,7 +74,7 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
         false => (arguments.input.clone(), None),
     };
     let arguments = &IndexLoad { input, ..arguments.clone() };
-    let any = arguments.index.write(Form::default())?.any;
+    let any = arguments.index.write(None)?.any;
     let mut committed = 0;
     let loaded = match either!(&any, index => load(index, arguments, &interrupt, &mut committed)) {
         Ok(loaded) => loaded,
@@ -83,7 +85,7 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
         }
     };
     let entries = either!(&any, index => index.len())?;
-    let (key_type, payload_bytes) = (any.key_type(), any.layout().payload_bytes);
+    let (types, payload_bytes) = (any.record_type().clone(), any.layout().payload_bytes);
     any.close()
         .map_err(|error| Failure::from(error).but(what_is_there(loaded.records, arguments.index.is_at_once())))?;
     if output.is_json() {
@@ -91,7 +93,8 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
             "records": loaded.records,
             "bulk": loaded.bulk,
             "entries": entries,
-            "key_type": key_type.to_string(),
+            "key_type": types.keys.to_string(),
+            "value_type": types.values.to_string(),
             "payload_bytes": payload_bytes,
         }))?;
     } else {
@@ -103,7 +106,10 @@ pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome>
             started.elapsed().as_secs_f64(),
             grouped(entries)
         ))?;
-        output.line(format_args!("types: {key_type} -> {}", counted(payload_bytes as u64, "byte")))?;
+        match types.values.is_bytes() {
+            true => output.line(format_args!("types: {} -> {}", types.keys, counted(payload_bytes as u64, "byte")))?,
+            false => output.line(format_args!("types: {types}"))?,
+        }
     }
     Ok(Outcome::Done)
 }
@@ -201,57 +207,93 @@ fn insert<W: Word>(
 }
 
 /// The records of an input as entries of an index.
-struct IndexRecords<'a> {
+struct IndexRecords<'a, W: Word> {
     input: Box<dyn Input>,
+    index: &'a WordIndex<W>,
     arguments: &'a IndexLoad,
-    key_type: KeyType,
-    record_type: KeyType,
-    payload_bytes: usize,
+    /// The type of the values, unless they are given as payloads.
+    values: Option<&'a ValueType>,
     records: u64,
 }
 
-impl<'a> IndexRecords<'a> {
-    fn open<W: Word>(index: &WordIndex<W>, arguments: &'a IndexLoad) -> Result<Self> {
-        let (key_type, payload_bytes) = (index.key_type(), index.layout().payload_bytes);
-        let options = input_options(&arguments.input, key_type);
+impl<'a, W: Word> IndexRecords<'a, W> {
+    fn open(index: &'a WordIndex<W>, arguments: &'a IndexLoad) -> Result<Self> {
+        let types = index.record_type();
+        let is_payload = arguments.payloads.values.is_some() || arguments.input.payload.is_some();
+        let values = (!types.values.is_bytes() && !is_payload).then_some(&types.values);
+        let options = input_options(&arguments.input, types, values);
         let input = options.open(&options.schema(true)?)?;
-        let record_type = input.facts().record_type.keys;
-        Ok(Self { input, arguments, key_type, record_type, payload_bytes, records: 0 })
+        let found = &input.facts().record_type.values;
+        if matches!(values, Some(ValueType::Row(_))) && *found != types.values {
+            return Err(Failure::usage(
+                format!("the values of the index are {}, those of the input {found}", types.values),
+                "state the same columns and types with --value and --type",
+            ));
+        }
+        Ok(Self { input, index, arguments, values, records: 0 })
     }
 
-    fn next<W: Word>(&mut self) -> Result<Option<(Raw<W>, Vec<u8>)>> {
+    fn next(&mut self) -> Result<Option<(Raw<W>, Vec<u8>)>> {
+        let (key_type, record_type) = (self.index.key_type(), self.input.facts().record_type.keys);
         let Some(record) = self.input.next()? else { return Ok(None) };
         self.records += 1;
         let place = || format!("record {} of {}", grouped(self.records), self.arguments.input.path.display());
-        let word = text::key_from_record(self.key_type, self.record_type, record.key).ok_or_else(|| {
+        let word = text::key_from_record(key_type, record_type, record.key).ok_or_else(|| {
             Failure::refused(
-                format!("the key of {} is not of type {}", place(), self.key_type),
-                format!("the keys of this index are {}", key::describe(self.key_type)),
+                format!("the key of {} is not of type {key_type}", place()),
+                format!("the keys of this index are {}", key::describe(key_type)),
             )
         })?;
-        let form = self.arguments.payloads.values;
-        let payload = match (record.value, self.arguments.input.payload) {
-            ([], _) => vec![0; self.payload_bytes],
-            (value, Some(_)) if value.len() == self.payload_bytes => value.to_vec(),
-            (value, Some(_)) => {
-                return Err(Failure::usage(
-                    format!("payloads of this index have {} bytes, not {}", self.payload_bytes, value.len()),
-                    format!("use --payload {}", self.payload_bytes),
-                ));
-            }
-            (value, None) => form.parse(value, self.payload_bytes).map_err(|detail| {
+        let encoded = |value: &[u8]| {
+            let longer = "create the index with a greater --value-bytes";
+            self.index.encode_value(value).map_err(|error| Failure::refused(format!("{}: {error}", place()), longer))
+        };
+        let payload = match (self.values, record.value) {
+            (Some(ValueType::Row(_)), row) => encoded(row)?,
+            (Some(values), written) => encoded(&value::from_argument(values, written).map_err(|_| {
+                let written = key::shortened(written);
                 Failure::refused(
-                    format!("the value of {} does not fit: {detail}", place()),
-                    "set the form of the values with --values: text, number or hex",
+                    format!("'{written}' in {} is not a value of type {values}", place()),
+                    "the values of this index have this type",
                 )
-            })?,
+            })?)?,
+            (None, value) => untyped_payload(self.arguments, self.index.layout().payload_bytes, value, &place)?,
         };
         Ok(Some((raw(word), payload)))
     }
 }
 
-/// The options of the input, with the key type of the index as default. Payloads have a form of their own.
-fn input_options(input: &InputOptions, key_type: KeyType) -> InputOptions {
-    let key_type = input.key_type.or((!input.has_typed_keys()).then_some(key_type));
-    InputOptions { key_type, raw_values: true, ..input.clone() }
+/// The payload of a value without a type.
+fn untyped_payload(
+    arguments: &IndexLoad,
+    payload_bytes: usize,
+    value: &[u8],
+    place: &dyn Fn() -> String,
+) -> Result<Vec<u8>> {
+    match (value, arguments.input.payload) {
+        ([], _) => Ok(vec![0; payload_bytes]),
+        (value, Some(_)) if value.len() == payload_bytes => Ok(value.to_vec()),
+        (value, Some(_)) => Err(Failure::usage(
+            format!("payloads of this index have {payload_bytes} bytes, not {}", value.len()),
+            format!("use --payload {payload_bytes}"),
+        )),
+        (value, None) => {
+            let form = arguments.payloads.values.unwrap_or_default();
+            form.parse(value, payload_bytes).map_err(|detail| {
+                Failure::refused(
+                    format!("the value of {} does not fit: {detail}", place()),
+                    "set the form of the values with --values: text, number or hex",
+                )
+            })
+        }
+    }
+}
+
+/// The options of the input, with the types of the index as default. `values` has the type of values that are not
+/// payloads: the columns of rows are found by their names, and other values are the text of one column.
+fn input_options(input: &InputOptions, types: &RecordType, values: Option<&ValueType>) -> InputOptions {
+    let key_type = input.key_type.or((!input.has_typed_keys()).then_some(types.keys));
+    let is_row = matches!(values, Some(ValueType::Row(_)));
+    let known = if is_row { KnownColumns::of(types, false) } else { None };
+    InputOptions { key_type, known, raw_values: !is_row, ..input.clone() }
 }

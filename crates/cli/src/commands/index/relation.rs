@@ -8,7 +8,6 @@ use ogive::index::{Raw, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
-use ogive::types::RecordType;
 use ogive::{Error, KeyType};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,21 +27,28 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
 /// Those of opening it.
 pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Result<Box<dyn Input>> {
     let index = AnyIndex::open(storage, name, &PageOptions::default(), true)?;
-    let key_type = index.key_type();
-    let width = u32::try_from(index.layout().payload_bytes).ok();
+    let types = index.record_type().clone();
+    let key_type = types.keys;
+    let width = match (types.values.is_bytes(), types.values.width()) {
+        (true, _) => Some(index.layout().payload_bytes),
+        (false, width) => width,
+    };
     let records = either!(&index, index => index.reader().and_then(|reader| reader.len()))?;
     let facts = InputFacts {
         path: path.to_owned(),
-        record_type: RecordType::new(key_type, KeyType::Bytes),
-        value_width: width,
+        record_type: types,
+        value_width: width.and_then(|width| u32::try_from(width).ok()),
         records: Some(records),
         length_bytes: Some(records),
         may_be_empty: true,
     };
-    either!(&index, index => {
-        let entry = move |(key, payload): (Raw<_>, Vec<u8>)| (key_bytes(key_type, Word::to_u128(key.0)), payload);
-        let entries = index.iter()?.map(move |found| found.map(entry));
-        Ok(Box::new(StoredInput::new(facts, entries)))
+    either!(index, index => {
+        let entries = index.iter()?;
+        let entry = move |(key, payload): (Raw<_>, Vec<u8>)| {
+            let value = index.decode_value(&payload)?.into_owned();
+            Ok((key_bytes(key_type, Word::to_u128(key.0)), value))
+        };
+        Ok(Box::new(StoredInput::new(facts, entries.map(move |found| found.and_then(&entry)))))
     })
 }
 

@@ -46,6 +46,7 @@ impl Report for IndexReport {
         Ok(json!({
             "kind": index.kind().name(),
             "key_type": index.key_type().to_string(),
+            "value_type": index.record_type().values.to_string(),
             "payload_bytes": layout.payload_bytes,
             "duplicates": layout.duplicates,
             "fill_percent": layout.fill_percent,
@@ -68,9 +69,9 @@ impl Report for IndexReport {
         let Self { index, statistics } = self;
         let (layout, file) = (index.layout(), either!(index, index => index.page_statistics()));
         output.line(format_args!(
-            "{name}: {} index with keys of type {} and payloads of {} B{}",
+            "{name}: {} index of {}, with payloads of {} B{}",
             index.kind(),
-            index.key_type(),
+            index.record_type(),
             grouped(layout.payload_bytes as u64),
             if layout.duplicates { ", duplicates allowed" } else { "" }
         ))?;

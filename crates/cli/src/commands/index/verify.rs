@@ -2,7 +2,6 @@
 
 use super::any::{AnyIndex, either};
 use super::file::IndexFile;
-use super::text::Form;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
@@ -32,7 +31,7 @@ pub(super) struct IndexFindings(Result<IndexVerifyReport, Error>);
 impl IndexFindings {
     /// Verifies an index. It may be too damaged to open.
     pub(super) fn of(file: &IndexFile) -> Result<Self> {
-        match file.read(Form::default()).and_then(|open| Ok(either!(&open.any, index => index.verify())?)) {
+        match file.read(None).and_then(|open| Ok(either!(&open.any, index => index.verify())?)) {
             Err(Failure::Engine(error @ Error::Damaged { .. })) => Ok(Self(Err(error))),
             report => Ok(Self(Ok(report?))),
         }
