@@ -126,7 +126,6 @@ impl Failure {
             Self::Engine(ogive::Error::Io { path, source, .. }) if source.kind() == io::ErrorKind::IsADirectory => {
                 Some(crate::words::advice_on_folder(path))
             }
-            Self::Engine(ogive::Error::NotATable { path, .. }) => crate::words::advice_on_input(path),
             Self::Engine(ogive::Error::Damaged { path, .. }) => Some(crate::words::advice_on_damage(path)),
             Self::Engine(ogive::Error::ValueTooLarge { path, limit, .. }) if *limit != VALUE_BYTES_MAX => {
                 let get = if path.is_dir() { "db get" } else { "get" };
@@ -138,6 +137,7 @@ impl Failure {
             Self::Engine(ogive::Error::JoinMemoryShort { needed_bytes, .. }) => {
                 Some(format!("try --memory {needed_bytes}"))
             }
+            Self::Engine(error) => crate::words::advice_on_input(error),
             _ => None,
         }
     }

@@ -32,10 +32,9 @@ pub(crate) fn of_command(error: &Error) -> String {
         // What to do depends on the kind of the file, which the hint names.
         return format!("{} is damaged at byte {offset}: {detail}", path.display());
     }
-    if let Error::NotATable { path, .. } = error
-        && let Some(format) = input_format(path)
-    {
-        return format!("{} is {format}, an input, not a table", path.display());
+    if let Some((path, format, wanted)) = input_in_place(error) {
+        let path = path.strip_prefix(".").unwrap_or(path).display();
+        return format!("{path} is {format}, an input, not {wanted}");
     }
     let mut message = error.to_string();
     for (programs, commands) in WORDS {
@@ -57,12 +56,28 @@ fn input_format(path: &Path) -> Option<&'static str> {
     })
 }
 
-/// What to do with an input in the place of a table; `None` for any other file.
-pub(crate) fn advice_on_input(path: &Path) -> Option<String> {
-    input_format(path)?;
+/// The path and the format of an input in the place of a table or an index, and which of them it is not.
+fn input_in_place(error: &Error) -> Option<(&Path, &'static str, &'static str)> {
+    let (path, wanted) = match error {
+        Error::NotATable { path, .. } => (path, "a table"),
+        Error::NotAPageFile { path, .. } | Error::NotAnIndex { path, .. } => (path, "an index"),
+        _ => return None,
+    };
+    Some((path, input_format(path)?, wanted))
+}
+
+/// What to do with an input in the place of a table or an index; `None` for any other error.
+pub(crate) fn advice_on_input(error: &Error) -> Option<String> {
+    let (path, _, wanted) = input_in_place(error)?;
     let path = path.strip_prefix(".").unwrap_or(path);
-    let table = path.with_extension("ogive");
-    Some(format!("`ogive build {} -o {}` makes a table of it", path.display(), table.display()))
+    Some(match wanted {
+        "a table" => format!(
+            "`ogive build {} -o {}` makes a table of it",
+            path.display(),
+            path.with_extension("ogive").display()
+        ),
+        _ => format!("`ogive index load INDEX {}` loads it into an index", path.display()),
+    })
 }
 
 /// What to do about a damaged file, by its kind.

@@ -407,7 +407,7 @@ fn by_name(
     let added: Vec<usize> = chosen.iter().copied().filter(is_new).collect();
     if let Some(&first) = added.first().filter(|_| !known.grows) {
         let message = format!("{path} has a column '{}', but rows of the keyspace are {}", names[first], rows()?);
-        let hint = "choose the columns to import with --value, or add it to the keyspace with --add-columns";
+        let hint = "choose the columns to import with --value, or add this one to the keyspace with --add-columns";
         return Err(Failure::usage(message, hint));
     }
     let mut positions = Vec::new();

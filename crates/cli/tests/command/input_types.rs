@@ -249,6 +249,8 @@ fn an_input_in_the_place_of_a_table_is_named_with_the_command_that_builds_one() 
         run.complains_of("`ogive build rows.csv -o rows.ogive`");
     }
     folder.run(&["count", "rows.jsonl"]).exits_with(1).complains_of("a file of JSON lines");
+    let index = folder.run(&["index", "scan", "rows.csv"]).exits_with(1).complains_of("not an index");
+    index.complains_of("`ogive index load INDEX rows.csv`");
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn refuse_file(path: &Path) -> Result<()> {
         Some(FileFormat::Table) => ("a table", "use `ogive get`, `ogive scan` and the other commands on tables"),
         Some(FileFormat::PageFile | FileFormat::PageLog) => ("a file of an index", "use `ogive index`"),
         Some(_) => ("a file of a store", "use `ogive db` on its folder"),
-        None => ("a file", "`ogive db import` reads files of text, CSV and Parquet into a store"),
+        None => ("a file", "`ogive db import` reads files of text, CSV, JSON lines and Parquet into a store"),
     };
     let message = format!("{} is {what}, but a store is a folder", path.display());
     Err(Failure::refused(message, commands))

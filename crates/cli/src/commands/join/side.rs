@@ -130,7 +130,8 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
             };
             let [of_left, of_right] = examine_both([&left, &right], opening.interrupt).map_err(side_of)?;
             let (left_keys, right_keys) = (of_left.key_type(), of_right.key_type());
-            let fits_any_type = |found: &Examined| found.records == 0 && found.plan.schema.is_guessed();
+            let fits_any_type =
+                |found: &Examined| found.records == 0 && found.plan.schema.keys.iter().all(|key| key.guessed);
             let is_any = |found: &Examined| fits_any_type(found) && left_keys != right_keys;
             let open = |side: usize, input: &InputOptions, found: &Examined, other_keys, copy| match is_any(found) {
                 true => Ok(sides[side].open_empty(Some(&found.plan.schema), Some(other_keys))),
