@@ -161,7 +161,7 @@ enum RowLayout {
     /// Of these widths.
     Dense(Widths),
     /// As records of any width.
-    Records(JoinedRecords),
+    Records(Box<JoinedRecords>),
 }
 
 /// Builds output rows and passes them to a writer.
@@ -182,7 +182,7 @@ impl<'w> Emitter<'w> {
 
     /// An emitter of records for a table.
     pub(crate) fn of_records(form: RowForm, records: JoinedRecords, writer: Box<dyn RowWriter + 'w>) -> Self {
-        let layout = form.widths().map_or(RowLayout::Records(records), RowLayout::Dense);
+        let layout = form.widths().map_or_else(|| RowLayout::Records(Box::new(records)), RowLayout::Dense);
         Self { form, layout, writer, built: Vec::new(), rows: 0 }
     }
 
