@@ -11,14 +11,14 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// The bytes of a key given as an argument: in tables of bytes `\\xNN` and `\\\\` are escapes.
+/// The bytes of a key given as an argument, as [`shown`] writes it. Bytes that are not UTF-8 are taken as they are.
 ///
 /// # Errors
 /// [`Failure::Usage`] when it is not a key of the table's type.
 pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u8>> {
     let bytes = argument.as_bytes();
     match (key_type, argument.to_str()) {
-        (KeyType::Text, _) | (KeyType::Bytes, None) => Ok(bytes.to_vec()),
+        (KeyType::Text | KeyType::Bytes, None) => Ok(bytes.to_vec()),
         (KeyType::FixedBytes(width), None) if bytes.len() == usize::from(width) => Ok(bytes.to_vec()),
         (_, text) => text.and_then(|text| key_type.parse(text).ok()).ok_or_else(|| {
             Failure::usage(
@@ -60,7 +60,7 @@ pub(crate) fn describe(key_type: KeyType) -> String {
         KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807".into(),
         KeyType::I128 => "whole numbers from -2^127 to 2^127 - 1".into(),
         KeyType::F32 | KeyType::F64 => "floating-point numbers".into(),
-        KeyType::Text => "text".into(),
+        KeyType::Text => "text; \\n, \\r, \\t, \\xNN and \\\\ are escapes".into(),
         KeyType::Bool => "true and false".into(),
         KeyType::U8 => "whole numbers from 0 to 255".into(),
         KeyType::U16 => "whole numbers from 0 to 65535".into(),
@@ -88,12 +88,9 @@ pub(crate) fn describe(key_type: KeyType) -> String {
     }
 }
 
-/// A key as it was given: numbers in decimal, text unchanged, other bytes escaped.
+/// A key as [`from_argument`] reads it.
 pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
-    match key_type {
-        KeyType::Text => escaped(key),
-        _ => Cow::Owned(key_type.display(key)),
-    }
+    Cow::Owned(key_type.display(key))
 }
 
 /// A key in JSON: a number where JSON allows it and readers keep its digits, an array for a tuple, bytes other than
@@ -132,7 +129,7 @@ pub(crate) fn bytes_to_json(bytes: &[u8]) -> Value {
 pub(crate) fn escaped(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(char::is_control) => Cow::Borrowed(text),
-        _ => Cow::Owned(escape(bytes)),
+        _ => Cow::Owned(KeyType::Bytes.display(bytes)),
     }
 }
 
@@ -142,31 +139,6 @@ pub(crate) fn shortened(written: &[u8]) -> String {
     match shown.char_indices().nth(40) {
         Some((end, _)) => format!("{}...", &shown[..end]),
         None => shown.into_owned(),
-    }
-}
-
-fn escape(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() + 8);
-    for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            match character {
-                '\\' => text.push_str("\\\\"),
-                '\n' => text.push_str("\\n"),
-                '\r' => text.push_str("\\r"),
-                '\t' => text.push_str("\\t"),
-                _ if character.is_control() => escape_bytes(&mut text, character.encode_utf8(&mut [0; 4]).as_bytes()),
-                _ => text.push(character),
-            }
-        }
-        escape_bytes(&mut text, chunk.invalid());
-    }
-    text
-}
-
-fn escape_bytes(text: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "\\x{byte:02x}");
     }
 }
 
@@ -252,7 +224,36 @@ mod tests {
         assert_eq!(from_argument(KeyType::Bytes, OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
         assert_eq!(from_argument(KeyType::FixedBytes(1), OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
         assert_eq!(from_argument(KeyType::FixedBytes(2), OsStr::new("\\x00a")).unwrap(), b"\0a");
-        assert_eq!(from_argument(KeyType::Text, OsStr::new("a\\x41")).unwrap(), b"a\\x41");
+    }
+
+    #[test]
+    fn a_key_of_text_can_be_asked_for_as_it_is_shown() {
+        for (key, expected) in [
+            ("plain", "plain"),
+            ("a\tb\nc\rd\u{1}", "a\\tb\\nc\\rd\\x01"),
+            ("\u{85}", "\\xc2\\x85"),
+            ("C:\\dir", "C:\\dir"),
+            ("C:\\new", "C:\\\\new"),
+            ("a\\x41", "a\\\\x41"),
+            ("\\\\server", "\\\\\\\\server"),
+            ("\\\\server\\share", "\\\\server\\share"),
+            ("\\", "\\"),
+            ("\\\\", "\\\\\\\\"),
+            ("a\t\\", "a\\t\\\\"),
+        ] {
+            let shown = shown(KeyType::Text, key.as_bytes());
+            assert_eq!(shown, expected, "{key:?}");
+            assert_eq!(from_argument(KeyType::Text, OsStr::new(shown.as_ref())).unwrap(), key.as_bytes());
+            let prefix = prefix_range(KeyType::Text, OsStr::new(shown.as_ref())).unwrap();
+            assert_eq!(prefix.0, Bound::Included(key.as_bytes().to_vec()));
+        }
+        assert_eq!(from_argument(KeyType::Text, OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
+        let tuple: KeyType = "(text, u8)".parse().unwrap();
+        let key =
+            tuple.encode(&types::Value::Tuple(vec![types::Value::Text("a\nb,".into()), types::Value::Unsigned(7)]));
+        let shown = shown(tuple, key.as_ref().unwrap());
+        assert_eq!(shown, "\"a\\nb,\",7");
+        assert_eq!(from_argument(tuple, OsStr::new(shown.as_ref())).unwrap(), key.unwrap());
     }
 
     #[test]

@@ -259,6 +259,9 @@ fn value(field: &Field, key_type: KeyType) -> Option<Value> {
         return Some(natural);
     }
     let text = match &natural {
+        Value::Bytes(bytes) if key_type == KeyType::Text => {
+            return String::from_utf8(bytes.clone()).ok().map(Value::Text);
+        }
         Value::Text(text) => text.clone(),
         Value::Bytes(bytes) => String::from_utf8(bytes.clone()).ok()?,
         Value::Bool(value) => value.to_string(),

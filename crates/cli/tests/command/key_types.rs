@@ -18,7 +18,7 @@ fn tables_are_built_with_keys_of_each_width_from_text() {
     folder.run(&["rank", "u32.ogive", "11"]).exits_with(0).prints("2\n");
     folder.run(&["get", "u32.ogive", "4294967296"]).exits_with(2).complains_of("0 to 4294967295");
     let rows = folder.run(&["scan", "u32.ogive", "--json"]).exits_with(0).json_lines();
-    assert_eq!(rows[2]["key"], json!(4_294_967_295_u32));
+    assert_eq!(rows[2], json!({ "id": 4_294_967_295_u32, "name": "last" }));
     folder.build("i128.txt", "i128.ogive", &["--key-type", "i128"]);
     let least_first =
         "-170141183460469231731687303715884105728\t\n-5\t\n0\t\n170141183460469231731687303715884105727\t\n";
@@ -139,7 +139,8 @@ fn keys_of_several_columns_are_tuples() {
         scan(&["--prefix", "ann"]).prints(of_ann);
         scan(&["--from", "ann,2024-02-29", "--to", "bob,2024-01-01"]).prints(of_ann);
         let rows = scan(&["--json"]).json_lines();
-        assert_eq!((&rows[0]["key"], &rows[1]["key"]), (&json!([null, "2024-01-01"]), &json!(["ann", "2024-02-29"])));
+        assert_eq!(rows[0], json!({ "user": null, "day": "2024-01-01", "amount": rows[0]["amount"] }));
+        assert_eq!(rows[1], json!({ "user": "ann", "day": "2024-02-29", "amount": 1.5 }));
     }
     folder.run(&["get", "t.ogive", "ann,2024-02-29"]).exits_with(0).prints("1.5\n");
     folder.run(&["get", "t.ogive", "ann"]).exits_with(2).complains_of("2 components, separated by commas");
@@ -220,7 +221,7 @@ fn indexes_of_narrow_keys_are_joined_with_files_tables_and_stores() {
     join("b3.ogx", "s", &["--right-from", "ab"]).exits_with(0).prints("abd\ty\ts\n");
     join("s", "b3.ogx", &[]).exits_with(0).prints("abd\ts\ty\n");
     join("u32.ogx", "s", &[]).exits_with(0).prints("9\ty\tn\n");
-    join("s", "u32.ogx", &[]).exits_with(0).prints("\\x00\\x00\\x00\\x09\tn\ty\n");
+    join("s", "u32.ogx", &[]).exits_with(0).prints("\\x00\\x00\\x00\\t\tn\ty\n");
 }
 
 /// The end of a table says that it is one. Without it, the file must not pass for lines of text.
@@ -264,4 +265,30 @@ fn a_table_or_an_index_without_its_end_is_not_read_as_text() {
         .run(&["join", "t.ogive", "cut", "-o", "-", "--kind", "anti"])
         .exits_with(1)
         .complains_of("is an Ogive index");
+}
+
+#[test]
+fn keys_are_found_and_bound_ranges_as_they_are_printed() {
+    let folder = Folder::new();
+    let keys = ["a\tb", "a\nb", "C:\\dir", "C:\\new", "a\\x41", "\u{1}", "plain"];
+    let quoted: String = keys.iter().map(|key| format!("\"{key}\",v\n")).collect();
+    folder.write("keys.csv", format!("k,v\n{quoted}"));
+    folder.build("keys.csv", "t", &["--key-type", "text"]);
+    folder.run(&["db", "import", "s", "keys.csv", "--key-type", "text"]).exits_with(0);
+    folder.run(&["index", "create", "i", "--key-type", "bytes3", "--value-bytes", "1"]).exits_with(0);
+    folder.write("bytes.csv", "k,v\n\"a\tb\",v\n\"\\\\n\",v\n\"a\nb\",v\n");
+    folder.run(&["index", "load", "i", "bytes.csv"]).exits_with(0);
+    for (group, name, count) in [(&[][..], "t", 7), (&["db"], "s", 7), (&["index"], "i", 3)] {
+        let run = |verb: &str, rest: &[&str]| folder.run(&[group, &[verb, name], rest].concat()).exits_with(0);
+        let lines = run("scan", &[]).stdout;
+        let shown: Vec<&str> = lines.lines().map(|line| line.split('\t').next().unwrap()).collect();
+        assert_eq!(shown.len(), count, "{lines}");
+        for (at, key) in shown.iter().enumerate() {
+            run("get", &[key]).prints("v\n");
+            run("count", &["--from", key]).prints(&format!("{}\n", count - at));
+            run("count", &["--to", key]).prints(&format!("{at}\n"));
+            run("count", &["--prefix", key]).prints("1\n");
+        }
+    }
+    folder.run(&["scan", "t", "--prefix", "C"]).exits_with(0).prints("C:\\dir\tv\nC:\\\\new\tv\n");
 }

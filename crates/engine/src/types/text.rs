@@ -1,14 +1,15 @@
 //! Text form of keys: what commands print and accept.
 
 use super::calendar;
-use super::escape::{escape, unescape};
+use super::escape::{display_text, escape, read_text, unescape};
 use super::key_type::KeyType;
 use super::value::Value;
 use crate::error::{Error, Result};
 
 impl KeyType {
-    /// Converts text to a key: a number in decimal, text as it is, bytes with the escapes `\xNN` and `\\`, a UUID in
-    /// hexadecimal, dates and times as in ISO 8601, and a tuple as a record of CSV, whose empty fields are nulls.
+    /// Converts text to a key: a number in decimal, bytes with the escapes `\xNN`, `\n`, `\r`, `\t` and `\\`, text with
+    /// the same escapes or, if one of its backslashes begins none, as it is, a UUID in hexadecimal, dates and times as
+    /// in ISO 8601, and a tuple as a record of CSV, whose empty fields are nulls.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the text is not a key of this type.
@@ -26,7 +27,7 @@ impl KeyType {
     /// each other, such as numbers.
     pub fn parse_prefix(self, text: &str) -> Result<Vec<u8>> {
         let prefix = match self {
-            Self::Text => Some(text.as_bytes().to_vec()),
+            Self::Text => Some(read_text(text).into_bytes()),
             Self::Bytes => unescape(text),
             Self::FixedBytes(width) => unescape(text).filter(|prefix| prefix.len() <= width.into()),
             Self::Tuple(_) if text.is_empty() => Some(Vec::new()),
@@ -39,8 +40,7 @@ impl KeyType {
         prefix.ok_or_else(|| Error::InvalidArgument(format!("{text:?} does not begin a key of type {self}")))
     }
 
-    /// Converts a key to text that [`Self::parse`] accepts. Text with control characters and keys that are not of this
-    /// type are shown with escapes that it does not accept.
+    /// Converts a key to text that [`Self::parse`] reads as this key. A key that is not of this type is shown as bytes.
     #[must_use]
     pub fn display(self, key: &[u8]) -> String {
         let value = match self {
@@ -57,7 +57,7 @@ impl KeyType {
             Self::Bool => Value::Bool(text.parse().ok()?),
             Self::F32 => Value::Float(text.parse::<f32>().ok()?.into()),
             Self::F64 => Value::Float(text.parse().ok()?),
-            Self::Text => Value::Text(text.to_owned()),
+            Self::Text => Value::Text(read_text(text)),
             Self::Bytes | Self::FixedBytes(_) => Value::Bytes(unescape(text)?),
             Self::Uuid => Value::Bytes(parse_uuid(text)?),
             Self::Date => Value::Signed(calendar::parse_date(text)?),
@@ -70,14 +70,14 @@ impl KeyType {
         })
     }
 
-    /// Text of a value; `None` for text with control characters, and for a value that is not of this type.
+    /// Text of a value; `None` for a value that is not of this type.
     pub(super) fn display_value(self, value: &Value) -> Option<String> {
         Some(match (self, value) {
             (Self::Tuple(tuple), _) => tuple.display_value(value)?,
             (_, Value::Bool(value)) => value.to_string(),
             (Self::F32, Value::Float(value)) => (*value as f32).to_string(),
             (_, Value::Float(value)) => value.to_string(),
-            (_, Value::Text(text)) => Some(text).filter(|text| !text.chars().any(char::is_control))?.clone(),
+            (_, Value::Text(text)) => display_text(text),
             (Self::Uuid, Value::Bytes(bytes)) => display_uuid(bytes),
             (_, Value::Bytes(bytes)) => escape(bytes),
             (Self::Date, Value::Signed(days)) => calendar::display_date(*days),

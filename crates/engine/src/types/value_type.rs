@@ -132,8 +132,8 @@ impl ValueType {
         bytes.ok_or_else(|| Error::InvalidArgument(format!("{text:?} is not a value of type {self}")))
     }
 
-    /// Converts a value to text that [`Self::parse`] accepts. Text with control characters and values that are not of
-    /// this type are shown with escapes that it does not accept.
+    /// Converts a value to text that [`Self::parse`] reads as this value. A value that is not of this type is shown as
+    /// bytes.
     #[must_use]
     pub fn display(&self, bytes: &[u8]) -> String {
         match self {
