@@ -26,10 +26,9 @@ inlj:rmi, inlj:index, partition, partition:btree.
 
 Rows have the key, then the fields of LEFT and RIGHT, or of LEFT alone in semi and anti joins. A field of RIGHT whose
 name LEFT has, too, gets 'right_' in front. Values that are not rows are the fields 'left' and 'right'. A row without a
-match has nulls in the fields of the other side: nothing in text and CSV, null in JSON. Nulls in keys of several columns
-are equal to each other. Plain records (--to records) are
-the left value followed by the right one; in a left or full join after a byte 1, or 0 or 2 if the right or left one is
-missing.
+match has nulls in the fields of the other side: nothing in text and CSV, null in JSON. A key with a null matches no
+key, as in SQL. Plain records (--to records) are the left value followed by the right one; in a left or full join after
+a byte 1, or 0 or 2 if the right or left one is missing.
 
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
@@ -77,8 +76,9 @@ pub(crate) struct JoinArguments {
     #[arg(long = "for", value_name = "PROFILE")]
     pub(super) profile: Option<String>,
 
-    /// Condition on the fields of pairs with equal keys, such as 'left.price < right.limit'; repeat it for several,
-    /// which must all hold. Operators: =, !=, <, <=, >, >=; a null fits none
+    /// Condition on the columns of pairs with equal keys, such as 'left.price < right."upper limit"'; repeat it for
+    /// several, which must all hold. Operators: =, !=, <, <=, >, >=; a null fits none. Constants are written 'red' or
+    /// 7. A column that only one side has needs no side in front if its name is in double quotes
     #[arg(long = "where", value_name = "CONDITION")]
     pub(super) conditions: Vec<String>,
 

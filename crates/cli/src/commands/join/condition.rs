@@ -1,9 +1,9 @@
-//! Conditions of a join on fields of both sides: `--where 'left.price < right.limit'`.
+//! Conditions of a join on columns of both sides: `--where 'left.price < right."upper limit"'`.
 
 use crate::failure::{Failure, Result};
 use ogive::KeyType;
 use ogive::join::{JoinPair, JoinSource};
-use ogive::types::{RecordType, Row, Value, ValueType};
+use ogive::types::{ColumnPlace, RecordColumn, RecordType, Row, Value, ValueType};
 use std::cmp::Ordering;
 
 /// Whether a comparison holds for an order of its operands.
@@ -30,14 +30,22 @@ struct Comparison {
 /// What is compared.
 #[derive(Clone, Debug)]
 enum Operand {
-    /// A field of a side, or its value if that is not a row.
-    Field {
+    /// A column of a side: a component of the key, a field of the value, or the value if that is not a row.
+    Column {
         is_right: bool,
-        types: ValueType,
-        index: usize,
-        key_type: KeyType,
+        types: RecordType,
+        place: ColumnPlace,
     },
     Constant(Value),
+}
+
+/// An operand as it is written.
+#[derive(Clone, Debug)]
+enum Written<'a> {
+    /// The name of a column, after that of its side if that is given.
+    Column(Option<bool>, String),
+    /// A constant, unless the other operand is none either.
+    Word(&'a str),
 }
 
 /// The condition that all comparisons hold.
@@ -66,63 +74,116 @@ fn parse_one(text: &str, types: [&RecordType; 2]) -> Result<Comparison> {
     let wrong = |reason: String| {
         Failure::usage(
             format!("'{text}' is not a condition: {reason}"),
-            "write one such as 'left.price < right.limit' or \"right.kind = 'a'\"",
+            "write one such as 'left.price < right.\"upper limit\"' or \"right.kind = 'a'\"",
         )
     };
-    let found = (0..text.len()).filter(|&at| text.is_char_boundary(at)).find_map(|at| {
-        let rest = &text[at..];
-        OPERATORS.iter().find(|(name, _)| rest.starts_with(name)).map(|operator| (at, operator))
-    });
-    let (at, (name, holds)) = found.ok_or_else(|| wrong("it has none of =, !=, <, <=, > and >=".into()))?;
-    let (first, second) = (text[..at].trim(), text[at + name.len()..].trim());
-    let fields = [field(first, types).map_err(&wrong)?, field(second, types).map_err(&wrong)?];
-    let key_type = |field: &Option<Operand>| match field {
-        Some(Operand::Field { key_type, .. }) => Some(*key_type),
-        _ => None,
+    let (first, (_, holds), second) =
+        split(text).ok_or_else(|| wrong("it has none of =, !=, <, <=, > and >=".into()))?;
+    let column = |written: &Written<'_>| match written {
+        Written::Column(side, name) => column(*side, name, types).map(Some),
+        Written::Word(_) => Ok(None),
     };
-    let constant = |text: &str, key_type: KeyType| {
-        let text = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).unwrap_or(text);
-        let value = key_type.parse(text).and_then(|bytes| key_type.decode(&bytes));
+    let operands = [Written::new(first), Written::new(second)];
+    let mut columns = [column(&operands[0]).map_err(&wrong)?, column(&operands[1]).map_err(&wrong)?];
+    if let [Written::Word(one), Written::Word(other)] = operands {
+        columns = [one, other].map(|name| self::column(None, name, types).ok());
+    }
+    let constant = |written: &str, key_type: KeyType| {
+        let quoted = written.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+        let text = quoted.map_or_else(|| written.to_owned(), |quoted| quoted.replace("''", "'"));
+        let value = key_type.parse(&text).and_then(|bytes| key_type.decode(&bytes));
         value.map(Operand::Constant).map_err(|_| wrong(format!("'{text}' is not of type {key_type}")))
     };
-    let types = [key_type(&fields[0]), key_type(&fields[1])];
-    let [one, other] = fields;
-    let (first, second) = match (one, other, types) {
-        (Some(one), Some(other), [Some(this), Some(that)]) => {
+    let (first, second) = match columns {
+        [Some((one, this)), Some((other, that))] => {
             if !is_comparable(this, that) {
                 return Err(wrong(format!("values of type {this} and {that} are not compared")));
             }
             (one, other)
         }
-        (Some(one), None, [Some(this), _]) => (one, constant(second, this)?),
-        (None, Some(other), [_, Some(that)]) => (constant(first, that)?, other),
-        _ => return Err(wrong("it names no field, such as left.price".into())),
+        [Some((one, this)), None] => (one, constant(second, this)?),
+        [None, Some((other, that))] => (constant(first, that)?, other),
+        [None, None] => return Err(wrong(format!("it names no column; {}", both_columns(types)))),
     };
     Ok(Comparison { first, holds: *holds, second })
 }
 
-/// The field that a text names; `None` if it does not begin with the name of a side.
-fn field(text: &str, types: [&RecordType; 2]) -> Result<Option<Operand>, String> {
-    let side = |name: &str| text.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('.'));
-    let (is_right, rest) = match (side("left"), side("right")) {
-        (Some(rest), _) => (false, rest),
-        (_, Some(rest)) => (true, rest),
-        _ => return Ok(None),
-    };
-    let (values, name) = (&types[usize::from(is_right)].values, rest.strip_prefix('.').unwrap_or_default());
-    let (index, key_type) = match values {
-        ValueType::Scalar(key_type) if name.is_empty() || name == "value" => (0, *key_type),
-        ValueType::Row(row_type) if row_type.position(name).is_some() => {
-            let index = row_type.position(name).unwrap_or_default();
-            (index, row_type.fields()[index].key_type)
+/// The operands, and the operator between them: the first that is not in quotes.
+fn split(text: &str) -> Option<(&str, &'static (&'static str, Holds), &str)> {
+    let mut quote = None;
+    for (at, character) in text.char_indices() {
+        match quote {
+            Some(open) if open == character => quote = None,
+            Some(_) => {}
+            None if matches!(character, '"' | '\'') => quote = Some(character),
+            None => {
+                let rest = &text[at..];
+                if let Some(operator) = OPERATORS.iter().find(|(name, _)| rest.starts_with(name)) {
+                    return Some((text[..at].trim(), operator, rest[operator.0.len()..].trim()));
+                }
+            }
         }
-        _ => {
-            let names: Vec<&str> = values.fields().iter().map(|field| field.name.as_str()).collect();
-            let names = if names.is_empty() { "value".to_owned() } else { names.join(", ") };
-            return Err(format!("there is no {text}; the fields of that side are {names}"));
+    }
+    None
+}
+
+impl<'a> Written<'a> {
+    fn new(text: &'a str) -> Self {
+        let side = |name: &str| text.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('.'));
+        let name = |rest: &str| unquoted(rest.strip_prefix('.').unwrap_or_default().trim());
+        match (side("left"), side("right")) {
+            (Some(rest), _) => Self::Column(Some(false), name(rest)),
+            (_, Some(rest)) => Self::Column(Some(true), name(rest)),
+            _ if text.starts_with('"') => Self::Column(None, unquoted(text)),
+            _ => Self::Word(text),
         }
+    }
+}
+
+/// A name without its quotes; doubled quotes belong to it.
+fn unquoted(name: &str) -> String {
+    let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+    quoted.map_or_else(|| name.to_owned(), |quoted| quoted.replace("\"\"", "\""))
+}
+
+/// The column of this name, of one side or of the only side that has one, with its type. No name stands for a value
+/// that is not a row.
+fn column(side: Option<bool>, name: &str, types: [&RecordType; 2]) -> Result<(Operand, KeyType), String> {
+    let find = |is_right: bool| {
+        let types = types[usize::from(is_right)];
+        let is_value = |column: &RecordColumn| {
+            name.is_empty() && matches!((&types.values, column.place), (ValueType::Scalar(_), ColumnPlace::Value(_)))
+        };
+        let found = types.columns().into_iter().find(|column| column.name == name || is_value(column))?;
+        let (place, key_type) = (found.place, found.key_type);
+        Some((Operand::Column { is_right, types: types.clone(), place }, key_type))
     };
-    Ok(Some(Operand::Field { is_right, types: values.clone(), index, key_type }))
+    match side {
+        Some(is_right) => find(is_right).ok_or_else(|| {
+            let word = if is_right { "right" } else { "left" };
+            format!("there is no {word}.{name}; the columns of that side are {}", names(types[usize::from(is_right)]))
+        }),
+        None => match (find(false), find(true)) {
+            (Some((Operand::Column { place: this, .. }, _)), Some((Operand::Column { place: that, .. }, _))) if !matches!((this, that), (ColumnPlace::Key(one), ColumnPlace::Key(other)) if one == other) => {
+                Err(format!("both sides have a column {name}; put left. or right. in front"))
+            }
+            (Some(found), _) | (None, Some(found)) => Ok(found),
+            (None, None) => Err(format!("there is no column {name}; {}", both_columns(types))),
+        },
+    }
+}
+
+fn names(types: &RecordType) -> String {
+    let name = |column: RecordColumn| match column.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        true => column.name,
+        false => format!("\"{}\"", column.name.replace('"', "\"\"")),
+    };
+    types.columns().into_iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn both_columns([left, right]: [&RecordType; 2]) -> String {
+    format!("the left columns are {}, the right ones {}", names(left), names(right))
 }
 
 /// Whether values of two types are compared: those of one type, and numbers.
@@ -137,15 +198,18 @@ fn is_comparable(one: KeyType, other: KeyType) -> bool {
 impl Operand {
     /// Its value for a pair; `None` for a null.
     fn value(&self, pair: &JoinPair<'_>) -> ogive::Result<Option<Value>> {
-        let (bytes, types, index) = match self {
+        let (is_right, types, place) = match self {
             Self::Constant(value) => return Ok(Some(value.clone())),
-            Self::Field { is_right, types, index, .. } => {
-                (if *is_right { pair.right } else { pair.left }, types, *index)
-            }
+            Self::Column { is_right, types, place, .. } => (*is_right, types, *place),
         };
-        let value = match types {
-            ValueType::Scalar(key_type) => key_type.decode(bytes)?,
-            ValueType::Row(row_type) => Row::new(row_type, bytes)?.value(index)?,
+        let bytes = if is_right { pair.right } else { pair.left };
+        let value = match (place, &types.values) {
+            (ColumnPlace::Key(index), _) => match types.keys.decode(pair.key)? {
+                Value::Tuple(components) => components.into_iter().nth(index).unwrap_or(Value::Null),
+                key => key,
+            },
+            (ColumnPlace::Value(_), ValueType::Scalar(key_type)) => key_type.decode(bytes)?,
+            (ColumnPlace::Value(index), ValueType::Row(row_type)) => Row::new(row_type, bytes)?.value(index)?,
         };
         Ok(Some(value).filter(|value| *value != Value::Null))
     }
@@ -180,29 +244,62 @@ fn compare(first: &Value, second: &Value) -> Option<Ordering> {
 mod tests {
     use super::*;
     use ogive::join::RecordShape;
+    use ogive::types::KeyColumn;
 
+    /// A side whose keys have the columns `id`, in the second place, and `day`.
     fn side(values: &str) -> JoinSource {
-        let shape = RecordShape { name: "rows".into(), key_type: KeyType::U64, value_bytes: None, rows: 0, bytes: 0 };
-        let types = RecordType::new(KeyType::U64, values.parse::<ValueType>().unwrap());
+        let keys: KeyType = "(u64, text?)".parse().unwrap();
+        let shape = RecordShape { name: "rows".into(), key_type: keys, value_bytes: None, rows: 0, bytes: 0 };
+        let column = |name: &str, position| KeyColumn { name: name.into(), position };
+        let types = RecordType::new(keys, values.parse::<ValueType>().unwrap())
+            .key_columns(vec![column("id", 1), column("day", 0)]);
         JoinSource::unsorted(shape, || Box::new(std::iter::empty())).with_types(types)
     }
 
+    fn sides() -> [JoinSource; 2] {
+        [
+            side("{price: u8, kind: text?, \"unit price\": u8}"),
+            side("{limit: f64, kind: text, n: i64, \"a = \"\"b\": u8}"),
+        ]
+    }
+
     fn parsed(text: &str) -> Result<()> {
-        let (left, right) = (side("{price: u8, kind: text?}"), side("{limit: f64, kind: text, n: i64}"));
+        let [left, right] = sides();
         parse(&[text.to_owned()], &left, &right).map(drop)
     }
 
     #[test]
-    fn comparisons_are_of_fields_and_constants_of_their_type() {
-        for text in ["left.price<right.limit", "left.price = 7", "'a' != right.kind", "right.n >= left.price"] {
-            assert!(parsed(text).is_ok(), "{text}");
+    fn comparisons_are_of_columns_and_constants_of_their_type() {
+        for text in [
+            "left.price<right.limit",
+            "left.price = 7",
+            "'a' != right.kind",
+            "right.n >= left.price",
+            "left.id > 3",
+            "right.day = 'mon'",
+            "\"unit price\" > 3",
+            "3 < left.\"unit price\"",
+            "right.\"a = \"\"b\" = left.\"unit price\"",
+            "\"id\" = 7",
+            "price < limit",
+            "n != 4",
+        ] {
+            assert!(parsed(text).is_ok(), "{text}: {:?}", parsed(text));
         }
         for (text, part) in [
             ("left.price", "none of"),
-            ("1 < 2", "names no field"),
-            ("left.colour = 'red'", "price, kind"),
+            ("\"left.price < 3\"", "none of"),
+            (
+                "1 < 2",
+                "names no column; the left columns are day, id, price, kind, \"unit price\", the right ones day,",
+            ),
+            ("left.colour = 'red'", "there is no left.colour; the columns of that side are day, id, price, kind"),
+            ("right.price = 3", "day, id, limit, kind, n, \"a = \"\"b\""),
+            ("\"colour\" = 'red'", "there is no column colour; the left columns are"),
+            ("\"kind\" = 'red'", "both sides have a column kind"),
             ("left.price = red", "not of type u8"),
             ("left.price < right.kind", "not compared"),
+            ("left = 3", "there is no left."),
         ] {
             let message = parsed(text).unwrap_err().to_string();
             assert!(message.contains(part), "{text}: {message}");

@@ -59,7 +59,7 @@ impl RowShape {
         match to.delimiter() {
             Some(delimiter) => self.fields.csv(key, &self.row, delimiter, line),
             None if to == OutputFormat::Jsonl => {
-                line.extend_from_slice(self.fields.json(key, &self.row).as_bytes());
+                line.extend_from_slice(self.fields.json(key, Some(&self.row)).as_bytes());
                 line.push(b'\n');
             }
             None => {
