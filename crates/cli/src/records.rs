@@ -19,6 +19,12 @@ impl RecordFields {
         Self { types: types.clone(), columns: types.columns() }
     }
 
+    /// The same without columns of values: for records that have none.
+    pub(crate) fn without_values(mut self) -> Self {
+        self.columns.retain(|column| matches!(column.place, ColumnPlace::Key(_)));
+        self
+    }
+
     /// The types of the records.
     pub(crate) fn types(&self) -> &RecordType {
         &self.types
@@ -104,10 +110,13 @@ impl RecordFields {
         line.push(b'\n');
     }
 
-    /// A record as a JSON object with a member for each column, in order.
-    pub(crate) fn json(&self, key: &[u8], value: &[u8]) -> String {
+    /// A record as a JSON object with a member for each column, in order: of the key alone if the value is `None`.
+    pub(crate) fn json(&self, key: &[u8], value: Option<&[u8]>) -> String {
         let mut object = String::from("{");
-        self.visit(key, value, |column, bytes, is_typed| {
+        self.visit(key, value.unwrap_or_default(), |column, bytes, is_typed| {
+            if value.is_none() && matches!(column.place, ColumnPlace::Value(_)) {
+                return;
+            }
             let shown = match bytes {
                 None => Value::Null,
                 Some(bytes) if is_typed => key::to_json(column.key_type, bytes),
@@ -168,7 +177,9 @@ mod tests {
         );
         assert_eq!(csv(record("7,", ",,")), "\"\",7,,,\n");
         let (key, value) = record("7,", "a,,");
-        assert_eq!(fields.json(&key, &value), r#"{"name":"a","id":7,"note":null,"kind":null,"born":null}"#);
+        assert_eq!(fields.json(&key, Some(&value)), r#"{"name":"a","id":7,"note":null,"kind":null,"born":null}"#);
+        assert_eq!(fields.json(&key, None), r#"{"id":7,"kind":null}"#);
+        assert_eq!(fields.clone().without_values().json(&key, Some(&value)), r#"{"id":7,"kind":null}"#);
         assert_eq!(
             csv((b"no key".to_vec(), b"x".to_vec())),
             "x,no key,,,\n",

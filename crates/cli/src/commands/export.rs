@@ -3,7 +3,7 @@
 use super::ordered_map::{Bounds, OrderedMap, RangeOptions};
 use super::query::{OpenTable, TableArguments};
 use crate::args::Outcome;
-use crate::export::{RecordFormat, RecordSource, RecordVisitor, export};
+use crate::export::{RecordFormat, RecordSource, RecordVisitor, export, has_values};
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -20,7 +20,8 @@ Examples:
   ogive export rows.ogive - --from 10 --to 20   a range, to standard output as CSV
   ogive export rows.ogive - --json              to standard output as JSON lines
 
-Writes .csv, .tsv, .jsonl, .parquet (if built in) or .ogive, in key order. In CSV, nulls are empty fields, and empty
+Writes .csv, .tsv, .jsonl, .parquet (if built in) or .ogive, in key order, with a column for each part of the key and
+for each field of the value; records without values have no column of values. In CSV, nulls are empty fields, and empty
 text is \"\" in columns that have nulls. Replaces an existing table once the new one is complete, and any other file
 only with --force. `ogive db export` does the same for stores.";
 
@@ -52,6 +53,13 @@ struct TableRecords {
 impl RecordSource for TableRecords {
     fn record_type(&self) -> RecordType {
         self.open.table.record_type().clone()
+    }
+
+    fn has_values(&self) -> Result<bool> {
+        match self.open.table.value_width() {
+            Some(width) => Ok(width > 0),
+            None => has_values(|visit| self.visit(visit)),
+        }
     }
 
     fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()> {

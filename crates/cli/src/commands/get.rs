@@ -1,6 +1,5 @@
 //! `ogive get`: looks up a key.
 
-use super::ordered_map::OrderedMap;
 use super::query::TableArguments;
 use super::verbs::{self, LookupKeys};
 use crate::args::Outcome;
@@ -32,7 +31,8 @@ pub(crate) struct TableGet {
     #[arg(long)]
     all: bool,
 
-    /// Write the value unchanged and without a newline; required for values larger than --memory
+    /// Write the value unchanged and without a newline, or that of its column if it is a row of one; required for
+    /// values larger than --memory
     #[arg(long, conflicts_with_all = ["all", "json"])]
     raw: bool,
 
@@ -45,8 +45,7 @@ pub(crate) struct TableGet {
 pub(crate) fn run(arguments: &TableGet, output: &mut Output) -> Result<Outcome> {
     let open = arguments.table.open(arguments.explain)?;
     if arguments.raw {
-        let key = open.parse_key(arguments.keys.only()?)?;
-        return verbs::print_raw(open.table.value_reader(&key)?, open.shown_key(&key), output);
+        return verbs::get_raw(&open, &arguments.keys, |key| Ok(open.table.value_reader(key)?), output);
     }
     verbs::get_each(&open, &arguments.keys, arguments.all, output)
 }

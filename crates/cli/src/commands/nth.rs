@@ -2,6 +2,7 @@
 
 use super::ordered_map::OrderedMap;
 use super::query::TracedTable;
+use super::verbs;
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
@@ -40,8 +41,7 @@ pub(crate) fn run(arguments: &TableNth, output: &mut Output) -> Result<Outcome> 
     let record = index.map_or(Ok(None), |index| open.traced(|mut table| table.nth(index)))?;
     let mut object = json!({ "index": index.map_or(json!(position), Value::from), "found": record.is_some() });
     if let Some((key, value)) = &record {
-        object["key"] = open.key_to_json(key);
-        object["value"] = open.value_to_json(value);
+        object["record"] = verbs::record(&open, key, value);
     }
     let line = record.as_ref().map(|(key, value)| format!("{}\t{}", open.shown_key(key), open.shown_value(value)));
     open.answer(output, object, line)?;

@@ -54,6 +54,16 @@ pub(crate) trait OrderedMap {
         value::to_json(self.value_type(), value)
     }
 
+    /// A record as a JSON object, the same in all commands: with a member for each column, or for those of the key if
+    /// the value is `None`.
+    fn record_to_json(&self, key: &Self::Key, value: Option<&[u8]>) -> String {
+        let mut object = json!({ "key": self.key_to_json(key) });
+        if let Some(value) = value {
+            object["value"] = self.value_to_json(value);
+        }
+        object.to_string()
+    }
+
     /// The values of a key: all of them, or only the first. Keyspaces have one value per key.
     fn get(&self, key: &Self::Key, all: bool) -> Result<Vec<Self::Value>>;
 
@@ -76,11 +86,7 @@ pub(crate) trait OrderedMap {
     /// Prints an entry on a line: key, tab, value, or a JSON object. The value is `None` if only keys are requested.
     fn print_entry(&self, key: &Self::Key, value: Option<&[u8]>, output: &mut Output) -> Result<()> {
         if output.is_json() {
-            let mut object = json!({ "key": self.key_to_json(key) });
-            if let Some(value) = value {
-                object["value"] = self.value_to_json(value);
-            }
-            return output.json(&object);
+            return output.line(self.record_to_json(key, value));
         }
         match value {
             Some(value) => output.line(format_args!("{}\t{}", self.shown_key(key), self.shown_value(value))),

@@ -6,6 +6,7 @@ use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::reads;
+use crate::records::RecordFields;
 use crate::size::ByteSize;
 use ogive::io::LocalStorage;
 use ogive::table::{ReadTrace, Table, TableOptions, Traced};
@@ -62,6 +63,8 @@ pub(crate) struct TableRangeOptions {
 #[derive(Debug)]
 pub(crate) struct OpenTable {
     pub(crate) table: Table,
+    /// The columns of its records.
+    fields: RecordFields,
     trace: RefCell<ReadTrace>,
     /// Whether the trace is printed.
     explain: bool,
@@ -94,7 +97,10 @@ impl TableArguments {
             ));
         }
         let trace = RefCell::new(ReadTrace { reads: vec![table.opening()] });
-        Ok(OpenTable { table, trace, explain, cold })
+        let fields = RecordFields::new(table.record_type());
+        let has_values = !table.value_type().is_bytes() || table.value_width() != Some(0);
+        let fields = if has_values { fields } else { fields.without_values() };
+        Ok(OpenTable { table, fields, trace, explain, cold })
     }
 }
 
@@ -155,6 +161,10 @@ impl OrderedMap for OpenTable {
 
     fn value_type(&self) -> &ValueType {
         self.table.value_type()
+    }
+
+    fn record_to_json(&self, key: &Vec<u8>, value: Option<&[u8]>) -> String {
+        self.fields.json(key, value)
     }
 
     fn get(&self, key: &Vec<u8>, all: bool) -> Result<Vec<Vec<u8>>> {

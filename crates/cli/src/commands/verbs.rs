@@ -6,7 +6,8 @@ use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
 use crate::pipe::InputFile;
 use crate::size::counted;
-use serde_json::json;
+use ogive::types::{Row, ValueType};
+use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read};
@@ -19,8 +20,8 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Keys to look up.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LookupKeys {
-    /// Key to look up, written as in the input; several print a line each with key and value, and - reads keys from
-    /// standard input, one per line
+    /// Key to look up, as `scan` prints it: \n, \r, \t, \xNN and \\ are escapes in text and bytes; several print a line
+    /// each with key and value, and - reads keys from standard input, one per line
     #[arg(value_name = "KEY", required = true, num_args = 1.., allow_negative_numbers = true)]
     lookups: Vec<OsString>,
 }
@@ -94,9 +95,9 @@ pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut O
     if output.is_json() {
         let mut object = json!({ "key": map.key_to_json(&key), "found": !values.is_empty() });
         if all {
-            object["values"] = values.iter().map(|value| map.value_to_json(value)).collect();
+            object["records"] = values.iter().map(|value| record(map, &key, value)).collect();
         } else if let Some(value) = values.first() {
-            object["value"] = map.value_to_json(value);
+            object["record"] = record(map, &key, value);
         }
         map.add_trace(&mut object);
         output.json(&object)?;
@@ -117,8 +118,41 @@ pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut O
     Ok(Outcome::Done)
 }
 
+/// A record in JSON, as a part of an answer.
+pub(crate) fn record<M: OrderedMap>(map: &M, key: &M::Key, value: &[u8]) -> Value {
+    serde_json::from_str(&map.record_to_json(key, Some(value))).unwrap_or_default()
+}
+
+/// Prints the value of a key unchanged: that of the column if it is a row of one.
+///
+/// # Errors
+/// [`Failure::Usage`] for several keys, and for rows of several columns; errors of reading the value.
+pub(crate) fn get_raw<M: OrderedMap, R: Read>(
+    map: &M,
+    keys: &LookupKeys,
+    open: impl FnOnce(&M::Key) -> Result<Option<R>>,
+    output: &mut Output,
+) -> Result<Outcome> {
+    let key = map.parse_key(keys.only()?)?;
+    let ValueType::Row(row_type) = map.value_type() else {
+        return print_raw(open(&key)?, map.shown_key(&key), output);
+    };
+    if row_type.fields().len() > 1 {
+        return Err(Failure::usage(
+            format!("--raw writes one value, but these are rows of type {row_type}"),
+            "remove --raw, or use --json",
+        ));
+    }
+    let values = map.get(&key, false)?;
+    let field = values.first().map(|value| match Row::new(row_type, value) {
+        Ok(row) => row.field(0).map(Option::unwrap_or_default),
+        Err(_) => Ok(&value[..]),
+    });
+    print_raw(field.transpose()?, map.shown_key(&key), output)
+}
+
 /// Prints a value of any length unchanged.
-pub(crate) fn print_raw(value: Option<impl Read>, shown_key: impl Display, output: &mut Output) -> Result<Outcome> {
+fn print_raw(value: Option<impl Read>, shown_key: impl Display, output: &mut Output) -> Result<Outcome> {
     let Some(mut value) = value else { return not_found(shown_key, output) };
     let mut piece = vec![0; PIECE_BYTES];
     loop {

@@ -25,7 +25,7 @@ fn entries_go_in_and_come_out_by_every_command() {
     db(&folder, &["get", "s", "apple"]).exits_with(0).prints("green\n");
     db(&folder, &["get", "s", "apple", "--raw"]).exits_with(0).prints("green");
     let found = db(&folder, &["get", "s", "apple", "--json"]).exits_with(0).json();
-    assert_eq!(found, json!({ "key": "apple", "found": true, "value": "green" }));
+    assert_eq!(found, json!({ "key": "apple", "found": true, "record": { "key": "apple", "value": "green" } }));
     db(&folder, &["get", "s", "cherry"]).exits_with(1).complains_of("cherry: not found");
     let absent = db(&folder, &["get", "s", "cherry", "--json"]).exits_with(1).json();
     assert_eq!(absent, json!({ "key": "cherry", "found": false }));
@@ -69,7 +69,7 @@ fn an_import_tells_durable_rows_and_an_export_gives_them_back() {
     db(&folder, &["get", "s", "key00007"]).exits_with(0).prints("value of 1\n");
     for name in ["out.csv", "out.tsv", "out.ogive"] {
         let exported = db(&folder, &["export", "s", name, "--json"]).exits_with(0).json();
-        assert_eq!(exported, json!({ "entries": 2500 }));
+        assert_eq!(exported, json!({ "records": 2500 }));
     }
     let text = db(&folder, &["export", "s", "-"]).exits_with(0).stdout;
     assert_eq!(text, std::fs::read_to_string(folder.path("out.csv")).unwrap());

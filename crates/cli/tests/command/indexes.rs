@@ -117,7 +117,7 @@ fn keys_of_bytes_and_duplicates_go_in_and_out() {
     index(&folder, &["get", "i.ogx", "abc", "--all"]).exits_with(0).prints("1\n2\n");
     index(&folder, &["put", "i.ogx", "ab\\xff", "4"]).exits_with(0);
     let found = index(&folder, &["get", "i.ogx", "ab\\xff", "--all", "--json"]).exits_with(0).json();
-    assert_eq!(found["values"], json!(["4"]));
+    assert_eq!(found["records"], json!([{ "key": found["key"], "value": "4" }]));
     index(&folder, &["delete", "i.ogx", "abc"]).exits_with(0).prints("abc: 1 entry removed\n");
     index(&folder, &["put", "i.ogx", "abc", "5"]).exits_with(0);
     index(&folder, &["delete", "i.ogx", "abc", "--all"]).exits_with(0).prints("abc: 2 entries removed\n");

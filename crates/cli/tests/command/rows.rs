@@ -86,12 +86,12 @@ fn rows_are_printed_field_by_field() {
     folder.build("eight.csv", "t.ogive", &["--key", "id"]);
     folder.run(&["db", "import", "s", "eight.csv", "--key", "id"]).exits_with(0);
     let expected = json!({
-        "name": null, "price": -0.25, "born": null, "seen": "1999-12-31T23:59:59.25", "uid": null, "ok": true,
+        "id": 2, "name": null, "price": -0.25, "born": null, "seen": "1999-12-31T23:59:59.25", "uid": null, "ok": true,
         "delta": null
     });
     for command in [&["get", "t.ogive", "2"][..], &["db", "get", "s", "2"]] {
         folder.run(command).exits_with(0).prints("\t-0.25\t\t1999-12-31T23:59:59.25\t\ttrue\t\n");
-        assert_eq!(folder.run(&[command, &["--json"]].concat()).exits_with(0).json()["value"], expected);
+        assert_eq!(folder.run(&[command, &["--json"]].concat()).exits_with(0).json()["record"], expected);
     }
     let line = folder.run(&["export", "t.ogive", "-", "--json", "--from", "2", "--to", "3"]).exits_with(0).stdout;
     assert!(line.starts_with("{\"name\":null,\"id\":2,\"price\":-0.25,"), "{line}");
@@ -211,7 +211,130 @@ fn conditions_compare_fields_of_both_sides() {
     let left = join("left", &["left.price = 1"]).exits_with(0).stdout;
     assert_eq!(left.lines().count(), 4, "{left}");
     assert!(left.contains("3\t1\t\t8\t2024-01-01\n") && left.contains("2\t7\t2024-01-03\t\t\n"), "{left}");
-    join("inner", &["left.colour = 'red'"]).exits_with(2).complains_of("price, day");
+    join("inner", &["left.colour = 'red'"]).exits_with(2).complains_of("item, price, day");
+}
+
+#[test]
+fn conditions_name_columns_of_keys_and_names_in_quotes() {
+    let folder = Folder::new();
+    folder.write("orders.csv", "item,day,unit price\n1,mon,5\n1,tue,9\n2,mon,7\n");
+    folder.write("limits.csv", "item,day,\"at < most\"\n1,mon,6\n1,tue,6\n2,mon,8\n");
+    let join = |condition: &str| {
+        let keys = ["--left-key", "item", "--left-key", "day", "--right-key", "item", "--right-key", "day"];
+        let named = ["join", "orders.csv", "limits.csv", "-o", "-", "--where", condition];
+        folder.run(&[&named[..], &keys].concat())
+    };
+    let (monday, tuesday, other) = ("1,mon\t5\t6\n", "1,tue\t9\t6\n", "2,mon\t7\t8\n");
+    for (condition, expected) in [
+        ("left.item = 1", [monday, tuesday].concat()),
+        ("right.day = 'mon'", [monday, other].concat()),
+        ("\"day\" != mon", tuesday.to_owned()),
+        ("\"unit price\" > 6", [tuesday, other].concat()),
+        ("left.\"unit price\" < right.\"at < most\"", [monday, other].concat()),
+        ("left.item < right.\"at < most\"", [monday, tuesday, other].concat()),
+    ] {
+        join(condition).exits_with(0).prints(&expected);
+    }
+    join("\"unit cost\" > 6").exits_with(2).complains_of("the left columns are item, day, \"unit price\", the right");
+}
+
+#[test]
+fn a_join_has_no_partners_for_nulls_in_keys() {
+    let folder = Folder::new();
+    folder.write("left.csv", "id,day,v\n1,mon,a\n,mon,b\n2,tue,c\n");
+    folder.write("right.csv", "id,day,w\n,mon,x\n2,tue,y\n");
+    let join = |kind: &str| {
+        let keys = ["--left-key", "id", "--left-key", "day", "--right-key", "id", "--right-key", "day"];
+        let types = ["--key-type", "(u64?, text)"];
+        folder.run(&[&["join", "left.csv", "right.csv", "-o", "-", "--kind", kind], &keys[..], &types].concat())
+    };
+    join("inner").exits_with(0).prints("2,tue\tc\ty\n");
+    join("semi").exits_with(0).prints("2,tue\tc\n");
+    join("anti").exits_with(0).prints("1,mon\ta\n,mon\tb\n");
+    join("left").exits_with(0).prints("1,mon\ta\t\n2,tue\tc\ty\n,mon\tb\t\n");
+    let full = join("full").exits_with(0).stdout;
+    let mut full: Vec<&str> = full.lines().collect();
+    full.sort_unstable();
+    assert_eq!(full, [",mon\t\tx", ",mon\tb\t", "1,mon\ta\t", "2,tue\tc\ty"]);
+}
+
+#[test]
+fn the_raw_value_of_a_row_is_that_of_its_only_column() {
+    let folder = Folder::new();
+    folder.write("one.csv", "id,name\n1,ann\n2,bob\n");
+    folder.write("two.csv", "id,name,n\n1,ann,7\n");
+    folder.write("lines.txt", "1\tann\n");
+    for (file, expected) in [("one.csv", Some("ann")), ("two.csv", None)] {
+        folder.build(file, "t", &["--key", "id"]);
+        folder.run(&["db", "import", file.trim_end_matches(".csv"), file, "--key", "id"]).exits_with(0);
+        let store = file.trim_end_matches(".csv");
+        for command in [&["get", "t", "1", "--raw"][..], &["db", "get", store, "1", "--raw"]] {
+            match expected {
+                Some(name) => _ = folder.run(command).exits_with(0).prints(name),
+                None => {
+                    _ = folder.run(command).exits_with(2).complains_of("{name: text, n: u64}").complains_of("--json")
+                }
+            }
+        }
+    }
+    folder.run(&["db", "get", "one", "3", "--raw"]).exits_with(1).prints("");
+}
+
+#[test]
+fn records_without_values_are_exported_without_a_column_of_values() {
+    let folder = Folder::new();
+    folder.write("ids.csv", "id,name\n3,c\n1,a\n2,b\n");
+    folder.write("words.txt", "fig\napple\n");
+    folder.build("ids.csv", "ids", &["--key", "id", "--keys-only"]);
+    folder.build("ids.csv", "names", &["--key", "name", "--keys-only"]);
+    folder.build("words.txt", "words", &[]);
+    folder.run(&["db", "import", "s", "words.txt"]).exits_with(0);
+    for (source, expected, column) in
+        [("ids", "id\n1\n2\n3\n", "id"), ("names", "name\na\nb\nc\n", "name"), ("words", "key\napple\nfig\n", "key")]
+    {
+        folder.run(&["export", source, "-"]).exits_with(0).prints(expected);
+        folder.run(&["export", source, "-", "--json"]).exits_with(0);
+        folder.run(&["export", source, "again.csv", "--force"]).exits_with(0);
+        for flags in [&["--key", column][..], &["--key", column, "--keys-only"]] {
+            folder.build("again.csv", "again", flags);
+            folder.run(&["export", "again", "-"]).exits_with(0).prints(expected);
+        }
+    }
+    folder.run(&["db", "export", "s", "-"]).exits_with(0).prints("key\napple\nfig\n");
+    folder.run(&["export", "ids", "-", "--json"]).exits_with(0).prints("{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n");
+    folder.run(&["scan", "ids", "--json"]).exits_with(0).prints("{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n");
+}
+
+#[test]
+fn records_have_one_form_in_json() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "name,id,n\nann,7,1.5\n");
+    folder.build("rows.csv", "t", &["--key", "id"]);
+    folder.run(&["db", "import", "s", "rows.csv", "--key", "id"]).exits_with(0);
+    folder.write("none.csv", "id\n8\n");
+    let record = json!({ "name": "ann", "id": 7, "n": 1.5 });
+    for command in [
+        &["scan", "t"][..],
+        &["export", "t", "-"],
+        &["db", "scan", "s"],
+        &["db", "export", "s", "-"],
+        &["join", "t", "none.csv", "-o", "-", "--kind", "anti"],
+    ] {
+        let run = folder.run(&[command, &["--json"]].concat()).exits_with(0);
+        assert_eq!(run.json_lines(), std::slice::from_ref(&record), "{command:?}");
+        if command[0] != "join" {
+            assert_eq!(run.stdout, "{\"name\":\"ann\",\"id\":7,\"n\":1.5}\n", "{command:?}");
+        }
+    }
+    folder.run(&["db", "scan", "s", "--keys-only", "--json"]).exits_with(0).prints("{\"id\":7}\n");
+    for command in [&["get", "t", "7"][..], &["db", "get", "s", "7"], &["nth", "t", "0"]] {
+        assert_eq!(folder.run(&[command, &["--json"]].concat()).exits_with(0).json()["record"], record, "{command:?}");
+    }
+    let all = folder.run(&["get", "t", "7", "--all", "--json"]).exits_with(0).json();
+    assert_eq!(all, json!({ "key": 7, "found": true, "records": [record] }));
+    let lines = folder.run(&["scan", "t", "--explain", "--json"]).exits_with(0).json_lines();
+    assert_eq!(lines[0], record);
+    assert!(lines[1]["reads"].is_array(), "{lines:?}");
 }
 
 #[cfg(feature = "parquet")]
@@ -238,7 +361,10 @@ fn several_keys_are_looked_up_at_once_and_from_standard_input() {
     assert_eq!((&*run.stdout, &*run.stderr), ("3\td\n1\ta\n", "7: not found\n"));
     folder.run(&["db", "get", "s", "3", "2"]).exits_with(0).prints("3\td\n2\tc\n");
     let found = folder.run(&["get", "t", "3", "7", "--json"]).exits_with(1).json_lines();
-    assert_eq!(found, [json!({ "key": 3, "found": true, "value": { "v": "d" } }), json!({ "key": 7, "found": false })]);
+    assert_eq!(
+        found,
+        [json!({ "key": 3, "found": true, "record": { "id": 3, "v": "d" } }), json!({ "key": 7, "found": false })]
+    );
     let output = piped(&folder, &["get", "t", "-"], "1\r\n3\n");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1\ta\n3\td\n");
     folder.run(&["get", "t", "1", "2", "--raw"]).exits_with(2).complains_of("one key");

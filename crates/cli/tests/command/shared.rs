@@ -36,9 +36,15 @@ fn present_and_absent_keys_are_answered_alike() {
         assert_eq!(run.exits_with(0).prints("v7\n").stderr, "");
     }
     // A table and a store have rows, an index has payloads.
-    let values = [json!({ "name": "v7" }), json!("v7"), json!({ "name": "v7" })];
-    for (run, value) in on_all(&folder, "get", &["7", "--json"]).into_iter().zip(values) {
-        assert_eq!(run.exits_with(0).json(), json!({ "key": 7, "found": true, "value": value }));
+    let row = json!({ "id": 7, "name": "v7" });
+    let records = [row.clone(), json!({ "key": 7, "value": "v7" }), row];
+    let scans = on_all(&folder, "scan", &["--from", "7", "--limit", "1", "--json"]);
+    for ((run, scan), record) in on_all(&folder, "get", &["7", "--json"]).into_iter().zip(scans).zip(records) {
+        assert_eq!(run.exits_with(0).json(), json!({ "key": 7, "found": true, "record": record }));
+        assert_eq!(scan.exits_with(0).json_lines(), [record]);
+    }
+    for run in on_all(&folder, "get", &["7", "--raw"]) {
+        run.exits_with(0).prints("v7");
     }
     for run in on_all(&folder, "get", &["10"]) {
         assert_eq!(run.exits_with(1).prints("").stderr, "10: not found\n");
@@ -88,9 +94,10 @@ fn parts_of_a_scan_are_printed_alike() {
             run.exits_with(0).prints(expected);
         }
     }
-    let rows = ["{\"name\":\"v1\"}", "\"v1\"", "{\"name\":\"v1\"}"];
+    let row = "{\"id\":1,\"name\":\"v1\"}\n";
+    let rows = [row, "{\"key\":1,\"value\":\"v1\"}\n", row];
     for (run, row) in on_all(&folder, "scan", &["--limit", "1", "--json"]).into_iter().zip(rows) {
-        run.exits_with(0).prints(&format!("{{\"key\":1,\"value\":{row}}}\n"));
+        run.exits_with(0).prints(row);
     }
     for (from, to, expected) in [("3", "5", "3\tv3\n4\tv4\n"), ("5", "5", ""), ("0", "0", "")] {
         folder.run(&["scan", "t", from, to]).exits_with(0).prints(expected);
@@ -108,7 +115,7 @@ fn parts_of_a_scan_are_printed_alike() {
     folder.run(&["index", "scan", "i", "--to", "0"]).exits_with(0).prints("");
     let keys = ["db", "scan", "s", "--keys-only", "--limit", "2"];
     folder.run(&keys).exits_with(0).prints("1\n2\n");
-    folder.run(&[&keys[..], &["--json"]].concat()).exits_with(0).prints("{\"key\":1}\n{\"key\":2}\n");
+    folder.run(&[&keys[..], &["--json"]].concat()).exits_with(0).prints("{\"id\":1}\n{\"id\":2}\n");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `ogive db drop-keyspace`: removes a keyspace with all its entries.
 
 use super::keys;
-use super::store::{DEFAULT_KEYSPACE, StoreFolder};
+use super::store::{DEFAULT_KEYSPACE, StoreFolder, existing};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &DbDropKeyspace, output: &mut Output) -> Result<Out
         ));
     }
     let db = store.write()?;
-    store.check_keyspace(&db, name)?;
+    existing(&db, &store.folder, name)?;
     db.drop_keyspace(name)?;
     keys::forget(&db, name)?;
     db.close().map_err(|error| Failure::from(error).but(format!("the keyspace {name:?} was dropped")))?;

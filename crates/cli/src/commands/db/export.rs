@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &DbExport, output: &mut Output) -> Result<Outcome> 
         return Ok(Outcome::Done);
     }
     if output.is_json() {
-        output.json(&json!({ "entries": records }))?;
+        output.json(&json!({ "records": records }))?;
     } else {
         output.line(format_args!("{}: {}", arguments.target.display(), counted(records, "record")))?;
     }

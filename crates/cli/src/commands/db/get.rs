@@ -2,7 +2,6 @@
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
-use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs::{self, LookupKeys};
 use crate::failure::Result;
 use crate::output::Output;
@@ -26,17 +25,16 @@ pub(crate) struct DbGet {
     #[command(flatten)]
     keys: LookupKeys,
 
-    /// Write the value unchanged and without a newline
-    #[arg(long)]
+    /// Write the value unchanged and without a newline, or that of its column if it is a row of one
+    #[arg(long, conflicts_with = "json")]
     raw: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &DbGet, output: &mut Output) -> Result<Outcome> {
     let open = arguments.keyspace.read()?;
-    if arguments.raw && !output.is_json() {
-        let key = open.parse_key(arguments.keys.only()?)?;
-        return verbs::print_raw(open.keyspace.get_stream(&key)?, open.shown_key(&key), output);
+    if arguments.raw {
+        return verbs::get_raw(&open, &arguments.keys, |key| Ok(open.keyspace.get_stream(key)?), output);
     }
     verbs::get_each(&open, &arguments.keys, false, output)
 }

@@ -1,8 +1,8 @@
 //! A keyspace as an input of `ogive build`.
 
 use super::keys;
-use super::store::check_there;
-use crate::failure::{Failure, Result};
+use super::store::{check_there, existing};
+use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
 use ogive::lsm::{Db, DbOptions};
 use ogive::types::RecordType;
@@ -15,12 +15,7 @@ use std::path::Path;
 pub(crate) fn input(folder: &Path, keyspace: &str) -> Result<Box<dyn Input>> {
     check_there(folder)?;
     let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;
-    let names = keys::named(&db);
-    if !names.iter().any(|name| name == keyspace) {
-        let message = format!("{}: the keyspace {keyspace:?} was not found", folder.display());
-        return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
-    }
-    let open = db.keyspace(keyspace)?;
+    let open = existing(&db, folder, keyspace)?;
     let key_type = keys::of(&db, &open, None)?.key_type();
     let facts = InputFacts {
         path: folder.to_owned(),

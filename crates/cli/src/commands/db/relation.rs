@@ -1,7 +1,7 @@
 //! A keyspace as an input of a join.
 
 use super::keys;
-use super::store::check_there;
+use super::store::{check_there, existing};
 use crate::commands::ordered_map::bounds;
 use crate::failure::{Failure, Result};
 use ogive::KeyType;
@@ -26,12 +26,7 @@ pub(crate) fn relation(
     let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
     let options = DbOptions::default().memory_bytes(memory_bytes).memtable_bytes(memtable_bytes).create(false);
     let db = Db::open_read_only(folder, &options)?;
-    let names = keys::named(&db);
-    if !names.iter().any(|name| name == keyspace) {
-        let message = format!("{}: the keyspace {keyspace:?} was not found", folder.display());
-        return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
-    }
-    let open = db.keyspace(keyspace)?;
+    let open = existing(&db, folder, keyspace)?;
     // An imported keyspace has a key type; otherwise the other side may have one.
     let known = keys::of(&db, &open, asked)?;
     let keys = known.or(asked.or(wanted));

@@ -8,6 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
+use crate::records::RecordFields;
 use crate::size::ByteSize;
 use ogive::Durability;
 use ogive::block::Slice;
@@ -78,7 +79,14 @@ pub(super) struct OpenKeyspace {
     pub(super) keys: Keys,
     /// The types that the store states.
     pub(super) types: Arc<RecordType>,
+    /// The columns of its records, with the key type as requested.
+    pub(super) fields: RecordFields,
     pub(super) keys_only: bool,
+}
+
+/// The columns of records of these types, with keys of another type.
+fn fields(types: &RecordType, keys: Keys) -> RecordFields {
+    RecordFields::new(&RecordType { keys: keys.key_type(), ..types.clone() })
 }
 
 impl fmt::Display for StoreFolder {
@@ -135,20 +143,23 @@ impl StoreFolder {
         Ok(Db::open(&self.folder, &self.options().create(true).durability(durability))?)
     }
 
-    /// Refuses the name of a keyspace that the store does not have.
-    pub(super) fn check_keyspace(&self, db: &Db, name: &str) -> Result<()> {
-        let names = keys::named(db);
-        if names.iter().any(|known| known == name) {
-            return Ok(());
-        }
-        let message = format!("{self}: the keyspace {name:?} was not found");
-        Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))))
-    }
-
     /// Refuses a missing folder.
     pub(super) fn check_there(&self) -> Result<()> {
         check_there(&self.folder)
     }
+}
+
+/// A keyspace of the store in a folder.
+///
+/// # Errors
+/// [`Failure::Refused`] when there is none of that name.
+pub(super) fn existing(db: &Db, folder: &Path, name: &str) -> Result<Keyspace> {
+    let names = keys::named(db);
+    if !names.iter().any(|known| known == name) {
+        let message = format!("{}: the keyspace {name:?} was not found", folder.display());
+        return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
+    }
+    Ok(db.keyspace(name)?)
 }
 
 /// Refuses a missing folder, and a file.
@@ -197,7 +208,8 @@ impl KeyspaceOptions {
         let db = self.name.store.create(durability)?;
         let keyspace = db.keyspace(&self.name.keyspace)?;
         let keys = keys::resolve(&db, &keyspace, self.keys, imported)?;
-        Ok(OpenKeyspace { types: keyspace.record_type(), db, keyspace, keys, keys_only: false })
+        let types = keyspace.record_type();
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false })
     }
 
     /// The types of the keyspace, if it is there and has any records.
@@ -227,10 +239,10 @@ impl KeyspaceOptions {
 
     fn existing(&self, db: Db) -> Result<OpenKeyspace> {
         keys::check_name(&self.name.keyspace)?;
-        self.name.store.check_keyspace(&db, &self.name.keyspace)?;
-        let keyspace = db.keyspace(&self.name.keyspace)?;
+        let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
-        Ok(OpenKeyspace { types: keyspace.record_type(), db, keyspace, keys, keys_only: false })
+        let types = keyspace.record_type();
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false })
     }
 }
 
@@ -244,7 +256,7 @@ impl OpenKeyspace {
 
     /// The types of its records: as stated, with the key type as requested.
     pub(super) fn types(&self) -> RecordType {
-        RecordType { keys: self.keys.key_type(), ..self.types.as_ref().clone() }
+        self.fields.types().clone()
     }
 
     /// Prints entries of a range.
@@ -291,6 +303,10 @@ impl OrderedMap for OpenKeyspace {
 
     fn key_to_json(&self, key: &Vec<u8>) -> Value {
         self.keys.to_json(key)
+    }
+
+    fn record_to_json(&self, key: &Vec<u8>, value: Option<&[u8]>) -> String {
+        self.fields.json(key, value)
     }
 
     fn get(&self, key: &Vec<u8>, _: bool) -> Result<Vec<Slice>> {

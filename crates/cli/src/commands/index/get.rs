@@ -2,9 +2,11 @@
 
 use super::file::{IndexFile, PayloadOptions};
 use crate::args::Outcome;
+use crate::commands::ordered_map::OrderedMap;
 use crate::commands::verbs::{self, LookupKeys};
 use crate::failure::Result;
 use crate::output::Output;
+use std::io::Cursor;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +30,10 @@ pub(crate) struct IndexGet {
     #[arg(long)]
     all: bool,
 
+    /// Write the payload unchanged, with its zeros, and without a newline
+    #[arg(long, conflicts_with_all = ["all", "json", "values"])]
+    raw: bool,
+
     #[command(flatten)]
     payloads: PayloadOptions,
 }
@@ -35,5 +41,13 @@ pub(crate) struct IndexGet {
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexGet, output: &mut Output) -> Result<Outcome> {
     let open = arguments.file.read(arguments.payloads.values)?;
+    if arguments.raw {
+        return verbs::get_raw(
+            &open,
+            &arguments.keys,
+            |key| Ok(open.get(key, false)?.into_iter().next().map(Cursor::new)),
+            output,
+        );
+    }
     verbs::get_each(&open, &arguments.keys, arguments.all, output)
 }
