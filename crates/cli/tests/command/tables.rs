@@ -244,8 +244,8 @@ fn a_table_that_is_damaged_all_over_is_told_in_a_screenful() {
     assert_eq!(object["findings"].as_array().unwrap().len(), 64);
 }
 
-/// Goal: of two builds of one table at once, each ends in a whole table or is refused. Method: two processes with inputs
-/// of different keys, sorted and not, several times.
+/// Goal: of two builds of one table at once, each ends in a whole table or is refused. Method: two processes with
+/// inputs of different keys, sorted and not, several times.
 #[test]
 fn two_builds_of_one_table_at_once_leave_a_whole_one() {
     let folder = Folder::new();

@@ -157,7 +157,7 @@ pub(crate) trait RowWriter {
 }
 
 /// How the rows are built.
-enum RowLayout {
+enum EmitterLayout {
     /// Of these widths.
     Dense(Widths),
     /// As records of any width.
@@ -167,7 +167,7 @@ enum RowLayout {
 /// Builds output rows and passes them to a writer.
 pub(crate) struct Emitter<'w> {
     form: RowForm,
-    layout: RowLayout,
+    layout: EmitterLayout,
     writer: Box<dyn RowWriter + 'w>,
     /// The current batch of built rows; empty between calls.
     built: Vec<u8>,
@@ -177,31 +177,31 @@ pub(crate) struct Emitter<'w> {
 impl<'w> Emitter<'w> {
     /// An emitter of dense rows, of the widths of `form`.
     pub(crate) fn dense(form: RowForm, widths: Widths, writer: Box<dyn RowWriter + 'w>) -> Self {
-        Self { form, layout: RowLayout::Dense(widths), writer, built: Vec::new(), rows: 0 }
+        Self { form, layout: EmitterLayout::Dense(widths), writer, built: Vec::new(), rows: 0 }
     }
 
     /// An emitter of records for a table.
     pub(crate) fn of_records(form: RowForm, records: JoinedRecords, writer: Box<dyn RowWriter + 'w>) -> Self {
-        let layout = form.widths().map_or_else(|| RowLayout::Records(Box::new(records)), RowLayout::Dense);
+        let layout = form.widths().map_or_else(|| EmitterLayout::Records(Box::new(records)), EmitterLayout::Dense);
         Self { form, layout, writer, built: Vec::new(), rows: 0 }
     }
 
     /// The widths of the rows, if they are dense.
     fn widths(&self) -> Option<Widths> {
         match self.layout {
-            RowLayout::Dense(widths) => Some(widths),
-            RowLayout::Records(_) => None,
+            EmitterLayout::Dense(widths) => Some(widths),
+            EmitterLayout::Records(_) => None,
         }
     }
 
     /// Builds and emits a row.
     fn emit_row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         let records = match &mut self.layout {
-            RowLayout::Dense(widths) => {
+            EmitterLayout::Dense(widths) => {
                 let widths = *widths;
                 return self.each(widths, std::iter::once((key, left, right)));
             }
-            RowLayout::Records(records) => records,
+            EmitterLayout::Records(records) => records,
         };
         self.built.clear();
         records.append(left, right, &mut self.built)?;

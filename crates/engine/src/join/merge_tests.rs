@@ -330,7 +330,8 @@ proptest! {
                 marks: RowMarks::of_kind(kind),
             };
             let types = RecordType::default();
-            let mut records = JoinedRecords::new(kind, KeyType::Bytes, [&types, &types], [form.left, form.right]).unwrap();
+            let widths = [form.left, form.right];
+            let mut records = JoinedRecords::new(kind, KeyType::Bytes, [&types, &types], widths).unwrap();
             let streams = || (Chunks::new(&left, &[5, 2], look.0, false), Chunks::new(&right, &[3], look.1, false));
             let rows = model(kind, &left, &right);
             if let Some(widths) = form.widths() {

@@ -164,7 +164,7 @@ fn column(side: Option<bool>, name: &str, types: [&RecordType; 2]) -> Result<(Op
             format!("there is no {word}.{name}; the columns of that side are {}", names(types[usize::from(is_right)]))
         }),
         None => match (find(false), find(true)) {
-            (Some((Operand::Column { place: this, .. }, _)), Some((Operand::Column { place: that, .. }, _))) if !matches!((this, that), (ColumnPlace::Key(one), ColumnPlace::Key(other)) if one == other) => {
+            (Some((one, _)), Some((other, _))) if !one.is_same_part_of_the_key(&other) => {
                 Err(format!("both sides have a column {name}; put left. or right. in front"))
             }
             (Some(found), _) | (None, Some(found)) => Ok(found),
@@ -196,6 +196,15 @@ fn is_comparable(one: KeyType, other: KeyType) -> bool {
 }
 
 impl Operand {
+    /// Whether both are one component of the key, which is equal on both sides.
+    fn is_same_part_of_the_key(&self, other: &Self) -> bool {
+        let component = |operand: &Self| match operand {
+            Self::Column { place: ColumnPlace::Key(index), .. } => Some(*index),
+            _ => None,
+        };
+        component(self).is_some() && component(self) == component(other)
+    }
+
     /// Its value for a pair; `None` for a null.
     fn value(&self, pair: &JoinPair<'_>) -> ogive::Result<Option<Value>> {
         let (is_right, types, place) = match self {
