@@ -18,6 +18,15 @@ use std::ops::{Bound, Deref};
 /// The two ends of a range of keys.
 pub(crate) type Bounds<K> = (Bound<K>, Bound<K>);
 
+/// A record in JSON whose columns have no names.
+pub(crate) fn plain_record<M: OrderedMap + ?Sized>(map: &M, key: &M::Key, value: Option<&[u8]>) -> String {
+    let mut object = json!({ "key": map.key_to_json(key) });
+    if let Some(value) = value {
+        object["value"] = map.value_to_json(value);
+    }
+    object.to_string()
+}
+
 /// An open table, index or keyspace, with the options of the command on its output.
 pub(crate) trait OrderedMap {
     /// The arguments that name the table, index or store.
@@ -57,11 +66,7 @@ pub(crate) trait OrderedMap {
     /// A record as a JSON object, the same in all commands: with a member for each column, or for those of the key if
     /// the value is `None`.
     fn record_to_json(&self, key: &Self::Key, value: Option<&[u8]>) -> String {
-        let mut object = json!({ "key": self.key_to_json(key) });
-        if let Some(value) = value {
-            object["value"] = self.value_to_json(value);
-        }
-        object.to_string()
+        plain_record(self, key, value)
     }
 
     /// The values of a key: all of them, or only the first. Keyspaces have one value per key.

@@ -265,7 +265,7 @@ fn an_index_of_rows_prints_and_takes_keys_and_values_as_what_they_are() {
     index(&folder, &["scan", "pets.ogx"]).exits_with(0).prints(scanned);
     index(&folder, &["get", "pets.ogx", "7,2020-02-29"]).exits_with(0).prints("rex\t-3\n");
     let found = index(&folder, &["get", "pets.ogx", "7,2020-02-29", "--json"]).exits_with(0).json();
-    assert_eq!(found["value"], json!({ "name": "rex", "weight": -3 }), "{found}");
+    assert_eq!(found["record"], json!({ "key1": 7, "key2": "2020-02-29", "name": "rex", "weight": -3 }), "{found}");
     index(&folder, &["put", "pets.ogx", "8,2021-01-01", "tom,4"]).exits_with(0);
     index(&folder, &["put", "pets.ogx", "8,2021-01-01", "tom"]).exits_with(2).complains_of("is not a value of type");
     let long = format!("{},4", "x".repeat(30));

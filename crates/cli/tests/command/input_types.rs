@@ -167,9 +167,9 @@ fn later_imports_find_columns_by_their_names() {
     let run = import(new, &["--add-columns"]).exits_with(0);
     assert!(run.stdout.contains("{name: text, price: f64, note: text?, colour: text?}"), "{}", run.stdout);
     let seven = folder.run(&["db", "get", "s", "7", "--json"]).exits_with(0).json();
-    assert_eq!(seven["value"], json!({ "name": "g", "price": 7.5, "note": null, "colour": "red" }));
+    assert_eq!(seven["record"], json!({ "id": 7, "name": "g", "price": 7.5, "note": null, "colour": "red" }));
     let one = folder.run(&["db", "get", "s", "1", "--json"]).exits_with(0).json();
-    assert_eq!(one["value"], json!({ "name": "a", "price": 1.5, "note": null, "colour": null }));
+    assert_eq!(one["record"], json!({ "id": 1, "name": "a", "price": 1.5, "note": null, "colour": null }));
     folder.write("more.jsonl", "{\"price\": 8.5, \"id\": 8, \"name\": \"h\"}\n");
     folder.run(&["db", "import", "s", "more.jsonl"]).exits_with(0);
     folder.run(&["db", "get", "s", "8"]).exits_with(0).prints("h\t8.5\t\t\n");

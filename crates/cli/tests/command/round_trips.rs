@@ -105,9 +105,9 @@ fn a_quoted_empty_field_is_empty_text_and_one_of_nothing_a_null() {
     folder.build("rows.csv", "t", &[]);
     assert_eq!(types(&folder, "t")[1], "{a: text, b: text?, c: text, d: text?}");
     let rows = folder.run(&["scan", "t", "--json"]).exits_with(0).json_lines();
-    assert_eq!(rows[0]["value"], json!({ "a": "", "b": null, "c": "", "d": null }));
-    assert_eq!(rows[1]["value"], json!({ "a": "x", "b": "y", "c": "", "d": "" }));
+    assert_eq!(rows[0], json!({ "id": 1, "a": "", "b": null, "c": "", "d": null }));
+    assert_eq!(rows[1], json!({ "id": 2, "a": "x", "b": "y", "c": "", "d": "" }));
     folder.build("rows.csv", "t", &["--type", "a=text?", "--type", "b=text", "--type", "c=u8?", "--type", "d=text?"]);
     let first = folder.run(&["get", "t", "1", "--json"]).exits_with(0).json();
-    assert_eq!(first["value"], json!({ "a": "", "b": "", "c": null, "d": null }));
+    assert_eq!(first["record"], json!({ "id": 1, "a": "", "b": "", "c": null, "d": null }));
 }

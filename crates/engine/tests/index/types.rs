@@ -65,7 +65,7 @@ fn rows_under_tuples_come_back_in_order() {
 }
 
 #[test]
-fn integers_are_those_of_rust_whoever_writes_them() {
+fn integers_are_those_of_rust_by_any_writer() {
     let storage = storage();
     let by_type = RecordType::new(KeyType::U32, KeyType::I64);
     let raw: Index<Raw<u64>, Vec<u8>> = Index::create(storage.clone(), "raw", &options(&by_type, None)).unwrap();

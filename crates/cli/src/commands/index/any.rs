@@ -4,9 +4,10 @@ use super::file::IndexFile;
 use super::stats::IndexReport;
 use super::text::{self, Form};
 use super::verify::IndexFindings;
-use crate::commands::ordered_map::{Bounds, Change, OrderedMap, Report, Window, WritableMap};
+use crate::commands::ordered_map::{self, Bounds, Change, OrderedMap, Report, Window, WritableMap};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::records::RecordFields;
 use crate::size::grouped;
 use crate::value;
 use ogive::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
@@ -132,10 +133,16 @@ impl AnyIndex {
 #[derive(Debug)]
 pub(super) struct OpenIndex {
     pub(super) any: AnyIndex,
-    pub(super) form: Option<Form>,
+    form: Option<Form>,
+    /// The columns of its records.
+    fields: RecordFields,
 }
 
 impl OpenIndex {
+    pub(super) fn new(any: AnyIndex, form: Option<Form>) -> Self {
+        Self { fields: RecordFields::new(any.record_type()), any, form }
+    }
+
     /// The form of payloads that are not shown as values of their type.
     fn untyped_form(&self) -> Option<Form> {
         self.form.or_else(|| self.value_type().is_bytes().then(Form::default))
@@ -179,6 +186,14 @@ impl OrderedMap for OpenIndex {
         match (self.untyped_form(), self.any.decode_value(payload)) {
             (None, Ok(value)) => value::to_json(self.value_type(), &value),
             (form, _) => form.unwrap_or_default().to_json(payload),
+        }
+    }
+
+    fn record_to_json(&self, key: &u128, payload: Option<&[u8]>) -> String {
+        let bytes = text::key_bytes(self.any.key_type(), *key);
+        match (self.untyped_form(), payload.map(|payload| self.any.decode_value(payload)).transpose()) {
+            (None, Ok(value)) => self.fields.json(&bytes, value.as_deref()),
+            _ => ordered_map::plain_record(self, key, payload),
         }
     }
 

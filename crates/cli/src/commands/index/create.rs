@@ -20,7 +20,7 @@ Examples:
   ogive index create ids.ogx --value-bytes 8                 u64 keys with payloads of 8 bytes
   ogive index create uuids.ogx --key-type uuid --kind btree  a B+-tree of UUIDs
   ogive index create ages.ogx --value-type u8                values with a type
-  ogive index create pets.ogx --value-type '{name: text, born: date?}' --value-bytes 40
+  ogive index create pets.ogx --value-type '{name:text,born:date?}' --value-bytes 40
                                                              rows of up to 40 bytes
   ogive index create tags.ogx --duplicates --value-bytes 4   several entries per key
   ogive index create ids.ogx --page-size 16KiB --fill 100    densely packed, with large pages

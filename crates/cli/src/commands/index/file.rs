@@ -91,7 +91,7 @@ impl WritableIndexFile {
         let (storage, name) = self.file.place()?;
         let mut pages = self.file.paging.options();
         pages.durability = self.durability();
-        Ok(OpenIndex { any: AnyIndex::open(&storage, &name, &pages, false)?, form })
+        Ok(OpenIndex::new(AnyIndex::open(&storage, &name, &pages, false)?, form))
     }
 
     /// Whether a commit is durable when it returns.
@@ -144,7 +144,7 @@ impl IndexFile {
     /// Opens the index read-only, with payloads in this form.
     pub(super) fn read(&self, form: Option<Form>) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
-        Ok(OpenIndex { any: AnyIndex::open(&storage, &name, &self.paging.options(), true)?, form })
+        Ok(OpenIndex::new(AnyIndex::open(&storage, &name, &self.paging.options(), true)?, form))
     }
 
     /// The index as of its last checkpoint, if its log is lost.

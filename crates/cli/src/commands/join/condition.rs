@@ -41,7 +41,7 @@ enum Operand {
 
 /// An operand as it is written.
 #[derive(Clone, Debug)]
-enum Written<'a> {
+enum WrittenOperand<'a> {
     /// The name of a column, after that of its side if that is given.
     Column(Option<bool>, String),
     /// A constant, unless the other operand is none either.
@@ -79,13 +79,13 @@ fn parse_one(text: &str, types: [&RecordType; 2]) -> Result<Comparison> {
     };
     let (first, (_, holds), second) =
         split(text).ok_or_else(|| wrong("it has none of =, !=, <, <=, > and >=".into()))?;
-    let column = |written: &Written<'_>| match written {
-        Written::Column(side, name) => column(*side, name, types).map(Some),
-        Written::Word(_) => Ok(None),
+    let column = |written: &WrittenOperand<'_>| match written {
+        WrittenOperand::Column(side, name) => column(*side, name, types).map(Some),
+        WrittenOperand::Word(_) => Ok(None),
     };
-    let operands = [Written::new(first), Written::new(second)];
+    let operands = [WrittenOperand::new(first), WrittenOperand::new(second)];
     let mut columns = [column(&operands[0]).map_err(&wrong)?, column(&operands[1]).map_err(&wrong)?];
-    if let [Written::Word(one), Written::Word(other)] = operands {
+    if let [WrittenOperand::Word(one), WrittenOperand::Word(other)] = operands {
         columns = [one, other].map(|name| self::column(None, name, types).ok());
     }
     let constant = |written: &str, key_type: KeyType| {
@@ -127,7 +127,7 @@ fn split(text: &str) -> Option<(&str, &'static (&'static str, Holds), &str)> {
     None
 }
 
-impl<'a> Written<'a> {
+impl<'a> WrittenOperand<'a> {
     fn new(text: &'a str) -> Self {
         let side = |name: &str| text.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with('.'));
         let name = |rest: &str| unquoted(rest.strip_prefix('.').unwrap_or_default().trim());
