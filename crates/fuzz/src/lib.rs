@@ -10,6 +10,7 @@
 pub mod block;
 pub mod coded;
 pub mod filter;
+pub mod index;
 pub mod inner;
 mod input;
 pub mod manifest;
@@ -42,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "router", run: coded::router, seeds: coded::router_seeds },
     Target { name: "design", run: text::design, seeds: text::design_seeds },
     Target { name: "filter", run: filter::page, seeds: filter::page_seeds },
+    Target { name: "index", run: index::header, seeds: index::header_seeds },
     Target { name: "inner_node", run: inner::node, seeds: inner::node_seeds },
     Target { name: "inner_row", run: inner::row, seeds: inner::row_seeds },
     Target { name: "key", run: text::key, seeds: text::key_seeds },
