@@ -63,7 +63,7 @@ pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<V
     value.ok_or_else(|| {
         let hint = match value_type {
             ValueType::Row(_) => "write its fields in this order, separated by commas",
-            ValueType::Scalar(_) => "the values of this keyspace have this type",
+            ValueType::Scalar(_) => "all values here have this type",
         };
         Failure::usage(format!("'{}' is not a value of type {value_type}", key::shortened(argument)), hint)
     })

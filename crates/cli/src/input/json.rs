@@ -47,8 +47,8 @@ struct JsonFields {
     names: Vec<String>,
     places: HashMap<String, usize>,
     fields: Vec<JsonField>,
-    /// A member whose name is not known.
-    unknown: Option<String>,
+    /// The names of members that are not known.
+    unknown: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,11 +78,11 @@ impl JsonRows {
         let mut record = 0;
         while record < records && lines.advance()? {
             record += 1;
-            loop {
-                found.unknown = None;
+            lines.parse(&mut found)?;
+            if !found.unknown.is_empty() {
+                std::mem::take(&mut found.unknown).into_iter().for_each(|name| found.add(name));
+                // Now a name that appears twice is seen.
                 lines.parse(&mut found)?;
-                let Some(name) = found.unknown.take() else { break };
-                found.add(name);
             }
         }
         if found.names.is_empty() {
@@ -163,6 +163,9 @@ impl JsonLines {
 
 impl JsonFields {
     fn add(&mut self, name: String) {
+        if self.places.contains_key(&name) {
+            return;
+        }
         self.places.insert(name.clone(), self.names.len());
         self.names.push(name);
         self.fields.push(JsonField::Absent);
@@ -178,9 +181,9 @@ impl TextRows for JsonRows {
         if !self.lines.advance()? {
             return Ok(false);
         }
-        self.fields.unknown = None;
+        self.fields.unknown.clear();
         self.lines.parse(&mut self.fields)?;
-        match self.fields.unknown.take() {
+        match self.fields.unknown.pop() {
             Some(field) if !self.takes_some => {
                 Err(InputError::NewField { path: self.lines.path.clone(), line: self.lines.lines, field })
             }
@@ -230,7 +233,7 @@ impl<'de> Visitor<'de> for &mut JsonFields {
                     return Err(A::Error::custom(format!("the field '{}' appears twice", self.names[place])));
                 }
                 Ok(place) => self.fields[place] = field(value.get()).map_err(A::Error::custom)?,
-                Err(name) => _ = self.unknown.get_or_insert(name),
+                Err(name) => self.unknown.push(name),
             }
         }
         Ok(())

@@ -94,6 +94,15 @@ impl ParquetInput {
         let mut columns: Vec<usize> = read.iter().filter_map(|column| column.position).collect();
         columns.sort_unstable();
         columns.dedup();
+        // The reader tells columns apart by their names.
+        let mut names = std::collections::HashSet::new();
+        let all = file_schema.get_fields();
+        if let Some(twice) = all.iter().find(|field| !names.insert(field.name()))
+            && columns.iter().any(|&column| all.get(column).is_some_and(|field| field.name() == twice.name()))
+        {
+            let detail = format!("two columns have the name '{}'; write the file again with other names", twice.name());
+            return Err(InputError::Malformed { path: path.to_owned(), detail });
+        }
         let place = |position| columns.partition_point(|&other| other < position);
         let places = read.iter().map(|column| column.position.map(place)).collect();
         let fields =
@@ -186,6 +195,7 @@ fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
         Some(LogicalType::String | LogicalType::Enum | LogicalType::Json) => Some(KeyType::Text),
         Some(LogicalType::Date) => Some(KeyType::Date),
         Some(LogicalType::Uuid) => Some(KeyType::Uuid),
+        Some(LogicalType::Float16) => Some(KeyType::F32),
         Some(LogicalType::Time(time)) => Some(KeyType::Time(unit(&time.unit))),
         Some(LogicalType::Timestamp(time)) => Some(KeyType::Timestamp(unit(&time.unit))),
         _ => None,

@@ -427,13 +427,15 @@ fn by_name(
 /// Names of columns, each once: a second `a` is `a_2`, and an empty one is named by its number.
 pub(crate) fn unique(names: &[String]) -> Vec<String> {
     let mut taken = std::collections::HashSet::new();
+    // The number that the next column of a name gets.
+    let mut numbers: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let name = |(index, name): (usize, &String)| {
         let first = if name.is_empty() { format!("column{}", index + 1) } else { name.clone() };
         let mut unique = first.clone();
-        let mut number = 2;
         while !taken.insert(unique.clone()) {
+            let number = numbers.entry(first.clone()).or_insert(2);
             unique = format!("{first}_{number}");
-            number += 1;
+            *number += 1;
         }
         unique
     };

@@ -295,6 +295,12 @@ fn an_index_of_numbers_has_values_with_a_type_or_payloads_without() {
     index(&folder, &["get", "ages.ogx", "3", "--values", "hex"]).exits_with(0).prints("2900000000000000\n");
     folder.write("words.csv", b"id,age\n3,old\n");
     index(&folder, &["load", "ages.ogx", "words.csv"]).complains_of("'old' in record 1 of words.csv is not a value");
+    index(&folder, &["create", "many.ogx", "--duplicates", "--value-type", "u8"]).exits_with(0);
+    index(&folder, &["put", "many.ogx", "1", "5"]).exits_with(0);
+    assert_eq!(index(&folder, &["get", "many.ogx", "1"]).exits_with(0).stderr, "");
+    index(&folder, &["put", "many.ogx", "1", "6"]).exits_with(0);
+    let found = index(&folder, &["get", "many.ogx", "1"]).exits_with(0);
+    assert_eq!((&*found.stdout, &*found.stderr), ("5\n", "1 more record with this key; --all prints them\n"));
     index(&folder, &["create", "text.ogx", "--value-type", "text"]).exits_with(2).complains_of("--value-bytes");
     index(&folder, &["create", "wide.ogx", "--key-type", "(u64, u64, u8)"]).complains_of("up to 16 bytes");
     index(&folder, &["create", "date.ogx", "--value-type", "date", "--value-bytes", "5"])

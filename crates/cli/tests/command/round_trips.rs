@@ -111,3 +111,91 @@ fn a_quoted_empty_field_is_empty_text_and_one_of_nothing_a_null() {
     let first = folder.run(&["get", "t", "1", "--json"]).exits_with(0).json();
     assert_eq!(first["record"], json!({ "id": 1, "a": "", "b": "", "c": null, "d": null }));
 }
+
+#[test]
+fn numbers_beyond_the_range_of_floats_are_refused_and_infinity_is_a_word() {
+    let folder = Folder::new();
+    folder.write("first.csv", "k,v\n1,2.5\n2,inf\n");
+    folder.run(&["db", "import", "s", "first.csv"]).exits_with(0);
+    for (name, rows) in [("beyond.csv", "k,v\n3,1e400\n"), ("beyond.jsonl", "{\"k\": 3, \"v\": -1e999}\n")] {
+        folder.write(name, rows);
+        folder.run(&["db", "import", "s", name]).exits_with(1).complains_of("is not of type f64");
+        folder.run(&["build", name, "-o", "t", "--type", "v=f32"]).exits_with(1).complains_of("is not of type f32");
+    }
+    folder.run(&["db", "put", "s", "3", "1e999"]).exits_with(2).complains_of("is not a value of type");
+    folder.run(&["db", "scan", "s"]).exits_with(0).prints("1\t2.5\n2\tinf\n");
+    folder.run(&["index", "create", "i", "--key-type", "f64"]).exits_with(0);
+    folder.run(&["index", "put", "i", "1e999"]).exits_with(2).complains_of("1e999");
+    folder.run(&["index", "put", "i", "-inf"]).exits_with(0);
+}
+
+#[test]
+fn thousands_of_columns_of_one_name_are_told_apart_soon() {
+    let folder = Folder::new();
+    let names = vec!["c"; 20_000].join(",");
+    folder.write("wide.csv", format!("{names}\n{}\n", vec!["7"; 20_000].join(",")));
+    folder.run(&["build", "wide.csv", "-o", "t", "--value", "20000"]).exits_with(0);
+    folder.run(&["scan", "t", "--json"]).exits_with(0).prints("{\"c\":7,\"c_20000\":7}\n");
+    let members: Vec<String> = (0..20_000).map(|number| format!("\"c{number}\":{number}")).collect();
+    folder.write("wide.jsonl", format!("{{{}}}\n", members.join(",")));
+    folder.run(&["build", "wide.jsonl", "-o", "u", "--value", "c9"]).exits_with(0);
+    folder.run(&["scan", "u", "--json"]).exits_with(0).prints("{\"c0\":0,\"c9\":9}\n");
+    folder.run(&["build", "wide.jsonl", "-o", "v"]).exits_with_error().complains_of("2048");
+    folder.write("twice.jsonl", "{\"a\":1,\"b\":2,\"b\":3}\n");
+    folder.run(&["build", "twice.jsonl", "-o", "v"]).exits_with(1).complains_of("'b' appears twice");
+}
+
+#[test]
+fn a_text_file_with_several_names_is_an_input_like_others() {
+    let folder = Folder::new();
+    folder.write("a.csv", "k,v\n1,2\n");
+    std::fs::hard_link(folder.path("a.csv"), folder.path("b.csv")).unwrap();
+    folder.write("c.csv", "k,w\n1,3\n");
+    folder.run(&["join", "b.csv", "c.csv", "-o", "-"]).exits_with(0).prints("1\t2\t3\n");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn columns_of_parquet_with_one_name_are_refused_and_half_floats_are_read() {
+    use parquet::basic::{LogicalType, Repetition, Type as Physical};
+    use parquet::data_type::{FixedLenByteArray, FixedLenByteArrayType, Int64Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::types::Type;
+    use std::sync::Arc;
+
+    let folder = Folder::new();
+    let number = |name| {
+        Type::primitive_type_builder(name, Physical::INT64).with_repetition(Repetition::REQUIRED).build().unwrap()
+    };
+    let half = Type::primitive_type_builder("h", Physical::FIXED_LEN_BYTE_ARRAY)
+        .with_repetition(Repetition::REQUIRED)
+        .with_length(2)
+        .with_logical_type(Some(LogicalType::Float16))
+        .build()
+        .unwrap();
+    let schema = Type::group_type_builder("rows")
+        .with_fields([number("k"), number("k"), half].map(Arc::new).to_vec())
+        .build()
+        .unwrap();
+    let file = std::fs::File::create(folder.path("rows.parquet")).unwrap();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
+    let mut rows = writer.next_row_group().unwrap();
+    for numbers in [[1, 2], [3, 4]] {
+        let mut column = rows.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&numbers, None, None).unwrap();
+        column.close().unwrap();
+    }
+    let mut column = rows.next_column().unwrap().unwrap();
+    // 1.5 and -2, little-endian.
+    let halves = [vec![0x00, 0x3e], vec![0x00, 0xc0]].map(FixedLenByteArray::from);
+    column.typed::<FixedLenByteArrayType>().write_batch(&halves, None, None).unwrap();
+    column.close().unwrap();
+    rows.close().unwrap();
+    writer.close().unwrap();
+    for columns in [&["--key", "1"][..], &["--key", "2"], &["--key", "3", "--value", "2"]] {
+        let run = folder.run(&[&["build", "rows.parquet", "-o", "t"], columns].concat());
+        run.exits_with(1).complains_of("two columns have the name 'k'");
+    }
+    folder.run(&["build", "rows.parquet", "-o", "t", "--key", "h", "--keys-only"]).exits_with(0);
+    folder.run(&["scan", "t", "--json"]).exits_with(0).prints("{\"h\":-2}\n{\"h\":1.5}\n");
+}

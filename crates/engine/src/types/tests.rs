@@ -323,6 +323,16 @@ fn several_texts_of_a_value_are_one_key() {
 }
 
 #[test]
+fn numbers_beyond_the_range_of_a_float_are_none() {
+    for (key_type, text) in [(KeyType::F64, "1e309"), (KeyType::F64, "-1e999"), (KeyType::F32, "3.5e38")] {
+        assert!(key_type.parse(text).is_err(), "{key_type}: {text}");
+    }
+    for (key_type, text) in [(KeyType::F64, "1e308"), (KeyType::F64, "-Infinity"), (KeyType::F32, "+inf")] {
+        assert!(key_type.parse(text).is_ok(), "{key_type}: {text}");
+    }
+}
+
+#[test]
 fn prefixes_are_text_bytes_or_components() {
     for (name, prefix, keys, others) in [
         ("text", "ab", &["ab", "abc"][..], &["a", "b"][..]),

@@ -55,8 +55,10 @@ impl KeyType {
         let digits = text.strip_prefix('-').unwrap_or(text);
         Some(match self {
             Self::Bool => Value::Bool(text.parse().ok()?),
-            Self::F32 => Value::Float(text.parse::<f32>().ok()?.into()),
-            Self::F64 => Value::Float(text.parse().ok()?),
+            Self::F32 => {
+                Value::Float(text.parse::<f32>().ok().filter(|it| is_in_range(it.is_infinite(), text))?.into())
+            }
+            Self::F64 => Value::Float(text.parse::<f64>().ok().filter(|it| is_in_range(it.is_infinite(), text))?),
             Self::Text => Value::Text(read_text(text)),
             Self::Bytes | Self::FixedBytes(_) => Value::Bytes(unescape(text)?),
             Self::Uuid => Value::Bytes(parse_uuid(text)?),
@@ -89,6 +91,11 @@ impl KeyType {
             (_, Value::Null | Value::Tuple(_)) => return None,
         })
     }
+}
+
+/// Whether a float was read as what is written: the standard library makes infinity of a number beyond the range.
+fn is_in_range(is_infinite: bool, text: &str) -> bool {
+    !is_infinite || !text.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Reads 32 hexadecimal digits, with or without the hyphens of a UUID.

@@ -204,6 +204,13 @@ impl OrderedMap for OpenIndex {
         }))
     }
 
+    fn repeats(&self, key: &u128) -> Result<u64> {
+        if !self.any.layout().duplicates {
+            return Ok(1);
+        }
+        self.count((Bound::Included(*key), Bound::Included(*key)))
+    }
+
     /// Unlike in tables, payloads have one size: they are empty in all entries or in none.
     fn remark(&self, _: &[Vec<u8>]) -> Option<&'static str> {
         (self.any.layout().payload_bytes == 0).then_some("found; this index has no payloads")

@@ -8,12 +8,16 @@ use ogive::index::{Raw, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
-use ogive::{Error, KeyType};
+use ogive::{Error, FileFormat, KeyType};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Whether a file is an index, even a damaged one.
 pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
+    // Other files may have several names.
+    if FileFormat::of_file(&*storage.open(name)?)?.is_none() {
+        return Ok(false);
+    }
     match AnyIndex::open(storage, name, &PageOptions::default(), true) {
         Err(Error::NotAnIndex { .. } | Error::NotAPageFile { .. }) => Ok(false),
         Err(error) => Err(error.into()),
