@@ -340,6 +340,7 @@ fn prefixes_are_text_bytes_or_components() {
         ("(text, u8)", "a", &["a,0", "a,9"], &["ab,0", "b,0"]),
         ("(text?, u8, u8)", ",1", &[",1,0"], &["\"\",1,0", ",2,0"]),
         ("(text, u8)", "", &["a,0", "\"\",9"], &[]),
+        ("(text?, u8)", "", &[",0", ",9"], &["a,0", "\"\",9"]),
     ] {
         let key_type: KeyType = name.parse().unwrap();
         let prefix = key_type.parse_prefix(prefix).unwrap();

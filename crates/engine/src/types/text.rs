@@ -30,7 +30,8 @@ impl KeyType {
             Self::Text => Some(read_text(text).into_bytes()),
             Self::Bytes => unescape(text),
             Self::FixedBytes(width) => unescape(text).filter(|prefix| prefix.len() <= width.into()),
-            Self::Tuple(_) if text.is_empty() => Some(Vec::new()),
+            // Of components that may be null, nothing is the text of a null.
+            Self::Tuple(tuple) if text.is_empty() && !tuple.begins_nullable() => Some(Vec::new()),
             Self::Tuple(tuple) => tuple.parse_prefix(text).and_then(|values| self.encode_prefix(&values).ok()),
             _ => {
                 let detail = format!("keys of type {self} have no prefixes; those of text, bytes and tuples have");

@@ -241,6 +241,11 @@ impl TupleType {
         (values.len() == usize::from(self.count)).then_some(Value::Tuple(values))
     }
 
+    /// Whether the first component may be null.
+    pub(super) fn begins_nullable(self) -> bool {
+        self.components().next().is_some_and(|first| first.nulls != NullOrder::Never)
+    }
+
     /// Reads the first components from a record of CSV.
     pub(super) fn parse_prefix(self, text: &str) -> Option<Vec<Value>> {
         let fields = record::split(text)?;
