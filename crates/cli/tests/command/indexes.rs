@@ -2,9 +2,13 @@
 //! repeatedly must lose nothing that it has reported.
 
 use super::run::{Folder, sosd, uneven_keys};
+use ogive::index::{Index, IndexOptions};
+use ogive::io::LocalStorage;
+use ogive::types::{RecordType, ValueType};
 use serde_json::json;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::sync::Arc;
 
 const KINDS: [&str; 11] = [
     "ogive",
@@ -305,4 +309,52 @@ fn an_index_of_numbers_has_values_with_a_type_or_payloads_without() {
     index(&folder, &["create", "wide.ogx", "--key-type", "(u64, u64, u8)"]).complains_of("up to 16 bytes");
     index(&folder, &["create", "date.ogx", "--value-type", "date", "--value-bytes", "5"])
         .complains_of("4 bytes, not 5");
+}
+
+#[test]
+fn a_payload_that_is_no_value_of_the_type_is_not_written() {
+    let folder = Folder::new();
+    let row = "{name: text, born: date?}";
+    index(&folder, &["create", "i.ogx", "--value-type", row, "--value-bytes", "40"]).exits_with(0);
+    let put = index(&folder, &["put", "i.ogx", "3", "00ff", "--values", "hex"]);
+    put.exits_with(2).complains_of("values of type {name: text, born: date?}").complains_of("leave out --values");
+    index(&folder, &["put", "i.ogx", "3", "--values", "hex"]).exits_with(2).complains_of("this payload is none");
+    folder.write("rows.csv", "id,payload\n3,00ff\n");
+    let load = ["load", "i.ogx", "rows.csv", "--values", "hex"];
+    index(&folder, &load).exits_with_error().complains_of("record 1 of rows.csv").complains_of("values of type");
+    folder.write("keys.txt", "1\n2\n");
+    let load = ["load", "i.ogx", "keys.txt", "--payload", "42"];
+    index(&folder, &load).exits_with_error().complains_of("record 1 of keys.txt").complains_of("values of type");
+    index(&folder, &["count", "i.ogx"]).exits_with(0).prints("0\n");
+    // The bytes of a value are one.
+    index(&folder, &["put", "i.ogx", "3", "rex,"]).exits_with(0);
+    let hex = index(&folder, &["get", "i.ogx", "3", "--values", "hex"]).exits_with(0);
+    index(&folder, &["put", "i.ogx", "4", hex.stdout.trim(), "--values", "hex"]).exits_with(0);
+    index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("3\trex\t\n4\trex\t\n");
+    index(&folder, &["verify", "i.ogx"]).exits_with(0);
+}
+
+#[test]
+fn what_a_program_wrote_as_bytes_is_found_and_not_joined() {
+    let folder = Folder::new();
+    let values: ValueType = "{a: u8, b: u8?}".parse().unwrap();
+    let options = IndexOptions::default().record_type(RecordType::new(ogive::KeyType::U64, values));
+    let storage = Arc::new(LocalStorage::new(folder.path("")));
+    let made = Index::<u64, [u8; 4]>::create(storage, "i.ogx", &options).unwrap();
+    let mut transaction = made.write().unwrap();
+    transaction.insert(1, [1, 2, 3, 4]).unwrap();
+    transaction.commit().unwrap();
+    made.close().unwrap();
+    let verdict = index(&folder, &["verify", "i.ogx", "--json"]).exits_with(1).json();
+    assert_eq!(verdict["findings"][0]["detail"], "the payload of key 1 is no value of type {a: u8, b: u8?}");
+    index(&folder, &["verify", "i.ogx"]).exits_with(1).prints("").complains_of("the payload of key 1");
+    for output in [["-o", "-", "--json"], ["-o", "-", "--to=csv"], ["-o", "out.csv", "--force"], ["-o", "o", "--force"]]
+    {
+        let joined = folder.run(&[&["join", "i.ogx", "i.ogx"], &output[..]].concat());
+        joined
+            .exits_with_error()
+            .complains_of("the value of key 1 in")
+            .complains_of("i.ogx is no value of type {a: u8");
+    }
+    folder.run(&["build", "i.ogx", "-o", "t.ogive"]).exits_with_error().complains_of("values of type {a: u8, b: u8?}");
 }

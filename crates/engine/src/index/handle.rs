@@ -12,7 +12,7 @@ use super::structure::{Statistics, Visit};
 use super::values::ValueForm;
 use super::verify::IndexVerifyReport;
 use super::write::WriteTransaction;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::page::PageOptions;
 use crate::page::{LostLog, PageFile, PageStatistics, Pages};
@@ -127,9 +127,15 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// The bytes of the value of a payload, in the form of the index's type of values.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for a payload that no value has, as [`Self::encode_value`] makes none.
+    /// [`crate::Error::InvalidArgument`] for a payload that no value of the type has, as [`Self::encode_value`] makes
+    /// none of a value.
     pub fn decode_value<'a>(&self, payload: &'a [u8]) -> Result<Cow<'a, [u8]>> {
-        self.value_form().read(payload, &self.shared.path)
+        let types = &self.shared.header.types.values;
+        let value = self.value_form().value(payload).filter(|value| types.decode(value).is_ok());
+        value.ok_or_else(|| {
+            let path = self.shared.path.display();
+            Error::InvalidArgument(format!("{path} has values of type {types}; this payload is none of them"))
+        })
     }
 
     pub(crate) fn value_form(&self) -> ValueForm {

@@ -3,7 +3,6 @@
 use crate::error::{Error, Result};
 use crate::types::{KeyType, ValueType};
 use std::borrow::Cow;
-use std::path::Path;
 
 /// Bytes of the length in front of a value of variable width, little-endian.
 pub(super) const LENGTH_BYTES: usize = 2;
@@ -73,21 +72,8 @@ impl ValueForm {
         Ok(payload)
     }
 
-    /// The value of a payload of the index at `path`.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if it holds none.
-    pub(crate) fn read<'a>(self, payload: &'a [u8], path: &Path) -> Result<Cow<'a, [u8]>> {
-        self.value(payload).ok_or_else(|| {
-            let path = path.display();
-            Error::InvalidArgument(format!(
-                "{path} has a payload that is no value of its type; it was written as bytes"
-            ))
-        })
-    }
-
-    /// The value of a payload; `None` if it holds none.
-    fn value(self, payload: &[u8]) -> Option<Cow<'_, [u8]>> {
+    /// The bytes of the value of a payload; `None` if it holds none. They may still be none of the type.
+    pub(crate) fn value(self, payload: &[u8]) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Plain => Some(payload.into()),
             Self::Integer { signed } => Some(reversed(payload, signed, 0).into()),

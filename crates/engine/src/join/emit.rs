@@ -204,7 +204,7 @@ impl<'w> Emitter<'w> {
             EmitterLayout::Records(records) => records,
         };
         self.built.clear();
-        records.append(left, right, &mut self.built)?;
+        records.append(key, left, right, &mut self.built)?;
         let given = self.writer.row(key, &self.built);
         self.built.clear();
         given

@@ -3,7 +3,7 @@
 use super::emit::{RowForm, RowMarks};
 use super::options::JoinKind;
 use super::source::JoinSource;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::types::{ColumnPlace, Field, KeyColumn, KeyType, RecordType, Row, RowBuilder, RowType, ValueType};
 use std::collections::HashSet;
 
@@ -36,24 +36,28 @@ pub struct JoinedRecords {
     builder: Option<RowBuilder>,
     /// The marks in front of dense rows, if the values of both sides are bytes.
     marks: Option<RowMarks>,
+    /// The names of the relations and their types, for messages.
+    names: [String; 2],
+    types: [RecordType; 2],
 }
 
 impl JoinedRecords {
     /// The records of a join of this kind.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for more fields than a row has.
+    /// [`Error::InvalidArgument`] for more fields than a row has.
     pub fn of(left: &JoinSource, right: &JoinSource, kind: JoinKind) -> Result<Self> {
         let facts = [left.relation.facts(), right.relation.facts()];
         let form = RowForm::new(kind, facts[0], facts[1]);
         let widths = [form.left, form.right];
-        Self::new(kind, form.key_type, [left.record_type(), right.record_type()], widths)
+        let records = Self::new(kind, form.key_type, [left.record_type(), right.record_type()], widths)?;
+        Ok(Self { names: facts.map(|facts| facts.name.clone()), ..records })
     }
 
     /// The rows of a join of this kind, of sides with these types and these widths of values.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) for more fields than a row has.
+    /// [`Error::InvalidArgument`] for more fields than a row has.
     pub(crate) fn new(
         kind: JoinKind,
         keys: KeyType,
@@ -104,7 +108,8 @@ impl JoinedRecords {
         let builder = if first.is_empty() { None } else { Some(RowBuilder::new(RowType::new(first)?)) };
         let values = builder.as_ref().map_or_else(ValueType::default, |builder| builder.row_type().clone().into());
         let record_type = RecordType::new(keys, values).key_columns(key_columns);
-        let mut rows = Self { record_type, sides, builder, marks: None };
+        let names = ["the left relation", "the right relation"].map(str::to_owned);
+        let mut rows = Self { record_type, sides, builder, marks: None, names, types: types.map(Clone::clone) };
         rows.marks = rows.find_marks(widths);
         Ok(rows)
     }
@@ -115,13 +120,27 @@ impl JoinedRecords {
         &self.record_type
     }
 
-    /// Appends the value of a row, of the left and right values that there are.
+    /// Appends the value of a row with this key, of the left and right values that there are.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument) if a value is not of the type of its side.
-    pub fn append(&mut self, left: Option<&[u8]>, right: Option<&[u8]>, row: &mut Vec<u8>) -> Result<()> {
-        let Some(builder) = &mut self.builder else { return Ok(()) };
+    /// [`Error::InvalidArgument`] if a value is not of the type of its side.
+    pub fn append(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, row: &mut Vec<u8>) -> Result<()> {
         let values = [left, right];
+        let given = self.fill(values, row);
+        given.map_err(|error| {
+            if let Some(builder) = &mut self.builder {
+                builder.clear();
+            }
+            let is_wrong = |&side: &usize| values[side].is_some_and(|value| !self.types[side].values.accepts(value));
+            match [0, 1].into_iter().find(is_wrong) {
+                Some(side) => wrong_value(&self.names[side], &self.types[side], key),
+                None => error,
+            }
+        })
+    }
+
+    fn fill(&mut self, values: [Option<&[u8]>; 2], row: &mut Vec<u8>) -> Result<()> {
+        let Some(builder) = &mut self.builder else { return Ok(()) };
         for (side, value) in self.sides.iter().zip(values) {
             if *side == SideFields::Presence {
                 builder.push_bytes(Some(&[u8::from(value.is_some())]))?;
@@ -135,13 +154,7 @@ impl JoinedRecords {
                     row_type.fields().iter().try_for_each(|_| builder.push_bytes(None))?;
                 }
                 (SideFields::Row(row_type), Some(value)) => {
-                    let found = match Row::new(row_type, value) {
-                        Ok(found) => found,
-                        Err(error) => {
-                            builder.clear();
-                            return Err(error);
-                        }
-                    };
+                    let found = Row::new(row_type, value)?;
                     for index in 0..row_type.fields().len() {
                         builder.push_bytes(found.field(index)?)?;
                     }
@@ -168,7 +181,7 @@ impl JoinedRecords {
         let mut rows = self.clone();
         let mut mark = |left: Option<&[u8]>, right: Option<&[u8]>, values: usize| {
             let mut row = Vec::new();
-            rows.append(left, right, &mut row).ok()?;
+            rows.append(&[], left, right, &mut row).ok()?;
             row.truncate(row.len().checked_sub(values)?);
             Some(row)
         };
@@ -205,6 +218,12 @@ fn key_columns(keys: KeyType, left: &RecordType) -> Vec<KeyColumn> {
     }
     let columns = left.key_columns.iter().enumerate();
     columns.map(|(at, column)| KeyColumn { name: column.name.clone(), position: at as u16 }).collect()
+}
+
+/// The error of a record whose value is none of its type.
+pub(super) fn wrong_value(relation: &str, types: &RecordType, key: &[u8]) -> Error {
+    let (key, values) = (types.keys.display(key), &types.values);
+    Error::InvalidArgument(format!("the value of key {key} in {relation} is no value of type {values}"))
 }
 
 /// A name that no field has yet.
@@ -263,15 +282,17 @@ mod tests {
         let (left, right) = (sides[0].parse("ann").unwrap(), sides[1].parse("bob,7").unwrap());
         let mut shown = |left: Option<&[u8]>, right: Option<&[u8]>| {
             let mut row = Vec::new();
-            records.append(left, right, &mut row).unwrap();
+            records.append(&[], left, right, &mut row).unwrap();
             records.record_type().values.display(&row)
         };
         assert_eq!(shown(Some(&left), Some(&right)), "ann,bob,7");
         assert_eq!(shown(Some(&left), None), "ann,,");
         assert_eq!(shown(None, Some(&right)), ",bob,7");
-        assert!(records.append(Some(b"no row"), None, &mut Vec::new()).is_err());
+        let wrong = records.append(&7_u64.to_be_bytes(), None, Some(b"no row"), &mut Vec::new()).unwrap_err();
+        let message = wrong.to_string();
+        assert!(message.contains("key 7 in the right relation is no value of type {name: text, n: u8}"), "{message}");
         let mut row = Vec::new();
-        records.append(Some(&left), None, &mut row).unwrap();
+        records.append(&[], Some(&left), None, &mut row).unwrap();
         assert_eq!(records.record_type().values.row(&row).unwrap().get("name").unwrap(), Value::Text("ann".into()));
     }
 
@@ -292,7 +313,7 @@ mod tests {
                 for &(has_left, has_right) in cases {
                     let mut row = Vec::new();
                     let (ours, theirs) = (has_left.then_some(&left[..]), has_right.then_some(&right[..]));
-                    records.append(ours, theirs, &mut row).unwrap();
+                    records.append(&[], ours, theirs, &mut row).unwrap();
                     let mark = marks.of(has_left, has_right || !kind.pairs());
                     let behind = if kind.pairs() { theirs.unwrap_or(&zeros[1]) } else { &[] };
                     assert_eq!(row, [mark, ours.unwrap_or(&zeros[0]), behind].concat(), "{kind} {widths:?}");

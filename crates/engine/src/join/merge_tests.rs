@@ -347,7 +347,7 @@ proptest! {
             let mut expected: Vec<Row> = Vec::new();
             for (key, left, right) in rows {
                 let mut value = Vec::new();
-                records.append(left.as_deref(), right.as_deref(), &mut value).unwrap();
+                records.append(&[], left.as_deref(), right.as_deref(), &mut value).unwrap();
                 expected.push((key, value));
             }
             expected.sort();

@@ -1,12 +1,14 @@
 //! Indexes and stores as relations.
 
+use super::joined::wrong_value;
 use super::rows::{RowChunk, RowStream, RowsView};
 use super::source::{KeyRange, Prober, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
 use crate::index::{self, Index, IndexReader, Key, Payload, ValueForm, Word};
 use crate::lsm::{self, DbSnapshot, Keyspace};
-use crate::types::KeyType;
+use crate::types::{KeyType, RecordType};
+use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +32,19 @@ pub(crate) struct IndexRelation<K: Key, V: Payload> {
 struct IndexValues {
     form: ValueForm,
     payload_bytes: usize,
+    types: RecordType,
     path: PathBuf,
+}
+
+impl IndexValues {
+    /// The bytes of the value of a key.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the payload is no value of the type.
+    fn read<'a>(&self, key: &[u8], payload: &'a [u8]) -> Result<Cow<'a, [u8]>> {
+        let value = self.form.value(payload).filter(|value| self.types.values.accepts(value));
+        value.ok_or_else(|| wrong_value(&self.path.display().to_string(), &self.types, key))
+    }
 }
 
 impl<K: Key, V: Payload> IndexRelation<K, V> {
@@ -39,7 +53,8 @@ impl<K: Key, V: Payload> IndexRelation<K, V> {
         let (layout, rows) = (index.layout(), reader.len()?);
         let key_bytes = index.key_type().width().unwrap_or(0);
         let payload_bytes = layout.payload_bytes;
-        let values = IndexValues { form: index.value_form(), payload_bytes, path: index.path().to_owned() };
+        let (form, types, path) = (index.value_form(), index.record_type().clone(), index.path().to_owned());
+        let values = IndexValues { form, payload_bytes, types, path };
         let facts = RelationFacts {
             name: index.path().display().to_string(),
             rows,
@@ -133,7 +148,7 @@ impl<K: Key, V: Payload> RowStream for IndexScan<K, V> {
             let key = encode(key, self.key_bytes, &mut buffer);
             if from.is_none_or(|from| key >= from) {
                 value.store(&mut payload);
-                self.chunk.push(key, &self.values.form.read(&payload, &self.values.path)?);
+                self.chunk.push(key, &self.values.read(key, &payload)?);
                 taken += 1;
             }
         }
@@ -157,10 +172,10 @@ impl<K: Key, V: Payload> Prober for IndexProber<K, V> {
         if key.len() != self.key_bytes {
             return Ok(());
         }
-        let key = decode::<K>(key, self.key_bytes);
-        for entry in self.reader.range(key..=key) {
+        let found = decode::<K>(key, self.key_bytes);
+        for entry in self.reader.range(found..=found) {
             entry?.1.store(&mut self.payload);
-            if !visit(&self.values.form.read(&self.payload, &self.values.path)?)? {
+            if !visit(&self.values.read(key, &self.payload)?)? {
                 break;
             }
         }

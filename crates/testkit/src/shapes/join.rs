@@ -198,7 +198,7 @@ impl<'a> Joined<'a> {
         let partner = partner.map(|partner| self.right.value(partner, &mut other));
         out.clear();
         let right = partner.map(|()| &other[..]);
-        if let Err(error) = self.records.borrow_mut().append(Some(&value), right, out) {
+        if let Err(error) = self.records.borrow_mut().append(self.rows.key(row), Some(&value), right, out) {
             out.extend_from_slice(error.to_string().as_bytes());
         }
     }

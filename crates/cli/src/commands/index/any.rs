@@ -253,6 +253,9 @@ impl WritableMap for OpenIndex {
                 Failure::usage(message, "use a payload that fits, or set its form with --values: text, number or hex")
             })?,
         };
+        self.any
+            .decode_value(&payload)
+            .map_err(|error| Failure::usage(error.to_string(), "leave out --values, and write a value of that type"))?;
         let is_new = either!(&self.any, index => {
             let mut transaction = index.write()?;
             let is_new = transaction.insert(raw(*key), payload)?;

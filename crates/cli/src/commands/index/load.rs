@@ -257,7 +257,13 @@ impl<'a, W: Word> IndexRecords<'a, W> {
                     "the values of this index have this type",
                 )
             })?)?,
-            (None, value) => untyped_payload(self.arguments, self.index.layout().payload_bytes, value, &place)?,
+            (None, value) => {
+                let payload = untyped_payload(self.arguments, self.index.layout().payload_bytes, value, &place)?;
+                let typed = "leave out --values and --payload, and load values of that type";
+                let checked = self.index.decode_value(&payload).map(drop);
+                checked.map_err(|error| Failure::refused(format!("{}: {error}", place()), typed))?;
+                payload
+            }
         };
         Ok(Some((raw(word), payload)))
     }

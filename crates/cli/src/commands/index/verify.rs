@@ -2,13 +2,14 @@
 
 use super::any::{AnyIndex, either};
 use super::file::IndexFile;
+use super::text;
 use crate::commands::ordered_map::Report;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::words::of_command;
 use ogive::Error;
-use ogive::index::IndexVerifyReport;
+use ogive::index::{IndexVerifyReport, Word};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
 use serde::Serialize;
@@ -21,26 +22,57 @@ Examples:
   ogive index verify ids.ogx
   ogive index verify ids.ogx --json
 
-Walks all nodes and checks checksums, the order of keys, links, models as lookups use them, and counts. Reports the
-first finding and exits with 1.";
+Walks all nodes and checks checksums, the order of keys, links, models as lookups use them, counts, and whether payloads
+are values of the stated type. Reports the first finding and exits with 1.";
 
 /// Result of a verification: counts, or the first finding.
 #[derive(Debug)]
-pub(super) struct IndexFindings(Result<IndexVerifyReport, Error>);
+pub(super) struct IndexFindings {
+    structure: Result<IndexVerifyReport, Error>,
+    /// The first entry of a sound structure whose payload is no value of the stated type.
+    wrong_value: Option<String>,
+}
 
 impl IndexFindings {
     /// Verifies an index. It may be too damaged to open.
     pub(super) fn of(file: &IndexFile) -> Result<Self> {
-        match file.read(None).and_then(|open| Ok(either!(&open.any, index => index.verify())?)) {
-            Err(Failure::Engine(error @ Error::Damaged { .. })) => Ok(Self(Err(error))),
-            report => Ok(Self(Ok(report?))),
+        let found = file.read(None).and_then(|open| {
+            let report = either!(&open.any, index => index.verify())?;
+            Ok((report, wrong_value(&open.any)?))
+        });
+        match found {
+            Err(Failure::Engine(error @ Error::Damaged { .. })) => {
+                Ok(Self { structure: Err(error), wrong_value: None })
+            }
+            found => {
+                let (report, wrong_value) = found?;
+                Ok(Self { structure: Ok(report), wrong_value })
+            }
         }
     }
 
-    /// The first finding.
+    /// The first finding in the structure.
     pub(super) fn into_error(self) -> Option<Error> {
-        self.0.err()
+        self.structure.err()
     }
+}
+
+/// The first entry whose payload is no value of the stated type.
+fn wrong_value(any: &AnyIndex) -> Result<Option<String>> {
+    let (key_type, values) = (any.key_type(), &any.record_type().values);
+    if values.is_bytes() {
+        return Ok(None);
+    }
+    either!(any, index => {
+        for entry in index.iter()? {
+            let (key, payload) = entry?;
+            if index.decode_value(&payload).is_err() {
+                let key = text::key_shown(key_type, Word::to_u128(key.0));
+                return Ok(Some(format!("the payload of key {key} is no value of type {values}")));
+            }
+        }
+        Ok(None)
+    })
 }
 
 /// Verifies an index, which may be too damaged to open; returns the number of its entries, or the first finding.
@@ -54,38 +86,43 @@ pub(crate) fn verify_at(storage: &Arc<dyn Storage>, name: &str, options: &PageOp
 
 impl Report for IndexFindings {
     fn to_json(&self) -> Result<impl Serialize> {
-        Ok(match &self.0 {
-            Ok(report) => {
+        Ok(match (&self.structure, &self.wrong_value) {
+            (Ok(_), Some(detail)) => json!({ "sound": false, "findings": [{ "detail": detail }] }),
+            (Ok(report), None) => {
                 let (entries, pages, copies) = (report.entries, report.pages, report.header_copies);
                 json!({ "sound": true, "entries": entries, "pages": pages, "header_copies": copies, "findings": [] })
             }
-            Err(Error::Damaged { offset, detail, .. }) => {
+            (Err(Error::Damaged { offset, detail, .. }), _) => {
                 json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] })
             }
-            Err(error) => json!({ "sound": false, "findings": [{ "detail": error.to_string() }] }),
+            (Err(error), _) => json!({ "sound": false, "findings": [{ "detail": error.to_string() }] }),
         })
     }
 
     fn print(&self, name: &str, output: &mut Output) -> Result<()> {
-        let Ok(report) = &self.0 else { return Ok(()) };
+        let (Ok(report), None) = (&self.structure, &self.wrong_value) else { return Ok(()) };
         let (entries, pages) = (grouped(report.entries), counted(report.pages, "page"));
         output.line(format_args!("{name}: sound; entries: {entries}, in {pages}"))
     }
 
     fn remarks(&self, name: &str, _: bool) -> Vec<String> {
-        let error = match &self.0 {
-            Err(error) => error,
-            Ok(report) if report.header_copies < 2 => {
+        let error = match (&self.structure, &self.wrong_value) {
+            (Err(error), _) => error,
+            (Ok(_), Some(detail)) => {
+                let hint = format!("`ogive index put {name} KEY VALUE` writes a value of that type");
+                return vec![format!("error: {name}: {detail}"), format!("hint: {hint}")];
+            }
+            (Ok(report), None) if report.header_copies < 2 => {
                 let remedy = "the next write to the index restores it";
                 return vec![format!("note: {name}: one of the two copies of the header is invalid; {remedy}")];
             }
-            Ok(_) => return Vec::new(),
+            (Ok(_), None) => return Vec::new(),
         };
         let hint = format!("`ogive repair {name}` saves the entries of its intact leaves; or restore it from a backup");
         vec![format!("error: {}", of_command(error)), format!("hint: {hint}")]
     }
 
     fn is_sound(&self) -> bool {
-        self.0.is_ok()
+        self.structure.is_ok() && self.wrong_value.is_none()
     }
 }

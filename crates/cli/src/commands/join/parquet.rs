@@ -25,7 +25,7 @@ impl RecordSource for JoinedRows {
         for row in &mut *self.rows.borrow_mut() {
             let row = row?;
             let mut shape = self.shape.borrow_mut();
-            visit(&row.key, shape.value([row.left.as_deref(), row.right.as_deref()]))?;
+            visit(&row.key, shape.value(&row.key, [row.left.as_deref(), row.right.as_deref()])?)?;
         }
         Ok(())
     }

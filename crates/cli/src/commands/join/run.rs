@@ -176,7 +176,7 @@ fn target(place: &OutputFile, to: OutputFormat, shape: RowShape, direct: bool) -
         _ => {
             let (mut shape, header) = (shape.clone(), shape.header(to));
             let line = move |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, line: &mut Vec<u8>| {
-                shape.push(to, key, [left, right], line);
+                shape.push(to, key, [left, right], line)
             };
             join::JoinOutput::lines(storage, &place.name, true, line).header(header)
         }
@@ -197,7 +197,7 @@ fn piped(
         let joining = std::thread::Builder::new().spawn_scoped(scope, move || {
             let mut rows = PipedRows { sender, piece: Vec::with_capacity(PIECE_BYTES) };
             let output = join::JoinOutput::caller(move |key, left, right| {
-                shape.push(to, key, [left, right], &mut rows.piece);
+                shape.push(to, key, [left, right], &mut rows.piece)?;
                 rows.send_if_full()
             });
             join::join(left, right, output, options)

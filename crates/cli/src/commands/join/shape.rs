@@ -42,20 +42,28 @@ impl RowShape {
         header
     }
 
-    /// The value of a record. Values that are not of the types of their sides are given as they are.
-    pub(super) fn value(&mut self, [left, right]: [Option<&[u8]>; 2]) -> &[u8] {
+    /// The value of a record with this key.
+    ///
+    /// # Errors
+    /// [`ogive::Error::InvalidArgument`] for values that are not of the types of their sides.
+    pub(super) fn value(&mut self, key: &[u8], [left, right]: [Option<&[u8]>; 2]) -> ogive::Result<&[u8]> {
         self.row.clear();
-        if self.records.append(left, right, &mut self.row).is_err() {
-            self.row.clear();
-            self.row.extend_from_slice(left.unwrap_or_default());
-            self.row.extend_from_slice(right.unwrap_or_default());
-        }
-        &self.row
+        self.records.append(key, left, right, &mut self.row)?;
+        Ok(&self.row)
     }
 
     /// Appends the line of a row.
-    pub(super) fn push(&mut self, to: OutputFormat, key: &[u8], values: [Option<&[u8]>; 2], line: &mut Vec<u8>) {
-        self.value(values);
+    ///
+    /// # Errors
+    /// As [`Self::value`].
+    pub(super) fn push(
+        &mut self,
+        to: OutputFormat,
+        key: &[u8],
+        values: [Option<&[u8]>; 2],
+        line: &mut Vec<u8>,
+    ) -> ogive::Result<()> {
+        self.value(key, values)?;
         match to.delimiter() {
             Some(delimiter) => self.fields.csv(key, &self.row, delimiter, line),
             None if to == OutputFormat::Jsonl => {
@@ -72,6 +80,7 @@ impl RowShape {
                 line.push(b'\n');
             }
         }
+        Ok(())
     }
 }
 
@@ -93,9 +102,9 @@ mod tests {
         let mut shape = RowShape::new(&left, &right, kind, KeyType::U64).unwrap();
         let mut lines = shape.header(to);
         let name = |name: &str| left.record_type().values.parse(name).unwrap();
-        shape.push(to, &7_u64.to_be_bytes(), [Some(&name("\"ann, bo\"")), Some(b"\"9")], &mut lines);
-        shape.push(to, &8_u64.to_be_bytes(), [Some(&name("\"\"")), None], &mut lines);
-        shape.push(to, &9_u64.to_be_bytes(), [None, Some(b"odd")], &mut lines);
+        shape.push(to, &7_u64.to_be_bytes(), [Some(&name("\"ann, bo\"")), Some(b"\"9")], &mut lines).unwrap();
+        shape.push(to, &8_u64.to_be_bytes(), [Some(&name("\"\"")), None], &mut lines).unwrap();
+        shape.push(to, &9_u64.to_be_bytes(), [None, Some(b"odd")], &mut lines).unwrap();
         String::from_utf8(lines).unwrap()
     }
 

@@ -15,7 +15,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Appends the line of a row, including the line break, to a buffer: key, and the left and right values that there are.
-pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) + Send;
+pub(super) type LineFormatter = dyn FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) -> Result<()> + Send;
 
 /// The output of a join. A table or file appears under its name only when it is complete and durable; a failed or
 /// interrupted join leaves nothing behind.
@@ -75,13 +75,14 @@ impl<'a> JoinOutput<'a> {
     }
 
     /// A text file. `line` appends the line of a row to a buffer, including the line break: key, and the left and right
-    /// values, as in [`Self::caller`]. `replace` allows replacing an existing file.
+    /// values, as in [`Self::caller`]; an error that it returns ends the join. `replace` allows replacing an existing
+    /// file.
     #[must_use]
     pub fn lines(
         storage: Arc<dyn Storage>,
         name: &str,
         replace: bool,
-        line: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) + Send + 'static,
+        line: impl FnMut(&[u8], Option<&[u8]>, Option<&[u8]>, &mut Vec<u8>) -> Result<()> + Send + 'static,
     ) -> Self {
         Self {
             target: OutputTarget::Lines {

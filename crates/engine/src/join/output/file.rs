@@ -100,7 +100,7 @@ impl RowSink for LineSink {
     fn row(&mut self, key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>) -> Result<()> {
         self.rows += 1;
         let line = &mut self.line;
-        self.file.file.put_with(|out| line(key, left, right, out))
+        self.file.file.put_with(|out| line(key, left, right, out))?
     }
 
     fn rows(&self) -> u64 {

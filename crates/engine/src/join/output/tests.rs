@@ -90,6 +90,7 @@ fn lines_are_written_as_the_caller_forms_them() {
     let line = |key: &[u8], left: Option<&[u8]>, right: Option<&[u8]>, out: &mut Vec<u8>| {
         let text = format!("{} {} {}\n", key.escape_ascii(), left.map_or(0, <[u8]>::len), right.map_or(0, <[u8]>::len));
         out.extend_from_slice(text.as_bytes());
+        Ok(())
     };
     assert_eq!(finished(JoinOutput::lines(storage.clone(), "out", false, line), form(KeyType::Bytes, None)), ROWS);
     let text = String::from_utf8(storage.content("out").unwrap()).unwrap();
@@ -104,7 +105,10 @@ fn an_output_that_is_dropped_leaves_nothing_behind() {
     let outputs = [
         JoinOutput::table(storage.clone(), "out", JoinOutput::options()),
         JoinOutput::records(storage.clone(), "out", false),
-        JoinOutput::lines(storage.clone(), "out", false, |key, _, _, out| out.extend_from_slice(key)),
+        JoinOutput::lines(storage.clone(), "out", false, |key, _, _, out| {
+            out.extend_from_slice(key);
+            Ok(())
+        }),
     ];
     for output in outputs {
         let mut sink = output.begin(form(KeyType::U64, Some(8)), records_of(KeyType::U64), &task(), 1 << 20).unwrap();

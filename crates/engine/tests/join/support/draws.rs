@@ -160,6 +160,7 @@ fn check_lines(
 ) -> bool {
     let output = JoinOutput::lines(storage.clone(), "joined", true, |key, left, right, to: &mut Vec<u8>| {
         to.extend_from_slice(line(key, left, right).as_bytes());
+        Ok(())
     });
     if !is_done(join(sides.0, sides.1, output, options), expected.len(), what) {
         return false;
