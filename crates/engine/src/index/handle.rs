@@ -28,6 +28,30 @@ use std::sync::Arc;
 ///
 /// Each read sees the last commit; an [`IndexReader`] keeps seeing the same one. Writes go through a
 /// [`WriteTransaction`].
+///
+/// Values of a type, such as rows, are payloads of bytes, all of one size, that [`Self::encode_value`] makes and
+/// [`Self::decode_value`] reads. The file states the type, so that the command and joins read the same fields:
+///
+/// ```
+/// use ogive::index::{Index, IndexOptions};
+/// use ogive::types::{RecordType, Value, ValueType};
+/// use ogive::{KeyType, MemoryStorage};
+///
+/// let fruit: ValueType = "{name: text, price: decimal(8,2)?}".parse()?;
+/// let types = RecordType::new(KeyType::U64, fruit.clone());
+/// let options = IndexOptions::default().record_type(types).payload_bytes(40);
+/// let index = Index::<u64, Vec<u8>>::create(std::sync::Arc::new(MemoryStorage::new()), "fruit", &options)?;
+///
+/// let mut transaction = index.write()?;
+/// let fig = fruit.encode(&Value::Tuple(vec![Value::Text("fig".into()), Value::Signed(25)]))?;
+/// transaction.insert(7, index.encode_value(&fig)?)?;
+/// transaction.commit()?;
+///
+/// let payload = index.get(7)?.expect("it was inserted");
+/// let value = index.decode_value(&payload)?;
+/// assert_eq!(fruit.row(&value)?.get("price")?, Value::Signed(25));
+/// # Ok::<(), ogive::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Index<K: Key, V: Payload> {
     shared: Arc<IndexShared<K>>,

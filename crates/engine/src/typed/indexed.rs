@@ -55,6 +55,11 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K,
     /// The index is the keyspace `KEYSPACE.NAME`. It is built if records are there already; no other thread may write
     /// them in the meantime. If `index` changes, give it another name, or call [`IndexedKeyspace::rebuild`].
     ///
+    /// Only writes through the returned handle, and through others that declare the same indexes, keep the index in
+    /// step. Those through [`TypedKeyspace::insert`] and its other methods, a [`Keyspace`], a batch of either, or the
+    /// command (`ogive db put`, `import`, `ingest`, `delete`) bypass it: it then lacks new records, and finds records
+    /// by old values. Call [`IndexedKeyspace::rebuild`] after such writes.
+    ///
     /// ```
     /// ogive::row! {
     ///     struct Order { item: String, amount: u32 }
@@ -127,7 +132,9 @@ impl<K: TypedKey + TypedParts + ?Sized, V: TypedValue + ?Sized> IndexedKeyspace<
         Ok(self)
     }
 
-    /// Builds all indexes anew from the records. No other thread may write them in the meantime.
+    /// Builds all declared indexes anew: removes their entries, reads all records, and writes an entry for each that
+    /// the index contains. No other thread may write the records in the meantime, and readers find an incomplete index
+    /// until it is done. If it is interrupted, the next [`TypedKeyspace::with_index`] builds the index again.
     ///
     /// # Errors
     /// As [`Self::insert`].

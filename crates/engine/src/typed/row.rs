@@ -65,7 +65,17 @@ impl<T: TypedScalar + for<'a> TypedData<Read<'a> = T>> RowField for Option<T> {
 }
 
 /// Declares a struct whose values are rows: its fields are fields of the row with the same names, and those that are
-/// `Option` may be null. Fields that are added at its end later must be `Option`; older rows have `None` in them.
+/// `Option` may be null.
+///
+/// Fields are of the scalar types that are read as themselves, or an `Option` of one: `bool`, integers, floats,
+/// `String`, `Vec<u8>`, `[u8; N]`, and the types of dates, times and UUIDs of the features `chrono`, `jiff` and `uuid`.
+/// Structs with lifetimes, such as with fields of `&str`, with type parameters, or with structs as fields are not
+/// supported.
+///
+/// Fields that are added later come at the end and must be `Option`; older rows have `None` in them. Once a program has
+/// opened a keyspace with such a struct, the keyspace states the new type, and a program with the older struct can no
+/// longer open it: [`Keyspace::typed`](crate::Keyspace::typed) fails, so that it cannot drop the new fields. Tables
+/// state the type that they were written with.
 ///
 /// ```
 /// ogive::row! {

@@ -76,3 +76,32 @@ fn a_table_is_read_only_with_its_own_types() {
 }
 
 type Desc32 = (Desc<i32>, u8);
+
+#[test]
+fn prefixes_of_tuples_and_text_are_ranges() {
+    let storage = Arc::new(MemoryStorage::new());
+    type Visit = (&'static str, Desc<u32>);
+    let mut writer =
+        TypedTableWriter::<Visit, ()>::create(storage.clone(), "visits", TableWriteOptions::default()).unwrap();
+    for name in ["a\0b", "ann", "anna", "bob"] {
+        for day in [3, 2, 1] {
+            writer.append((name, Desc(day)), ()).unwrap();
+        }
+    }
+    writer.finish().unwrap();
+    let visits = Table::open(storage.clone(), "visits", &TableOptions::default()).unwrap();
+    let visits = visits.typed::<Visit, ()>().unwrap();
+    let days = |name: &'static str| -> Vec<u32> {
+        visits.prefix((name,)).map(|record| record.unwrap().0.value().unwrap().1.0).collect()
+    };
+    assert_eq!((days("ann"), days("a\0b"), days("an")), (vec![3, 2, 1], vec![3, 2, 1], vec![]));
+    assert_eq!(visits.prefix(("bob",)).rev().count(), 3);
+    let mut writer =
+        TypedTableWriter::<str, ()>::create(storage.clone(), "words", TableWriteOptions::default()).unwrap();
+    for word in ["a", "ab", "abc", "b"] {
+        writer.append(word, ()).unwrap();
+    }
+    writer.finish().unwrap();
+    let words = Table::open(storage, "words", &TableOptions::default()).unwrap().typed::<str, ()>().unwrap();
+    assert_eq!((words.prefix("ab").count(), words.prefix("").count(), words.prefix("b").rev().count()), (2, 4, 1));
+}
