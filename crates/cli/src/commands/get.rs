@@ -31,8 +31,8 @@ pub(crate) struct TableGet {
     #[arg(long)]
     all: bool,
 
-    /// Write the value unchanged and without a newline, or that of its column if it is a row of one; required for
-    /// values larger than --memory
+    /// Write the value without a newline, or that of its column if it is a row of one: text and bytes unchanged, other
+    /// types as text; required for values larger than --memory
     #[arg(long, conflicts_with_all = ["all", "json"])]
     raw: bool,
 

@@ -7,6 +7,8 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::size::grouped;
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
@@ -30,6 +32,18 @@ pub(crate) struct TableNth {
     position: i64,
 }
 
+/// The answer in JSON.
+#[derive(Debug, Serialize)]
+struct RecordAt {
+    index: Value,
+    found: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<Box<RawValue>>,
+    /// The reads, if they were asked for.
+    #[serde(flatten)]
+    trace: Value,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &TableNth, output: &mut Output) -> Result<Outcome> {
     let open = arguments.table.open()?;
@@ -39,12 +53,16 @@ pub(crate) fn run(arguments: &TableNth, output: &mut Output) -> Result<Outcome> 
         Err(_) => open.table.len().checked_sub(position.unsigned_abs()),
     };
     let record = index.map_or(Ok(None), |index| open.traced(|mut table| table.nth(index)))?;
-    let mut object = json!({ "index": index.map_or(json!(position), Value::from), "found": record.is_some() });
-    if let Some((key, value)) = &record {
-        object["record"] = verbs::record(&open, key, value);
-    }
+    let shown = record.as_ref().map(|(key, value)| verbs::record(&open, key, value));
     let line = record.as_ref().map(|(key, value)| format!("{}\t{}", open.shown_key(key), open.shown_value(value)));
-    open.answer(output, object, line)?;
+    let index = index.map_or(json!(position), Value::from);
+    let mut trace = json!({});
+    if output.is_json() {
+        open.add_trace(&mut trace);
+        output.json(&RecordAt { index, found: shown.is_some(), record: shown, trace })?;
+    } else {
+        open.answer(output, trace, line)?;
+    }
     if record.is_some() {
         return Ok(Outcome::Done);
     }

@@ -6,11 +6,14 @@ use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
 use crate::pipe::InputFile;
 use crate::size::counted;
-use ogive::types::{Row, ValueType};
+use ogive::KeyType;
+use ogive::types::{Row, RowType, ValueType};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -92,15 +95,14 @@ fn get_entry<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut Output
 pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut Output) -> Result<Outcome> {
     let key = map.parse_key(key)?;
     let values = map.get(&key, all)?;
+    let more = if all || values.is_empty() { 0 } else { map.repeats(&key)?.saturating_sub(1) };
     if output.is_json() {
-        let mut object = json!({ "key": map.key_to_json(&key), "found": !values.is_empty() });
-        if all {
-            object["records"] = values.iter().map(|value| record(map, &key, value)).collect();
-        } else if let Some(value) = values.first() {
-            object["record"] = record(map, &key, value);
-        }
-        map.add_trace(&mut object);
-        output.json(&object)?;
+        let records = values.iter().map(|value| record(map, &key, value));
+        let (records, first) = if all { (Some(records.collect()), None) } else { (None, records.into_iter().next()) };
+        let mut trace = json!({});
+        map.add_trace(&mut trace);
+        let key = map.key_to_json(&key);
+        output.json(&FoundRecords { key, found: !values.is_empty(), record: first, records, more, trace })?;
     } else {
         values.iter().try_for_each(|value| output.line(map.shown_value(value)))?;
         map.print_trace(output)?;
@@ -111,19 +113,41 @@ pub(crate) fn get<M: OrderedMap>(map: &M, key: &OsStr, all: bool, output: &mut O
     if let Some(remark) = map.remark(&values).filter(|_| !output.is_json()) {
         note(remark);
     }
-    let more = if all { 0 } else { map.repeats(&key)?.saturating_sub(1) };
-    if more > 0 {
+    if more > 0 && !output.is_json() {
         note(format_args!("{} with this key; --all prints them", counted(more, "more record")));
     }
     Ok(Outcome::Done)
 }
 
-/// A record in JSON, as a part of an answer.
-pub(crate) fn record<M: OrderedMap>(map: &M, key: &M::Key, value: &[u8]) -> Value {
-    serde_json::from_str(&map.record_to_json(key, Some(value))).unwrap_or_default()
+/// The answer to a lookup in JSON.
+#[derive(Debug, Serialize)]
+struct FoundRecords {
+    key: Value,
+    found: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<Box<RawValue>>,
+    /// All records, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<Vec<Box<RawValue>>>,
+    /// Further records with the key, which `--all` prints.
+    #[serde(skip_serializing_if = "is_zero")]
+    more: u64,
+    /// The reads, if they were asked for.
+    #[serde(flatten)]
+    trace: Value,
 }
 
-/// Prints the value of a key unchanged: that of the column if it is a row of one.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A record in JSON, as a part of an answer, with its columns in order.
+pub(crate) fn record<M: OrderedMap>(map: &M, key: &M::Key, value: &[u8]) -> Box<RawValue> {
+    RawValue::from_string(map.record_to_json(key, Some(value))).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+/// Prints the value of a key by itself: that of the column if it is a row of one. Text and bytes are printed unchanged,
+/// and a value of another type as text.
 ///
 /// # Errors
 /// [`Failure::Usage`] for several keys, and for rows of several columns; errors of reading the value.
@@ -134,21 +158,52 @@ pub(crate) fn get_raw<M: OrderedMap, R: Read>(
     output: &mut Output,
 ) -> Result<Outcome> {
     let key = map.parse_key(keys.only()?)?;
-    let ValueType::Row(row_type) = map.value_type() else {
-        return print_raw(open(&key)?, map.shown_key(&key), output);
+    let (key_type, row_type) = match map.value_type() {
+        ValueType::Scalar(key_type) => (*key_type, None),
+        ValueType::Row(row_type) => match row_type.fields() {
+            [field] => (field.key_type, Some(row_type)),
+            _ => {
+                return Err(Failure::usage(
+                    format!("--raw writes one value, but these are rows of type {row_type}"),
+                    "remove --raw, or use --json",
+                ));
+            }
+        },
     };
-    if row_type.fields().len() > 1 {
-        return Err(Failure::usage(
-            format!("--raw writes one value, but these are rows of type {row_type}"),
-            "remove --raw, or use --json",
-        ));
+    let shown_key = map.shown_key(&key);
+    if matches!(key_type, KeyType::Text | KeyType::Bytes) {
+        // May be longer than what is held in memory.
+        let value = open(&key)?;
+        return match row_type {
+            None => print_raw(value, shown_key, output),
+            Some(row_type) => print_raw(value.map(|value| only_field(row_type, value)).transpose()?, shown_key, output),
+        };
     }
     let values = map.get(&key, false)?;
-    let field = values.first().map(|value| match Row::new(row_type, value) {
-        Ok(row) => row.field(0).map(Option::unwrap_or_default),
-        Err(_) => Ok(&value[..]),
+    let shown = values.first().map(|value| {
+        let field = match row_type.map(|row_type| Row::new(row_type, value)) {
+            Some(Ok(row)) => row.field(0)?.unwrap_or_default(),
+            _ => &value[..],
+        };
+        Ok::<_, Failure>(match key_type {
+            _ if key_type.decode(field).is_err() => field.to_vec(),
+            KeyType::FixedBytes(_) => field.to_vec(),
+            _ => key_type.display(field).into_bytes(),
+        })
     });
-    print_raw(field.transpose()?, map.shown_key(&key), output)
+    print_raw(shown.transpose()?.map(io::Cursor::new), shown_key, output)
+}
+
+/// The only field of a row, of variable width; the whole value if it is no such row.
+fn only_field(row_type: &RowType, mut value: impl Read) -> Result<impl Read> {
+    let mut first = Vec::new();
+    (&mut value).take(1).read_to_end(&mut first).map_err(Failure::from_value)?;
+    if let Some(before) = first.first().and_then(|&first| row_type.bytes_before_field(first)) {
+        let mut header = (&mut value).take(before as u64 - 1);
+        io::copy(&mut header, &mut io::sink()).map_err(Failure::from_value)?;
+        first.clear();
+    }
+    Ok(io::Cursor::new(first).chain(value))
 }
 
 /// Prints a value of any length unchanged.

@@ -409,3 +409,45 @@ fn columns_of_joins_have_one_name_each_and_keep_that_of_the_key() {
     folder.write("lines.txt", "x\n");
     assert_eq!(header("lines.txt", "b.csv"), "key,left,right_key");
 }
+
+#[test]
+fn a_raw_value_may_exceed_memory_and_is_text_unless_it_is_bytes() {
+    let folder = Folder::new();
+    let long = "x".repeat(3 << 20);
+    folder.write("long.csv", format!("id,name\n1,{long}\n2,\n"));
+    folder.build("long.csv", "t", &["--key", "id", "--row-limit", "16MiB", "--type", "name=text?"]);
+    let raw = ["get", "t", "1", "--raw", "--memory", "1MiB"];
+    folder.run(&raw).exits_with(0).prints(&long);
+    folder.run(&["get", "t", "2", "--raw"]).exits_with(0).prints("");
+    folder.run(&["get", "t", "3", "--raw"]).exits_with(1).prints("");
+    folder.write("prices.csv", "id,price,day\n1,-2.5,2024-02-29\n");
+    folder.build("prices.csv", "prices", &["--key", "id", "--value", "price"]);
+    folder.build("prices.csv", "days", &["--key", "id", "--value", "day", "--type", "day=date?"]);
+    folder.run(&["get", "prices", "1", "--raw"]).exits_with(0).prints("-2.5");
+    folder.run(&["get", "days", "1", "--raw"]).exits_with(0).prints("2024-02-29");
+    folder.run(&["db", "import", "s", "prices.csv", "--key", "id", "--value", "price"]).exits_with(0);
+    folder.run(&["db", "get", "s", "1", "--raw"]).exits_with(0).prints("-2.5");
+}
+
+#[test]
+fn records_in_json_have_their_columns_in_order_in_all_commands() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "zone,id,area\nn,1,x\ns,1,y\nw,2,z\n");
+    folder.build("rows.csv", "t", &["--key", "id"]);
+    folder.run(&["db", "import", "s", "rows.csv", "--key", "zone"]).exits_with(0);
+    let scanned = folder.run(&["scan", "t", "--json", "--limit", "1"]).exits_with(0);
+    assert_eq!(scanned.stdout, "{\"zone\":\"n\",\"id\":1,\"area\":\"x\"}\n");
+    let record = scanned.stdout.trim();
+    let found = folder.run(&["get", "t", "1", "--json"]).exits_with(0);
+    found.prints(&format!("{{\"key\":1,\"found\":true,\"record\":{record},\"more\":1}}\n"));
+    let all = folder.run(&["get", "t", "1", "--json", "--all"]).exits_with(0);
+    assert!(all.stdout.starts_with(&format!("{{\"key\":1,\"found\":true,\"records\":[{record},")), "{}", all.stdout);
+    assert!(!all.stdout.contains("more"), "{}", all.stdout);
+    let one = folder.run(&["get", "t", "2", "--json", "--explain"]).exits_with(0);
+    assert!(one.stdout.contains(",\"record\":{\"zone\":\"w\",\"id\":2,\"area\":\"z\"},\"reads\":["), "{}", one.stdout);
+    let nth = folder.run(&["nth", "t", "0", "--json"]).exits_with(0);
+    nth.prints(&format!("{{\"index\":0,\"found\":true,\"record\":{record}}}\n"));
+    let stored = folder.run(&["db", "get", "s", "n", "--json"]).exits_with(0);
+    stored.prints("{\"key\":\"n\",\"found\":true,\"record\":{\"zone\":\"n\",\"id\":1,\"area\":\"x\"}}\n");
+    folder.run(&["get", "t", "9", "--json"]).exits_with(1).prints("{\"key\":9,\"found\":false}\n");
+}

@@ -19,6 +19,18 @@ pub(super) fn header_bytes(fields: usize) -> usize {
     header.len()
 }
 
+impl RowType {
+    /// The bytes in front of the field of a row with a single field of variable width, by the first byte of the row;
+    /// `None` if no such row begins with it. With it, a field that does not fit in memory can be read as a stream.
+    #[must_use]
+    pub fn bytes_before_field(&self, first: u8) -> Option<usize> {
+        let [Field { key_type, nullable, .. }] = self.fields() else { return None };
+        let end_bytes = END_WIDTHS.get(usize::from(first & ((1 << END_WIDTH_BITS) - 1)))?;
+        let is_one = key_type.width().is_none() && first >> END_WIDTH_BITS == 1;
+        is_one.then_some(1 + usize::from(*nullable) + end_bytes)
+    }
+}
+
 /// The fields of a row, in its bytes. Nothing is copied.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {

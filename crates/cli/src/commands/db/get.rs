@@ -25,7 +25,8 @@ pub(crate) struct DbGet {
     #[command(flatten)]
     keys: LookupKeys,
 
-    /// Write the value unchanged and without a newline, or that of its column if it is a row of one
+    /// Write the value without a newline, or that of its column if it is a row of one: text and bytes unchanged, other
+    /// types as text
     #[arg(long, conflicts_with = "json")]
     raw: bool,
 }
