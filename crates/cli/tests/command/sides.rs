@@ -107,3 +107,30 @@ fn a_join_without_memory_for_a_row_names_its_option_and_an_amount_that_helps() {
     }
     panic!("the amounts that were named did not help: {memory}");
 }
+
+#[test]
+fn a_side_without_records_joins_keys_of_any_type() {
+    let folder = Folder::new();
+    folder.write("none.csv", "id,name\n");
+    folder.write("rows.csv", "id,price\n1,7\n2,8\n");
+    folder.build("none.csv", "none.ogive", &["--key", "id"]);
+    folder.build("rows.csv", "rows.ogive", &["--key", "id"]);
+    folder.run(&["index", "create", "none.ogx", "--key-type", "date"]).exits_with(0);
+    for none in ["none.csv", "none.ogive", "none.ogx"] {
+        for rows in ["rows.ogive", "rows.csv"] {
+            join(&folder, &[none, rows, "-o", "-"]).exits_with(0).prints("");
+            join(&folder, &[rows, none, "-o", "-", "--kind", "semi"]).exits_with(0).prints("");
+            join(&folder, &[rows, none, "-o", "-", "--kind", "anti"]).exits_with(0).prints("1\t7\n2\t8\n");
+            let full = join(&folder, &[none, rows, "-o", "-", "--kind", "full", "--json"]).exits_with(0).json_lines();
+            assert_eq!((full.len(), &full[0]["price"]), (2, &json!(7)), "{none} {rows}: {full:?}");
+            let left = join(&folder, &[rows, none, "-o", "out.ogive", "--kind", "left"]).exits_with(0);
+            assert!(left.stdout.contains("2 rows"), "{none} {rows}: {}", left.stdout);
+        }
+        let told = folder.run(&["explain", "out.ogive", "--json"]).exits_with(0).json();
+        assert!(told["records"] == 2, "{none}: {told}");
+    }
+    // Sides with records keep to one type.
+    folder.write("words.csv", "id,name\na,b\n");
+    folder.build("words.csv", "words.ogive", &["--key", "id"]);
+    join(&folder, &["words.ogive", "rows.ogive", "-o", "-"]).exits_with(1).complains_of("of type");
+}

@@ -27,8 +27,10 @@ enum SideFields {
 /// that may have no partner may be null. Of fields with the same name, that of the right side gets `right_` in front;
 /// the values of a side that are not rows are the field `left` or `right`.
 ///
-/// A side without values has no field; in a left or full join it has a field `left` or `right` that says whether there
-/// is such a row, before all others.
+/// A side that is known to have no values ([`JoinSource::value_bytes`] is 0) has no field. If its rows may be missing,
+/// as those of the right side in a left join, it has a field `left` or `right` of type `bool` that says whether there
+/// is such a row, before all others. A side of bytes that does not state their width has its field, even if all are
+/// empty.
 #[derive(Clone, Debug)]
 pub struct JoinedRecords {
     record_type: RecordType,

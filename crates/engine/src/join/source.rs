@@ -184,6 +184,25 @@ impl JoinSource {
         &self.types
     }
 
+    /// Whether it is known to have no records.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let facts = self.relation.facts();
+        facts.is_exact && facts.rows == 0
+    }
+
+    /// Width of all values in bytes, if it is known.
+    #[must_use]
+    pub fn value_bytes(&self) -> Option<usize> {
+        self.relation.facts().value_bytes
+    }
+
+    /// The name, for messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.relation.facts().name
+    }
+
     pub(super) fn of(relation: impl Relation + 'static) -> Self {
         let types = RecordType::new(relation.facts().key_type, KeyType::Bytes);
         Self { relation: Arc::new(relation), types: Arc::new(types) }

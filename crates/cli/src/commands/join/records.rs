@@ -36,12 +36,21 @@ pub(super) fn empty(input: &InputOptions, schema: Option<&Schema>, key_type: Key
     let schema = schema.unwrap_or(&bare);
     let value_bytes = schema.value_width().map(|width| input.payload.unwrap_or(width) as usize);
     let shape = RecordShape { name: shown(&input.path), key_type, value_bytes, rows: 0, bytes: 0 };
-    let types = RecordType::new(key_type, schema.record_type.values.clone());
-    let key_columns = if types.columns().len() == schema.record_type.columns().len() {
-        schema.record_type.key_columns.clone()
-    } else {
-        Vec::new()
-    };
+    none_of(shape, &schema.record_type)
+}
+
+/// A table or an index without records, with keys of another type.
+pub(super) fn without_records(source: &JoinSource, key_type: KeyType) -> JoinSource {
+    let name = source.name().to_owned();
+    let shape = RecordShape { name, key_type, value_bytes: source.value_bytes(), rows: 0, bytes: 0 };
+    none_of(shape, source.record_type())
+}
+
+/// No records, with the columns of these types as far as the keys have as many.
+fn none_of(shape: RecordShape, columns: &RecordType) -> JoinSource {
+    let types = RecordType::new(shape.key_type, columns.values.clone());
+    let key_columns =
+        if types.columns().len() == columns.columns().len() { columns.key_columns.clone() } else { Vec::new() };
     JoinSource::unsorted(shape, || Box::new(std::iter::empty())).with_types(types.key_columns(key_columns))
 }
 

@@ -36,13 +36,23 @@ pub(super) struct OpenSide {
     pub(super) data: Option<PathBuf>,
     /// Whether direct reads were requested but are not supported.
     pub(super) refused_direct: bool,
+    /// Whether it is a table or an index without records, whose keys may be of any type.
+    is_empty: bool,
     /// Holds the contents of a pipe.
     _scratch: Option<Scratch>,
 }
 
 impl OpenSide {
     fn of(source: JoinSource, key_type: KeyType) -> Self {
-        Self { source, key_type, data: None, refused_direct: false, _scratch: None }
+        Self { source, key_type, data: None, refused_direct: false, is_empty: false, _scratch: None }
+    }
+
+    /// The same, with keys of another type if it has no records.
+    fn of_keys(self, key_type: KeyType) -> Self {
+        if !self.is_empty || self.key_type == key_type {
+            return self;
+        }
+        Self { source: records::without_records(&self.source, key_type), key_type, ..self }
     }
 }
 
@@ -81,13 +91,25 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
         (left, right)
     } else {
         let mut one = sides[first].open(&found[first], None, opening)?;
-        let other = sides[second].open(&found[second], Some((wanted_by(one.key_type), &sides[first])), opening)?;
+        let opened = sides[second].open(&found[second], Some((wanted_by(one.key_type), &sides[first])), opening);
+        let other = match opened {
+            // Nothing has to fit the keys of a side without records.
+            Err(_) if one.is_empty => sides[second].open(&found[second], None, opening)?,
+            opened => opened?,
+        };
         let is_untyped_store = found[first] == InputKind::Store && one.key_type == KeyType::Bytes;
         if is_untyped_store && !is_one_type(one.key_type, other.key_type) {
             let wanted = Some((wanted_by(other.key_type), &sides[second]));
             one = sides[first].open(&found[first], wanted, opening)?;
         }
-        (one, other)
+        if is_one_type(one.key_type, other.key_type) {
+            (one, other)
+        } else {
+            let (one_type, other_type) = (one.key_type, other.key_type);
+            let one = one.of_keys(other_type);
+            let other = if one.is_empty { other } else { other.of_keys(one_type) };
+            (one, other)
+        }
     };
     if !is_one_type(one.key_type, other.key_type) {
         return Err(Failure::refused(
@@ -234,7 +256,8 @@ impl SideOptions {
             InputKind::Index => {
                 let (storage, name) = place(&self.input.path, opening.direct)?;
                 let (source, key_type) = index::relation(&storage, &name, opening.memory_bytes)?;
-                Ok(OpenSide::of(source, key_type))
+                let is_empty = source.is_empty();
+                Ok(OpenSide { is_empty, ..OpenSide::of(source, key_type) })
             }
             InputKind::Store => {
                 let asked = (self.input.key_type, wanted.map(|(wanted, _)| wanted));
@@ -298,6 +321,7 @@ impl SideOptions {
         Ok(OpenSide {
             data: Some(table.data_path().to_owned()),
             refused_direct: opening.direct && !table.is_direct(),
+            is_empty: table.is_empty(),
             ..OpenSide::of(JoinSource::table(&table), table.key_type())
         })
     }
