@@ -137,7 +137,7 @@ impl Failure {
             Self::Engine(ogive::Error::JoinMemoryShort { needed_bytes, .. }) => {
                 Some(format!("try --memory {needed_bytes}"))
             }
-            Self::Engine(error) => crate::words::advice_on_input(error),
+            Self::Engine(error) => crate::words::advice_on_foreign(error),
             _ => None,
         }
     }

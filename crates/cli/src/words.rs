@@ -1,8 +1,16 @@
 //! Messages of the engine in terms of the command: its options instead of methods and fields of the library.
 
 use ogive::lsm::is_store_file;
-use ogive::{Error, FileFormat};
+use ogive::{Error, FileFormat, Profile};
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// Longest file that may be a profile: a point takes less than 100 bytes, and a measured one has some dozens.
+const PROFILE_BYTES_MAX: u64 = 1 << 20;
+/// First bytes of a file that tell whether it is text.
+const TEXT_BYTES: u64 = 4 << 10;
 
 /// What the engine advises a program to do, and the advice for the command line.
 const WORDS: [(&str, &str); 15] = [
@@ -32,9 +40,12 @@ pub(crate) fn of_command(error: &Error) -> String {
         // What to do depends on the kind of the file, which the hint names.
         return format!("{} is damaged at byte {offset}: {detail}", path.display());
     }
-    if let Some((path, format, wanted)) = input_in_place(error) {
+    if let Some((path, foreign, wanted)) = foreign_in_place(error) {
         let path = path.strip_prefix(".").unwrap_or(path).display();
-        return format!("{path} is {format}, an input, not {wanted}");
+        return match foreign {
+            Foreign::Other => format!("{path} is {foreign}"),
+            _ => format!("{path} is {foreign}, not {wanted}"),
+        };
     }
     let mut message = error.to_string();
     for (programs, commands) in WORDS {
@@ -56,27 +67,84 @@ fn input_format(path: &Path) -> Option<&'static str> {
     })
 }
 
-/// The path and the format of an input in the place of a table or an index, and which of them it is not.
-fn input_in_place(error: &Error) -> Option<(&Path, &'static str, &'static str)> {
+/// A file that is no table, index or file of a store.
+#[derive(Clone, Debug)]
+pub(crate) enum Foreign {
+    /// A file that a table can be built from, and its format.
+    Input(&'static str),
+    /// A storage profile.
+    Profile(Profile),
+    /// Neither.
+    Other,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(format) => write!(formatter, "{format}, an input"),
+            Self::Profile(profile) => write!(formatter, "a storage profile named {}", profile.name()),
+            Self::Other => formatter.write_str("not a file of Ogive, or cut off before its end"),
+        }
+    }
+}
+
+/// What a file is that has neither a name nor a magic number of Ogive: by its name, or else by its first bytes. `None`
+/// for all others, which may be damaged, and for what cannot be read.
+pub(crate) fn foreign(path: &Path) -> Option<Foreign> {
+    let has_our_name = path.extension().is_some_and(|extension| extension == "ogive" || extension == "ogx");
+    if has_our_name || !path.is_file() || FileFormat::of_path(path).ok()?.is_some() {
+        return None;
+    }
+    if let Some(format) = input_format(path) {
+        return Some(Foreign::Input(format));
+    }
+    // Reading a profile reads the whole file.
+    let is_small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= PROFILE_BYTES_MAX);
+    if let Some(profile) = is_small.then(|| Profile::load(path).ok()).flatten() {
+        return Some(Foreign::Profile(profile));
+    }
+    Some(if is_text(path) { Foreign::Input("a text file") } else { Foreign::Other })
+}
+
+/// Whether a file begins with text.
+fn is_text(path: &Path) -> bool {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(TEXT_BYTES).read_to_end(&mut bytes));
+    let text = match std::str::from_utf8(&bytes) {
+        Ok(text) => text,
+        // The last character may be cut off.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let is_plain = |character: char| !character.is_control() || matches!(character, '\t' | '\n' | '\r');
+    read.is_ok() && !text.is_empty() && text.chars().all(is_plain)
+}
+
+/// A foreign file in the place of a table or an index, and which of them it is not.
+fn foreign_in_place(error: &Error) -> Option<(&Path, Foreign, &'static str)> {
     let (path, wanted) = match error {
         Error::NotATable { path, .. } => (path, "a table"),
         Error::NotAPageFile { path, .. } | Error::NotAnIndex { path, .. } => (path, "an index"),
         _ => return None,
     };
-    Some((path, input_format(path)?, wanted))
+    Some((path, foreign(path)?, wanted))
 }
 
-/// What to do with an input in the place of a table or an index; `None` for any other error.
-pub(crate) fn advice_on_input(error: &Error) -> Option<String> {
-    let (path, _, wanted) = input_in_place(error)?;
+/// What to do with a foreign file in the place of a table or an index; `None` for any other error.
+pub(crate) fn advice_on_foreign(error: &Error) -> Option<String> {
+    let (path, foreign, wanted) = foreign_in_place(error)?;
     let path = path.strip_prefix(".").unwrap_or(path);
-    Some(match wanted {
-        "a table" => format!(
+    Some(match (foreign, wanted) {
+        (Foreign::Profile(_), _) => format!("`ogive tune KEYS --for {}` uses it", path.display()),
+        (Foreign::Other, _) => "check the path, or restore the file from a copy".into(),
+        (Foreign::Input(_), "a table") => format!(
             "`ogive build {} -o {}` makes a table of it",
             path.display(),
             path.with_extension("ogive").display()
         ),
-        _ => format!("`ogive index load INDEX {}` loads it into an index", path.display()),
+        (Foreign::Input(_), _) => format!("`ogive index load INDEX {}` loads it into an index", path.display()),
     })
 }
 

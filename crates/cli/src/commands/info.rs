@@ -5,13 +5,11 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, human_bytes};
+use crate::words::{self, Foreign};
+use ogive::FileFormat;
 use ogive::table::{Table, TableOptions};
-use ogive::{FileFormat, Profile};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-
-/// Longest file that may be a profile: a point takes less than 100 bytes, and a measured one has some dozens.
-const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,12 +82,22 @@ fn look(path: &Path) -> Result<Info> {
             facts: json!({}),
             next: format!("`ogive info {}`", path.parent().unwrap_or(Path::new(".")).display()),
         }),
-        None => Ok(profile(path).unwrap_or_else(|| Info {
-            kind: "other",
-            text: "not a file of Ogive, or cut off before its end".into(),
-            facts: json!({}),
-            next: format!("`ogive build {shown} -o OUT.ogive` makes a table of text, CSV, TSV, Parquet or SOSD keys"),
-        })),
+        None => Ok(match words::foreign(path) {
+            Some(Foreign::Profile(profile)) => Info {
+                kind: "profile",
+                text: Foreign::Profile(profile.clone()).to_string(),
+                facts: json!({ "name": profile.name() }),
+                next: format!("`ogive tune KEYS --for {shown}`"),
+            },
+            found => Info {
+                kind: "other",
+                text: found.unwrap_or(Foreign::Other).to_string(),
+                facts: json!({}),
+                next: format!(
+                    "`ogive build {shown} -o OUT.ogive` makes a table of text, CSV, TSV, Parquet or SOSD keys"
+                ),
+            },
+        }),
     }
 }
 
@@ -113,18 +121,6 @@ fn table(path: &Path) -> Result<Info> {
             "file_bytes": report.file_bytes,
         }),
         next: format!("`ogive scan {0} --limit 10`, `ogive explain {0}`", path.display()),
-    })
-}
-
-fn profile(path: &Path) -> Option<Info> {
-    // Reading a profile reads the whole file.
-    let is_small = std::fs::metadata(path).is_ok_and(|metadata| metadata.len() <= PROFILE_BYTES_MAX);
-    let profile = is_small.then(|| Profile::load(path).ok()).flatten()?;
-    Some(Info {
-        kind: "profile",
-        text: format!("a storage profile named {}", profile.name()),
-        facts: json!({ "name": profile.name() }),
-        next: format!("`ogive tune KEYS --for {}`", path.display()),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::size::{ByteSize, counted, grouped};
-use crate::words::index_of_segment;
+use crate::words::{Foreign, foreign, index_of_segment};
 use ogive::check::{FileRepairReport, LostRange, repair_index, repair_table};
 use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::is_store_file;
@@ -110,7 +110,14 @@ fn kind_of(path: &Path) -> Result<Kind> {
             Err(Failure::refused(format!("{shown} is a log segment of an index"), hint))
         }
         _ => Err(Failure::refused(
-            format!("{shown} is no file of Ogive, or was cut off before its tail, without which nothing can be saved"),
+            match foreign(path) {
+                Some(found @ (Foreign::Input(_) | Foreign::Profile(_))) => {
+                    format!("{shown} is {found}, not a table or an index")
+                }
+                _ => format!(
+                    "{shown} is no file of Ogive, or was cut off before its tail, without which nothing can be saved"
+                ),
+            },
             "check the path, restore the file from a copy, or build it again",
         )),
     }

@@ -142,3 +142,36 @@ fn an_interrupt_ends_the_wait_for_a_pipe() {
     writer.join().unwrap();
     folder.run(&["scan", "t.ogive"]).exits_with(0).prints("apple\t\nbanana\t\n");
 }
+
+#[test]
+fn files_that_are_none_of_ogive_are_named_alike_by_all_commands() {
+    let folder = Folder::new();
+    folder.write("t.csv", "id,name\n1,a\n");
+    folder.write("passwd", "root:x:0:0:root:/root:/bin/sh\n".repeat(200));
+    folder.write("noise", [0_u8, 255, 7, 128].repeat(500));
+    ogive::Profile::by_name_or_file("nvme").unwrap().save(&folder.path("mine.json")).unwrap();
+    for (file, name) in [
+        ("t.csv", "a CSV file, an input"),
+        ("passwd", "a text file, an input"),
+        ("mine.json", "a storage profile named"),
+        ("noise", "not a file of Ogive"),
+    ] {
+        for command in [
+            &["get", file, "1"][..],
+            &["scan", file],
+            &["verify", file],
+            &["explain", file],
+            &["index", "scan", file],
+            &["index", "verify", file],
+        ] {
+            let run = folder.run(command).exits_with_error();
+            run.complains_of(&format!("{file} is {name}")).complains_of("hint: ");
+        }
+        let info = folder.run(&["info", file]);
+        assert!(info.stdout.contains(&format!("{file}: {name}")), "{}", info.stdout);
+    }
+    for (file, name) in [("t.csv", "a CSV file"), ("passwd", "a text file"), ("mine.json", "a storage profile")] {
+        folder.run(&["repair", file]).exits_with_error().complains_of(&format!("{file} is {name}"));
+        folder.run(&["db", "scan", file]).exits_with_error().complains_of(&format!("{file} is {name}"));
+    }
+}

@@ -10,6 +10,7 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::size::ByteSize;
+use crate::words::{self, Foreign};
 use ogive::Durability;
 use ogive::block::Slice;
 use ogive::check::verify_store;
@@ -181,7 +182,14 @@ fn refuse_file(path: &Path) -> Result<()> {
         Some(FileFormat::Table) => ("a table", "use `ogive get`, `ogive scan` and the other commands on tables"),
         Some(FileFormat::PageFile | FileFormat::PageLog) => ("a file of an index", "use `ogive index`"),
         Some(_) => ("a file of a store", "use `ogive db` on its folder"),
-        None => ("a file", "`ogive db import` reads files of text, CSV, JSON lines and Parquet into a store"),
+        None => {
+            let what = match words::foreign(path) {
+                Some(Foreign::Input(format)) => format,
+                Some(Foreign::Profile(_)) => "a storage profile",
+                _ => "a file",
+            };
+            (what, "`ogive db import` reads files of text, CSV, JSON lines and Parquet into a store")
+        }
     };
     let message = format!("{} is {what}, but a store is a folder", path.display());
     Err(Failure::refused(message, commands))
