@@ -265,3 +265,19 @@ fn an_import_that_failed_fixes_no_type() {
     import("text").exits_with(0);
     assert_eq!(db(&folder, &["get", "s", "x"]).exits_with(0).stdout, "b\n");
 }
+
+#[test]
+fn a_failed_ingestion_leaves_no_keyspace_and_no_type() {
+    let folder = Folder::new();
+    folder.write("twice.csv", "id,n\n1,7\n1,8\n");
+    folder.build("twice.csv", "twice.ogive", &["--key", "id"]);
+    folder.run(&["db", "put", "s", "a", "b", "--keyspace", "other"]).exits_with(0);
+    for keyspace in ["fresh", "default"] {
+        let ingest = ["db", "ingest", "s", "twice.ogive", "--keyspace", keyspace];
+        folder.run(&ingest).exits_with_error().complains_of("duplicate key");
+        let known = folder.run(&["db", "keyspaces", "s"]).exits_with(0).stdout;
+        assert!(!known.contains("fresh") && !known.contains("u64"), "{known}");
+    }
+    // Keys of another type find no trace of the first attempt.
+    folder.run(&["db", "put", "s", "word", "b", "--keyspace", "fresh", "--key-type", "text"]).exits_with(0);
+}

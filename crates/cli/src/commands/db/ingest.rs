@@ -47,7 +47,14 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
         arguments.tables.iter().try_for_each(|table| refuse_to_move(table))?;
     }
     let open = arguments.keyspace.create(Durability::Synced, Some(&types))?;
-    let ingested = open.keyspace.ingest(&arguments.tables)?;
+    let ingested = match open.keyspace.ingest(&arguments.tables) {
+        Ok(ingested) => ingested,
+        Err(error) => {
+            // The failure to ingest says more than one to take back.
+            _ = open.take_back();
+            return Err(error.into());
+        }
+    };
     let done = format!("the tables are durable in {}", arguments.keyspace.name.store);
     open.close(&done)?;
     for table in arguments.tables.iter().filter(|_| arguments.moves) {

@@ -83,6 +83,8 @@ pub(super) struct OpenKeyspace {
     /// The columns of its records, with the key type as requested.
     pub(super) fields: RecordFields,
     pub(super) keys_only: bool,
+    /// The types that an existing keyspace stated before this command did.
+    pub(super) before: Option<Arc<RecordType>>,
 }
 
 /// The columns of records of these types, with keys of another type.
@@ -214,10 +216,12 @@ impl KeyspaceOptions {
     pub(super) fn create(&self, durability: Durability, imported: Option<&RecordType>) -> Result<OpenKeyspace> {
         keys::check_name(&self.name.keyspace)?;
         let db = self.name.store.create(durability)?;
+        let is_there = db.keyspaces().contains(&self.name.keyspace);
         let keyspace = db.keyspace(&self.name.keyspace)?;
+        let before = is_there.then(|| keyspace.record_type());
         let keys = keys::resolve(&db, &keyspace, self.keys, imported)?;
         let types = keyspace.record_type();
-        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false })
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false, before })
     }
 
     /// The types of the keyspace, if it is there and has any records.
@@ -250,7 +254,8 @@ impl KeyspaceOptions {
         let keyspace = existing(&db, &self.name.store.folder, &self.name.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
         let types = keyspace.record_type();
-        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false })
+        let before = Some(Arc::clone(&types));
+        Ok(OpenKeyspace { fields: fields(&types, keys), types, db, keyspace, keys, keys_only: false, before })
     }
 }
 
@@ -260,6 +265,18 @@ impl OpenKeyspace {
     pub(super) fn close(self, done: &str) -> Result<()> {
         drop(self.keyspace);
         self.db.close().map_err(|error| Failure::from(error).but(done))
+    }
+
+    /// Takes back what opening the keyspace created, if nothing was written to it, and closes the store.
+    pub(super) fn take_back(self) -> Result<()> {
+        if self.keyspace.iter().next().transpose()?.is_none() {
+            match &self.before {
+                None => _ = self.db.drop_keyspace(self.keyspace.name())?,
+                Some(before) if *before != self.types => _ = self.db.keyspace_of(self.keyspace.name(), before)?,
+                Some(_) => {}
+            }
+        }
+        self.close("nothing was written")
     }
 
     /// The types of its records: as stated, with the key type as requested.
