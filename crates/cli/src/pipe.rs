@@ -7,7 +7,7 @@
 use crate::interrupt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -28,7 +28,9 @@ pub(crate) enum InputFile {
 /// A pipe or a terminal.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    pieces: Receiver<io::Result<Vec<u8>>>,
+    path: PathBuf,
+    /// `None` before the first read: what is opened and not read must take nothing from the pipe.
+    pieces: Option<Receiver<io::Result<Vec<u8>>>>,
     piece: io::Cursor<Vec<u8>>,
 }
 
@@ -36,7 +38,7 @@ impl InputFile {
     /// Opens a file. Errors of a pipe are reported when it is read.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let is_waiting = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-        if is_waiting { Pipe::open(path).map(Self::Pipe) } else { File::open(path).map(Self::Regular) }
+        if is_waiting { Ok(Self::Pipe(Pipe::new(path))) } else { File::open(path).map(Self::Regular) }
     }
 
     /// The length in bytes, if the input has one.
@@ -49,9 +51,13 @@ impl InputFile {
 }
 
 impl Pipe {
-    fn open(path: &Path) -> io::Result<Self> {
+    fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), pieces: None, piece: io::Cursor::default() }
+    }
+
+    /// Starts to read.
+    fn start(path: PathBuf) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
         let (sender, pieces) = sync_channel(PIECES_AHEAD);
-        let path = path.to_owned();
         let work = move || {
             if let Err(error) = pump(&path, &sender) {
                 // Without a reader, the error is of no use.
@@ -59,7 +65,7 @@ impl Pipe {
             }
         };
         std::thread::Builder::new().name("ogive-pipe".into()).spawn(work)?;
-        Ok(Self { pieces, piece: io::Cursor::default() })
+        Ok(pieces)
     }
 }
 
@@ -88,8 +94,13 @@ impl Read for Pipe {
             if length > 0 || buffer.is_empty() {
                 return Ok(length);
             }
-            match self.pieces.recv_timeout(LOOK_EVERY) {
+            match pieces.recv_timeout(LOOK_EVERY) {
                 Ok(piece) => self.piece = io::Cursor::new(piece?),
+        let pieces = match self.pieces.take() {
+            Some(pieces) => pieces,
+            None => Pipe::start(self.path.clone())?,
+        };
+        let pieces = self.pieces.insert(pieces);
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if interrupt::is_asked_anywhere() => {
                     return Err(io::Error::other(ogive::Error::Interrupted));

@@ -23,6 +23,7 @@ mod run;
 mod shared;
 mod sides;
 mod stores;
+mod standard_streams;
 mod tables;
 mod tour;
 mod usage;

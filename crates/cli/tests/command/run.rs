@@ -56,6 +56,14 @@ impl Folder {
         Run::new(arguments, self.command(arguments).output().unwrap())
     }
 
+    /// Runs the command with a pipe from a file as standard input.
+    pub(crate) fn run_piped(&self, file: &str, arguments: &[&str]) -> Run {
+        let script = format!("cat '{file}' | \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_ogive")]).args(arguments).current_dir(self.0.path());
+        Run::new(arguments, command.output().unwrap())
+    }
+
     /// Builds a table, which must succeed.
     pub(crate) fn build(&self, input: &str, table: &str, flags: &[&str]) -> Run {
         let arguments: Vec<&str> = ["build", input, "-o", table].into_iter().chain(flags.iter().copied()).collect();
