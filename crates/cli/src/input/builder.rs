@@ -103,7 +103,10 @@ impl RecordBuilder {
         convert: &mut impl FnMut(usize, &ReadColumn, &mut Vec<u8>) -> Result<FieldBytes<'a>, String>,
     ) -> Result<(), InputError> {
         self.key.clear();
-        if let [column] = &self.keys[..] {
+        // A tuple of one column has the form of other tuples.
+        if let [column] = &self.keys[..]
+            && column.key_type == self.key_type
+        {
             return match convert(0, column, &mut self.key) {
                 Ok(FieldBytes::Own(bytes)) => {
                     self.key.extend_from_slice(bytes);

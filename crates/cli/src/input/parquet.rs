@@ -44,9 +44,9 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
         column.nullable = field.get_basic_info().repetition() == Repetition::OPTIONAL;
         column.guessed = false;
     }
-    // Keys of one column are never null, even if the file would allow it.
+    // Keys of one column are never null, even if the file would allow it, unless they are tuples of it.
     let count = selection.keys.len();
-    if count == 1 {
+    if count == 1 && options.key_type.is_none_or(|key_type| key_type == columns[0].key_type) {
         columns[0].nullable = false;
     }
     let values = columns.split_off(count);

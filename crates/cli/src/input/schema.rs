@@ -356,7 +356,8 @@ impl Selection {
         if let Some(key_type) = options.key_type {
             let count = self.keys.len();
             match key_type {
-                KeyType::Tuple(tuple) if count > 1 && count == tuple.components().len() => {
+                // A line may hold a tuple of one component as it is printed.
+                KeyType::Tuple(tuple) if options.has_columns() && count == tuple.components().len() => {
                     for (column, component) in columns.iter_mut().zip(tuple.components()) {
                         column.key_type = component.key_type;
                         column.nullable = component.nulls != NullOrder::Never;
@@ -373,8 +374,10 @@ impl Selection {
             }
             columns[..count].iter_mut().for_each(|column| column.guessed = false);
         }
-        // Keys of one column are never null.
-        if let [column] = &mut columns[..self.keys.len()] {
+        // Keys of one column are never null, unless they are tuples of it.
+        if let [column] = &mut columns[..self.keys.len()]
+            && options.key_type.is_none_or(|key_type| key_type == column.key_type)
+        {
             column.nullable = false;
         }
         if options.raw_values {

@@ -1,5 +1,6 @@
 //! Whole runs, by subject.
 
+mod columns;
 mod dbs;
 mod demo;
 mod external;
