@@ -163,7 +163,6 @@ impl ColumnGuess {
 
     /// What is known of the values of two columns together.
     pub(crate) fn with(&self, other: &Self) -> Self {
-        let both_zoned = self.is_zoned.zip(other.is_zoned);
         let mut integers = self.integers;
         integers.iter_mut().zip(other.integers).for_each(|(fits, also)| *fits &= also);
         Self {
@@ -175,9 +174,8 @@ impl ColumnGuess {
             is_uuid: self.is_uuid && other.is_uuid,
             is_date: self.is_date && other.is_date,
             is_time: self.is_time && other.is_time,
-            is_timestamp: self.is_timestamp
-                && other.is_timestamp
-                && both_zoned.is_none_or(|(zoned, also)| zoned == also),
+            // Those of a column with zones are converted to UTC, so they can be compared with others.
+            is_timestamp: self.is_timestamp && other.is_timestamp,
             is_in_nanoseconds: self.is_in_nanoseconds && other.is_in_nanoseconds,
             is_text: self.is_text && other.is_text,
             is_zoned: self.is_zoned.or(other.is_zoned),

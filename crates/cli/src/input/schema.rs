@@ -176,7 +176,7 @@ impl Schema {
             let (one, other) = (&mut left.keys[index], &mut right.keys[index]);
             match (left.guesses.get(index), right.guesses.get(index)) {
                 (Some(Some(guess)), Some(Some(other_guess))) => {
-                    let GuessedType { key_type, nullable, is_zoned } = guess.with(other_guess).guessed(one.may_be_null);
+                    let GuessedType { key_type, nullable, .. } = guess.with(other_guess).guessed(one.may_be_null);
                     for (guesses, remarks, column, paths) in [
                         ([guess, other_guess], &mut left.remarks, &*one, paths),
                         ([other_guess, guess], &mut right.remarks, &*other, [paths[1], paths[0]]),
@@ -189,7 +189,7 @@ impl Schema {
                         remarks.extend(guesses[0].remark_with(&shown, guesses[1], &there, column.may_be_null));
                     }
                     for column in [one, other] {
-                        (column.key_type, column.nullable, column.is_zoned) = (key_type, nullable, is_zoned);
+                        (column.key_type, column.nullable) = (key_type, nullable);
                     }
                 }
                 (Some(Some(_)), _) => one.take_type(other),
@@ -218,6 +218,7 @@ impl Schema {
         remarks: Vec<String>,
     ) -> Result<Self> {
         let key_type = match (options.key_type, &keys[..]) {
+                    // Whether there are zones stays as it was seen of each.
             (Some(key_type), _) => key_type,
             (None, [key]) => key.key_type,
             (None, keys) => tuple_of(keys)

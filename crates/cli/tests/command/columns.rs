@@ -49,3 +49,24 @@ fn a_key_type_with_nulls_takes_nulls_of_numbers_from_every_format() {
         folder.run(&refused).exits_with(1).complains_of("key column 'k': '");
     }
 }
+
+#[test]
+fn keys_with_zones_join_those_without_as_timestamps_of_utc() {
+    let folder = Folder::new();
+    folder.write("plain.csv", "at,v\n2024-01-01T00:00:00,a\n2024-06-01T10:00:00,b\n");
+    folder.write("zoned.csv", "at,w\n2024-01-01 00:00:00Z,x\n2024-06-01T12:00:00+02:00,y\n");
+    for name in ["plain", "zoned"] {
+        folder.build(&format!("{name}.csv"), &format!("{name}.ogive"), &[]);
+    }
+    for suffix in ["ogive", "csv"] {
+        let run = folder.run(&["join", &format!("plain.{suffix}"), &format!("zoned.{suffix}"), "-o", "t.ogive"]);
+        let run = run.exits_with(0).keeps_quiet_about("note");
+        assert!(run.stdout.contains("types: timestamp(s) ->"), "{}", run.stdout);
+        let rows = "2024-01-01T00:00:00\ta\tx\n2024-06-01T10:00:00\tb\ty\n";
+        folder.run(&["scan", "t.ogive"]).exits_with(0).prints(rows);
+    }
+    // One column with both is text.
+    folder.write("mixed.csv", "at,w\n2024-01-01 00:00:00Z,x\n2024-01-01T00:00:00,y\n");
+    let run = folder.run(&["join", "plain.csv", "mixed.csv", "-o", "m.ogive"]).exits_with(0);
+    assert!(run.stdout.contains("types: text ->"), "{}", run.stdout);
+}

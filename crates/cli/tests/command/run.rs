@@ -111,6 +111,13 @@ impl Run {
         self
     }
 
+    /// Insists on the absence of a word in what standard error says.
+    #[track_caller]
+    pub(crate) fn keeps_quiet_about(self, word: &str) -> Self {
+        assert!(!self.stderr.contains(word), "{word:?} in what ogive {} says:\n{}", self.arguments, self.stderr);
+        self
+    }
+
     /// Insists on standard output.
     #[track_caller]
     pub(crate) fn prints(self, expected: &str) -> Self {
