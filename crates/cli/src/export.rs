@@ -33,6 +33,14 @@ pub(crate) enum RecordFormat {
 }
 
 impl RecordFormat {
+    /// Whether the suffix of a file is that of a format, or of text that is not written. Other names may be those of
+    /// tables.
+    pub(crate) fn has_known_suffix(path: &Path) -> bool {
+        let known = ["csv", "tsv", "jsonl", "ndjson", "parquet", "ogive"];
+        let other_text = ["json", "txt", "text"];
+        known.iter().chain(&other_text).any(|known| *known == suffix(path))
+    }
+
     /// The format of a file by its suffix; `-` is CSV, or JSON lines with `--json`.
     ///
     /// # Errors
@@ -41,7 +49,7 @@ impl RecordFormat {
         if path.as_os_str() == "-" {
             return Ok(if is_json { Self::JsonLines } else { Self::Csv(b',') });
         }
-        match path.extension().and_then(|extension| extension.to_str()).unwrap_or_default() {
+        match suffix(path).as_str() {
             "csv" => Ok(Self::Csv(b',')),
             "tsv" => Ok(Self::Csv(b'\t')),
             "jsonl" | "ndjson" => Ok(Self::JsonLines),
@@ -59,6 +67,10 @@ impl RecordFormat {
             )),
         }
     }
+}
+
+fn suffix(path: &Path) -> String {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase()
 }
 
 /// A function that takes the key and the value of a record.

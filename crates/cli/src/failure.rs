@@ -25,7 +25,7 @@ pub(crate) enum Failure {
     },
     /// The input file cannot be used.
     #[error(transparent)]
-    Input(#[from] InputError),
+    Input(InputError),
     /// An error of the engine; its message says what to do.
     #[error("{}", crate::words::of_command(.0))]
     Engine(#[from] ogive::Error),
@@ -61,6 +61,15 @@ pub(crate) enum Failure {
     /// The reader of standard output has closed it, as `head` does. Not an error.
     #[error("standard output was closed")]
     ClosedPipe,
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::Io { source, .. } if is_interrupt(&source) => Self::Engine(ogive::Error::Interrupted),
+            error => Self::Input(error),
+        }
+    }
 }
 
 impl Failure {
@@ -106,7 +115,6 @@ impl Failure {
             // The engine parses some options, such as the name of a design.
             Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
             Self::Engine(ogive::Error::Interrupted) => INTERRUPTED,
-            Self::Input(InputError::Io { source, .. }) if is_interrupt(source) => INTERRUPTED,
             _ => 1,
         }
     }

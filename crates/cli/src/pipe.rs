@@ -7,7 +7,7 @@
 use crate::interrupt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Display, Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -17,6 +17,14 @@ const PIECE_BYTES: usize = 256 << 10;
 const PIECES_AHEAD: usize = 4;
 /// Time between two looks for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The path that `-` stands for in the place of an input.
+pub(crate) const STANDARD_INPUT: &str = "/dev/stdin";
+
+/// An input as messages name it.
+pub(crate) fn shown(path: &Path) -> Display<'_> {
+    if path == Path::new(STANDARD_INPUT) { Path::new("standard input").display() } else { path.display() }
+}
 
 /// An input, open for reading from its start.
 #[derive(Debug)]
@@ -89,6 +97,11 @@ fn pump(path: &Path, sender: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()>
 
 impl Read for Pipe {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let pieces = match self.pieces.take() {
+            Some(pieces) => pieces,
+            None => Pipe::start(self.path.clone())?,
+        };
+        let pieces = self.pieces.insert(pieces);
         loop {
             let length = self.piece.read(buffer)?;
             if length > 0 || buffer.is_empty() {
@@ -96,11 +109,6 @@ impl Read for Pipe {
             }
             match pieces.recv_timeout(LOOK_EVERY) {
                 Ok(piece) => self.piece = io::Cursor::new(piece?),
-        let pieces = match self.pieces.take() {
-            Some(pieces) => pieces,
-            None => Pipe::start(self.path.clone())?,
-        };
-        let pieces = self.pieces.insert(pieces);
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if interrupt::is_asked_anywhere() => {
                     return Err(io::Error::other(ogive::Error::Interrupted));

@@ -59,6 +59,15 @@ pub(crate) struct OutputFile {
 /// # Errors
 /// [`Failure::Refused`] by the table above; errors of the system.
 pub(crate) fn claim(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Force>) -> Result<OutputFile> {
+    if output.as_os_str() == "-" {
+        let what = match kind {
+            OutputKind::Table => "a table",
+            OutputKind::Profile => "a storage profile",
+            OutputKind::Plain => "this output",
+        };
+        let message = format!("{what} cannot be written to standard output");
+        return Err(Failure::usage(message, "name a file; `ogive export` and `ogive join` can write text to -"));
+    }
     if is_open_file(output) {
         return Err(no_plain_file(&output.display().to_string()));
     }
@@ -137,7 +146,8 @@ fn metadata(path: &Path) -> Option<Metadata> {
     fs::metadata(path).ok()
 }
 
-fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+/// Whether two names lead to one file.
+pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 

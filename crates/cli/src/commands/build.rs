@@ -29,6 +29,9 @@ Examples:
   ogive build old.ogive -o new.ogive --for s3                a table again; also from an index or a store
   ogive build logs.csv -o logs.ogive --memory 64MiB          sort unsorted input within 64 MiB
 
+A key of one column is never null: an empty field is empty text, and no value of other types. With --key-type '(u64?)',
+for example, it is a null, and \"\" in '(text?)' is empty text.
+
 Replaces an existing Ogive table once the new one is complete, and any other file only with --force. Never replaces
 INPUT itself, files of a store or an index, or anything that is not a regular file.";
 

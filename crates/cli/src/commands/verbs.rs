@@ -4,7 +4,7 @@ use super::ordered_map::{Change, OrderedMap, RangeOptions, Report, Window, Writa
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
-use crate::pipe::InputFile;
+use crate::pipe::{InputFile, STANDARD_INPUT};
 use crate::size::counted;
 use ogive::KeyType;
 use ogive::types::{Row, RowType, ValueType};
@@ -66,7 +66,7 @@ pub(crate) fn get_each<M: OrderedMap>(
             get(key, output)?;
             continue;
         }
-        let input = InputFile::open(Path::new("/dev/stdin")).map_err(Failure::from_value)?;
+        let input = InputFile::open(Path::new(STANDARD_INPUT)).map_err(Failure::from_value)?;
         for line in BufReader::new(input).split(b'\n') {
             let mut line = line.map_err(Failure::from_value)?;
             line.pop_if(|last| *last == b'\r');

@@ -1,5 +1,6 @@
 //! Errors of input files.
 
+use crate::pipe::shown;
 use crate::size::{grouped, human_bytes};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
     /// An error of the system.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}", shown(path))]
     Io {
         /// The input file.
         path: PathBuf,
@@ -16,13 +17,13 @@ pub(crate) enum InputError {
         source: io::Error,
     },
     /// An input without records.
-    #[error("{} contains no records", path.display())]
+    #[error("{} contains no records", shown(path))]
     Empty {
         /// The input file.
         path: PathBuf,
     },
     /// A SOSD file whose length does not match its count.
-    #[error("{} is not a SOSD file of {key_bytes}-byte keys: {detail}", path.display())]
+    #[error("{} is not a SOSD file of {key_bytes}-byte keys: {detail}", shown(path))]
     NotSosd {
         /// The input file.
         path: PathBuf,
@@ -32,7 +33,7 @@ pub(crate) enum InputError {
         detail: String,
     },
     /// A missing column.
-    #[error("{} has no column '{column}'", path.display())]
+    #[error("{} has no column '{column}'", shown(path))]
     NoSuchColumn {
         /// The input file.
         path: PathBuf,
@@ -46,7 +47,7 @@ pub(crate) enum InputError {
         "{}'{written}' in record {} of {} is not of type {wanted}",
         place(column.as_deref(), *is_key),
         grouped(*record),
-        path.display()
+        shown(path)
     )]
     WrongType {
         /// The input file.
@@ -63,7 +64,7 @@ pub(crate) enum InputError {
         wanted: String,
     },
     /// An array or an object in the place of a scalar.
-    #[error("field '{field}' in record {} of {} is {what}, but fields are scalars", grouped(*record), path.display())]
+    #[error("field '{field}' in record {} of {} is {what}, but fields are scalars", grouped(*record), shown(path))]
     Nested {
         /// The input file.
         path: PathBuf,
@@ -75,7 +76,7 @@ pub(crate) enum InputError {
         what: &'static str,
     },
     /// A field that the records before do not have.
-    #[error("line {} of {} has a field '{field}' that the lines before do not have", grouped(*line), path.display())]
+    #[error("line {} of {} has a field '{field}' that the lines before do not have", grouped(*line), shown(path))]
     NewField {
         /// The input file.
         path: PathBuf,
@@ -87,7 +88,7 @@ pub(crate) enum InputError {
     /// A line that is longer than any key.
     #[error(
         "line {} of {} is longer than {}, the longest key",
-        grouped(*line), path.display(), human_bytes(*limit_bytes)
+        grouped(*line), shown(path), human_bytes(*limit_bytes)
     )]
     LineTooLong {
         /// The input file.
@@ -100,7 +101,7 @@ pub(crate) enum InputError {
     /// A row that exceeds the limit on memory.
     #[error(
         "row {} of {} is longer than {}, the limit of --row-limit",
-        grouped(*record), path.display(), human_bytes(*limit_bytes)
+        grouped(*record), shown(path), human_bytes(*limit_bytes)
     )]
     RowTooLong {
         /// The input file.
@@ -111,7 +112,7 @@ pub(crate) enum InputError {
         limit_bytes: u64,
     },
     /// A violation of the file's format.
-    #[error("{}: {detail}", path.display())]
+    #[error("{}: {detail}", shown(path))]
     Malformed {
         /// The input file.
         path: PathBuf,
@@ -146,6 +147,14 @@ impl InputError {
         }
     }
 
+    /// The column of a value of a wrong type, and whether it is one of the key.
+    pub(crate) fn wrong_column(&self) -> Option<(bool, &str)> {
+        match self {
+            Self::WrongType { is_key, column, .. } => Some((*is_key, column.as_deref().unwrap_or_default())),
+            _ => None,
+        }
+    }
+
     /// Advice for the user.
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
@@ -166,9 +175,15 @@ impl InputError {
                 available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),
                 available.len()
             ),
-            Self::WrongType { is_key: true, .. } => {
+            Self::WrongType { is_key: true, column: None, .. } => {
                 "choose another type with --key-type; `bytes` fits any line, but no index".into()
             }
+            Self::WrongType { is_key: true, written, wanted, .. } => match written.is_empty() {
+                true => format!(
+                    "read empty fields as nulls with --key-type '({wanted}?)', or as empty text with --key-type text"
+                ),
+                false => "choose another type with --key-type, such as text".into(),
+            },
             Self::WrongType { column, written, wanted, .. } => {
                 let column = column.as_deref().unwrap_or("1");
                 match written.is_empty() {

@@ -36,6 +36,8 @@ pub(crate) struct ColumnGuess {
     has_nothing: bool,
     /// The first record whose value is not a number, and that value.
     first_other: Option<(u64, String)>,
+    /// The first number that no float holds without loss, with its record.
+    inexact: Option<(u64, String)>,
 }
 
 /// Integer types, from the narrowest; none of other widths is guessed.
@@ -74,6 +76,7 @@ impl ColumnGuess {
             first_empty: None,
             has_nothing: false,
             first_other: None,
+            inexact: None,
         }
     }
 
@@ -99,6 +102,9 @@ impl ColumnGuess {
         let is_number = is_short_integer || (!is_string && decimal(text).is_some());
         let may_be_float = !is_string || may_be_string(KeyType::F64, field);
         self.is_float = self.is_float && may_be_float && (is_short_integer || is_float(text));
+        if is_number && !self.is_float && self.inexact.is_none() {
+            self.inexact = Some((record, key::shortened(field)));
+        }
         self.is_bool &= !is_string;
         self.numbers += u64::from(is_number);
         if self.first_other.is_none() && !self.is_float && !self.integers.contains(&true) {
@@ -183,6 +189,7 @@ impl ColumnGuess {
             first_empty: self.first_empty.or(other.first_empty),
             has_nothing: self.has_nothing || other.has_nothing,
             first_other: None,
+            inexact: None,
         }
     }
 
@@ -194,11 +201,15 @@ impl ColumnGuess {
         if self.values == 0 || is_plain(own) || !is_plain(together) {
             return None;
         }
-        let reason = match (&other.first_other, other.first_empty) {
-            (Some((record, text)), _) if self.numbers > 0 => {
+        let inexact = other.inexact.as_ref().filter(|_| own == KeyType::F64 && other.numbers == other.values);
+        let reason = match (inexact, &other.first_other, other.first_empty) {
+            (Some((record, text)), ..) => {
+                format!("record {} of {path} is '{text}', which f64 cannot hold", grouped(*record))
+            }
+            (None, Some((record, text)), _) if self.numbers > 0 => {
                 format!("record {} of {path} is '{text}'", grouped(*record))
             }
-            (_, Some(record)) if is_plain(others) && other.numbers == other.values => {
+            (_, _, Some(record)) if is_plain(others) && other.numbers == other.values => {
                 format!("record {} of {path} is empty", grouped(record))
             }
             _ => format!("those of {path} are {others}"),
@@ -212,10 +223,11 @@ impl ColumnGuess {
         if self.numbers == 0 || !matches!(key_type, KeyType::Text | KeyType::Bytes) {
             return None;
         }
-        let reason = match (&self.first_other, self.first_empty) {
-            (Some((record, text)), _) => format!("record {} is '{text}'", grouped(*record)),
-            (None, Some(record)) => format!("record {} is empty", grouped(record)),
-            (None, None) => return None,
+        let is_of_numbers = self.numbers == self.values && !self.integers.contains(&true);
+        let reason = match (self.inexact.as_ref().filter(|_| is_of_numbers), &self.first_other) {
+            (Some((record, text)), _) => format!("record {} is '{text}', which f64 cannot hold", grouped(*record)),
+            (None, Some((record, text))) => format!("record {} is '{text}'", grouped(*record)),
+            (None, None) => format!("record {} is empty", grouped(self.first_empty?)),
         };
         Some(format!("{column} has numbers, but {reason}, so all of it is {key_type} and ordered as such"))
     }

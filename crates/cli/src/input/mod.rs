@@ -23,9 +23,9 @@ mod table;
 
 pub(crate) use columns::Column;
 pub(crate) use error::InputError;
-pub(crate) use options::{Format, InputOptions, ROW_LIMIT, parse_delimiter};
+pub(crate) use options::{Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 pub(crate) use record::{Input, InputFacts, Record};
-pub(crate) use schema::{ColumnType, KnownColumns, Schema};
+pub(crate) use schema::{ColumnType, INDEX, KEYSPACE, KnownColumns, Schema, blame_holder};
 pub(crate) use stored::StoredInput;
 pub(crate) use table::{open_to_see, table_input};
 

@@ -11,7 +11,7 @@ use super::sosd::SosdInput;
 use super::{Input, InputError, InputFacts};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
-use crate::pipe::InputFile;
+use crate::pipe::{InputFile, STANDARD_INPUT, shown};
 use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::size::ByteSize;
@@ -149,7 +149,7 @@ impl InputOptions {
                 | Error::Changed { .. }
                 | Error::MemoryShort { .. },
             ) => {
-                let path = self.path.display();
+                let path = shown(&self.path);
                 Err(Failure::refused(
                     format!("{path} is an Ogive table, not an input file"),
                     "use `ogive scan` to print its records, or `ogive build --external` to add a second index",
@@ -184,7 +184,7 @@ impl InputOptions {
             (None, _) => return Ok(()),
         };
         Err(Failure::refused(
-            format!("{} {what}, not an input file", self.path.display()),
+            format!("{} {what}, not an input file", shown(&self.path)),
             format!("{advice}; if it is text, use --format lines (in a join, --left-format or --right-format)"),
         ))
     }
@@ -195,7 +195,7 @@ impl InputOptions {
     }
 
     /// The file that is read: the input, or its copy.
-    fn source(&self) -> &Path {
+    pub(super) fn source(&self) -> &Path {
         self.spool.as_deref().unwrap_or(&self.path)
     }
 
@@ -204,13 +204,14 @@ impl InputOptions {
         std::fs::metadata(self.source()).map_or(true, |metadata| metadata.is_file())
     }
 
-    /// The input, to be read more than once: a pipe whose types are guessed is copied to a temporary file first.
+    /// The input, to be read more than once: a pipe of Parquet, or whose types are guessed, is copied to a temporary
+    /// file first.
     ///
     /// # Errors
     /// Those of reading and copying.
     pub(crate) fn rereadable(&self, interrupt: &Interrupt) -> Result<(Self, Option<Scratch>)> {
         let is_typed = self.key_type.is_some() && self.format() == Format::Lines;
-        if self.is_rereadable() || is_typed || matches!(self.format(), Format::Sosd | Format::Parquet) {
+        if self.is_rereadable() || is_typed || self.format() == Format::Sosd {
             return Ok((self.clone(), None));
         }
         let scratch = Scratch::create()?;
@@ -275,7 +276,7 @@ impl InputOptions {
                 Box::new(TextInput::new(&self.path, self.rows(&schema.names)?, schema))
             }
             #[cfg(feature = "parquet")]
-            Format::Parquet => Box::new(super::parquet::ParquetInput::open(&self.path, schema)?),
+            Format::Parquet => Box::new(super::parquet::ParquetInput::open(self.source(), &self.path, schema)?),
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => return Err(no_parquet()),
         };
@@ -335,19 +336,19 @@ impl InputOptions {
         let format = self.format();
         if matches!(format, Format::Sosd | Format::Lines) && (!self.key.is_empty() || !self.value.is_empty()) {
             return Err(Failure::usage(
-                format!("{} is read as {}, which has no columns", self.path.display(), name(format)),
+                format!("{} is read as {}, which has no columns", shown(&self.path), name(format)),
                 "remove --key and --value, or set --format csv",
             ));
         }
         if self.delimiter.is_some() && !matches!(format, Format::Csv | Format::Tsv) {
             return Err(Failure::usage(
-                format!("{} is read as {}, which has no delimiters", self.path.display(), name(format)),
+                format!("{} is read as {}, which has no delimiters", shown(&self.path), name(format)),
                 "remove --delimiter, or set --format csv",
             ));
         }
         if format == Format::Sosd && !self.column_types.is_empty() {
             return Err(Failure::usage(
-                format!("{} is read as {}, which has no columns", self.path.display(), name(format)),
+                format!("{} is read as {}, which has no columns", shown(&self.path), name(format)),
                 "remove --type",
             ));
         }
@@ -368,8 +369,8 @@ pub(crate) fn parse_delimiter(text: &str) -> Result<u8, String> {
 }
 
 /// The path of an argument; `-` is standard input.
-fn input_path(argument: OsString) -> PathBuf {
-    if argument == "-" { PathBuf::from("/dev/stdin") } else { PathBuf::from(argument) }
+pub(crate) fn input_path(argument: OsString) -> PathBuf {
+    if argument == "-" { PathBuf::from(STANDARD_INPUT) } else { PathBuf::from(argument) }
 }
 
 /// Bytes per key in a SOSD file, if the name is that of one.

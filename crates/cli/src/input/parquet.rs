@@ -29,7 +29,7 @@ const FIXED_BYTES_MAX: i32 = 255;
 /// [`InputError`] for a file that cannot be read, and for nested columns.
 pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     let path = &options.path;
-    let (reader, _) = open(path)?;
+    let (reader, _) = open(options.source(), path)?;
     let fields = reader.metadata().file_metadata().schema().get_fields().to_vec();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
     if names.is_empty() {
@@ -53,9 +53,10 @@ pub(super) fn schema(options: &InputOptions) -> Result<Schema> {
     Schema::new(options, columns, values, true, Vec::new())
 }
 
-fn open(path: &Path) -> Result<(SerializedFileReader<File>, u64), InputError> {
+/// Opens the file at `source`, which messages call `path`.
+fn open(source: &Path, path: &Path) -> Result<(SerializedFileReader<File>, u64), InputError> {
     let refused = |source| InputError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(refused)?;
+    let file = File::open(source).map_err(refused)?;
     let length_bytes = file.metadata().map_err(refused)?.len();
     Ok((SerializedFileReader::new(file).map_err(|error| malformed(path, &error))?, length_bytes))
 }
@@ -84,9 +85,9 @@ impl fmt::Debug for ParquetInput {
 }
 
 impl ParquetInput {
-    /// Opens a file to read the columns of a schema.
-    pub(crate) fn open(path: &Path, schema: &Schema) -> Result<Self, InputError> {
-        let (reader, length_bytes) = open(path)?;
+    /// Opens the file at `source`, which messages call `path`, to read the columns of a schema.
+    pub(crate) fn open(source: &Path, path: &Path, schema: &Schema) -> Result<Self, InputError> {
+        let (reader, length_bytes) = open(source, path)?;
         let metadata = reader.metadata().file_metadata();
         let records = u64::try_from(metadata.num_rows()).unwrap_or(0);
         let file_schema = metadata.schema().clone();

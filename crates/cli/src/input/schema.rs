@@ -6,6 +6,7 @@ use super::rows::{TextRows, Written};
 use super::{Format, InputError, InputOptions};
 use crate::failure::{Failure, Result};
 use crate::output::note;
+use crate::pipe::shown;
 use crate::size::counted;
 use ogive::KeyType;
 use ogive::types::{Component, Field, KeyColumn, NullOrder, RecordType, RowType, TupleType, ValueType};
@@ -15,6 +16,9 @@ use std::str::FromStr;
 /// Records from which types are guessed at first. If a later one does not fit, all are read.
 pub(crate) const SAMPLE_RECORDS: u64 = 1000;
 
+/// Most columns of which it is told why they are text.
+const REMARKS_MAX: usize = 10;
+
 /// The type of one column as given: `name=type`, with a question mark for one that may be null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnType {
@@ -22,6 +26,10 @@ pub(crate) struct ColumnType {
     key_type: KeyType,
     nullable: bool,
 }
+
+/// What may hold rows that records are added to.
+pub(crate) const KEYSPACE: &str = "keyspace";
+pub(crate) const INDEX: &str = "index";
 
 /// The columns of rows that the records of an input are added to. They are found by their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,17 +39,35 @@ pub(crate) struct KnownColumns {
     /// The names of the columns of the key; none if they are not known.
     keys: Vec<String>,
     fields: Vec<Field>,
+    /// What holds the rows: a keyspace or an index.
+    holder: &'static str,
     /// Whether other columns are added to them.
     grows: bool,
 }
 
 impl KnownColumns {
     /// The columns of records whose values are rows; `None` for others.
-    pub(crate) fn of(types: &RecordType, grows: bool) -> Option<Self> {
+    pub(crate) fn of(types: &RecordType, holder: &'static str, grows: bool) -> Option<Self> {
         let ValueType::Row(row_type) = &types.values else { return None };
         let names = types.columns().into_iter().map(|column| column.name).collect();
         let keys = types.key_columns.iter().map(|column| column.name.clone()).collect();
-        Some(Self { names, keys, fields: row_type.fields().to_vec(), grows })
+        Some(Self { names, keys, fields: row_type.fields().to_vec(), holder, grows })
+    }
+}
+
+/// Says of a value of a wrong type that the type is that of the keyspace or index which takes it, so that no option
+/// changes it.
+pub(crate) fn blame_holder(failure: Failure, holder: &str, types: &RecordType) -> Failure {
+    let is_held = |name: &str| match &types.values {
+        ValueType::Row(row_type) => row_type.fields().iter().any(|field| field.name == name),
+        ValueType::Scalar(_) => false,
+    };
+    match failure {
+        Failure::Input(error) if error.wrong_column().is_some_and(|(is_key, name)| is_key || is_held(name)) => {
+            let hint = format!("the {holder} has this type; correct the value, or use another {holder} for it");
+            Failure::refused(error.to_string(), hint)
+        }
+        failure => failure,
     }
 }
 
@@ -109,7 +135,11 @@ impl Schema {
 
     /// Tells where numbers became text.
     pub(crate) fn tell(&self) {
-        self.remarks.iter().for_each(|remark| note(format_args!("note: {remark}")));
+        self.remarks.iter().take(REMARKS_MAX).for_each(|remark| note(format_args!("note: {remark}")));
+        match self.remarks.len().saturating_sub(REMARKS_MAX) as u64 {
+            0 => {}
+            rest => note(format_args!("note: and {} with numbers that are text", counted(rest, "more column"))),
+        }
     }
 
     /// Whether any type was guessed.
@@ -181,13 +211,14 @@ impl Schema {
                         ([guess, other_guess], &mut left.remarks, &*one, paths),
                         ([other_guess, guess], &mut right.remarks, &*other, [paths[1], paths[0]]),
                     ] {
-                        let shown = match column.name.is_empty() {
-                            true => paths[0].display().to_string(),
-                            false => format!("column '{}' of {}", column.name, paths[0].display()),
+                        let keys = match column.name.is_empty() {
+                            true => shown(paths[0]).to_string(),
+                            false => format!("column '{}' of {}", column.name, shown(paths[0])),
                         };
-                        let there = paths[1].display().to_string();
-                        remarks.extend(guesses[0].remark_with(&shown, guesses[1], &there, column.may_be_null));
+                        let there = shown(paths[1]).to_string();
+                        remarks.extend(guesses[0].remark_with(&keys, guesses[1], &there, column.may_be_null));
                     }
+                    // Whether there are zones stays as it was seen of each.
                     for column in [one, other] {
                         (column.key_type, column.nullable) = (key_type, nullable);
                     }
@@ -218,7 +249,6 @@ impl Schema {
         remarks: Vec<String>,
     ) -> Result<Self> {
         let key_type = match (options.key_type, &keys[..]) {
-                    // Whether there are zones stays as it was seen of each.
             (Some(key_type), _) => key_type,
             (None, [key]) => key.key_type,
             (None, keys) => tuple_of(keys)
@@ -296,7 +326,7 @@ impl Selection {
         let named = known.filter(|known| options.has_columns() && !known.keys.is_empty());
         let keys: Vec<usize> = match (&options.key[..], named) {
             ([], Some(known)) => {
-                known.keys.iter().map(|name| key_position(options, names, name)).collect::<Result<_>>()?
+                known.keys.iter().map(|name| key_position(options, known.holder, names, name)).collect::<Result<_>>()?
             }
             ([], None) => vec![0],
             (columns, _) => columns.iter().map(position).collect::<Result<_, _>>()?,
@@ -306,6 +336,7 @@ impl Selection {
             [] => (0..names.len()).filter(|column| !keys.contains(column)).collect(),
             columns => columns.iter().map(position).collect::<Result<_, _>>()?,
         };
+        refuse_repeats(options, names, &keys, if options.value.is_empty() { &[] } else { &values })?;
         let values: Vec<Option<usize>> = match known {
             Some(known) => by_name(options, known, &unique(names), &values)?,
             None => values.into_iter().map(Some).collect(),
@@ -313,7 +344,7 @@ impl Selection {
         if options.raw_values && values.len() > 1 {
             let count = counted(values.len() as u64, "column");
             return Err(Failure::usage(
-                format!("{} has {count} besides the key, but values have one", options.path.display()),
+                format!("{} has {count} besides the key, but values have one", shown(&options.path)),
                 "choose it with --value, or read the keys only with --keys-only",
             ));
         }
@@ -326,7 +357,8 @@ impl Selection {
     /// [`InputError::NoSuchColumn`] for a type of a column that does not exist; [`Failure::Usage`]
     /// for keys of as many columns as the key type has not components.
     pub(crate) fn columns(&self, options: &InputOptions, names: &[String]) -> Result<Vec<ReadColumn>> {
-        let names_once = unique(names);
+        // The column of lines has no name.
+        let names_once = if options.has_columns() { unique(names) } else { names.to_vec() };
         let known = options.known.as_ref().map_or(&[][..], |known| &known.fields);
         let keys = self.keys.iter().map(|&position| Some(position));
         let mut columns: Vec<ReadColumn> = keys
@@ -390,10 +422,31 @@ impl Selection {
     }
 }
 
+/// Refuses a column that is named twice.
+fn refuse_repeats(options: &InputOptions, names: &[String], keys: &[usize], values: &[usize]) -> Result<()> {
+    let name = |position: usize| &names[position];
+    let hint = "name each column once; without --value, the values are all columns but the keys";
+    for (flag, chosen) in [("--key ", keys), ("--value ", values)] {
+        let is_repeated = |&(index, position): &(usize, &usize)| chosen[..index].contains(position);
+        if let Some((_, &position)) = chosen.iter().enumerate().find(is_repeated) {
+            let (message, path) = (format!("{flag}names column '{}' twice", name(position)), shown(&options.path));
+            return Err(Failure::usage(format!("{path}: {message}"), hint));
+        }
+    }
+    match keys.iter().find(|position| values.contains(position)) {
+        Some(&position) => {
+            let (column, path) = (name(position), shown(&options.path));
+            let what = if options.key.is_empty() { "has the keys, and is named" } else { "is named by --key and" };
+            Err(Failure::usage(format!("{path}: column '{column}' {what} by --value"), hint))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The position of a column of the key of known records.
-fn key_position(options: &InputOptions, names: &[String], name: &str) -> Result<usize> {
+fn key_position(options: &InputOptions, holder: &str, names: &[String], name: &str) -> Result<usize> {
     names.iter().position(|other| other == name).ok_or_else(|| {
-        let message = format!("{} has no column '{name}', which has the keys of the keyspace", options.path.display());
+        let message = format!("{} has no column '{name}', which has the keys of the {holder}", shown(&options.path));
         Failure::usage(message, "name the columns of the keys with --key, in their order")
     })
 }
@@ -405,13 +458,17 @@ fn by_name(
     names: &[String],
     chosen: &[usize],
 ) -> Result<Vec<Option<usize>>> {
-    let path = options.path.display();
+    let (path, holder) = (shown(&options.path), known.holder);
+    let verb = if holder == INDEX { "load" } else { "import" };
     let rows = || RowType::new(known.fields.clone()).map(ValueType::Row).map(|rows| rows.to_string());
     let is_new = |position: &usize| known.fields.iter().all(|field| field.name != names[*position]);
     let added: Vec<usize> = chosen.iter().copied().filter(is_new).collect();
     if let Some(&first) = added.first().filter(|_| !known.grows) {
-        let message = format!("{path} has a column '{}', but rows of the keyspace are {}", names[first], rows()?);
-        let hint = "choose the columns to import with --value, or add this one to the keyspace with --add-columns";
+        let message = format!("{path} has a column '{}', but rows of the {holder} are {}", names[first], rows()?);
+        let hint = match holder {
+            INDEX => "choose the columns to load with --value",
+            _ => "choose the columns to import with --value, or add this one to the keyspace with --add-columns",
+        };
         return Err(Failure::usage(message, hint));
     }
     let mut positions = Vec::new();
@@ -419,7 +476,7 @@ fn by_name(
         let position = chosen.iter().copied().find(|&position| names[position] == field.name);
         if position.is_none() && !field.nullable {
             let name = &field.name;
-            let message = format!("{path} has no column '{name}' to import; rows of the keyspace are {}", rows()?);
+            let message = format!("{path} has no column '{name}' to {verb}; rows of the {holder} are {}", rows()?);
             let hint = format!("add the column to the file; '{name}' cannot be null, as the type shows");
             return Err(Failure::usage(message, hint));
         }

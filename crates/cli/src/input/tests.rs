@@ -325,7 +325,8 @@ mod parquet {
         assert_eq!(read(&["--value", "name"]), (KeyType::U64, owned([("7", "x"), ("18446744073709551615", "y")])));
         assert_eq!(read(&["--key", "name", "--value", "3"]), (KeyType::Text, owned([("x", "-3"), ("y", "4")])));
         assert_eq!(read(&["--key", "delta", "--value", "1"]).0, KeyType::I64);
-        assert_eq!(read(&["--key", "name", "--value", "name"]).1, owned([("x", "x"), ("y", "y")]));
+        let twice = folder.failure("rows.parquet", file(), &["--key", "name", "--value", "name"]).to_string();
+        assert!(twice.contains("column 'name' is named by --key and by --value"), "{twice}");
     }
 
     #[test]

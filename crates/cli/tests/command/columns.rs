@@ -70,3 +70,77 @@ fn keys_with_zones_join_those_without_as_timestamps_of_utc() {
     let run = folder.run(&["join", "plain.csv", "mixed.csv", "-o", "m.ogive"]).exits_with(0);
     assert!(run.stdout.contains("types: text ->"), "{}", run.stdout);
 }
+
+#[test]
+fn a_column_that_is_named_twice_is_refused() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "city,day,price\nA,1,2\n");
+    for (flags, words) in [
+        (&["--key", "day", "--key", "day"][..], "--key names column 'day' twice"),
+        (&["--key", "day", "--key", "2"], "--key names column 'day' twice"),
+        (&["--value", "price", "--value", "price"], "--value names column 'price' twice"),
+        (&["--key", "city", "--value", "city"], "column 'city' is named by --key and by --value"),
+    ] {
+        for command in [&["build", "rows.csv", "-o", "t"][..], &["db", "import", "s", "rows.csv"]] {
+            folder.run(&[command, flags].concat()).exits_with(2).complains_of(words);
+        }
+    }
+    let join = ["join", "rows.csv", "rows.csv", "-o", "-", "--left-key", "day", "--left-key", "day"];
+    folder.run(&join).exits_with(2).complains_of("--left-key names column 'day' twice");
+    assert_eq!(folder.names(), ["rows.csv"]);
+}
+
+#[test]
+fn a_wrong_value_for_a_typed_column_of_a_keyspace_is_not_advised_to_change_its_type() {
+    let folder = Folder::new();
+    folder.write("first.csv", "id,d\n1,2024-01-01\n");
+    folder.run(&["db", "import", "s", "first.csv"]).exits_with(0);
+    let import = |content: &str| {
+        folder.write("more.csv", content);
+        folder.run(&["db", "import", "s", "more.csv"]).exits_with(1).keeps_quiet_about("--type")
+    };
+    import("id,d\n2,soon\n").complains_of("column 'd': 'soon'").complains_of("the keyspace has this type");
+    import("id,d\n2,\n").complains_of("column 'd': ''").complains_of("another keyspace");
+    import("id,d\nx,2024-01-02\n").complains_of("the keyspace has this type").keeps_quiet_about("--key-type");
+    folder.run(&["index", "create", "i.ogx", "--key-type", "u64", "--value-type", "{d: date}"]).exits_with(0);
+    let load = |content: &str, code| {
+        folder.write("more.csv", content);
+        folder.run(&["index", "load", "i.ogx", "more.csv"]).exits_with(code).keeps_quiet_about("keyspace")
+    };
+    load("id,d\n2,soon\n", 1).complains_of("the index has this type").keeps_quiet_about("--type");
+    load("id,d\nx,2024-01-02\n", 1).complains_of("the index has this type").keeps_quiet_about("--key-type");
+    load("id,d,e\n2,2024-01-02,x\n", 2).complains_of("rows of the index are").keeps_quiet_about("--add-columns");
+    load("id,e\n2,x\n", 2).keeps_quiet_about("--add-columns");
+}
+
+#[test]
+fn notes_on_numbers_that_became_text_name_the_culprit_and_are_few() {
+    let folder = Folder::new();
+    for rows in ["9007199254740993\n1.5\n", "1.5\n9007199254740993\n"] {
+        folder.write("v.csv", format!("v\n{rows}"));
+        let run = folder.build("v.csv", "t.ogive", &[]);
+        run.complains_of("is '9007199254740993', which f64 cannot hold").keeps_quiet_about("'1.5'");
+    }
+    folder.write("big.csv", "k\n9007199254740993\n");
+    folder.write("half.csv", "k\n1.5\n");
+    let run = folder.run(&["join", "half.csv", "big.csv", "-o", "t.ogive"]).exits_with(0);
+    run.complains_of("record 1 of big.csv is '9007199254740993', which f64 cannot hold");
+    let line = |field: &str| vec![field; 14].join(",");
+    let names: Vec<String> = (0..14).map(|number| format!("c{number}")).collect();
+    folder.write("wide.csv", format!("{}\n{}\n{}\n", names.join(","), line("1"), line("x")));
+    let run = folder.build("wide.csv", "t.ogive", &[]).complains_of("column 'c9'").complains_of("and 4 more columns");
+    let run = run.keeps_quiet_about("column 'c10'");
+    assert_eq!(run.stderr.matches("note: ").count(), 11, "{}", run.stderr);
+}
+
+#[test]
+fn advice_on_a_wrong_key_fits_columns_and_lines() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,v\n1,a\nx,b\n");
+    folder.write("empty.csv", "id,v\n1,a\n,b\n");
+    folder.write("lines.txt", "1\nx\n");
+    let build = |input: &str| folder.run(&["build", input, "-o", "t", "--key-type", "u64"]).exits_with(1);
+    build("rows.csv").complains_of("--key-type, such as text").keeps_quiet_about("fits any line");
+    build("empty.csv").complains_of("--key-type '(u64?)'").keeps_quiet_about("fits any line");
+    build("lines.txt").complains_of("`bytes` fits any line");
+}

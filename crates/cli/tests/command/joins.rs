@@ -104,7 +104,10 @@ fn a_side_without_rows_gives_an_empty_or_an_outer_result() {
         for kind in ["inner", "left", "full", "semi", "anti"] {
             let of_right: &[&str] = if kind == "full" { &["9", "10"] } else { &[] };
             assert_eq!(rows(run(side, "numbers.ogive", kind)), of_right, "{side} {kind}");
-            run(side, side, kind).prints("");
+            // Standard input can be read only once.
+            if side != "-" {
+                run(side, side, kind).prints("");
+            }
             let of_left: &[&str] = if ["left", "full", "anti"].contains(&kind) { &["9", "10"] } else { &[] };
             assert_eq!(rows(run("numbers.ogive", side, kind)), of_left, "{side} {kind}");
         }

@@ -261,7 +261,7 @@ fn an_import_that_failed_fixes_no_type() {
     let folder = Folder::new();
     folder.write("mixed.csv", "id,v\n1,a\nx,b\n");
     let import = |key_type| db(&folder, &["import", "s", "mixed.csv", "--key-type", key_type, "--value", "v"]);
-    import("u64").exits_with(1).complains_of("`bytes` fits any line");
+    import("u64").exits_with(1).complains_of("--key-type, such as text");
     import("text").exits_with(0);
     assert_eq!(db(&folder, &["get", "s", "x"]).exits_with(0).stdout, "b\n");
 }

@@ -3,7 +3,7 @@
 use super::store::{KeyspaceName, KeyspaceOptions};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
-use crate::input::{Input, InputOptions, KnownColumns};
+use crate::input::{Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
@@ -24,8 +24,10 @@ Examples:
 Creates the store if necessary. Inserts rows in the order of the file, in atomic batches; a repeated key overwrites the
 earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the first N rows of the file are durable.
 Types of keys and columns are those of the keyspace, or as given; for a new keyspace they are found as by `ogive build`.
-Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. If the
-import ends early, the message gives the number of durable rows; it is safe to import the file again.";
+Columns of a keyspace with rows are found by their names, in any order; those that may be null can be missing. A row
+replaces one of the same key as a whole: columns that are missing become null in it. A key of one column is never null,
+unless --key-type allows it, as '(u64?)' does; an empty field is empty text, and no value of other types. If the import
+ends early, the message gives the number of durable rows; it is safe to import the file again.";
 
 /// Import a file into a store
 #[derive(Debug, clap::Args)]
@@ -53,6 +55,9 @@ pub(crate) struct DbImport {
 /// A larger batch is committed before it has all of its rows.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
+/// What is there if the first batch was not committed.
+const NOTHING: &str = "no row is durable";
+
 /// Runs the command.
 pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
@@ -61,16 +66,22 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     let keyspace = KeyspaceOptions { name: arguments.name.clone(), keys: arguments.keys };
     // Before anything is created, so that a refused import leaves no store, no keyspace and no types.
     let known = keyspace.known_types()?;
-    let (input_options, _scratch) = typed(arguments, &known).rereadable(&interrupt)?;
+    let (input_options, _scratch) = typed(arguments, &known)
+        .rereadable(&interrupt)
+        .map_err(|failure| if interrupt.is_asked() { failure.but(NOTHING) } else { failure })?;
     let schema = input_options.schema(input_options.is_rereadable())?;
     let mut input = input_options.open(&schema)?;
     let types = &input.facts().record_type;
     if let Some(known) = known.as_ref().filter(|known| !known.is_bytes()) {
         check_compatible(known, types)?;
     }
+    let blamed = |failure| match &known {
+        Some(known) => blame_holder(failure, KEYSPACE, known),
+        None => failure,
+    };
     if input_options.is_rereadable() {
         // The first record shows most mistakes.
-        input_options.open(&schema)?.next()?;
+        input_options.open(&schema)?.next().map_err(|error| blamed(error.into()))?;
     }
     let open = keyspace.create(Durability::Synced, Some(types))?;
     schema.tell();
@@ -81,10 +92,10 @@ pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> 
     drop(rows);
     let types = open.types();
     let durable = match done {
-        0 => "no row is durable".to_owned(),
+        0 => NOTHING.to_owned(),
         done => format!("the first {} rows are durable", grouped(done)),
     };
-    imported.map_err(|failure| failure.but(&durable))?;
+    imported.map_err(|failure| blamed(failure).but(&durable))?;
     open.close(&durable)?;
     if output.is_json() {
         let (keys, values) = (types.keys.to_string(), types.values.to_string());
@@ -112,7 +123,7 @@ fn typed(arguments: &DbImport, known: &Option<RecordType>) -> InputOptions {
     if !input.has_typed_keys() {
         input.key_type = input.key_type.or(Some(known.keys));
     }
-    input.known = KnownColumns::of(known, arguments.add_columns);
+    input.known = KnownColumns::of(known, KEYSPACE, arguments.add_columns);
     input
 }
 

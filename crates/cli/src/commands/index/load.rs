@@ -5,10 +5,11 @@ use super::file::{PayloadOptions, WritableIndexFile};
 use super::text;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
-use crate::input::{Input, InputOptions, KnownColumns};
+use crate::input::{INDEX, Input, InputError, InputOptions, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::key;
 use crate::output::{Output, note};
+use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
 use crate::value;
@@ -27,7 +28,8 @@ Examples:
   ogive index load ids.ogx keys.u64 --sorted               require a bulk load
 
 Loads sorted input into an empty index in one atomic bulk load. Otherwise inserts records one by one, in atomic batches.
-Records without values get payloads of zeros.";
+A record replaces one of the same key as a whole: columns that are missing become null in it. Records without values get
+payloads of zeros.";
 
 /// Load a file into an index
 #[derive(Clone, Debug, clap::Args)]
@@ -235,9 +237,14 @@ impl<'a, W: Word> IndexRecords<'a, W> {
 
     fn next(&mut self) -> Result<Option<(Raw<W>, Vec<u8>)>> {
         let (key_type, record_type) = (self.index.key_type(), self.input.facts().record_type.keys);
-        let Some(record) = self.input.next()? else { return Ok(None) };
+        let (types, is_typed) = (self.index.record_type(), self.arguments.input.key_type.is_some());
+        let blamed = |error: InputError| match error.wrong_column() {
+            Some((true, _)) if is_typed => error.into(),
+            _ => blame_holder(error.into(), INDEX, types),
+        };
+        let Some(record) = self.input.next().map_err(blamed)? else { return Ok(None) };
         self.records += 1;
-        let place = || format!("record {} of {}", grouped(self.records), self.arguments.input.path.display());
+        let place = || format!("record {} of {}", grouped(self.records), shown(&self.arguments.input.path));
         let word = text::key_from_record(key_type, record_type, record.key).ok_or_else(|| {
             Failure::refused(
                 format!("the key of {} is not of type {key_type}", place()),
@@ -300,6 +307,6 @@ fn untyped_payload(
 fn input_options(input: &InputOptions, types: &RecordType, values: Option<&ValueType>) -> InputOptions {
     let key_type = input.key_type.or((!input.has_typed_keys()).then_some(types.keys));
     let is_row = matches!(values, Some(ValueType::Row(_)));
-    let known = if is_row { KnownColumns::of(types, false) } else { None };
+    let known = if is_row { KnownColumns::of(types, INDEX, false) } else { None };
     InputOptions { key_type, known, raw_values: !is_row, ..input.clone() }
 }

@@ -1,7 +1,8 @@
 //! JoinArguments of `ogive join`.
 
+use crate::export::RecordFormat;
 use crate::failure::{Failure, Result};
-use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, parse_delimiter};
+use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 use crate::replace::Force;
 use crate::size::ByteSize;
 use ogive::KeyType;
@@ -33,6 +34,9 @@ nulls in the fields of the other side: nothing in text and CSV, null in JSON. A 
 SQL. Plain records (--to records) are the left value followed by the right one; in a left or full join after a byte 1,
 or 0 or 2 if the right or left one is missing.
 
+A key of one column is never null: an empty field is empty text, and no value of other types. With --key-type '(u64?)',
+for example, it is a null.
+
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
 
@@ -49,7 +53,7 @@ pub(crate) struct JoinArguments {
     #[command(flatten)]
     pub(super) both: BothSides,
 
-    /// Output file: .csv, .tsv, .jsonl, .parquet if built in, else a table; - for standard output
+    /// Output file: .csv, .tsv, .jsonl or .ndjson, .parquet if built in, else a table; - for standard output
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: PathBuf,
 
@@ -123,24 +127,22 @@ pub(super) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// The format that a file name determines.
+    /// The format that a file name determines, as for an export; a table by other names.
     ///
     /// # Errors
     /// [`Failure::Usage`] for a format that a join does not write.
     fn of(path: &Path) -> Result<Self> {
-        match path.extension().and_then(|extension| extension.to_str()).unwrap_or_default() {
-            "csv" => Ok(Self::Csv),
-            "tsv" => Ok(Self::Tsv),
-            "jsonl" => Ok(Self::Jsonl),
-            #[cfg(feature = "parquet")]
-            "parquet" => Ok(Self::Parquet),
-            #[cfg(not(feature = "parquet"))]
-            "parquet" => Err(Failure::usage(
-                "this ogive was built without Parquet",
-                "use a name that ends in .csv, .tsv, .jsonl or .ogive",
-            )),
-            _ => Ok(Self::Table),
+        if !RecordFormat::has_known_suffix(path) {
+            return Ok(Self::Table);
         }
+        Ok(match RecordFormat::of_path(path, false)? {
+            RecordFormat::Csv(b'\t') => Self::Tsv,
+            RecordFormat::Csv(_) => Self::Csv,
+            RecordFormat::JsonLines => Self::Jsonl,
+            #[cfg(feature = "parquet")]
+            RecordFormat::Parquet => Self::Parquet,
+            RecordFormat::Table => Self::Table,
+        })
     }
 
     /// The separator of the fields of a format with names of columns.
@@ -336,7 +338,7 @@ impl JoinArguments {
 impl BothSides {
     fn input(&self, path: PathBuf, format: Option<Format>, key: Vec<Column>, value: Vec<Column>) -> InputOptions {
         InputOptions {
-            path: if path.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { path },
+            path: input_path(path.into()),
             format,
             key,
             payload: self.payload.filter(|_| value.is_empty()),

@@ -1,6 +1,6 @@
 //! The run of `ogive join`.
 
-use super::arguments::{Io, JoinArguments, OutputFormat};
+use super::arguments::{Io, JoinArguments, OutputFormat, SideOptions};
 use super::shape::RowShape;
 use super::side::{Opening, length_bytes, open};
 use super::{condition, show, watch};
@@ -8,13 +8,15 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
-use crate::replace::{OutputFile, OutputKind, claim};
+use crate::pipe::{STANDARD_INPUT, shown};
+use crate::replace::{OutputFile, OutputKind, claim, is_same_file};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
 use ogive::types::RecordType;
 use serde_json::json;
 use std::num::NonZero;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -34,6 +36,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let to = arguments.to(output.is_json())?;
     let sides = arguments.sides();
+    refuse_one_pipe(&sides)?;
     let memory_bytes = arguments.memory.0;
     if memory_bytes < MEMORY_BYTES_MIN {
         return Err(Failure::usage(
@@ -94,6 +97,20 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     };
     tell(&report, &types, arguments, output)?;
     Ok(Outcome::Done)
+}
+
+/// Refuses standard input, or a pipe, as both sides: each side would get a part of it.
+fn refuse_one_pipe(sides: &[SideOptions; 2]) -> Result<()> {
+    let [left, right] = sides.each_ref().map(|side| side.input.path.as_path());
+    let is_one_pipe = match (std::fs::metadata(left), std::fs::metadata(right)) {
+        (Ok(one), Ok(other)) => one.file_type().is_fifo() && is_same_file(&one, &other),
+        _ => false,
+    };
+    if !is_one_pipe && [left, right] != [Path::new(STANDARD_INPUT); 2] {
+        return Ok(());
+    }
+    let message = format!("{} can be read only once, but it is both sides of the join", shown(left));
+    Err(Failure::usage(message, "put it into a file, and name the file twice"))
 }
 
 /// Whether the engine writes the output file, and spills beside it.

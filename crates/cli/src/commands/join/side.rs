@@ -7,6 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Format, InputError, InputOptions, Schema, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
+use crate::pipe::shown;
 use crate::scratch::Scratch;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{JoinOutput, JoinSource};
@@ -220,7 +221,7 @@ fn place(path: &Path, direct: bool) -> Result<(Arc<dyn Storage>, String)> {
 impl SideOptions {
     /// The input's path, for messages.
     fn shown(&self) -> String {
-        self.input.path.display().to_string()
+        shown(&self.input.path).to_string()
     }
 
     /// Refuses flags that would be ignored.
@@ -286,7 +287,7 @@ impl SideOptions {
     /// Says what makes the type of a key wrong, and names the options of this side.
     fn explain(&self, failure: Failure, wanted: Option<(KeyType, &Self)>) -> Failure {
         let error = match failure {
-            Failure::Usage { message, hint } => return Failure::Usage { message, hint: self.of_side(&hint) },
+            Failure::Usage { message, hint } => return Failure::usage(self.of_side(&message), self.of_side(&hint)),
             Failure::Input(error) => error,
             failure => return failure,
         };
