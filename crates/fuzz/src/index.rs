@@ -44,8 +44,11 @@ fn use_types<W: Word>(index: &Index<Raw<W>, Vec<u8>>) {
     index.bulk_load([(Raw(W::from_u128(0)), payload.clone())]).expect("one entry");
     let found = index.get(Raw(W::from_u128(0))).expect("an entry that was loaded");
     assert_eq!(found, Some(payload.clone()));
-    let read = index.decode_value(&payload).expect("a payload that was made of a value");
-    assert!(types.values.is_bytes() || *read == *value, "{types}");
+    // Zeros are a value of most types, but no row.
+    match index.decode_value(&payload) {
+        Ok(read) => assert!(types.values.is_bytes() || *read == *value, "{types}"),
+        Err(_) => assert!(types.values.decode(&value).is_err(), "{types}"),
+    }
 }
 
 /// The headers of indexes of each type.
