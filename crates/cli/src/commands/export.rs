@@ -22,8 +22,9 @@ Examples:
 
 Writes .csv, .tsv, .jsonl, .parquet (if built in) or .ogive, in key order, with a column for each part of the key and
 for each field of the value; records without values have no column of values. In CSV, nulls are empty fields, and empty
-text is \"\" in columns that have nulls. Replaces an existing table once the new one is complete, and any other file
-only with --force. `ogive db export` does the same for stores.";
+text is \"\" in columns that have nulls. Text formats state no types, and Parquet has no integers of 128 bits: `build`
+finds such columns again by their values, or takes --key-type and --type. Replaces an existing table once the new one is
+complete, and any other file only with --force. `ogive db export` does the same for stores.";
 
 /// Export the records of a table to CSV, TSV, JSON lines, Parquet or another table
 #[derive(Debug, clap::Args)]

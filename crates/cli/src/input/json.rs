@@ -5,17 +5,14 @@
 //! not text.
 
 use super::InputError;
-use super::csv::BYTE_ORDER_MARK;
+use super::lines::LineReader;
 use super::rows::{TextRows, Written};
 use crate::pipe::InputFile;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-
-const BUFFER_BYTES: usize = 1 << 20;
+use std::path::Path;
 
 /// The member that holds bytes in hexadecimal.
 const HEX: &str = "hex";
@@ -32,13 +29,8 @@ pub(crate) struct JsonRows {
 /// The lines of a file.
 #[derive(Debug)]
 struct JsonLines {
-    reader: BufReader<InputFile>,
-    path: PathBuf,
-    length_bytes: Option<u64>,
+    lines: LineReader,
     limit_bytes: u64,
-    line: Vec<u8>,
-    lines: u64,
-    position_bytes: u64,
 }
 
 /// The fields of one object.
@@ -109,54 +101,33 @@ impl JsonRows {
 
 impl JsonLines {
     fn new(file: InputFile, path: &Path, limit_bytes: u64) -> Result<Self, InputError> {
-        let refused = |source| InputError::Io { path: path.to_owned(), source };
-        Ok(Self {
-            length_bytes: file.length_bytes().map_err(refused)?,
-            reader: BufReader::with_capacity(BUFFER_BYTES, file),
-            path: path.to_owned(),
-            limit_bytes,
-            line: Vec::new(),
-            lines: 0,
-            position_bytes: 0,
-        })
+        Ok(Self { lines: LineReader::open(file, path)?, limit_bytes })
     }
 
     /// Reads the next line that is not blank; `false` at the end.
     fn advance(&mut self) -> Result<bool, InputError> {
         loop {
-            self.line.clear();
-            let read = (&mut self.reader)
-                .take(self.limit_bytes.saturating_add(1))
-                .read_until(b'\n', &mut self.line)
-                .map_err(|source| InputError::Io { path: self.path.clone(), source })?;
-            if read == 0 {
-                return Ok(false);
+            let read = self.lines.advance(self.limit_bytes.saturating_add(1))?;
+            if read > self.limit_bytes {
+                let (path, limit_bytes) = (self.lines.path.clone(), self.limit_bytes);
+                return Err(InputError::RowTooLong { path, record: self.lines.lines, limit_bytes });
             }
-            self.lines += 1;
-            self.position_bytes += read as u64;
-            if read as u64 > self.limit_bytes {
-                let (path, limit_bytes) = (self.path.clone(), self.limit_bytes);
-                return Err(InputError::RowTooLong { path, record: self.lines, limit_bytes });
-            }
-            if self.lines == 1 && self.line.starts_with(BYTE_ORDER_MARK) {
-                self.line.drain(..BYTE_ORDER_MARK.len());
-            }
-            if !self.line.trim_ascii().is_empty() {
-                return Ok(true);
+            if read == 0 || !self.lines.line.trim_ascii().is_empty() {
+                return Ok(read > 0);
             }
         }
     }
 
     /// Takes the members of the object in the line.
     fn parse(&self, fields: &mut JsonFields) -> Result<(), InputError> {
-        let mut parser = serde_json::Deserializer::from_slice(&self.line);
+        let mut parser = serde_json::Deserializer::from_slice(&self.lines.line);
         let parsed = fields.deserialize(&mut parser).and_then(|()| parser.end());
         parsed.map_err(|error| {
             let message = error.to_string();
             let reason = message.split(" at line ").next().unwrap_or_default();
-            let (line, column) = (self.lines, error.column());
+            let (line, column) = (self.lines.lines, error.column());
             let detail = format!("line {line} is not an object of JSON: {reason} (column {column})");
-            InputError::Malformed { path: self.path.clone(), detail }
+            InputError::Malformed { path: self.lines.path.clone(), detail }
         })
     }
 }
@@ -185,7 +156,7 @@ impl TextRows for JsonRows {
         self.lines.parse(&mut self.fields)?;
         match self.fields.unknown.pop() {
             Some(field) if !self.takes_some => {
-                Err(InputError::NewField { path: self.lines.path.clone(), line: self.lines.lines, field })
+                Err(InputError::NewField { path: self.lines.lines.path.clone(), line: self.lines.lines.lines, field })
             }
             _ => Ok(true),
         }
@@ -201,11 +172,11 @@ impl TextRows for JsonRows {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.lines.position_bytes
+        self.lines.lines.position_bytes
     }
 
     fn length_bytes(&self) -> Option<u64> {
-        self.lines.length_bytes
+        self.lines.lines.length_bytes
     }
 }
 
