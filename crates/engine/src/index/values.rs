@@ -55,7 +55,12 @@ impl ValueForm {
     pub(super) fn payload(self, value: &[u8], payload_bytes: usize) -> Result<Vec<u8>> {
         let mut payload = match self {
             Self::Plain => value.to_vec(),
-            Self::Integer { signed } => reversed(value, signed, value.len().saturating_sub(1)),
+            Self::Integer { signed } => {
+                let mut payload = value.to_vec();
+                flip_sign(&mut payload, signed);
+                payload.reverse();
+                payload
+            }
             Self::Counted => [&(value.len() as u16).to_le_bytes()[..], value].concat(),
         };
         let (fits, most) = match self.width(payload_bytes) {
@@ -73,26 +78,42 @@ impl ValueForm {
     }
 
     /// The bytes of the value of a payload; `None` if it holds none. They may still be none of the type.
-    pub(crate) fn value(self, payload: &[u8]) -> Option<Cow<'_, [u8]>> {
+    pub(super) fn value(self, payload: &[u8]) -> Option<Cow<'_, [u8]>> {
         match self {
-            Self::Plain => Some(payload.into()),
-            Self::Integer { signed } => Some(reversed(payload, signed, 0).into()),
-            Self::Counted => {
-                let (length, rest) = payload.split_first_chunk::<LENGTH_BYTES>()?;
-                let (value, zeros) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
-                zeros.iter().all(|&byte| byte == 0).then_some(value.into())
+            Self::Integer { .. } => {
+                let mut value = payload.to_vec();
+                self.value_in_place(&mut value)?;
+                Some(value.into())
             }
+            Self::Plain | Self::Counted => self.part(payload).map(Cow::Borrowed),
         }
+    }
+
+    /// As [`Self::value`], in the buffer of the payload, so that rows of joins allocate nothing.
+    pub(crate) fn value_in_place(self, payload: &mut [u8]) -> Option<&[u8]> {
+        if let Self::Integer { signed } = self {
+            payload.reverse();
+            flip_sign(payload, signed);
+        }
+        self.part(payload)
+    }
+
+    /// The part of a payload that is the value.
+    fn part(self, payload: &[u8]) -> Option<&[u8]> {
+        if self != Self::Counted {
+            return Some(payload);
+        }
+        let (length, rest) = payload.split_first_chunk::<LENGTH_BYTES>()?;
+        let (value, zeros) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+        zeros.iter().all(|&byte| byte == 0).then_some(value)
     }
 }
 
-/// The bytes of an integer in the other order, with the sign bit flipped, which is in the byte at `sign_at` then.
-fn reversed(bytes: &[u8], signed: bool, sign_at: usize) -> Vec<u8> {
-    let mut reversed: Vec<u8> = bytes.iter().rev().copied().collect();
-    if let Some(byte) = reversed.get_mut(sign_at).filter(|_| signed) {
-        *byte ^= 0x80;
+/// Flips the sign bit of a big-endian integer, if it has one.
+fn flip_sign(bytes: &mut [u8], signed: bool) {
+    if let Some(first) = bytes.first_mut().filter(|_| signed) {
+        *first ^= 0x80;
     }
-    reversed
 }
 
 #[cfg(test)]

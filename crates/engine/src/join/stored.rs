@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 use crate::index::{self, Index, IndexReader, Key, Payload, ValueForm, Word};
 use crate::lsm::{self, DbSnapshot, Keyspace};
 use crate::types::{KeyType, RecordType};
-use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,8 +40,8 @@ impl IndexValues {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] if the payload is no value of the type.
-    fn read<'a>(&self, key: &[u8], payload: &'a [u8]) -> Result<Cow<'a, [u8]>> {
-        let value = self.form.value(payload).filter(|value| self.types.values.accepts(value));
+    fn read<'a>(&self, key: &[u8], payload: &'a mut [u8]) -> Result<&'a [u8]> {
+        let value = self.form.value_in_place(payload).filter(|value| self.types.values.accepts(value));
         value.ok_or_else(|| wrong_value(&self.path.display().to_string(), &self.types, key))
     }
 }
@@ -148,7 +147,7 @@ impl<K: Key, V: Payload> RowStream for IndexScan<K, V> {
             let key = encode(key, self.key_bytes, &mut buffer);
             if from.is_none_or(|from| key >= from) {
                 value.store(&mut payload);
-                self.chunk.push(key, &self.values.read(key, &payload)?);
+                self.chunk.push(key, self.values.read(key, &mut payload)?);
                 taken += 1;
             }
         }
@@ -175,7 +174,7 @@ impl<K: Key, V: Payload> Prober for IndexProber<K, V> {
         let found = decode::<K>(key, self.key_bytes);
         for entry in self.reader.range(found..=found) {
             entry?.1.store(&mut self.payload);
-            if !visit(&self.values.read(key, &self.payload)?)? {
+            if !visit(self.values.read(key, &mut self.payload)?)? {
                 break;
             }
         }
