@@ -405,8 +405,7 @@ impl Keyspace {
     }
 
     pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> DbRange {
-        let end = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
-        DbRange::new(self.clone(), (Bound::Included(prefix.to_vec()), end), at)
+        DbRange::new(self.clone(), range_of_prefix(prefix.to_vec()), at)
     }
 
     /// Finds the newest entry of a key at `at`, and converts it by `read`.
@@ -455,6 +454,12 @@ impl Keyspace {
             (_, value) => Ok(value),
         }
     }
+}
+
+/// The range of the keys with `prefix`.
+pub(crate) fn range_of_prefix(prefix: Vec<u8>) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    let end = end_of_prefix(&prefix).map_or(Bound::Unbounded, Bound::Excluded);
+    (Bound::Included(prefix), end)
 }
 
 /// The first key behind all keys with `prefix`; `None` if there is none.

@@ -6,13 +6,13 @@ use super::keyspace::prefix_bytes;
 use super::parts::TypedPrefix;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::end_of_prefix;
+use crate::lsm::range_of_prefix;
 use crate::table::{Table, TableRange, TableReport, TableWriteOptions, TableWriter};
 use crate::types::RecordType;
 use std::borrow::Borrow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
 /// A table with keys of type `K` and values of type `V`: see [`Table::typed`]. It is cheap to clone.
@@ -111,11 +111,7 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTable<K, V> {
     /// The records whose keys begin with `prefix`: for tuples with these components, as in `prefix(("ann",))`.
     #[must_use]
     pub fn prefix(&self, prefix: impl TypedPrefix<K>) -> TypedRange<K, V, TableRange> {
-        let bounds = prefix_bytes(&prefix).map(|from| {
-            let to = end_of_prefix(&from).map_or(Bound::Unbounded, Bound::Excluded);
-            (Bound::Included(from), to)
-        });
-        TypedRange::new(bounds.map(|bounds| self.table.range(bounds)))
+        TypedRange::new(prefix_bytes(&prefix).map(|prefix| self.table.range(range_of_prefix(prefix))))
     }
 
     /// All records, from either end.
