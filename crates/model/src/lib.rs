@@ -17,12 +17,15 @@
 //! [`Locate`] is their common interface, and [`tuning`] chooses their parameters. [`sampled`] reduces a sequence to
 //! every n-th key.
 //!
+//! [`column`] turns the line around: it codes the numbers themselves as lines and residuals, for blocks of data.
+//!
 //! [`fmcd`] is different: its line does not approximate where a key lies, it determines it.
 
 pub mod band;
 pub mod bits;
 mod bytes;
 pub mod coded;
+pub mod column;
 mod corridor;
 mod fence;
 pub mod fmcd;
