@@ -314,7 +314,7 @@ fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let value_width = (key_type == KeyType::U64).then_some(8);
     let design = if key_type == KeyType::U64 { ["coded", "tuned", "pgm:16"][turn % 3] } else { "coded" };
-    write_table(&storage, "t", rows, join_support::Shape { key_type, value_width, design, block_bytes: 512 });
+    write_table(&storage, "t", rows, join_support::Shape { key_type, value_width, design, ..join_support::DENSE });
     let open = TableOptions::default().memory_bytes(1 << 20).fast_paths(fast_paths);
     JoinSource::table(&Table::open(storage, "t", &open).unwrap())
 }
@@ -413,6 +413,7 @@ fn table_of(storage: &Arc<Watched>, records: u64) {
         .key_type(KeyType::U64)
         .value_width(8)
         .block_bytes(512)
+        .coding(false)
         .design("coded".parse().unwrap())
         .filter_bits_per_key(16);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
@@ -459,6 +460,7 @@ fn store_of(storage: &Arc<Watched>, learning: Learning) -> DbOptions {
     let options = DbOptions::default()
         .threads(0)
         .block_bytes(512)
+        .coding(false)
         .table_bytes(64 << 10)
         .level_bytes(128 << 10)
         .learning(learning)
@@ -620,7 +622,8 @@ fn watched_relations(one_in: usize) -> (Arc<Watched>, JoinSource, JoinSource) {
     let keys: Vec<u64> = (0..40_000).collect();
     let few: Vec<u64> = keys.iter().copied().step_by(one_in).collect();
     let table = |name: &str, keys: &[u64]| {
-        JoinSource::table(&write_table(&shared, name, &numbered(keys, 1), join_support::DENSE))
+        let shape = join_support::Shape { coding: false, ..join_support::DENSE };
+        JoinSource::table(&write_table(&shared, name, &numbered(keys, 1), shape))
     };
     let (left, right) = (table("left", &few), table("right", &keys));
     storage.take();
@@ -691,7 +694,7 @@ fn without_separators_a_planned_join_asks_the_layers_as_they_are_stored() {
     let storage = Watched::new();
     let shared: Arc<dyn Storage> = storage.clone();
     let design = "layers=2,builder=gstep/gstep,lambda=512/512";
-    let layered = join_support::Shape { design, ..join_support::DENSE };
+    let layered = join_support::Shape { design, coding: false, ..join_support::DENSE };
     let (left, right): (Vec<u64>, Vec<u64>) = ((0..40_000).step_by(400).collect(), (0..40_000).collect());
     let left = JoinSource::table(&write_table(&shared, "left", &numbered(&left, 1), layered));
     let right = write_table(&shared, "right", &numbered(&right, 1), layered);

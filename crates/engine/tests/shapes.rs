@@ -23,6 +23,7 @@ const TABLE: TableForm = TableForm {
     design: "tuned",
     block_bytes: Some(4096),
     states_value_width: false,
+    coded: true,
     compressed: false,
     filtered: false,
 };

@@ -65,7 +65,7 @@ pub fn read(bytes: &[u8], offset: u64, width: u32) -> Option<u64> {
     Some(if width < 64 { value & ((1 << width) - 1) } else { value })
 }
 
-/// Appends the `width` low bits (at most 64) of each value, padded with zeros to a whole byte. Values must not be wider.
+/// Appends the `width` low bits (at most 64) of each value, padded with zeros to a whole byte. No value may be wider.
 pub fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
     let end = out.len() + (values.len() as u64 * u64::from(width)).div_ceil(8) as usize;
     let (mut word, mut filled) = (0_u128, 0);

@@ -13,7 +13,7 @@ const BLOCK_BYTES: u32 = 4096;
 
 fn write(set: &KeySet, value_bytes: u32, options: TableWriteOptions) -> (Arc<MemoryStorage>, TableReport) {
     let storage = Arc::new(MemoryStorage::new());
-    let options = options.key_type(KeyType::U64).value_width(value_bytes);
+    let options = options.key_type(KeyType::U64).value_width(value_bytes).coding(false);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     let value = vec![7; value_bytes as usize];
     for key in set.stream().unwrap() {

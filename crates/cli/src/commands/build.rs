@@ -71,6 +71,10 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_enum, value_name = "CODEC", default_value = "none")]
     compress: Compress,
 
+    /// Do not code blocks, so that programs before version 4 of the format can read the table
+    #[arg(long)]
+    no_coding: bool,
+
     /// Add a Bloom filter with this many bits per key, to skip data reads for absent keys (10 bits give about
     /// 1 % false positives)
     #[arg(long, value_name = "BITS")]
@@ -177,6 +181,7 @@ fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
         .block_bytes(arguments.block_size.map(block_bytes).transpose()?)
         .design(arguments.design.parse::<DesignRequest>()?)
         .profile(Profile::by_name_or_file(&arguments.profile)?)
+        .coding(!arguments.no_coding)
         .compression(match arguments.compress {
             Compress::None => Compression::None,
             Compress::Lz4 => Compression::Lz4,

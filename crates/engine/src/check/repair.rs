@@ -217,7 +217,8 @@ impl RepairContext {
         Self {
             storage: Arc::clone(storage),
             binding,
-            options: DbOptions::for_verification(),
+            // Every program that knows the store can read tables without coded blocks.
+            options: DbOptions { coding: false, ..DbOptions::for_verification() },
             next_file: AtomicU64::new(next_file),
             stop: AtomicBool::new(false),
             evidence: Arc::new(evidence),

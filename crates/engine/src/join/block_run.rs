@@ -102,7 +102,7 @@ impl BlockRunReader {
             task: task.clone(),
             left: blocks,
             shape,
-            gap_bytes: worthwhile_gap_bytes(&task.profile, table.largest_block_bytes()),
+            gap_bytes: worthwhile_gap_bytes(&task.profile, table.largest_stored_block_bytes()),
             buffer_bytes: batch_bytes,
             next_bytes: first_bytes(&task.profile, shape, batch_bytes),
         }

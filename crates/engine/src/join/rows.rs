@@ -37,6 +37,7 @@ impl Span {
         let is_long = matches!(value, ScanValue::Long(_));
         match value {
             ScanValue::Here(value) => bytes.extend_from_slice(value),
+            ScanValue::Short(value) => bytes.extend_from_slice(&value),
             ScanValue::Long(pointer) => bytes.extend_from_slice(&pointer.encode()),
         }
         Self {

@@ -145,7 +145,7 @@ impl TableScan {
         let shortest = if table.is_compressed() { table.usual_block_bytes() / 4 } else { table.usual_block_bytes() };
         // Never more than the table has, however short blocks are.
         let locations = |bytes: u64| (bytes / shortest.max(128)).min(table.blocks()) * LOCATION_BYTES * 2;
-        let unpacked_bytes = if table.is_compressed() { 2 * block_bytes } else { 0 };
+        let unpacked_bytes = if table.is_compressed() || table.is_coded() { 2 * block_bytes } else { 0 };
         let least_bytes = BUFFER_BYTES_MIN.max(block_bytes);
         let sizes = |bytes: u64| {
             let copied_bytes = if copies { bytes / COPY_DIVISOR } else { 0 };

@@ -159,6 +159,7 @@ fn damage_and_blocks_beyond_memory_are_errors() {
         key_type: KeyType::U64,
         value_width: Some(8),
         block_bytes: Some(4096),
+        coding: false,
         ..TableWriteOptions::default()
     };
     let table = write(&storage, "whole", &rows, options);

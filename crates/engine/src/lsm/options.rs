@@ -32,6 +32,12 @@ pub struct DbOptions {
     pub separation_threshold: u64,
     /// Compression of table blocks and of value chunks.
     pub compression: Compression,
+    /// Whether blocks of new tables may be coded, as in [`TableWriteOptions`](crate::TableWriteOptions::coding), if the
+    /// store is new enough.
+    pub coding: bool,
+    /// Whether to upgrade a store that a program before format version 4 of tables wrote, so that new tables may have
+    /// coded blocks. Such a program cannot open the store then.
+    pub upgrade: bool,
     /// Bits per key of the Bloom filters; `None` for no filters.
     pub filter_bits_per_key: Option<u32>,
     /// Size of tables below level 0, in bytes.
@@ -70,6 +76,8 @@ impl Default for DbOptions {
             group_bytes: 1 << 20,
             separation_threshold: 1 << 10,
             compression: Compression::default(),
+            coding: true,
+            upgrade: false,
             filter_bits_per_key: Some(10),
             table_bytes: 64 << 20,
             level_bytes: 256 << 20,
@@ -94,6 +102,8 @@ setters! {
         group_bytes: u64,
         separation_threshold: u64,
         compression: Compression,
+        coding: bool,
+        upgrade: bool,
         table_bytes: u64,
         level_bytes: u64,
         level_factor: u32,

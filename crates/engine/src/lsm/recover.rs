@@ -75,6 +75,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     };
     if !read_only {
         state.begin_opening(new_nonce());
+        state.has_coding |= options.upgrade;
     }
     let unnamed = UnreferencedFiles::find(&storage, &state)?;
     unnamed.check(&*storage)?;
@@ -96,7 +97,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     let visible = state.last_sequence;
     let shared = shared(state, tables, values, unflushed);
     let core = Core {
-        options: options.clone(),
+        options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
         binding: shared.state.binding(),
         cache,
         live_snapshots: LiveSnapshots::default(),

@@ -5,18 +5,21 @@
 //! slotted, for records of any length:   | entry | entry | ... | zeros | starts of entries, end of the last | trailer |
 //! entry:    length of the key, doubled, plus 1 if the value is stored apart (varint) | key | value or pointer
 //! columns, instead of slotted:          | head | prefix | columns | zeros | trailer |
+//! coded, instead of either:             | head | spans | columns | values | zeros | trailer |
 //! trailer:  codec and form u8 | records u24 | checksum u32
 //! ```
 //!
 //! Starts are u16 in blocks of at most 64 KiB, else u32. Integers are little-endian. The checksum also covers file
-//! identity and offset ([`crate::block::checksum`]). [`super::columns`] specifies the columnar form.
+//! identity and offset ([`crate::block::checksum`]). [`super::columns`] specifies the columnar form, [`super::coded`]
+//! the coded one.
 
+use super::coded::{CODED_VALUE_BYTES_MAX, CodedBlock, KEY_WINDOW_BYTES_MAX};
 use super::columns::Columns;
 use super::format::TableMeta;
 use super::key::KeyBound;
 use super::value::ValuePointer;
 use std::cmp::Ordering;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// Bytes after the records of each block.
 pub(super) const TRAILER_BYTES: usize = 8;
@@ -24,6 +27,10 @@ pub(super) const TRAILER_BYTES: usize = 8;
 pub const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
 /// Flag in the codec byte of a trailer: the block is columnar.
 pub(super) const COLUMNS_FLAG: u8 = 0x80;
+/// Flag in the codec byte of a trailer: the block is coded.
+pub(super) const CODED_FLAG: u8 = 0x40;
+/// Both flags; the rest of the byte is the codec.
+const FORM_FLAGS: u8 = COLUMNS_FLAG | CODED_FLAG;
 /// Size of the version tag before a value in a versioned table, in blocks without columns: the kind, and the sequence
 /// number with all bits flipped, so that larger sequence numbers come first.
 pub(super) const VERSION_TAG_BYTES: usize = 9;
@@ -76,33 +83,106 @@ impl VersionTag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoredValue<'a> {
     Inline(&'a [u8]),
+    /// A value that was decoded.
+    Short(ShortValue),
     Long(ValuePointer),
 }
 
-/// The location of a value: in the block, or elsewhere.
+impl StoredValue<'_> {
+    /// The bytes of a value that is in the block; `None` for a long one.
+    pub(super) fn in_block(&self) -> Option<&[u8]> {
+        match self {
+            Self::Inline(value) => Some(value),
+            Self::Short(value) => Some(value),
+            Self::Long(_) => None,
+        }
+    }
+
+    /// Size of the value in the block, or of the pointer to it.
+    pub(super) fn stored_bytes(&self) -> usize {
+        self.in_block().map_or(ValuePointer::BYTES, <[u8]>::len)
+    }
+}
+
+/// The location of a value: in the block, here, or elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ValueLocation {
     Inline(Range<usize>),
+    Short(ShortValue),
     Long(ValuePointer),
 }
 
-/// A stored key in two parts, the first of which may be shared with other keys.
+/// A short value that was decoded from numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShortValue {
+    length: u8,
+    bytes: [u8; CODED_VALUE_BYTES_MAX],
+}
+
+impl ShortValue {
+    /// A value of `length` zeros; `None` if that is not short.
+    pub(super) fn zeros(length: usize) -> Option<Self> {
+        (length <= CODED_VALUE_BYTES_MAX).then_some(Self { length: length as u8, bytes: [0; CODED_VALUE_BYTES_MAX] })
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+impl Deref for ShortValue {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+/// A stored key: a part that may be shared with other keys, a part that was decoded, and the rest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SplitKey<'a> {
     prefix: &'a [u8],
+    window: [u8; KEY_WINDOW_BYTES_MAX],
+    window_bytes: usize,
     rest: &'a [u8],
 }
 
 impl<'a> SplitKey<'a> {
-    fn whole(key: &'a [u8]) -> Self {
-        Self { prefix: &[], rest: key }
+    #[inline]
+    fn of_parts(prefix: &'a [u8], rest: &'a [u8]) -> Self {
+        Self { prefix, window: [0; KEY_WINDOW_BYTES_MAX], window_bytes: 0, rest }
     }
 
-    pub(super) fn compare(&self, other: &[u8]) -> Ordering {
-        match other.split_at_checked(self.prefix.len()) {
-            Some((head, rest)) => self.prefix.cmp(head).then_with(|| self.rest.cmp(rest)),
-            None => self.prefix.cmp(other),
+    #[inline]
+    pub(super) fn whole(key: &'a [u8]) -> Self {
+        Self::of_parts(&[], key)
+    }
+
+    /// A key of a shared part and `window` bytes that are still to be decoded; `None` if these are too many.
+    #[inline]
+    pub(super) fn with_window(prefix: &'a [u8], window: usize) -> Option<Self> {
+        (window <= KEY_WINDOW_BYTES_MAX).then_some(Self { window_bytes: window, ..Self::of_parts(prefix, &[]) })
+    }
+
+    #[inline]
+    pub(super) fn window_mut(&mut self) -> &mut [u8] {
+        self.window.get_mut(..self.window_bytes).unwrap_or_default()
+    }
+
+    #[inline]
+    fn parts(&self) -> [&[u8]; 3] {
+        [self.prefix, self.window.get(..self.window_bytes).unwrap_or_default(), self.rest]
+    }
+
+    pub(super) fn compare(&self, mut other: &[u8]) -> Ordering {
+        for part in self.parts() {
+            let Some((head, rest)) = other.split_at_checked(part.len()) else { return part.cmp(other) };
+            match part.cmp(head) {
+                Ordering::Equal => other = rest,
+                unequal => return unequal,
+            }
         }
+        if other.is_empty() { Ordering::Equal } else { Ordering::Less }
     }
 
     pub(super) fn is(&self, other: &[u8]) -> bool {
@@ -110,24 +190,32 @@ impl<'a> SplitKey<'a> {
     }
 
     pub(super) fn to_vec(self) -> Vec<u8> {
-        [self.prefix, self.rest].concat()
+        self.parts().concat()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.prefix.len() + self.rest.len()
+        self.prefix.len() + self.window_bytes + self.rest.len()
     }
 
     /// Appends the key.
     pub(super) fn append_to(&self, buffer: &mut Vec<u8>) {
-        buffer.extend_from_slice(self.prefix);
-        buffer.extend_from_slice(self.rest);
+        self.parts().iter().for_each(|part| buffer.extend_from_slice(part));
     }
 
     /// Replaces the content of a buffer with the key.
     pub(super) fn copy_to(&self, buffer: &mut Vec<u8>) {
         buffer.clear();
-        buffer.extend_from_slice(self.prefix);
-        buffer.extend_from_slice(self.rest);
+        self.append_to(buffer);
+    }
+
+    /// Fills a place of the key's length; `None` if it has another.
+    pub(super) fn copy_into(&self, mut place: &mut [u8]) -> Option<()> {
+        for part in self.parts() {
+            let (head, rest) = place.split_at_mut_checked(part.len())?;
+            head.copy_from_slice(part);
+            place = rest;
+        }
+        place.is_empty().then_some(())
     }
 }
 
@@ -146,6 +234,7 @@ pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<VersionTag>,
     }
     match value {
         StoredValue::Inline(value) => out.extend_from_slice(value),
+        StoredValue::Short(value) => out.extend_from_slice(&value),
         StoredValue::Long(pointer) => out.extend_from_slice(&pointer.encode()),
     }
 }
@@ -169,11 +258,11 @@ pub(super) fn push_trailer(raw: &mut Vec<u8>, form: u8, count: usize) {
     raw.extend_from_slice(&[0; 4]);
 }
 
-/// Codec, form (0 or [`COLUMNS_FLAG`]) and number of records from the trailer of a block.
+/// Codec, form (0, [`COLUMNS_FLAG`] or [`CODED_FLAG`]) and number of records from the trailer of a block.
 pub(super) fn trailer(block: &[u8]) -> Option<(u8, u8, usize)> {
     let at = block.len().checked_sub(TRAILER_BYTES)?;
     let word = u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?);
-    Some((word as u8 & !COLUMNS_FLAG, word as u8 & COLUMNS_FLAG, (word >> 8) as usize))
+    Some((word as u8 & !FORM_FLAGS, word as u8 & FORM_FLAGS, (word >> 8) as usize))
 }
 
 /// The form of one block.
@@ -189,6 +278,7 @@ enum BlockForm {
         width: usize,
     },
     Columns(Columns),
+    Coded(CodedBlock),
 }
 
 /// The decoded head and trailer of a block.
@@ -228,6 +318,8 @@ impl<'a> BlockView<'a> {
         let (_, form, count) = trailer(raw)?;
         let body_end = raw.len() - TRAILER_BYTES;
         let form = match layout {
+            _ if form == CODED_FLAG => BlockForm::Coded(CodedBlock::parse(raw, body_end, count)?),
+            _ if form == FORM_FLAGS => return None,
             _ if form == COLUMNS_FLAG => BlockForm::Columns(Columns::parse(raw, body_end, count)?),
             Layout::Dense { key, value } => {
                 (count.checked_mul(key + value)? <= body_end).then_some(BlockForm::Dense { key, value })?
@@ -261,12 +353,21 @@ impl<'a> BlockView<'a> {
         }
     }
 
+    /// The parts of a coded block.
+    pub(super) fn coded(&self) -> Option<&CodedBlock> {
+        match &self.head.form {
+            BlockForm::Coded(coded) => Some(coded),
+            _ => None,
+        }
+    }
+
     /// Whether every byte of the block is where the writer puts it: entries follow each other from the start of the
     /// block, and zeros pad it.
     pub(super) fn is_canonical(&self) -> bool {
         let body_end = self.raw.len() - TRAILER_BYTES;
         let (end, zeros_end) = match &self.head.form {
             BlockForm::Columns(columns) => return columns.is_canonical(self.raw, body_end),
+            BlockForm::Coded(coded) => return coded.is_canonical(self.raw, body_end),
             BlockForm::Dense { key, value } => (Some(self.head.count * (key + value)), body_end),
             BlockForm::Slotted { table_at, .. } => {
                 (self.start(self.head.count).filter(|_| self.start(0) == Some(0)), *table_at)
@@ -302,8 +403,9 @@ impl<'a> BlockView<'a> {
                 split_entry(self.raw.get(self.entry(i)?)?).map(|(key, ..)| SplitKey::whole(key))
             }
             BlockForm::Columns(columns) => {
-                Some(SplitKey { prefix: columns.prefix(self.raw)?, rest: columns.key_rest(self.raw, i)? })
+                Some(SplitKey::of_parts(columns.prefix(self.raw)?, columns.key_rest(self.raw, i)?))
             }
+            BlockForm::Coded(coded) => coded.key(self.raw, i),
         }
     }
 
@@ -325,13 +427,19 @@ impl<'a> BlockView<'a> {
                 Some(ValueLocation::Inline(place))
             }
             BlockForm::Columns(columns) => columns.value(self.raw, i).map(ValueLocation::Inline),
+            BlockForm::Coded(coded) => coded.value(self.raw, i),
         }
+    }
+
+    /// Whether version tags precede the values, rather than being in columns of their own.
+    fn has_tags_before_values(&self) -> bool {
+        self.head.versioned && !matches!(self.head.form, BlockForm::Columns(_) | BlockForm::Coded(_))
     }
 
     /// The location of a value, without a version tag.
     pub(super) fn place(&self, i: usize) -> Option<ValueLocation> {
         match self.after_key(i)? {
-            ValueLocation::Inline(place) if self.head.versioned && self.columns().is_none() => {
+            ValueLocation::Inline(place) if self.has_tags_before_values() => {
                 let begin = place.start + VERSION_TAG_BYTES;
                 (begin <= place.end).then_some(ValueLocation::Inline(begin..place.end))
             }
@@ -343,6 +451,7 @@ impl<'a> BlockView<'a> {
     pub(super) fn value(&self, i: usize) -> Option<StoredValue<'a>> {
         match self.place(i)? {
             ValueLocation::Inline(place) => self.raw.get(place).map(StoredValue::Inline),
+            ValueLocation::Short(value) => Some(StoredValue::Short(value)),
             ValueLocation::Long(pointer) => Some(StoredValue::Long(pointer)),
         }
     }
@@ -353,9 +462,10 @@ impl<'a> BlockView<'a> {
             _ if i >= self.head.count => None,
             _ if !self.head.versioned => Some(VersionTag::default()),
             BlockForm::Columns(columns) => columns.tag(self.raw, i),
+            BlockForm::Coded(coded) => coded.tag(self.raw, i),
             _ => match self.after_key(i)? {
                 ValueLocation::Inline(place) => VersionTag::split(self.raw.get(place)?).map(|(tag, _)| tag),
-                ValueLocation::Long(_) => None,
+                ValueLocation::Short(_) | ValueLocation::Long(_) => None,
             },
         }
     }
@@ -373,17 +483,32 @@ impl<'a> BlockView<'a> {
 
     /// The first record at or after a bound; the number of records if all lie before it.
     pub(super) fn lower_bound(&self, probe: &KeyBound<'_>) -> Option<usize> {
+        if let BlockForm::Coded(coded) = &self.head.form {
+            let (index, is_key) = coded.search(self.raw, probe.key)?;
+            return if is_key && probe.after { coded.end_of_key(self.raw, index, probe.key) } else { Some(index) };
+        }
         self.partition(|i| Some(probe.passes(&self.key(i)?)))
     }
 
     /// The first record at or after (`key`, `sequence`), where records of one key are ordered by sequence number,
     /// largest first. In a table that is not versioned all records have the sequence number `unversioned`.
     pub(super) fn lower_bound_of_version(&self, key: &[u8], sequence: u64, unversioned: u64) -> Option<usize> {
+        let is_newer = |i: usize| {
+            Some(if self.head.versioned { self.tag(i)?.sequence > sequence } else { unversioned > sequence })
+        };
+        if let BlockForm::Coded(coded) = &self.head.form {
+            let (mut low, is_key) = coded.search(self.raw, key)?;
+            let mut high = if is_key { coded.end_of_key(self.raw, low, key)? } else { low };
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if is_newer(middle)? { low = middle + 1 } else { high = middle }
+            }
+            return Some(low);
+        }
         self.partition(|i| {
             Some(match self.key(i)?.compare(key) {
                 Ordering::Less => true,
-                Ordering::Equal if self.head.versioned => self.tag(i)?.sequence > sequence,
-                Ordering::Equal => unversioned > sequence,
+                Ordering::Equal => is_newer(i)?,
                 Ordering::Greater => false,
             })
         })

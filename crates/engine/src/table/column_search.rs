@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// Flag in the first word of a note: the block is columnar with keys of one length. Notes of other blocks are zeros.
 const FIXED_KEYS_FLAG: u32 = 1 << 31;
+/// Flag in the first word of a note: the block is coded. Its head says the rest.
+const CODED_FLAG: u32 = 1 << 30;
 /// Flags in the last word of a note: records have different kinds; values have ends, of two bytes or of four.
 const MIXED_KINDS_FLAG: u32 = 1 << 16;
 const VALUE_ENDS_FLAG: u32 = 1 << 17;
@@ -61,6 +63,9 @@ pub(super) struct KeyHit {
 
 /// The note of a block.
 pub(super) fn note_of(view: &BlockView<'_>) -> BlockNote {
+    if view.coded().is_some() {
+        return [CODED_FLAG, 0, 0, 0, 0];
+    }
     let note = || {
         let columns = view.columns().filter(|columns| columns.count > 0)?;
         let flag = |on: bool, flag: u32| if on { flag } else { 0 };
@@ -70,11 +75,16 @@ pub(super) fn note_of(view: &BlockView<'_>) -> BlockNote {
             | flag(columns.value.is_none(), VALUE_ENDS_FLAG)
             | flag(columns.end_bytes > 2, WIDE_ENDS_FLAG);
         let shape = u32::from(u16::try_from(columns.prefix).ok()?) << 16 | u32::from(u16::try_from(columns.key?).ok()?);
-        let count = u32::try_from(columns.count).ok().filter(|&count| count < FIXED_KEYS_FLAG)?;
+        let count = u32::try_from(columns.count).ok().filter(|&count| count < CODED_FLAG)?;
         let value = u32::try_from(columns.value.unwrap_or(0)).ok()?;
         Some([FIXED_KEYS_FLAG | count, shape, value, u32::try_from(columns.keys_at).ok()?, more])
     };
     note().unwrap_or_default()
+}
+
+/// Whether a note is that of a coded block.
+pub(super) fn is_coded(note: &BlockNote) -> bool {
+    note[0] & (FIXED_KEYS_FLAG | CODED_FLAG) == CODED_FLAG
 }
 
 impl FixedKeyColumns {

@@ -1,6 +1,7 @@
 //! A bidirectional cursor over the records of a table, used by merges and compactions.
 
-use super::block::{BlockHead, BlockView, ValueLocation};
+use super::block::{BlockHead, BlockView, ShortValue, ValueLocation};
+use super::coded::CodedCursor;
 use super::format::Section;
 use super::key::KeyBound;
 use super::range::READ_AHEAD_BYTES_MAX;
@@ -58,11 +59,14 @@ struct CursorPosition {
     tag: u8,
     sequence: u64,
     value: CursorValue,
+    /// Decodes the records of a coded block.
+    coded: Option<Box<CodedCursor>>,
 }
 
 #[derive(Debug)]
 enum CursorValue {
     Inline(Range<usize>),
+    Short(ShortValue),
     Long(Slice),
 }
 
@@ -97,6 +101,7 @@ impl TableCursor {
         let here = self.at.as_ref()?;
         let value = match &here.value {
             CursorValue::Inline(place) => here.bytes.get(place.clone())?,
+            CursorValue::Short(value) => value,
             CursorValue::Long(value) => value,
         };
         Some(TableEntry { key: &self.key, sequence: here.sequence, tag: here.tag, value })
@@ -108,6 +113,7 @@ impl TableCursor {
         let here = self.at.as_ref()?;
         match &here.value {
             CursorValue::Inline(place) => Slice::of_block(&here.bytes, place.clone()),
+            CursorValue::Short(value) => Some(Slice::from(&**value)),
             CursorValue::Long(value) => Some(value.clone()),
         }
     }
@@ -290,10 +296,11 @@ impl TableCursor {
     /// Enters a block, at none of its records yet.
     fn enter(&mut self, block: u64) -> Result<()> {
         let bytes = self.fetch(block)?;
-        let head = self.table.inner.view(block, &bytes)?.head();
+        let view = self.table.inner.view(block, &bytes)?;
+        let (head, coded) = (view.head(), view.coded().map(|coded| Box::new(CodedCursor::new(*coded))));
         self.key.clear();
         let value = CursorValue::Inline(0..0);
-        self.at = Some(CursorPosition { block, bytes, head, index: 0, tag: 0, sequence: 0, value });
+        self.at = Some(CursorPosition { block, bytes, head, index: 0, tag: 0, sequence: 0, value, coded });
         Ok(())
     }
 
@@ -301,12 +308,16 @@ impl TableCursor {
     fn show(&mut self, index: usize) -> Result<()> {
         let Self { table, at: Some(here), key, .. } = self else { return Ok(()) };
         let inner = &*table.inner;
+        if here.coded.is_some() {
+            return here.show_coded(index, inner, key).ok_or_else(|| inner.malformed(here.block));
+        }
         let view = BlockView::with_head(here.head, &here.bytes);
         let malformed = || inner.malformed(here.block);
         view.key(index).ok_or_else(malformed)?.copy_to(key);
         (here.tag, here.sequence) = inner.version_in(&view, index).ok_or_else(malformed)?;
         here.value = match view.place(index).ok_or_else(malformed)? {
             ValueLocation::Inline(place) => CursorValue::Inline(place),
+            ValueLocation::Short(value) => CursorValue::Short(value),
             ValueLocation::Long(pointer) => CursorValue::Long(inner.long_value(pointer)?.into()),
         };
         here.index = index;
@@ -343,6 +354,23 @@ impl TableCursor {
 }
 
 impl CursorPosition {
+    /// Moves to a record of a coded block.
+    fn show_coded(&mut self, index: usize, inner: &TableInner, key: &mut Vec<u8>) -> Option<()> {
+        let Self { bytes, coded: Some(coded), .. } = self else { return None };
+        coded.key(bytes, index, key)?;
+        let value = match coded.value(bytes, index)? {
+            ValueLocation::Inline(place) => CursorValue::Inline(place),
+            ValueLocation::Short(value) => CursorValue::Short(value),
+            ValueLocation::Long(_) => return None,
+        };
+        let (tag, sequence) = match inner.meta.versioned {
+            true => coded.tag(bytes, index).map(|tag| (tag.kind, tag.sequence))?,
+            false => inner.unversioned,
+        };
+        (self.tag, self.sequence, self.value, self.index) = (tag, sequence, value, index);
+        Some(())
+    }
+
     /// Moves to the next record of a columnar block; returns `false` without moving if the block is not columnar or is
     /// damaged. `key` holds the key of the current record.
     #[inline]

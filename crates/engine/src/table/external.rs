@@ -173,6 +173,7 @@ pub fn index_records(
         value_width: Some(u64::from(records.value_bytes)),
         block_bytes,
         largest_block_bytes,
+        decoded_block_bytes: 0,
         data_bytes: file_bytes,
         ..scan.meta(source, &mut options)
     };
@@ -244,6 +245,7 @@ pub fn index_table(
         compression: inner.meta.compression.clone(),
         block_bytes: inner.meta.block_bytes,
         largest_block_bytes: inner.meta.largest_block_bytes,
+        decoded_block_bytes: inner.meta.decoded_block_bytes,
         data_bytes: inner.meta.data_bytes,
         ..scan.meta(source, &mut options)
     };

@@ -13,9 +13,11 @@ use crate::types::{KeyType, RecordType, ValueType};
 use std::path::Path;
 
 /// Newest format version that this program reads.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 /// The version of tables whose values are bytes, and whose key type older versions know.
 const UNTYPED_VERSION: u32 = 2;
+/// The version of other tables without coded blocks.
+const UNCODED_VERSION: u32 = 3;
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
 /// Number of size classes: the length of the file modulo this is the class of its tail.
@@ -154,6 +156,8 @@ pub(super) struct TableMeta {
     pub(super) block_bytes: u64,
     /// Size of the largest block before compression, in bytes.
     pub(super) largest_block_bytes: u64,
+    /// Size of the records of the largest coded block, in bytes; 0 if no block is coded.
+    pub(super) decoded_block_bytes: u64,
     /// End of the last block.
     pub(super) data_bytes: u64,
     pub(super) source: DataSource,
@@ -252,16 +256,24 @@ impl TableMeta {
     /// The oldest version that knows what the metadata state.
     fn version(&self) -> u32 {
         let is_older = key::is_of_version_2(self.record_type.keys) && !self.has_types();
-        if is_older { UNTYPED_VERSION } else { FORMAT_VERSION }
+        match (self.decoded_block_bytes, is_older) {
+            (0, true) => UNTYPED_VERSION,
+            (0, false) => UNCODED_VERSION,
+            _ => FORMAT_VERSION,
+        }
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut encoder = MetadataEncoder::default();
-        let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1 | u64::from(self.has_types()) << 2;
+        let flags = [self.versioned, self.distinct, self.has_types(), self.decoded_block_bytes > 0];
+        let flags = (0..).zip(flags).map(|(bit, is_set)| u64::from(is_set) << bit).sum();
         self.record_type.keys.codes().into_iter().for_each(|code| _ = encoder.int(code));
         encoder.int(self.value_width.map_or(0, |width| width + 1)).int(flags);
         if self.has_types() {
             encoder.bytes(&self.record_type.values.code()).bytes(&self.record_type.columns_code());
+        }
+        if self.decoded_block_bytes > 0 {
+            encoder.int(self.decoded_block_bytes);
         }
         encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
         encoder.int(self.largest_block_bytes).int(self.data_bytes);
@@ -299,6 +311,7 @@ impl TableMeta {
             record_type.key_columns = RecordType::columns_of_code(decoder.bytes()?)?;
             record_type.check().ok()?;
         }
+        let decoded_block_bytes = if flags & 8 != 0 { decoder.int()? } else { 0 };
         let mut meta = Self {
             record_type,
             value_width,
@@ -309,6 +322,7 @@ impl TableMeta {
             blocks: decoder.int()?,
             block_bytes: decoder.int()?,
             largest_block_bytes: decoder.int()?,
+            decoded_block_bytes,
             data_bytes: decoder.int()?,
             source: DataSource::decode(decoder)?,
             layers: Vec::new(),

@@ -11,6 +11,10 @@
 mod block;
 mod borders;
 mod bottom_layer;
+mod coded;
+#[cfg(test)]
+mod coded_tests;
+mod coding;
 mod column_search;
 mod columns;
 mod counts;
@@ -25,6 +29,7 @@ mod index_check;
 mod index_check_tests;
 mod index_page;
 mod key;
+mod key_code;
 mod locations;
 #[cfg(test)]
 mod measure_tests;

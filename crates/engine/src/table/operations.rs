@@ -149,7 +149,9 @@ impl Table {
         let Some(position) = inner.find(key, &mut ReadContext::default())? else { return Ok(None) };
         match inner.stored(&position)?.1 {
             StoredValue::Long(pointer) => ValueReader::new(inner.data.clone(), inner.data_file_id, pointer).map(Some),
-            StoredValue::Inline(_) => Ok(Some(ValueReader::of_bytes(inner.data.clone(), inner.value_at(&position)?))),
+            StoredValue::Inline(_) | StoredValue::Short(_) => {
+                Ok(Some(ValueReader::of_bytes(inner.data.clone(), inner.value_at(&position)?)))
+            }
         }
     }
 }
@@ -320,6 +322,7 @@ impl TableInner {
     pub(super) fn value_at(&self, position: &RecordPosition) -> Result<Vec<u8>> {
         match self.stored(position)?.1 {
             StoredValue::Inline(value) => Ok(value.to_vec()),
+            StoredValue::Short(value) => Ok(value.to_vec()),
             StoredValue::Long(pointer) => self.long_value(pointer),
         }
     }

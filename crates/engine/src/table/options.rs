@@ -37,6 +37,9 @@ pub struct TableWriteOptions {
     pub looked_up: Vec<Vec<u8>>,
     /// Compression of the data blocks.
     pub compression: Compression,
+    /// Whether blocks may be coded: keys, and values of one short width, as lines with bit-packed differences, where
+    /// that saves space. Programs before format version 4 cannot read such tables.
+    pub coding: bool,
     /// Bits per key of the filter for absent keys; `None` for no filter.
     pub filter_bits_per_key: Option<u32>,
     /// Whether records are versioned: each value begins with a kind byte and an 8-byte inverted sequence number, and
@@ -68,6 +71,7 @@ impl Default for TableWriteOptions {
             search: SearchOptions { threads: available_threads(), ..SearchOptions::default() },
             looked_up: Vec::new(),
             compression: Compression::None,
+            coding: true,
             filter_bits_per_key: None,
             versioned: false,
             replace: false,
@@ -104,6 +108,7 @@ setters! {
         search: SearchOptions,
         looked_up: Vec<Vec<u8>>,
         compression: Compression,
+        coding: bool,
         versioned: bool,
         replace: bool,
         properties: Vec<(String, Vec<u8>)>,

@@ -1,8 +1,10 @@
 //! The look-ahead buffer of a table writer: accepted records from which the ends of blocks are chosen.
 
 use super::block::{
-    COLUMNS_FLAG, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_entry, push_trailer, start_bytes,
+    CODED_FLAG, COLUMNS_FLAG, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_entry, push_trailer, start_bytes,
 };
+use super::coded;
+use super::coding::PendingColumns;
 use super::columns::{self, ColumnRows, ColumnShape, HEAD_BYTES};
 use super::key::key_as_u64;
 use super::value::ValuePointer;
@@ -23,13 +25,15 @@ const EXPECTED_END_RATIO: f64 = 7.0 / 16.0;
 const RECORD_BYTES_MIN: usize = 16;
 /// Largest number of records in a block: the trailer stores it in 24 bits.
 const BLOCK_RECORDS_MAX: usize = (1 << 24) - 1;
+/// A coded block must hold at least 1/N more records than a plain one.
+const CODED_GAIN_DIVISOR: usize = 20;
 /// Marker in [`PendingRecord::fits`] for ends that were not computed yet.
 const UNKNOWN_FITS: (u32, u32) = (0, 0);
 
 /// Bookkeeping for a pending record of varying length, apart from its bytes.
 #[derive(Debug)]
-struct PendingRecord {
-    tag: VersionTag,
+pub(super) struct PendingRecord {
+    pub(super) tag: VersionTag,
     /// The first of the consecutive records up to this one with equal key lengths, equal value lengths, and equal
     /// kinds.
     same_key_from: u32,
@@ -45,17 +49,19 @@ struct PendingRecord {
 /// The pending records, numbered from 0, in order.
 #[derive(Debug)]
 pub(super) struct PendingRecords {
-    layout: Layout,
-    versioned: bool,
-    block_bytes: usize,
+    pub(super) layout: Layout,
+    pub(super) versioned: bool,
+    pub(super) block_bytes: usize,
+    /// The columns of the records, if blocks may be coded.
+    pub(super) columns: Option<PendingColumns>,
     /// Empty for dense records.
     keys: Vec<u8>,
     /// Values without version tags, and pointers for long values; for dense records all bytes, as stored in blocks.
     values: Vec<u8>,
     /// The ends of each key and value; empty for dense records.
-    ends: Vec<(u32, u32)>,
+    pub(super) ends: Vec<(u32, u32)>,
     /// Empty for dense records.
-    rows: Vec<PendingRecord>,
+    pub(super) rows: Vec<PendingRecord>,
     /// Numeric keys as u64; empty for byte strings and for dense records.
     keys_as_u64: Vec<u64>,
     numeric: bool,
@@ -71,6 +77,7 @@ impl PendingRecords {
             layout,
             versioned,
             block_bytes,
+            columns: None,
             keys: Vec::new(),
             values: Vec::new(),
             ends: Vec::new(),
@@ -82,6 +89,14 @@ impl PendingRecords {
         }
     }
 
+    /// Lets blocks be coded where that saves space.
+    pub(super) fn allow_coding(&mut self) {
+        // In dense records with versions, tags are parts of the values.
+        if self.layout == Layout::Slotted || !self.versioned {
+            self.columns = Some(PendingColumns::default());
+        }
+    }
+
     /// Marks the input as complete.
     pub(super) fn complete(&mut self) {
         self.complete = true;
@@ -90,7 +105,11 @@ impl PendingRecords {
     /// The record up to which blocks may extend: the end if the input is complete. Otherwise the last record is held
     /// back, so that the key after each block is known, and with it the border.
     pub(super) fn reach(&self) -> usize {
-        self.len() - usize::from(!self.complete && self.len() > 0)
+        if self.complete { self.len() } else { self.len().saturating_sub(1).min(self.fitted_end()) }
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
     }
 
     /// Changes the block size, before the first block.
@@ -122,6 +141,7 @@ impl PendingRecords {
         let before = self.values.len();
         match value {
             StoredValue::Inline(value) => self.values.extend_from_slice(value),
+            StoredValue::Short(value) => self.values.extend_from_slice(&value),
             StoredValue::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
         }
         if self.width().is_some() {
@@ -212,7 +232,7 @@ impl PendingRecords {
     }
 
     /// Number of records in `begin..end` with separately stored values.
-    fn longs(&self, begin: usize, end: usize) -> u32 {
+    pub(super) fn longs(&self, begin: usize, end: usize) -> u32 {
         let up_to = |record: usize| record.checked_sub(1).map_or(0, |before| self.rows[before].longs);
         up_to(end) - up_to(begin)
     }
@@ -229,6 +249,23 @@ impl PendingRecords {
         match self.layout {
             Layout::Dense { key, value } => &self.values[record * (key + value)..][..key],
             Layout::Slotted => &self.keys[self.key_range(record)],
+        }
+    }
+
+    /// The value of a record, without a version tag; a pointer for a long value.
+    #[inline]
+    pub(super) fn record_value(&self, record: usize) -> &[u8] {
+        match self.layout {
+            Layout::Dense { key, value } => &self.values[record * (key + value) + key..][..value],
+            Layout::Slotted => &self.values[self.value_range(record)],
+        }
+    }
+
+    /// Bytes of the values of some records.
+    pub(super) fn value_bytes_of(&self, records: Range<usize>) -> usize {
+        match self.layout {
+            Layout::Dense { value, .. } => records.len() * value,
+            Layout::Slotted => self.ends_before(records.end).1 - self.ends_before(records.start).1,
         }
     }
 
@@ -302,7 +339,7 @@ impl PendingRecords {
         TRAILER_BYTES + if self.layout == Layout::Slotted { HEAD_BYTES } else { 0 }
     }
 
-    fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         self.block_bytes - TRAILER_BYTES
     }
 
@@ -317,13 +354,17 @@ impl PendingRecords {
         if begin >= self.reach() {
             return (begin, begin);
         }
-        let known = self.rows.get(begin).map_or(UNKNOWN_FITS, |row| row.fits.get());
+        let known = match self.rows.get(begin) {
+            Some(row) => row.fits.get(),
+            None => self.remembered_ends(begin).unwrap_or(UNKNOWN_FITS),
+        };
         let fits = if known == UNKNOWN_FITS { self.look_for_fits(begin) } else { known };
         // If all records fit, more may come.
-        if let Some(row) = self.rows.get(begin)
-            && begin + (fits.1 as usize) < self.reach()
-        {
-            row.fits.set(fits);
+        if known == UNKNOWN_FITS && begin + (fits.1 as usize) < self.reach() {
+            match self.rows.get(begin) {
+                Some(row) => row.fits.set(fits),
+                None => self.remember_ends(begin, fits),
+            }
         }
         (begin + fits.0 as usize, begin + fits.1 as usize)
     }
@@ -331,6 +372,16 @@ impl PendingRecords {
     fn look_for_fits(&self, begin: usize) -> (u32, u32) {
         let room = self.room();
         let early = (room as f64 * (1.0 - self.slack())) as usize;
+        let plain = self.plain_fits(begin, room, early);
+        let coded = self.coded_fit(begin, room).min(BLOCK_RECORDS_MAX);
+        if coded <= plain.1 as usize + plain.1 as usize / CODED_GAIN_DIVISOR {
+            return plain;
+        }
+        (self.coded_fit(begin, early).clamp(1, coded) as u32, coded as u32)
+    }
+
+    /// As [`Self::fits`], for a block that is not coded, relative to `begin`.
+    fn plain_fits(&self, begin: usize, room: usize, early: usize) -> (u32, u32) {
         if let Layout::Dense { key, value } = self.layout {
             let most = (self.reach() - begin) as u32;
             let fitting = |room: usize| ((room / (key + value).max(1)) as u32).clamp(1, most);
@@ -366,6 +417,10 @@ impl PendingRecords {
     fn expected_end(&self, begin: usize, children: usize) -> Option<usize> {
         let kept = 1.0 - EXPECTED_END_RATIO * self.slack();
         let end = match self.layout {
+            Layout::Dense { .. } if self.columns.is_some() => {
+                let full = self.full_end(begin) - begin;
+                begin + (children as f64 * full as f64 * kept) as usize
+            }
             Layout::Dense { key, value } => {
                 let room = self.room() as f64 * kept;
                 begin + (children as f64 * (room / (key + value) as f64).floor()) as usize
@@ -381,11 +436,12 @@ impl PendingRecords {
     }
 
     /// Appends the block of the records `begin..end` to `raw`, without its checksum. It has `block_bytes` bytes, or
-    /// more by a multiple of 512 if it holds one oversized record.
-    pub(super) fn lay_out(&mut self, begin: usize, end: usize, raw: &mut Vec<u8>) {
+    /// more by a multiple of 512 if it holds one oversized record. Returns whether it is coded.
+    pub(super) fn lay_out(&mut self, begin: usize, end: usize, raw: &mut Vec<u8>) -> bool {
         let start = raw.len();
         let (mut form, mut starts) = (0, Vec::new());
         match self.layout {
+            _ if self.lay_out_coded(begin, end, raw) => form = CODED_FLAG,
             Layout::Dense { key, value } => {
                 raw.extend_from_slice(&self.values[begin * (key + value)..end * (key + value)])
             }
@@ -415,6 +471,23 @@ impl PendingRecords {
         push_trailer(raw, form, end - begin);
         self.filled.0 += (used + starts.len() * width) as u64;
         self.filled.1 += self.block_bytes as u64;
+        form == CODED_FLAG
+    }
+
+    /// Appends the body of a coded block; `false` if it is not to be coded.
+    fn lay_out_coded(&self, begin: usize, end: usize, raw: &mut Vec<u8>) -> bool {
+        let plain_bytes = match self.layout {
+            _ if self.columns.is_none() => return false,
+            Layout::Dense { key, value } => (end - begin) * (key + value),
+            Layout::Slotted => {
+                let mut shape = self.shape(begin);
+                (begin + 1..end).for_each(|_| self.grow(&mut shape, begin));
+                self.cost(&shape, begin)
+            }
+        };
+        let Some(parts) = self.coded_parts(begin, end, plain_bytes) else { return false };
+        coded::encode(&parts, &PendingBlock { pending: self, begin }, start_bytes(self.block_bytes), raw);
+        true
     }
 
     /// Size of a block whose body takes `body_bytes`, before padding and trailer.
@@ -425,6 +498,10 @@ impl PendingRecords {
 
     /// Drops the first `count` records.
     pub(super) fn discard(&mut self, count: usize) {
+        let value_bytes = self.value_bytes_of(0..count);
+        if let Some(columns) = &mut self.columns {
+            columns.discard(count, value_bytes);
+        }
         if let Some(width) = self.width() {
             self.values.drain(..count * width);
             return;
@@ -460,11 +537,11 @@ impl ColumnRows for PendingBlock<'_> {
     }
 
     fn value(&self, row: usize) -> &[u8] {
-        &self.pending.values[self.pending.value_range(self.begin + row)]
+        self.pending.record_value(self.begin + row)
     }
 
     fn tag(&self, row: usize) -> VersionTag {
-        self.pending.rows[self.begin + row].tag
+        self.pending.rows.get(self.begin + row).map_or_else(VersionTag::default, |row| row.tag)
     }
 }
 

@@ -406,7 +406,7 @@ fn check_meta(meta: &TableMeta, file_bytes: u64, data_file_bytes: u64) -> std::r
     if meta.data_bytes > data_file_bytes || meta.blocks > data_file_bytes {
         return Err("it states more data than its file holds".into());
     }
-    let has_sizes = meta.largest_block_bytes.max(meta.block_bytes) <= BLOCK_BYTES_MAX
+    let has_sizes = meta.largest_block_bytes.max(meta.block_bytes).max(meta.decoded_block_bytes) <= BLOCK_BYTES_MAX
         && meta.value_width.is_none_or(|width| width <= BLOCK_BYTES_MAX);
     if !has_sizes || (meta.blocks == 0) != (meta.records == 0) || meta.records >> 40 > 0 {
         return Err("it states an invalid size or number of records or blocks".into());

@@ -9,6 +9,7 @@ use super::writer::TableWriter;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::Profile;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Most bits per key of the filter of a repaired table.
@@ -27,7 +28,7 @@ pub(crate) struct RescuedBlock {
 /// The value of a record of a damaged table.
 #[derive(Debug)]
 pub(crate) enum RescuedValue<'a> {
-    Inline(&'a [u8]),
+    Inline(Cow<'a, [u8]>),
     /// Stored outside the block, and not checked yet.
     Long(ValuePointer),
 }
@@ -116,7 +117,8 @@ impl RescuedBlock {
         Ok((
             key.to_vec(),
             match value {
-                StoredValue::Inline(value) => RescuedValue::Inline(value),
+                StoredValue::Inline(value) => RescuedValue::Inline(value.into()),
+                StoredValue::Short(value) => RescuedValue::Inline(value.to_vec().into()),
                 StoredValue::Long(pointer) => RescuedValue::Long(pointer),
             },
         ))

@@ -20,15 +20,16 @@ impl TableWriter {
             for record in 0..view.count() {
                 let malformed = || inner.malformed(block);
                 let key = view.key(record).ok_or_else(malformed)?.to_vec();
-                match view.value(record).ok_or_else(malformed)? {
-                    StoredValue::Long(pointer) => {
+                let stored = view.value(record).ok_or_else(malformed)?;
+                match (stored, stored.in_block()) {
+                    (StoredValue::Long(pointer), _) => {
                         let mut value = ValueReader::new(inner.data.clone(), inner.data_file_id, pointer)?;
                         self.append_stream(&key, &mut value)?;
                     }
-                    StoredValue::Inline(value) if inner.meta.versioned => {
+                    (_, Some(value)) if inner.meta.versioned => {
                         self.append_with(&key, view.tag(record).ok_or_else(malformed)?, value)?;
                     }
-                    StoredValue::Inline(value) => self.append(&key, value)?,
+                    (_, value) => self.append(&key, value.unwrap_or_default())?,
                 }
             }
         }

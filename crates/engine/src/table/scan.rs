@@ -1,7 +1,7 @@
 //! Scan blocks: locations and decoded views of data blocks for sequential readers, which check a block where it was
 //! read.
 
-use super::block::{BlockView, Layout, StoredValue, trailer};
+use super::block::{BlockView, CODED_FLAG, Layout, ShortValue, StoredValue, trailer};
 use super::format::DataSource;
 use super::key::KeyBound;
 use super::reader::{ReadContext, Table, TableInner};
@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// The content of a block.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time is held, and a box would be an allocation for each block")]
 pub(crate) enum ScanBlock<'a> {
     /// Consecutive fixed-width records, each a key and its value.
     Dense(&'a [u8]),
@@ -32,6 +33,8 @@ pub(crate) struct ScanRecords<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ScanValue<'a> {
     Here(&'a [u8]),
+    /// Decoded from numbers.
+    Short(ShortValue),
     /// Stored outside the block; [`Table::long_value`] reads it.
     Long(ValuePointer),
 }
@@ -54,6 +57,7 @@ impl<'a> ScanRecords<'a> {
         key.append_to(keys);
         match self.view.value(record).ok_or_else(|| self.inner.malformed(self.block))? {
             StoredValue::Inline(value) => Ok(ScanValue::Here(value)),
+            StoredValue::Short(value) => Ok(ScanValue::Short(value)),
             StoredValue::Long(pointer) => Ok(ScanValue::Long(pointer)),
         }
     }
@@ -65,11 +69,7 @@ impl<'a> ScanRecords<'a> {
     pub(crate) fn record_bytes(&self, record: usize) -> Result<usize> {
         let malformed = || self.inner.malformed(self.block);
         let key = self.view.key(record).ok_or_else(malformed)?;
-        Ok(key.len()
-            + match self.view.value(record).ok_or_else(malformed)? {
-                StoredValue::Inline(value) => value.len(),
-                StoredValue::Long(_) => ValuePointer::BYTES,
-            })
+        Ok(key.len() + self.view.value(record).ok_or_else(malformed)?.stored_bytes())
     }
 }
 
@@ -85,14 +85,25 @@ impl Table {
         self.inner.meta.block_bytes
     }
 
-    /// Size of the largest block in bytes, before compression.
+    /// Size of the largest block in bytes, before compression, or of its records where they are coded.
     pub(crate) fn largest_block_bytes(&self) -> u64 {
+        let meta = &self.inner.meta;
+        meta.largest_block_bytes.max(meta.block_bytes).max(meta.decoded_block_bytes)
+    }
+
+    /// Size of the largest block as it is read, in bytes, if blocks are not compressed.
+    pub(crate) fn largest_stored_block_bytes(&self) -> u64 {
         self.inner.meta.largest_block_bytes.max(self.inner.meta.block_bytes)
     }
 
     /// Whether blocks may be compressed.
     pub(crate) fn is_compressed(&self) -> bool {
         self.inner.meta.compression != Compression::None.name()
+    }
+
+    /// Whether blocks may be coded.
+    pub(crate) fn is_coded(&self) -> bool {
+        self.inner.meta.decoded_block_bytes > 0
     }
 
     /// The file that holds the blocks.
@@ -166,13 +177,26 @@ impl Table {
         }
         let damaged = |detail: String| Error::damaged(inner.data.path(), offset, detail);
         let (codec, form, count) = trailer(bytes).ok_or_else(|| damaged(format!("block {block} is too short")))?;
-        let mut raw: &'a [u8] = bytes;
+        let mut body = None;
         if codec != compress::CODEC_STORED {
-            let body =
-                inner.unpack(raw, codec).ok_or_else(|| damaged(format!("block {block} cannot be decompressed")))?;
-            *unpacked = body;
-            raw = unpacked;
+            let unpacked = inner.unpack(bytes, codec);
+            body = Some(unpacked.ok_or_else(|| damaged(format!("block {block} cannot be decompressed")))?);
         }
+        if let (Some(widths), CODED_FLAG) = (self.dense_widths(), form) {
+            let raw = body.as_deref().unwrap_or(bytes);
+            let view = inner.view(block, raw)?;
+            let coded = view.coded().ok_or_else(|| inner.malformed(block))?;
+            unpacked.clear();
+            coded.append_dense(raw, 0..coded.count(), widths, unpacked).ok_or_else(|| inner.malformed(block))?;
+            return Ok(ScanBlock::Dense(unpacked));
+        }
+        let raw: &'a [u8] = match body {
+            Some(body) => {
+                *unpacked = body;
+                unpacked
+            }
+            None => bytes,
+        };
         if let (Some((key, value)), 0) = (self.dense_widths(), form) {
             let records = count.checked_mul(key + value).and_then(|bytes| raw.get(..bytes));
             let impossible = || damaged(format!("block {block} has an invalid number of records"));

@@ -110,6 +110,7 @@ impl ScanIndexBuilder {
             blocks: self.counts.len() as u64,
             block_bytes: 0,
             largest_block_bytes: 0,
+            decoded_block_bytes: 0,
             data_bytes: 0,
             source,
             layers: Vec::new(),

@@ -2,6 +2,7 @@
 //! approximate nodes predicted.
 
 use super::block::BlockView;
+use super::coded::CodedBlock;
 use super::filter;
 use super::format::{FilterMeta, Section};
 use super::index_page::{ChildWindow, IndexPageView, RouteTarget, StoredNodes};
@@ -34,9 +35,15 @@ pub(super) struct FilterQuery {
 
 impl TableInner {
     pub(super) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
-        BlockView::new(self.layout, self.meta.versioned, bytes).ok_or_else(|| {
+        let view = BlockView::new(self.layout, self.meta.versioned, bytes);
+        view.filter(|view| view.coded().is_none_or(|coded| self.holds_coded(coded))).ok_or_else(|| {
             self.damaged(self.offset_of(block), format!("block {block} has an invalid number of records"))
         })
+    }
+
+    /// Whether the table states that it has coded blocks of this size.
+    fn holds_coded(&self, coded: &CodedBlock) -> bool {
+        coded.decoded_bytes() <= self.meta.decoded_block_bytes && self.meta.decoded_block_bytes > 0
     }
 
     pub(super) fn offset_of(&self, block: u64) -> u64 {

@@ -4,9 +4,10 @@ mod steps;
 
 pub use steps::LookupStep;
 
-use super::block::{BlockView, ValueLocation};
+use super::block::{BlockView, ShortValue, TRAILER_BYTES, ValueLocation, VersionTag, trailer};
+use super::coded::CodedBlock;
 pub use super::column_search::SearchHint;
-use super::column_search::{FixedKeyColumns, VersionHit, note_of};
+use super::column_search::{FixedKeyColumns, VersionHit, is_coded, note_of};
 use super::filter::{ResidentFilter, hash_key};
 use super::format::{DataSource, NodeKind, TableMeta};
 use super::key::KeyBound;
@@ -128,6 +129,7 @@ impl Table {
                 std::hint::black_box(block.get(place.start));
                 Slice::of_block(block, place).map(|value| (tag, sequence, value))
             }
+            VersionValue::Short(value) => Some((tag, sequence, Slice::from(&*value))),
             VersionValue::Read(value) => Some((tag, sequence, value.into())),
         })
     }
@@ -153,6 +155,7 @@ impl Table {
             |_| {},
             |tag, sequence, value| match value {
                 VersionValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
+                VersionValue::Short(value) => Some(visit(tag, sequence, &value)),
                 VersionValue::Read(value) => Some(visit(tag, sequence, &value)),
             },
         )
@@ -201,6 +204,7 @@ type VersionLocation = (Arc<[u8]>, usize, u64);
 /// A value that was found.
 enum VersionValue<'a> {
     InBlock(&'a Arc<[u8]>, Range<usize>),
+    Short(ShortValue),
     Read(Vec<u8>),
 }
 
@@ -397,6 +401,9 @@ impl TableInner {
         at: u64,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<FastLookup<R>> {
+        if is_coded(note) {
+            return self.in_coded(start, bytes, key, at, show);
+        }
         let columns = FixedKeyColumns::of(note)?;
         let hit = columns.search(bytes, key, start.hint)?;
         if !hit.is_key {
@@ -417,6 +424,48 @@ impl TableInner {
         show(tag, sequence, VersionValue::InBlock(bytes, columns.value(bytes, index)?)).map(FastLookup::VersionValue)
     }
 
+    /// As [`Self::in_quick`], in a coded block.
+    #[inline]
+    fn in_coded<R>(
+        &self,
+        start: &LookupStart,
+        bytes: &Arc<[u8]>,
+        key: &[u8],
+        at: u64,
+        show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
+    ) -> Option<FastLookup<R>> {
+        let (_, _, count) = trailer(bytes)?;
+        let coded = CodedBlock::parse(bytes, bytes.len() - TRAILER_BYTES, count)?;
+        let (mut index, is_key) = coded.search(bytes, key)?;
+        if !is_key {
+            return Some(FastLookup::Absent);
+        }
+        if !start.is_exact && index == 0 && start.block > 0 {
+            // Newer versions may be in the previous block.
+            return Some(FastLookup::Unknown);
+        }
+        let (mut kind, mut sequence) = self.unversioned;
+        if self.meta.versioned {
+            VersionTag { kind, sequence } = coded.tag(bytes, index)?;
+            while sequence > at {
+                index += 1;
+                if index == count {
+                    return None;
+                }
+                if !coded.key(bytes, index)?.is(key) {
+                    return Some(FastLookup::Absent);
+                }
+                VersionTag { kind, sequence } = coded.tag(bytes, index)?;
+            }
+        }
+        let value = match coded.value(bytes, index)? {
+            ValueLocation::Inline(place) => VersionValue::InBlock(bytes, place),
+            ValueLocation::Short(value) => VersionValue::Short(value),
+            ValueLocation::Long(_) => return None,
+        };
+        show(kind, sequence, value).map(FastLookup::VersionValue)
+    }
+
     /// The fallback, for blocks and tables of any kind.
     #[cold]
     fn look_up_general<R>(
@@ -431,6 +480,7 @@ impl TableInner {
         let (tag, sequence) = self.version_in(&view, index).ok_or_else(malformed)?;
         let value = match view.place(index).ok_or_else(malformed)? {
             ValueLocation::Inline(place) => VersionValue::InBlock(&bytes, place),
+            ValueLocation::Short(value) => VersionValue::Short(value),
             ValueLocation::Long(pointer) => VersionValue::Read(self.long_value(pointer)?),
         };
         show(tag, sequence, value).ok_or_else(malformed).map(Some)

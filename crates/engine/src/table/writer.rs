@@ -94,6 +94,8 @@ pub struct TableWriter {
     /// Whether each separator is stored on its own: the second attempt for a table whose index failed its check.
     has_plain_separators: bool,
     largest_block_bytes: usize,
+    /// Bytes of the records of the largest coded block.
+    decoded_block_bytes: usize,
     filter: FilterWriter,
 }
 
@@ -114,14 +116,15 @@ impl TableWriter {
             _ => Layout::Slotted,
         };
         let path = storage.path(name);
+        let numeric = options.key_type.is_numeric();
+        let mut pending = PendingRecords::new(layout, options.versioned, block_bytes as usize, numeric);
+        if options.coding {
+            pending.allow_coding();
+        }
         Ok(Self {
             values: ValueWriter::new(out.file_id, path),
-            pending: PendingRecords::new(
-                layout,
-                options.versioned,
-                block_bytes as usize,
-                options.key_type.is_numeric(),
-            ),
+            pending,
+            decoded_block_bytes: 0,
             filter: FilterWriter::new(options.filter_bits_per_key)?,
             name: name.to_owned(),
             out,
@@ -358,7 +361,8 @@ impl TableWriter {
         }
         // Dense records are kept for the next group only: moving them costs more than a longer look-ahead gains.
         let group = (GROUP_CHILDREN_MAX + SPARE_BLOCKS) * self.block_bytes;
-        self.drain(if self.layout == Layout::Slotted { lookahead } else { lookahead.min(group) })
+        let has_groups = self.layout == Layout::Slotted || self.pending.columns.is_some();
+        self.drain(if has_groups { lookahead } else { lookahead.min(group) })
     }
 
     /// Aligns a block that follows a long value, so that it can be read directly.
@@ -386,6 +390,7 @@ impl TableWriter {
         if keep == 0 {
             self.pending.complete();
         }
+        self.pending.fit_columns();
         let mut begin = 0;
         while begin < self.pending.reach() && (keep == 0 || self.pending.load_from(begin) > keep) {
             begin = self.write_group(begin)?;
@@ -433,8 +438,8 @@ impl TableWriter {
         }
         let most = (self.lookahead_bytes / self.block_bytes).clamp(2, GROUP_CHILDREN_MAX);
         match self.layout {
-            Layout::Dense { .. } => most,
-            Layout::Slotted => {
+            Layout::Dense { .. } if self.pending.columns.is_none() => most,
+            _ => {
                 let block = self.pending.full_end(begin) - begin;
                 ((self.pending.len() - begin) / block.max(1)).saturating_sub(SPARE_BLOCKS).clamp(2, most)
             }
@@ -462,17 +467,21 @@ impl TableWriter {
     fn write_block(&mut self, begin: usize, end: usize) -> Result<()> {
         let (file_id, offset) = (self.out.file_id, self.out.offset());
         let (pending, compression) = (&mut self.pending, &self.options.compression);
-        let (raw_bytes, stored_bytes) = self.out.put_with(|out| {
+        let (raw_bytes, stored_bytes, is_coded) = self.out.put_with(|out| {
             let start = out.len();
-            pending.lay_out(begin, end, out);
+            let is_coded = pending.lay_out(begin, end, out);
             let raw_bytes = out.len() - start;
             if let Some(packed) = pack(compression, &out[start..]) {
                 out.truncate(start);
                 out.extend_from_slice(&packed);
             }
             checksum::seal(file_id, offset, &mut out[start..]);
-            (raw_bytes, out.len() - start)
+            (raw_bytes, out.len() - start, is_coded)
         })?;
+        if is_coded {
+            let decoded_bytes = self.pending.bytes_before(end) - self.pending.bytes_before(begin);
+            self.decoded_block_bytes = self.decoded_block_bytes.max(decoded_bytes).max(1);
+        }
         self.largest_block_bytes = self.largest_block_bytes.max(raw_bytes);
         self.locations.push(offset, stored_bytes);
         self.counts.push((end - begin) as u32);
@@ -550,6 +559,7 @@ impl TableWriter {
             blocks: self.locations.blocks(),
             block_bytes: self.block_bytes as u64,
             largest_block_bytes: self.largest_block_bytes as u64,
+            decoded_block_bytes: self.decoded_block_bytes as u64,
             data_bytes: self.locations.end(),
             source: DataSource::Own,
             layers: index.layers,

@@ -9,6 +9,7 @@ use ogive::table::{FORMAT_VERSION, Table, TableOptions, TableWriteOptions, Table
 use ogive::tune::DesignRequest;
 use ogive::{Error, KeyType};
 use ogive_model::coded::{CodedLayer, GroupHeader, StringLayer, search, search_strings, separator_at};
+use ogive_model::column::{self, ColumnGroup};
 use ogive_model::line::{self, LineNode};
 use ogive_model::step::{self, StepPiece};
 use std::fmt::Write;
@@ -154,6 +155,61 @@ fn a_newer_version_is_refused_by_its_number() {
     let is_told = matches!(error, Error::UnknownVersion { found, supported, .. }
         if (found, supported) == (FORMAT_VERSION + 1, FORMAT_VERSION));
     assert!(is_told, "{error}");
+}
+
+/// The numbers of a coded column as the page says it, and the offset after the column.
+fn decoded_column(bytes: &[u8], at: usize, lead: usize, count: usize) -> (Vec<u64>, usize) {
+    let integer = |at: usize, length: usize| (0..length).map(|i| u64::from(bytes[at + i]) << (8 * i)).sum::<u64>();
+    let (base, shift) = (integer(at, 8), bytes[at + 8]);
+    let (anchor_bytes, rise_bytes) = (usize::from(bytes[at + 9]), usize::from(bytes[at + 10]));
+    let (directory, groups) = (at + 16, (lead + count).div_ceil(64));
+    let entry = anchor_bytes + rise_bytes + 3;
+    let residuals = directory + groups * entry;
+    let bit = |bit: usize| u64::from(bytes[residuals + bit / 8] >> (bit % 8) & 1);
+    let number = |row: usize| {
+        let (group, position) = ((lead + row) / 64, (lead + row) % 64);
+        let at = directory + group * entry;
+        let (anchor, rise) = (integer(at, anchor_bytes), integer(at + anchor_bytes, rise_bytes));
+        let width = usize::from(bytes[at + anchor_bytes + rise_bytes]);
+        let start = integer(at + anchor_bytes + rise_bytes + 1, 2) as usize;
+        let first = if group == 0 { lead } else { 0 };
+        let begin = 64 * start + (position - first) * width;
+        let residual: u64 = (0..width).map(|i| bit(begin + i) << i).sum();
+        let line = ((u128::from(rise << shift) * position as u128) >> 6) as u64;
+        base.wrapping_add(anchor << shift).wrapping_add(line).wrapping_add(residual)
+    };
+    ((0..count).map(number).collect(), at + 16 + integer(at + 12, 4) as usize)
+}
+
+#[test]
+fn coded_blocks_are_stored_as_the_page_says() {
+    let storage = Arc::new(MemoryStorage::new());
+    let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(0).block_bytes(512);
+    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let keys: Vec<u64> = (0..40).map(|i| 1000 + 103 * i).collect();
+    keys.iter().for_each(|key| writer.append(&key.to_be_bytes(), b"").unwrap());
+    writer.finish().unwrap();
+    let file = storage.content("t").unwrap();
+    assert_eq!(word(&file, file.len() - FOOTER_BYTES + 8), FORMAT_VERSION as usize);
+    assert_eq!((file[504], word(&file, 504) >> 8), (64, keys.len()), "the trailer");
+    let found = example("coded-block");
+    assert_page_holds("coded-block", &file[..found.len()]);
+    assert!(file[found.len()..504].iter().all(|&byte| byte == 0));
+    // Lead 0, no flags, one span: an integer of 8 bytes.
+    assert_eq!(found[..4], [0, 0, 1, 0]);
+    assert_eq!(found[16..18], [1, 8]);
+    assert_eq!(decoded_column(&found, 18, 0, keys.len()), (keys, found.len()));
+}
+
+#[test]
+fn columns_of_many_groups_decode_as_the_page_says() {
+    for (lead, count) in [(0, 64), (5, 300), (63, 200), (1, 2)] {
+        let numbers: Vec<u64> = (0..(lead + count) as u64).map(|i| (i * i * 977) << (i % 3) << 20).collect();
+        let groups: Vec<ColumnGroup> = numbers.chunks(64).map(ColumnGroup::fit).collect();
+        let mut bytes = Vec::new();
+        column::encode(&groups, lead, count, 2, |row| numbers[lead + row], &mut bytes);
+        assert_eq!(decoded_column(&bytes, 0, lead, count), (numbers[lead..].to_vec(), bytes.len()));
+    }
 }
 
 #[test]

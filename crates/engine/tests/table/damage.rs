@@ -52,6 +52,7 @@ fn two_layers() -> TableWriteOptions {
         .key_type(KeyType::U64)
         .value_width(8)
         .block_bytes(512)
+        .coding(false)
         .design("layers=2,builder=gstep/gband,lambda=512/512".parse().unwrap())
 }
 

@@ -113,7 +113,9 @@ fn tables_of_many_keys_of_each_type_answer_as_a_sorted_vector() {
 #[test]
 fn records_of_one_byte_fill_the_largest_blocks() {
     let storage = Arc::new(MemoryStorage::new());
-    let options = TableWriteOptions::default().key_type(KeyType::FixedBytes(1)).value_width(0).block_bytes(1 << 20);
+    let options = TableWriteOptions::default().key_type(KeyType::FixedBytes(1)).value_width(0);
+    // Coded, all of them would fit one block.
+    let options = options.block_bytes(1 << 20).coding(false);
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     const EACH: u64 = 10_000;
     for byte in 0..=255_u8 {

@@ -255,6 +255,45 @@ impl Column {
     }
 }
 
+/// Access to a stored column in order, which decodes a group at a time.
+#[derive(Clone, Debug)]
+pub struct ColumnCursor {
+    column: Column,
+    /// The rows whose numbers are decoded.
+    rows: std::ops::Range<usize>,
+    numbers: Vec<u64>,
+}
+
+impl ColumnCursor {
+    /// A cursor that has decoded nothing yet.
+    #[must_use]
+    pub fn new(column: Column) -> Self {
+        Self { column, rows: 0..0, numbers: Vec::new() }
+    }
+
+    /// The number of a row.
+    #[inline]
+    pub fn get(&mut self, bytes: &[u8], row: usize) -> Option<u64> {
+        if !self.rows.contains(&row) {
+            self.decode(bytes, row)?;
+        }
+        self.numbers.get(row - self.rows.start).copied()
+    }
+
+    /// Decodes the group of a row.
+    fn decode(&mut self, bytes: &[u8], row: usize) -> Option<()> {
+        let column = &self.column;
+        let group = (column.lead() + row) / GROUP_NUMBERS * GROUP_NUMBERS;
+        let begin = group.saturating_sub(column.lead());
+        let end = (group + GROUP_NUMBERS - column.lead()).min(column.count());
+        self.rows = 0..0;
+        self.numbers.clear();
+        column.decode(bytes, begin..end, &mut self.numbers)?;
+        self.rows = begin..end;
+        self.rows.contains(&row).then_some(())
+    }
+}
+
 /// Whether the bits from `bit` to `end`, fewer than 64, are zeros.
 fn zeros(bytes: &[u8], bit: u64, end: u64) -> bool {
     bits::read(bytes, bit, (end - bit) as u32) == Some(0)

@@ -29,6 +29,7 @@ fn nested_keys_looked_up_by_joins() {
             design: "tuned",
             block_bytes: Some(4096),
             states_value_width: false,
+            coded: true,
             compressed: false,
             filtered: false,
         };

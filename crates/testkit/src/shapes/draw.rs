@@ -151,6 +151,7 @@ fn table_form(choices: &mut Choices<'_>, key_type: KeyType, values: Values) -> T
         block_bytes,
         states_value_width: choices.below(2) == 1 && fits,
         compressed: choices.one_in(5),
+        coded: !choices.one_in(4),
         filtered: choices.one_in(4),
     }
 }

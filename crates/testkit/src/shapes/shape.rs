@@ -51,6 +51,8 @@ pub struct TableForm {
     pub block_bytes: Option<u32>,
     /// Whether the width of values is stated, so that records of keys of one width lie densely.
     pub states_value_width: bool,
+    /// Whether blocks may be coded.
+    pub coded: bool,
     /// Whether blocks are compressed.
     pub compressed: bool,
     /// Whether there is a filter.
@@ -236,6 +238,7 @@ impl Shape {
             .block_bytes(self.table.block_bytes)
             .design(self.table.design.parse().map_err(|error: ogive::Error| error.to_string())?)
             .compression(if self.table.compressed { Compression::Lz4 } else { Compression::None })
+            .coding(self.table.coded)
             .filter_bits_per_key(self.table.filtered.then_some(10)))
     }
 

@@ -86,6 +86,7 @@ fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> ogive::Result<
         .threads(form.threads)
         .durability(Durability::Buffered)
         .compression(if shape.table.compressed { Compression::Lz4 } else { Compression::None })
+        .coding(shape.table.coded)
         .filter_bits_per_key(shape.table.filtered.then_some(10))
         .block_bytes(shape.table.block_bytes.unwrap_or(4096))
         .fast_paths(shape.fast_paths))

@@ -127,6 +127,8 @@ fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRe
     TableWriteOptions::default()
         .key_type(KeyType::U64)
         .value_width(context.payload_bytes)
+        // The paper's records are stored as they are.
+        .coding(false)
         .block_bytes((*design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES))
         .design(design.clone())
         .profile(profile.clone())

@@ -52,6 +52,8 @@ impl Recipe<'_> {
             .block_bytes((!tuned).then_some(FIXED_BLOCK_BYTES))
             .sample(if tuned { keys.sample(self.payload_bytes, self.exact) } else { None })
             .caching(Caching { opening_hit_rate: f64::from(u8::from(self.kept_open)), ..Caching::default() })
+            // The paper's records are stored as they are.
+            .coding(false)
             .design(self.design.clone())
             .profile(self.profile.clone())
             .search(search())

@@ -71,6 +71,8 @@ pub(super) fn write_table(
         .key_type(key_type(form))
         .value_width(records.value_bytes() as u32)
         .block_bytes(BLOCK_BYTES)
+        // The paper's records are stored as they are.
+        .coding(false)
         .replace(true);
     let mut writer = TableWriter::create(Arc::clone(storage), name, options)?;
     let (mut key, mut value) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 use super::store::{OpenKeyspace, StoreFolder};
 use super::{
     bench, checkpoint, compact, count, delete, drop_keyspace, export, get, import, ingest, keyspaces, put, repair,
-    scan, stats, verify,
+    scan, stats, upgrade, verify,
 };
 use crate::commands::{subcommands, verbs};
 
@@ -40,6 +40,9 @@ subcommands! {
         /// Compact a store completely
         #[command(after_help = compact::EXAMPLES)]
         Compact(StoreFolder) => compact::run,
+        /// Raise the format of a store to the newest
+        #[command(after_help = upgrade::EXAMPLES)]
+        Upgrade(StoreFolder) => upgrade::run,
         Checkpoint(checkpoint::DbCheckpoint) => checkpoint::run,
         /// Check all files of a store, and every value pointer
         #[command(after_help = verify::EXAMPLES)]

@@ -23,6 +23,7 @@ mod scan;
 mod stats;
 mod stoppable;
 mod store;
+mod upgrade;
 mod verify;
 
 pub(crate) use arguments::{DbCommand, EXAMPLES};

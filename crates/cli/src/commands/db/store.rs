@@ -126,6 +126,12 @@ impl StoreFolder {
         Ok(Db::open(&self.folder, &self.options())?)
     }
 
+    /// Opens the store for writing, and raises its format.
+    pub(super) fn upgrade(&self) -> Result<Db> {
+        self.check_there()?;
+        Ok(Db::open(&self.folder, &self.options().upgrade(true))?)
+    }
+
     /// The folder, with long work ended by interrupts.
     pub(super) fn stoppable(&self, interrupt: &Interrupt) -> Arc<dyn Storage> {
         Stoppable::around(self.options().storage(&self.folder), interrupt)

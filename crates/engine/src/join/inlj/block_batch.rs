@@ -179,7 +179,7 @@ impl BatchLayout {
     fn of(table: &Table, task: &Task, wanted: &[Range<u64>]) -> Result<Self> {
         let file = table.data_file();
         let (file_bytes, is_direct) = (file.len(), file.is_direct());
-        let gap_bytes = worthwhile_gap_bytes(&task.profile, table.largest_block_bytes());
+        let gap_bytes = worthwhile_gap_bytes(&task.profile, table.largest_stored_block_bytes());
         // Whole units of the device, as far as the file has them.
         let outer = |begin: u64, end: u64| match is_direct {
             true => begin - begin % ALIGNMENT as u64..end.next_multiple_of(ALIGNMENT as u64).min(file_bytes),

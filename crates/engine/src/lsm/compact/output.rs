@@ -28,6 +28,7 @@ fn table_options(options: &DbOptions) -> TableWriteOptions {
         resident_bytes: Some(options.root_limit_bytes()),
         profile: options.profile.clone(),
         compression: options.compression,
+        coding: options.coding,
         filter_bits_per_key: options.filter_bits_per_key,
         versioned: true,
         ..TableWriteOptions::default()

@@ -77,6 +77,8 @@ pub(crate) struct ManifestState {
     pub(crate) logs_ended: BTreeMap<u64, u64>,
     /// Openings whose logs may exist without a reference, by nonce.
     pub(crate) known: BTreeSet<u64>,
+    /// Whether blocks of its tables may be coded. Stores of older versions are not, until they are told to.
+    pub(crate) has_coding: bool,
     /// Keyspace numbers by name.
     pub(super) names: BTreeMap<String, KeyspaceId>,
     /// The numbers of all tables.
@@ -139,6 +141,7 @@ impl ManifestState {
             bound: BTreeMap::new(),
             logs_ended: BTreeMap::new(),
             known: BTreeSet::new(),
+            has_coding: true,
         }
     }
 

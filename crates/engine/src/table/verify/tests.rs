@@ -36,6 +36,7 @@ fn numeric(design: &str) -> TableWriteOptions {
         value_width: Some(8),
         block_bytes: Some(512),
         design: design.parse().unwrap(),
+        coding: false,
         ..TableWriteOptions::default()
     }
 }

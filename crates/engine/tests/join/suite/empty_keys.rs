@@ -4,12 +4,12 @@
 //! without, each joined with each and compared with the plain reference.
 
 use crate::methods;
-use crate::support::{Row, Shape, check, numbered, options, reference, store, table, unsorted};
+use crate::support::{DENSE, Row, Shape, check, numbered, options, reference, store, table, unsorted};
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, Side};
 
 const MEMORY_BYTES: u64 = 4 << 20;
-const TEXTS: Shape = Shape { key_type: KeyType::Bytes, value_width: None, design: "coded", block_bytes: 512 };
+const TEXTS: Shape = Shape { key_type: KeyType::Bytes, value_width: None, ..DENSE };
 
 /// Rows of these keys, with values that tell them apart unless all are to be empty.
 fn rows(keys: &[&str], times: usize, has_values: bool, seed: usize) -> Vec<Row> {

@@ -3,8 +3,7 @@
 //! counts. Times are not asserted; requests and bytes must be near the prediction.
 
 use crate::methods;
-use crate::support::{Row, Shape, numbered, write_table};
-use ogive::KeyType;
+use crate::support::{DENSE, Row, Shape, numbered, write_table};
 use ogive::io::{MemoryStorage, Profile, Storage};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, join};
 use ogive::table::external::RecordFile;
@@ -102,7 +101,7 @@ fn file(rows: &[Row]) -> JoinSource {
 #[ignore = "long: 3 minutes"]
 fn rates_of_methods_are_shown() {
     let keys = keys();
-    let shape = Shape { key_type: KeyType::U64, value_width: Some(8), design: "coded", block_bytes: 4096 };
+    let shape = Shape { block_bytes: 4096, ..DENSE };
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let inner = numbered(&keys, 1);
     write_table(&storage, "inner", &inner, shape);

@@ -44,6 +44,7 @@ impl Form {
             value_width: self.value.map(|width| width as u32),
             design: "coded",
             block_bytes: 512,
+            coding: true,
         }
     }
 }

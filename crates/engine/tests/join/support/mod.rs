@@ -123,16 +123,19 @@ pub struct Shape {
     pub value_width: Option<u32>,
     pub design: &'static str,
     pub block_bytes: u32,
+    pub coding: bool,
 }
 
 /// Records of 16 bytes in small blocks.
-pub const DENSE: Shape = Shape { key_type: KeyType::U64, value_width: Some(8), design: "coded", block_bytes: 512 };
+pub const DENSE: Shape =
+    Shape { key_type: KeyType::U64, value_width: Some(8), design: "coded", block_bytes: 512, coding: true };
 
 pub fn write_table(storage: &Arc<dyn Storage>, name: &str, rows: &[Row], shape: Shape) -> Table {
     let options = TableWriteOptions::default()
         .key_type(shape.key_type)
         .value_width(shape.value_width)
         .block_bytes(shape.block_bytes)
+        .coding(shape.coding)
         .design(shape.design.parse().unwrap());
     let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
     rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());

@@ -81,7 +81,8 @@ impl Parser<'_> {
                 return Err(Error::UnknownVersion { path: self.path.clone(), found, supported: VERSION });
             }
         };
-        let mut state = ManifestState { nonce: head.binding.nonce, ..ManifestState::empty(head.binding.store) };
+        let (nonce, has_coding) = (head.binding.nonce, head.has_coding());
+        let mut state = ManifestState { nonce, has_coding, ..ManifestState::empty(head.binding.store) };
         let end = self.read_state(head, &mut state)?;
         let closed = if head.closed { Some(self.read_closed(head, end)?) } else { None };
         if !head.closed {

@@ -8,7 +8,10 @@ use crate::log::durable_after;
 use crate::lsm::version::edit::{put_pairs, take_pairs};
 
 /// The newest supported format version.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
+
+/// The version of stores whose tables have no coded blocks.
+const UNCODED_VERSION: u32 = 3;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
 const HEADER_BYTES_2: usize = 44;
@@ -60,6 +63,16 @@ pub(super) struct ManifestHeader {
 }
 
 impl ManifestHeader {
+    /// The version of a new manifest: the oldest one whose programs can read the store's tables.
+    pub(super) fn version_for(has_coding: bool) -> u32 {
+        if has_coding { VERSION } else { UNCODED_VERSION }
+    }
+
+    /// Whether the store's tables may have coded blocks.
+    pub(super) fn has_coding(self) -> bool {
+        self.version > UNCODED_VERSION
+    }
+
     /// The identity to which all checksums of the file are bound.
     pub(super) fn identity(self) -> u64 {
         self.binding.identity(self.number)

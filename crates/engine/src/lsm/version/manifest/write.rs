@@ -1,6 +1,6 @@
 //! The manifest writer.
 
-use super::record::{self, ClosedLengths, ManifestHeader, ManifestRecordKind, VERSION};
+use super::record::{self, ClosedLengths, ManifestHeader, ManifestRecordKind};
 use crate::error::Result;
 use crate::io::{Storage, WritableFile};
 use crate::lsm::version::edit::ManifestEdit;
@@ -41,7 +41,8 @@ impl Manifest {
         state: &ManifestState,
         closed: Option<&ClosedLengths>,
     ) -> Result<Self> {
-        let head = ManifestHeader { version: VERSION, binding: state.binding(), number, closed: closed.is_some() };
+        let version = ManifestHeader::version_for(state.has_coding);
+        let head = ManifestHeader { version, binding: state.binding(), number, closed: closed.is_some() };
         let bytes = first_bytes(head, state, closed)?;
         let file = write_new(storage.as_ref(), number, &bytes)?;
         storage.sync_directory()?;

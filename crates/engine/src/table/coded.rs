@@ -1,0 +1,622 @@
+//! Coded blocks: keys, sequence numbers, value kinds and values as coded columns of numbers.
+//!
+//! ```text
+//! head:   lead u8 | flags u8 | spans u8 | kind u8 | value u32 | sequence u64
+//! spans:  alphabet u8 (0: literal), length u8, for each part of a key | literal bytes
+//! columns: numbers of keys, one column for each span that is no literal | sequences | kinds | values or their ends
+//! values, unless they are columns | zeros | trailer
+//! ```
+//!
+//! All keys have one length. `lead` is the number of records by which the block begins after the start of a group
+//! ([`ogive_model::column`]); it holds for all columns. `value` is the length of every value, unless there are ends,
+//! which count from a number stored before the columns. Where all sequence numbers or kinds are the same, the head has
+//! them. Values of up to 16 bytes may be numbers too: of the last 8 bytes, and of those before.
+
+use super::block::{ShortValue, SplitKey, ValueLocation, VersionTag, start_bytes};
+use super::columns::ColumnRows;
+use super::key_code::{Alphabet, KEY_WORDS_MAX, KeyCode, against_literal};
+use ogive_model::column::{self, Column, ColumnCursor, ColumnGroup};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Size of the head in bytes.
+pub(super) const CODED_HEAD_BYTES: usize = 16;
+/// Bytes of a stored span, and of the number from which the ends of values count.
+pub(super) const SPAN_BYTES: usize = 2;
+pub(super) const ENDS_FROM_BYTES: usize = 8;
+/// Flags of the head.
+const SEQUENCES_FLAG: u8 = 1;
+const KINDS_FLAG: u8 = 2;
+const VALUE_ENDS_FLAG: u8 = 4;
+const VALUE_WORDS_FLAG: u8 = 8;
+const LITTLE_ENDIAN_FLAG: u8 = 16;
+/// Largest value that is coded as numbers.
+pub(super) const CODED_VALUE_BYTES_MAX: usize = 16;
+/// Most columns of such a value.
+pub(super) const VALUE_WORDS_MAX: usize = 2;
+/// Longest part of a key from its first number on.
+pub(super) const KEY_WINDOW_BYTES_MAX: usize = 40;
+/// Slots of a block's columns: those of keys, then these, and that of the second number of values.
+const SEQUENCES: usize = KEY_WORDS_MAX;
+const KINDS: usize = SEQUENCES + 1;
+const VALUES: usize = KINDS + 1;
+const SLOTS: usize = VALUES + VALUE_WORDS_MAX;
+/// Most spans of a key: numbers with literals around each.
+const SPANS_MAX: usize = 2 * KEY_WORDS_MAX + 1;
+
+/// How the values of a block are stored.
+#[derive(Clone, Debug)]
+pub(super) enum ValueCoding<'a> {
+    /// One after another, with one length.
+    Plain { width: usize },
+    /// One after another; the groups are of their ends, and `from` is where the first begins.
+    Ends { groups: &'a [ColumnGroup], from: u64 },
+    /// As columns.
+    Words { width: usize, is_little_endian: bool, groups: Vec<&'a [ColumnGroup]> },
+}
+
+/// The fitted columns of a block.
+#[derive(Clone, Debug)]
+pub(super) struct CodedParts<'a> {
+    pub(super) lead: usize,
+    pub(super) count: usize,
+    pub(super) code: &'a KeyCode,
+    /// For each number of the code.
+    pub(super) words: Vec<&'a [ColumnGroup]>,
+    /// `None` if they are all the same.
+    pub(super) sequences: Option<&'a [ColumnGroup]>,
+    pub(super) kinds: Option<&'a [ColumnGroup]>,
+    pub(super) values: ValueCoding<'a>,
+}
+
+/// Whether a column has one number only, so that the head or a literal can have it.
+pub(super) fn is_constant(groups: &[ColumnGroup]) -> bool {
+    let mut size = column::ColumnSize::new(0);
+    groups.iter().for_each(|group| size.push(group));
+    size.is_constant()
+}
+
+/// The numbers of a value: its last 8 bytes, and those before.
+pub(super) fn value_word(value: &[u8], word: usize, is_little_endian: bool) -> u64 {
+    let range = value_word_range(value.len(), word);
+    let bytes = value.get(range).unwrap_or_default();
+    let fold = |number: u64, &byte: &u8| number << 8 | u64::from(byte);
+    if is_little_endian { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
+}
+
+fn value_word_range(width: usize, word: usize) -> Range<usize> {
+    let end = width.saturating_sub(8 * word);
+    end.saturating_sub(8)..end
+}
+
+/// Number of columns for values of a width.
+pub(super) fn value_words(width: usize) -> usize {
+    width.div_ceil(8)
+}
+
+/// Appends the block of `rows`, without padding and trailer, whose starts take `start_bytes`.
+pub(super) fn encode(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes: usize, raw: &mut Vec<u8>) {
+    let (tag, first_key) = (rows.tag(0), rows.key(0));
+    let flag = |on: bool, flag: u8| if on { flag } else { 0 };
+    let (width, values_flags) = match &parts.values {
+        ValueCoding::Plain { width } => (*width, 0),
+        ValueCoding::Ends { .. } => (0, VALUE_ENDS_FLAG),
+        ValueCoding::Words { width, is_little_endian, .. } => {
+            (*width, VALUE_WORDS_FLAG | flag(*is_little_endian, LITTLE_ENDIAN_FLAG))
+        }
+    };
+    let flags =
+        flag(parts.sequences.is_some(), SEQUENCES_FLAG) | flag(parts.kinds.is_some(), KINDS_FLAG) | values_flags;
+    raw.extend_from_slice(&[parts.lead as u8, flags, parts.code.spans.len() as u8, tag.kind]);
+    raw.extend_from_slice(&(width as u32).to_le_bytes());
+    raw.extend_from_slice(&if parts.sequences.is_some() { 0 } else { tag.sequence }.to_le_bytes());
+    if parts.kinds.is_some() {
+        let kind_at = raw.len() - CODED_HEAD_BYTES + 3;
+        raw[kind_at] = 0;
+    }
+    let mut words = parts.words.iter();
+    let mut literals = Vec::new();
+    let mut at = 0;
+    for span in &parts.code.spans {
+        let varies = span.alphabet.filter(|_| words.next().is_some_and(|groups| !is_constant(groups)));
+        raw.extend_from_slice(&[varies.map_or(0, Alphabet::code), span.length as u8]);
+        if varies.is_none() {
+            literals.extend_from_slice(&first_key[at..at + span.length]);
+        }
+        at += span.length;
+    }
+    raw.extend_from_slice(&literals);
+    if let ValueCoding::Ends { from, .. } = parts.values {
+        raw.extend_from_slice(&from.to_le_bytes());
+    }
+    let mut put = |groups: &[ColumnGroup], number: &dyn Fn(usize) -> u64| {
+        column::encode(groups, parts.lead, parts.count, start_bytes, number, raw);
+    };
+    for (groups, (alphabet, range)) in parts.words.iter().zip(parts.code.words()) {
+        if !is_constant(groups) {
+            put(groups, &|row| alphabet.number(&rows.key(row)[range.clone()]).unwrap_or(0));
+        }
+    }
+    if let Some(groups) = parts.sequences {
+        put(groups, &|row| rows.tag(row).sequence);
+    }
+    if let Some(groups) = parts.kinds {
+        put(groups, &|row| u64::from(rows.tag(row).kind));
+    }
+    match &parts.values {
+        ValueCoding::Words { is_little_endian, groups, .. } => {
+            for (word, groups) in groups.iter().enumerate() {
+                put(groups, &|row| value_word(rows.value(row), word, *is_little_endian));
+            }
+            return;
+        }
+        ValueCoding::Ends { groups, from } => {
+            let ends = (0..parts.count).scan(*from, |end, row| {
+                *end += rows.value(row).len() as u64;
+                Some(*end)
+            });
+            let ends: Vec<u64> = ends.collect();
+            put(groups, &|row| ends[row]);
+        }
+        ValueCoding::Plain { .. } => {}
+    }
+    (0..parts.count).for_each(|row| raw.extend_from_slice(rows.value(row)));
+}
+
+/// A number of the keys, and where it is in them.
+#[derive(Clone, Copy, Debug)]
+struct KeyWord {
+    alphabet: Alphabet,
+    length: usize,
+    column: Column,
+}
+
+/// How the values of a stored block are found.
+#[derive(Clone, Copy, Debug)]
+enum StoredValues {
+    Plain { width: usize, at: usize },
+    Ends { column: Column, from: u64, at: usize },
+    Words { width: usize, is_little_endian: bool, columns: [Option<Column>; VALUE_WORDS_MAX] },
+}
+
+/// The parts of all keys of a block.
+#[derive(Default)]
+struct KeyParts {
+    /// Bytes of all literals, of those that keys begin with, and of what follows these.
+    literals: usize,
+    prefix: usize,
+    window: usize,
+    /// Number of numbers, and the first.
+    words: usize,
+    first: Option<(Alphabet, usize)>,
+}
+
+impl KeyParts {
+    /// Decodes spans.
+    fn of(spans: &[u8]) -> Option<Self> {
+        let mut parts = Self::default();
+        for &[code, length] in spans.as_chunks::<SPAN_BYTES>().0 {
+            let length = usize::from(length);
+            parts.literals += if code == 0 { length } else { 0 };
+            if code == 0 && parts.first.is_none() {
+                parts.prefix += length;
+                continue;
+            }
+            parts.window += length;
+            if code != 0 {
+                let alphabet =
+                    Alphabet::of_code(code).filter(|alphabet| (1..=alphabet.length_max()).contains(&length))?;
+                parts.first.get_or_insert((alphabet, length));
+                parts.words += 1;
+            }
+        }
+        (parts.window <= KEY_WINDOW_BYTES_MAX).then_some(parts)
+    }
+}
+
+/// The parts of a coded block. Every access is total: whatever a corrupt block lacks is `None`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodedBlock {
+    count: usize,
+    spans: usize,
+    literals_at: usize,
+    /// Length of the literal that all keys begin with, and of the rest of each key.
+    prefix: usize,
+    window: usize,
+    /// The number right after that literal; `None` if all keys are the same.
+    first: Option<KeyWord>,
+    /// Offset of the column after that of `first`.
+    words_at: usize,
+    lead: usize,
+    kind: u8,
+    sequence: u64,
+    kinds: Option<Column>,
+    sequences: Option<Column>,
+    values: StoredValues,
+    end: usize,
+}
+
+impl CodedBlock {
+    /// Decodes the head of a block of `count` records whose body ends at `body_end`; `raw` includes the trailer.
+    pub(super) fn parse(raw: &[u8], body_end: usize, count: usize) -> Option<Self> {
+        let body = raw.get(..body_end)?;
+        let [lead, flags, spans, kind] = *body.first_chunk()?;
+        let value = u32::from_le_bytes(*body.get(4..)?.first_chunk()?) as usize;
+        let sequence = u64::from_le_bytes(*body.get(8..)?.first_chunk()?);
+        let known = SEQUENCES_FLAG | KINDS_FLAG | VALUE_ENDS_FLAG | VALUE_WORDS_FLAG | LITTLE_ENDIAN_FLAG;
+        let has = |flag: u8| flags & flag != 0;
+        let (lead, spans, start_bytes) = (usize::from(lead), usize::from(spans), start_bytes(raw.len()));
+        if count == 0 || flags & !known != 0 || spans > SPANS_MAX || (has(VALUE_ENDS_FLAG) && has(VALUE_WORDS_FLAG)) {
+            return None;
+        }
+        let literals_at = CODED_HEAD_BYTES + spans * SPAN_BYTES;
+        let keys = KeyParts::of(body.get(CODED_HEAD_BYTES..literals_at)?)?;
+        let mut at = literals_at + keys.literals;
+        let ends_from = u64::from_le_bytes(*body.get(at..)?.first_chunk().unwrap_or(&[0; 8]));
+        at += if has(VALUE_ENDS_FLAG) { ENDS_FROM_BYTES } else { 0 };
+        let mut next = || {
+            let column = Column::parse(body, at, lead, count, start_bytes)?;
+            at = column.end();
+            Some(column)
+        };
+        let (mut first, mut words_at) = (None, 0);
+        for word in 0..keys.words {
+            let column = next()?;
+            if word == 0 {
+                let (alphabet, length) = keys.first?;
+                (first, words_at) = (Some(KeyWord { alphabet, length, column }), column.end());
+            }
+        }
+        let sequences = if has(SEQUENCES_FLAG) { Some(next()?) } else { None };
+        let kinds = if has(KINDS_FLAG) { Some(next()?) } else { None };
+        let values = if has(VALUE_ENDS_FLAG) {
+            let column = next()?;
+            StoredValues::Ends { column, from: ends_from, at: column.end() }
+        } else if has(VALUE_WORDS_FLAG) {
+            let mut columns = [None; VALUE_WORDS_MAX];
+            for column in columns.get_mut(..value_words(value))? {
+                *column = Some(next()?);
+            }
+            StoredValues::Words { width: value, is_little_endian: has(LITTLE_ENDIAN_FLAG), columns }
+        } else {
+            StoredValues::Plain { width: value, at }
+        };
+        let mut block = Self {
+            count,
+            spans,
+            literals_at,
+            prefix: keys.prefix,
+            window: keys.window,
+            first,
+            words_at,
+            lead,
+            kind,
+            sequence,
+            kinds,
+            sequences,
+            values,
+            end: at,
+        };
+        block.end = match values {
+            StoredValues::Plain { width, at } => at.checked_add(width.checked_mul(count)?)?,
+            StoredValues::Ends { column, from, at } => {
+                at.checked_add(usize::try_from(column.get(raw, count - 1)?.checked_sub(from)?).ok()?)?
+            }
+            StoredValues::Words { .. } => at,
+        };
+        (block.end <= body_end).then_some(block)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Bytes of all keys and values.
+    pub(super) fn decoded_bytes(&self) -> u64 {
+        let values = match &self.values {
+            StoredValues::Plain { width, .. } | StoredValues::Words { width, .. } => (self.count * width) as u64,
+            StoredValues::Ends { at, .. } => (self.end - at) as u64,
+        };
+        (self.count * (self.prefix + self.window)) as u64 + values
+    }
+
+    /// The literal that all keys begin with.
+    #[inline]
+    fn prefix<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
+        raw.get(self.literals_at..self.literals_at + self.prefix)
+    }
+
+    /// The parts of a key after the prefix: an alphabet, or `None` for a literal, and a length.
+    fn spans<'a>(&self, raw: &'a [u8]) -> Option<impl Iterator<Item = (Option<Alphabet>, usize)> + use<'a>> {
+        let spans = raw.get(CODED_HEAD_BYTES..CODED_HEAD_BYTES + self.spans * SPAN_BYTES)?;
+        let spans = spans.as_chunks::<SPAN_BYTES>().0.iter();
+        Some(spans.skip_while(|span| span[0] == 0).map(|span| (Alphabet::of_code(span[0]), usize::from(span[1]))))
+    }
+
+    #[inline]
+    pub(super) fn key<'a>(&self, raw: &'a [u8], row: usize) -> Option<SplitKey<'a>> {
+        let prefix = self.prefix(raw)?;
+        let Some(first) = &self.first else { return (row < self.count).then_some(SplitKey::whole(prefix)) };
+        let mut key = SplitKey::with_window(prefix, self.window)?;
+        self.write_window(raw, first, key.window_mut(), |_, column| column.get(raw, row))?;
+        Some(key)
+    }
+
+    /// Writes the part of a key that follows the prefix, from the `numbers` of its columns.
+    #[inline]
+    fn write_window(
+        &self,
+        raw: &[u8],
+        first: &KeyWord,
+        window: &mut [u8],
+        mut numbers: impl FnMut(usize, &Column) -> Option<u64>,
+    ) -> Option<()> {
+        first.alphabet.write(numbers(0, &first.column)?, window.get_mut(..first.length)?)?;
+        if first.length == self.window {
+            return Some(());
+        }
+        let (mut at, mut word) = (first.length, 0);
+        let mut literal_at = self.literals_at + self.prefix;
+        let mut column_at = self.words_at;
+        for (alphabet, length) in self.spans(raw)?.skip(1) {
+            let place = window.get_mut(at..at + length)?;
+            match alphabet {
+                None => {
+                    place.copy_from_slice(raw.get(literal_at..literal_at + length)?);
+                    literal_at += length;
+                }
+                Some(alphabet) => {
+                    let column = Column::parse(raw, column_at, self.lead, self.count, start_bytes(raw.len()))?;
+                    word += 1;
+                    alphabet.write(numbers(word, &column)?, place)?;
+                    column_at = column.end();
+                }
+            }
+            at += length;
+        }
+        Some(())
+    }
+
+    #[inline]
+    pub(super) fn tag(&self, raw: &[u8], row: usize) -> Option<VersionTag> {
+        if row >= self.count {
+            return None;
+        }
+        self.tag_of(|_, column| column.get(raw, row))
+    }
+
+    #[inline]
+    fn tag_of(&self, mut numbers: impl FnMut(usize, &Column) -> Option<u64>) -> Option<VersionTag> {
+        let kind = match &self.kinds {
+            Some(column) => u8::try_from(numbers(KINDS, column)?).ok()?,
+            None => self.kind,
+        };
+        let sequence = match &self.sequences {
+            Some(column) => numbers(SEQUENCES, column)?,
+            None => self.sequence,
+        };
+        Some(VersionTag { kind, sequence })
+    }
+
+    #[inline]
+    pub(super) fn value(&self, raw: &[u8], row: usize) -> Option<ValueLocation> {
+        self.value_of(row, |_, column, row| column.get(raw, row))
+    }
+
+    #[inline]
+    fn value_of(
+        &self,
+        row: usize,
+        mut numbers: impl FnMut(usize, &Column, usize) -> Option<u64>,
+    ) -> Option<ValueLocation> {
+        if row >= self.count {
+            return None;
+        }
+        Some(match &self.values {
+            StoredValues::Plain { width, at } => ValueLocation::Inline(at + row * width..at + (row + 1) * width),
+            StoredValues::Ends { column, from, at } => {
+                let end = |end: u64| at.checked_add(usize::try_from(end.checked_sub(*from)?).ok()?);
+                let begin = if row == 0 { *at } else { end(numbers(VALUES, column, row - 1)?)? };
+                let end = end(numbers(VALUES, column, row)?)?;
+                (begin <= end && end <= self.end).then_some(ValueLocation::Inline(begin..end))?
+            }
+            StoredValues::Words { width, is_little_endian, columns } => {
+                let mut value = ShortValue::zeros(*width)?;
+                for (word, column) in columns.iter().flatten().enumerate() {
+                    let number = numbers(VALUES + word, column, row)?;
+                    put_integer(number, value.bytes_mut().get_mut(value_word_range(*width, word))?, *is_little_endian)?;
+                }
+                ValueLocation::Short(value)
+            }
+        })
+    }
+
+    /// The first record whose key is not less than `key`, and whether it has that key.
+    #[inline]
+    pub(super) fn search(&self, raw: &[u8], key: &[u8]) -> Option<(usize, bool)> {
+        let rest = match against_literal(key, self.prefix(raw)?) {
+            Ok(rest) => rest,
+            Err(Ordering::Less) => return Some((0, false)),
+            Err(_) => return Some((self.count, false)),
+        };
+        let Some(first) = &self.first else {
+            return Some(if rest.is_empty() { (0, true) } else { (self.count, false) });
+        };
+        let Some((number, is_number)) = first.alphabet.bound(rest, first.length) else {
+            return Some((self.count, false));
+        };
+        let index = first.column.lower_bound(raw, number)?;
+        if !is_number || index >= self.count || first.column.get(raw, index)? != number {
+            return Some((index, false));
+        }
+        if first.length == self.window && rest.len() == self.window {
+            return Some((index, true));
+        }
+        // Records with that number, which what follows it tells apart.
+        let end = match number.checked_add(1) {
+            Some(next) => first.column.lower_bound(raw, next)?,
+            None => self.count,
+        };
+        let (mut low, mut high) = (index, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.key(raw, middle)?.compare(key) == Ordering::Less { low = middle + 1 } else { high = middle }
+        }
+        Some((low, low < end && self.key(raw, low)?.is(key)))
+    }
+
+    /// The end of the records that have the key of record `index`, which is `key`.
+    pub(super) fn end_of_key(&self, raw: &[u8], index: usize, key: &[u8]) -> Option<usize> {
+        let (mut low, mut high, mut step) = (index + 1, self.count, 1);
+        while low < high {
+            let probe = (low + step - 1).min(high - 1);
+            if self.key(raw, probe)?.is(key) {
+                (low, step) = (probe + 1, step * 2);
+            } else {
+                (high, step) = (probe, 1);
+            }
+        }
+        Some(low)
+    }
+
+    /// Appends the records of `rows` as dense records: each a key of `key` bytes, and a value of `value` bytes.
+    pub(super) fn append_dense(
+        &self,
+        raw: &[u8],
+        rows: Range<usize>,
+        (key, value): (usize, usize),
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        let rows = rows.start..rows.end.min(self.count);
+        if self.prefix + self.window != key {
+            return None;
+        }
+        let (begin, count, width) = (out.len(), rows.len(), (key + value).max(1));
+        out.resize(begin + count * width, 0);
+        let records = out.get_mut(begin..)?;
+        let mut numbers = Vec::with_capacity(count);
+        match &self.first {
+            Some(first) if first.alphabet == Alphabet::Bytes && first.length == self.window => {
+                let prefix = self.prefix(raw)?;
+                first.column.decode(raw, rows.clone(), &mut numbers)?;
+                for (record, number) in records.chunks_exact_mut(width).zip(&numbers) {
+                    let key = record.get_mut(..key)?;
+                    let (literal, window) = key.split_at_mut_checked(prefix.len())?;
+                    literal.copy_from_slice(prefix);
+                    put_integer(*number, window, false)?;
+                }
+            }
+            _ => {
+                for (record, row) in records.chunks_exact_mut(width).zip(rows.clone()) {
+                    self.key(raw, row)?.copy_into(record.get_mut(..key)?)?;
+                }
+            }
+        }
+        match &self.values {
+            StoredValues::Plain { width: stored, at } if *stored == value => {
+                let values = raw.get(at + rows.start * value..at + rows.end * value)?;
+                if value > 0 {
+                    for (record, value) in records.chunks_exact_mut(width).zip(values.chunks_exact(value)) {
+                        record.get_mut(key..)?.copy_from_slice(value);
+                    }
+                }
+            }
+            StoredValues::Words { width: stored, is_little_endian, columns } if *stored == value => {
+                for (word, column) in columns.iter().flatten().enumerate() {
+                    let place = value_word_range(value, word);
+                    let place = key + place.start..key + place.end;
+                    numbers.clear();
+                    column.decode(raw, rows.clone(), &mut numbers)?;
+                    for (record, number) in records.chunks_exact_mut(width).zip(&numbers) {
+                        put_integer(*number, record.get_mut(place.clone())?, *is_little_endian)?;
+                    }
+                }
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Whether the block is laid out as the writer does it, except for the choice of lines and literals.
+    pub(super) fn is_canonical(&self, raw: &[u8], body_end: usize) -> bool {
+        let words = self.spans(raw).into_iter().flatten().filter(|(alphabet, _)| alphabet.is_some()).count();
+        let mut at = self.words_at;
+        let mut are_canonical = true;
+        for _ in 1..words {
+            let Some(column) = Column::parse(raw, at, self.lead, self.count, start_bytes(raw.len())) else {
+                return false;
+            };
+            are_canonical &= column.is_canonical(raw);
+            at = column.end();
+        }
+        let values = match &self.values {
+            StoredValues::Plain { .. } => [None, None],
+            StoredValues::Ends { column, .. } => [Some(*column), None],
+            StoredValues::Words { columns, .. } => *columns,
+        };
+        let others = [self.first.map(|first| first.column), self.sequences, self.kinds].into_iter().chain(values);
+        are_canonical
+            && others.flatten().all(|column| column.is_canonical(raw))
+            && raw.get(self.end..body_end).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+    }
+}
+
+/// Access to the records of a coded block in order, which decodes each column a group at a time.
+#[derive(Debug)]
+pub(super) struct CodedCursor {
+    block: CodedBlock,
+    columns: [Option<ColumnCursor>; SLOTS],
+}
+
+impl CodedCursor {
+    pub(super) fn new(block: CodedBlock) -> Self {
+        Self { block, columns: [const { None }; SLOTS] }
+    }
+
+    /// Replaces `key` with the key of a record.
+    #[inline]
+    pub(super) fn key(&mut self, raw: &[u8], row: usize, key: &mut Vec<u8>) -> Option<()> {
+        let Self { block, columns } = self;
+        key.clear();
+        key.extend_from_slice(block.prefix(raw)?);
+        let Some(first) = &block.first else { return (row < block.count).then_some(()) };
+        key.resize(block.prefix + block.window, 0);
+        let window = key.get_mut(block.prefix..)?;
+        block.write_window(raw, first, window, |slot, column| cached(columns, slot, column)?.get(raw, row))
+    }
+
+    #[inline]
+    pub(super) fn tag(&mut self, raw: &[u8], row: usize) -> Option<VersionTag> {
+        let Self { block, columns } = self;
+        block.tag_of(|slot, column| cached(columns, slot, column)?.get(raw, row))
+    }
+
+    #[inline]
+    pub(super) fn value(&mut self, raw: &[u8], row: usize) -> Option<ValueLocation> {
+        let Self { block, columns } = self;
+        block.value_of(row, |slot, column, row| cached(columns, slot, column)?.get(raw, row))
+    }
+}
+
+#[inline]
+fn cached<'c>(
+    columns: &'c mut [Option<ColumnCursor>; SLOTS],
+    slot: usize,
+    column: &Column,
+) -> Option<&'c mut ColumnCursor> {
+    Some(columns.get_mut(slot)?.get_or_insert_with(|| ColumnCursor::new(*column)))
+}
+
+/// Writes a number in as many bytes as `place` has; `None` if it needs more.
+#[inline]
+fn put_integer(number: u64, place: &mut [u8], is_little_endian: bool) -> Option<()> {
+    if let Ok(word) = <&mut [u8; 8]>::try_from(&mut *place) {
+        *word = if is_little_endian { number.to_le_bytes() } else { number.to_be_bytes() };
+        return Some(());
+    }
+    Alphabet::Bytes.write(number, place)?;
+    if is_little_endian {
+        place.reverse();
+    }
+    Some(())
+}
