@@ -2,7 +2,10 @@
 
 use crate::interrupt::Interrupt;
 use ogive::Result;
-use ogive::io::{ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, WritableFile, WriterWrapper};
+use ogive::io::{
+    PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, WritableFile,
+    WriterWrapper,
+};
 use std::sync::Arc;
 
 /// A storage that checks for interrupts.
@@ -52,6 +55,11 @@ impl ReaderWrapper for MonitoredReader {
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         self.interrupt.engine_check()?;
         self.inner.read_many(requests)
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        self.interrupt.engine_check()?;
+        self.inner.start_reads(ranges)
     }
 }
 

@@ -213,6 +213,8 @@ pub fn experiments() -> &'static [Experiment] {
         disk::STORAGE,
         store::SOAK,
         store::TYPED,
+        store::READS,
+        store::BATCHES,
         disk::BLOCK_SIZE,
         disk::BUFFER,
         join::FIG3,

@@ -2,31 +2,24 @@
 
 use super::file_names;
 use super::links;
-use super::open_files::{
-    HandlePool, HandleTicket, OpenFile, OpenFiles, OpenMode, ReadHandle, keep_readers_of, with_room,
-};
-use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
+use super::local_file::LocalFile;
+use super::open_files::{HandlePool, HandleTicket, OpenFiles, OpenMode, ReadHandle, keep_readers_of, with_room};
+use super::positional::write_exactly;
+use super::read_ahead::{PendingReads, RangeRequest};
+use super::read_pool::ReadPool;
 use super::storage::{
-    FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
-    copy_file,
+    FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_bounds, check_name, check_range,
+    check_write, copy_file,
 };
 use super::stream::StreamWriter;
 use super::update::LocalUpdater;
-use super::worker::spawn_helper;
 use crate::error::{Error, Result};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Limit for concurrent direct reads in one call of [`ReadableFile::read_many`].
-const DIRECT_READS_MAX: usize = 16;
-
-/// Largest scratch buffer that a thread keeps for its next direct read.
-const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
 /// A directory of the local file system.
 ///
@@ -50,6 +43,8 @@ pub struct LocalStorage {
     direct: bool,
     direct_writes: bool,
     refused_direct: Arc<AtomicBool>,
+    /// Shared by all files of the storage.
+    readers: Arc<ReadPool>,
 }
 
 impl LocalStorage {
@@ -65,6 +60,7 @@ impl LocalStorage {
             direct: false,
             direct_writes: false,
             refused_direct: Arc::default(),
+            readers: Arc::default(),
         }
     }
 
@@ -203,7 +199,8 @@ impl LocalStorage {
             .and_then(|modified| modified.duration_since(std::time::UNIX_EPOCH).ok())
             .and_then(|since| u64::try_from(since.as_nanos()).ok());
         let length_bytes = AtomicU64::new(metadata.len());
-        Ok(LocalReader { slot, length_bytes, modified_ns, path, refused_direct: Arc::clone(&self.refused_direct) })
+        let file = Arc::new(LocalFile { slot, path, refused_direct: Arc::clone(&self.refused_direct) });
+        Ok(LocalReader { file, length_bytes, modified_ns, readers: Arc::clone(&self.readers) })
     }
 }
 
@@ -356,74 +353,10 @@ impl FileLock for LocalLock {}
 
 #[derive(Debug)]
 pub(super) struct LocalReader {
-    pub(super) slot: Arc<ReadHandle>,
+    pub(super) file: Arc<LocalFile>,
     pub(super) length_bytes: AtomicU64,
     modified_ns: Option<u64>,
-    pub(super) path: PathBuf,
-    refused_direct: Arc<AtomicBool>,
-}
-
-thread_local! {
-    static SCRATCH: RefCell<AlignedBuffer> = RefCell::default();
-}
-
-/// Lends the thread's scratch buffer.
-pub(super) fn with_scratch<T>(work: impl FnOnce(&mut AlignedBuffer) -> T) -> T {
-    SCRATCH.with_borrow_mut(|scratch| {
-        let outcome = work(scratch);
-        if scratch.capacity_bytes() > SCRATCH_BYTES_MAX {
-            *scratch = AlignedBuffer::default();
-        }
-        outcome
-    })
-}
-
-impl LocalReader {
-    /// The alignment of offsets, lengths and addresses, if the file bypasses the page cache.
-    pub(super) fn alignment(&self, open: &OpenFile) -> Option<usize> {
-        open.alignment.filter(|_| self.slot.is_direct())
-    }
-
-    /// Switches to the page cache permanently.
-    pub(super) fn stop_direct(&self, open: &OpenFile) -> io::Result<()> {
-        self.refused_direct.store(true, Ordering::Relaxed);
-        self.slot.stop_direct(open)
-    }
-
-    fn fill(&self, open: &OpenFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let Some(alignment) = self.alignment(open) else { return read_exactly(&open.file, buffer, offset) };
-        match with_scratch(|scratch| read_aligned(&open.file, scratch, buffer, offset, alignment)) {
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                self.stop_direct(open)?;
-                read_exactly(&open.file, buffer, offset)
-            }
-            outcome => outcome,
-        }
-    }
-
-    fn read_in_parallel(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let threads = requests.len().min(DIRECT_READS_MAX);
-        let slots: Vec<_> = requests.into_iter().map(|request| Mutex::new(Some(request))).collect();
-        let next = AtomicUsize::new(0);
-        let work = || -> Result<()> {
-            while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let request = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-                if let Some(request) = request {
-                    self.read(request)?;
-                }
-            }
-            Ok(())
-        };
-        std::thread::scope(|scope| {
-            // If the system cannot start a thread, the others read its part.
-            let workers: Vec<_> = (1..threads).map_while(|_| spawn_helper(scope, "ogive-read", work).ok()).collect();
-            let own = work();
-            workers.into_iter().fold(own, |outcome, worker| match worker.join() {
-                Ok(theirs) => outcome.and(theirs),
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-        })
-    }
+    readers: Arc<ReadPool>,
 }
 
 impl ReadableFile for LocalReader {
@@ -436,24 +369,32 @@ impl ReadableFile for LocalReader {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        check_range(&self.path, self.len(), &request)?;
-        self.slot.with("read", |open| self.fill(open, request.buffer, request.offset))
+        check_range(&self.file.path, self.len(), &request)?;
+        self.file.read(request.offset, request.buffer)
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        // The page cache answers faster than a thread starts; a device needs many concurrent reads.
-        if self.is_direct() && requests.len() > 1 {
-            return self.read_in_parallel(requests);
+        requests.iter().try_for_each(|request| check_range(&self.file.path, self.len(), request))?;
+        if self.is_direct() {
+            return self.readers.read(&self.file, requests);
         }
-        requests.into_iter().try_for_each(|request| self.read(request))
+        self.file.read_cached(requests.into_iter().map(|request| (request.offset, request.buffer)).collect())
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        ranges.iter().try_for_each(|range| check_bounds(&self.file.path, self.len(), range.offset, range.bytes))?;
+        Ok(match self.is_direct() {
+            true => Box::new(self.readers.start(&self.file, ranges)),
+            false => Box::new(self.file.start_cached(ranges)?),
+        })
     }
 
     fn is_direct(&self) -> bool {
-        self.slot.is_direct()
+        self.file.slot.is_direct()
     }
 
     fn path(&self) -> &Path {
-        &self.path
+        &self.file.path
     }
 }
 

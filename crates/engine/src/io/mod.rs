@@ -16,6 +16,7 @@ mod file_names;
 mod handoff;
 mod links;
 mod local;
+mod local_file;
 mod measure;
 mod memory;
 mod meter;
@@ -26,6 +27,8 @@ mod open_files;
 mod open_files_tests;
 mod positional;
 mod profile;
+mod read_ahead;
+mod read_pool;
 mod storage;
 mod stream;
 pub(crate) mod sync;
@@ -45,6 +48,7 @@ pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
 pub use open_files::OpenFiles;
 pub use profile::{Profile, ProfilePoint};
+pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub(crate) use storage::remove_if_present;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,

@@ -1,11 +1,12 @@
 //! Observed storages: what the meter and the modelled clock share. An observer sees every operation on files
 //! that has succeeded.
 
+use super::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
 use crate::error::Result;
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A range of a file that was read or written.
@@ -135,6 +136,19 @@ impl<O: StorageObserver, F: AsReadable + ?Sized> ReaderWrapper for ObservedFile<
         self.observer.read(file.path(), &ranges);
         Ok(())
     }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        let observe = |range: &RangeRequest| {
+            let RangeRequest { offset, bytes, purpose } = *range;
+            ObservedRange { purpose, offset, bytes: bytes as u64 }
+        };
+        Ok(Box::new(ObservedReads {
+            inner: self.inner().start_reads(ranges)?,
+            observer: Arc::clone(&self.observer),
+            path: self.inner().path().to_owned(),
+            ranges: ranges.iter().map(observe).collect(),
+        }))
+    }
 }
 
 impl<O: StorageObserver> UpdaterWrapper for ObservedFile<O, dyn UpdatableFile> {
@@ -152,6 +166,23 @@ impl<O: StorageObserver> UpdaterWrapper for ObservedFile<O, dyn UpdatableFile> {
         self.inner.sync()?;
         self.observer.sync_file();
         Ok(())
+    }
+}
+
+/// Reads in progress, which the observer sees when they have ended.
+#[derive(Debug)]
+struct ObservedReads<O> {
+    inner: Box<dyn PendingReads>,
+    observer: Arc<O>,
+    path: PathBuf,
+    ranges: Vec<ObservedRange>,
+}
+
+impl<O: StorageObserver> PendingReads for ObservedReads<O> {
+    fn wait(self: Box<Self>) -> Result<Vec<ReadBuffer>> {
+        let filled = self.inner.wait()?;
+        self.observer.read(&self.path, &self.ranges);
+        Ok(filled)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
+use std::ops::Range;
 
 /// Largest buffer of one aligned read; a longer range takes several reads.
 const SCRATCH_BYTES_MAX: usize = 4 << 20;
@@ -91,9 +92,23 @@ impl AlignedBuffer {
         if self.bytes.len() < needed {
             self.bytes = vec![0; needed];
         }
-        // `align_offset` may fail only at compile time; the `min` keeps even that case in bounds.
-        let start = self.bytes.as_ptr().align_offset(alignment).min(alignment);
+        let start = self.start(alignment);
         self.bytes.get_mut(start..start + length).unwrap_or_default()
+    }
+
+    /// The first aligned position.
+    fn start(&self, alignment: usize) -> usize {
+        // `align_offset` may fail only at compile time; the `min` keeps even that case in bounds.
+        self.bytes.as_ptr().align_offset(alignment).min(alignment)
+    }
+
+    /// A buffer in memory that was allocated before.
+    pub(super) fn of(bytes: Vec<u8>) -> Self {
+        Self { bytes }
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     /// Capacity in bytes.
@@ -127,6 +142,21 @@ pub(super) fn read_aligned(
         done += take;
     }
     Ok(())
+}
+
+/// Reads the blocks that contain a range into `buffer`, and returns where the range lies in the whole buffer.
+pub(super) fn read_whole_blocks(
+    source: &impl ReadAt,
+    buffer: &mut AlignedBuffer,
+    offset: u64,
+    length: usize,
+    alignment: usize,
+) -> Result<Range<usize>> {
+    let skip = (offset & (alignment as u64 - 1)) as usize;
+    let blocks = buffer.slice((skip + length).next_multiple_of(alignment), alignment);
+    read_blocks(source, blocks, offset - skip as u64, skip + length, alignment)?;
+    let start = buffer.start(alignment) + skip;
+    Ok(start..start + length)
 }
 
 /// Reads blocks into an aligned buffer until its first `needed` bytes are filled. After a read that ended inside a

@@ -1,5 +1,6 @@
 //! The storage traits: a flat directory of named files.
 
+use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use crate::error::{Error, Result};
 use std::fmt::Debug;
 use std::io::ErrorKind;
@@ -163,6 +164,15 @@ pub trait ReadableFile: Debug + Send + Sync {
         requests.into_iter().try_for_each(|request| self.read(request))
     }
 
+    /// Starts to read several ranges, and does not wait for them if the storage can go on without. So ranges of several
+    /// files are read at the same time, and later ones while earlier ones are processed. The default reads them at once.
+    ///
+    /// # Errors
+    /// As [`Self::read_many`]; errors of reads that are not waited for are returned by [`PendingReads::wait`].
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        read_at_once(ranges, |requests| self.read_many(requests))
+    }
+
     /// Modification time when the file was opened, in nanoseconds since the start of 1970; `None` if the storage does
     /// not provide it.
     fn modified_ns(&self) -> Option<u64> {
@@ -250,7 +260,12 @@ pub fn check_name(name: &str) -> Result<()> {
 /// # Errors
 /// [`Error::Io`] of kind `UnexpectedEof`.
 pub fn check_range(path: &Path, length_bytes: u64, request: &ReadRequest<'_>) -> Result<()> {
-    match request.offset.checked_add(request.buffer.len() as u64) {
+    check_bounds(path, length_bytes, request.offset, request.buffer.len())
+}
+
+/// As [`check_range`], for a range without a buffer.
+pub(super) fn check_bounds(path: &Path, length_bytes: u64, offset: u64, bytes: usize) -> Result<()> {
+    match offset.checked_add(bytes as u64) {
         Some(end) if end <= length_bytes => Ok(()),
         _ => Err(Error::io("read", path, ErrorKind::UnexpectedEof.into())),
     }

@@ -32,7 +32,7 @@ impl StreamWriter {
     /// # Errors
     /// [`Error::Io`] if it cannot be accessed.
     pub(super) fn new(file: LocalReader) -> Result<Self> {
-        let alignment = file.slot.with("write", |open| Ok(file.alignment(open).unwrap_or(1)))?;
+        let alignment = file.file.slot.with("write", |open| Ok(file.file.alignment(open).unwrap_or(1)))?;
         let updater = LocalUpdater::new(file);
         Ok(Self {
             updater,
@@ -80,9 +80,9 @@ impl StreamWriter {
         let alignment = self.alignment;
         let staged = &self.staged.slice(STAGED_BYTES, alignment)[..length];
         let reader = self.updater.reader();
-        reader.slot.with("write", |open| match write_exactly(&open.file, staged, at) {
-            Err(error) if error.kind() == ErrorKind::InvalidInput && reader.alignment(open).is_some() => {
-                reader.stop_direct(open)?;
+        reader.file.slot.with("write", |open| match write_exactly(&open.file, staged, at) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput && reader.file.alignment(open).is_some() => {
+                reader.file.stop_direct(open)?;
                 write_exactly(&open.file, staged, at)
             }
             outcome => outcome,

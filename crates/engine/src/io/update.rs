@@ -1,8 +1,10 @@
 //! Local files that are written in place, through the page cache or by direct I/O.
 
-use super::local::{LocalReader, with_scratch};
+use super::local::LocalReader;
+use super::local_file::with_scratch;
 use super::open_files::OpenFile;
 use super::positional::{AlignedBuffer, ReadAt, write_exactly};
+use super::read_ahead::{PendingReads, RangeRequest};
 use super::storage::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
 use crate::error::{Error, Result};
 use std::fs::File;
@@ -45,13 +47,13 @@ impl LocalUpdater {
     /// succeed if retried, so the first failure is final.
     fn guarded(&self, action: &'static str, work: impl FnOnce(&OpenFile) -> io::Result<()>) -> Result<()> {
         if self.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { path: self.reader.path.clone() });
+            return Err(Error::Poisoned { path: self.reader.file.path.clone() });
         }
         if self.writes_finished.load(Ordering::Acquire) {
-            let path = self.reader.path.display();
+            let path = self.reader.file.path.display();
             return Err(Error::InvalidArgument(format!("writing to {path} has ended; open it again to write to it")));
         }
-        let outcome = self.reader.slot.with(action, work);
+        let outcome = self.reader.file.slot.with(action, work);
         if outcome.is_err() {
             self.poisoned.store(true, Ordering::Release);
         }
@@ -59,11 +61,11 @@ impl LocalUpdater {
     }
 
     fn write(&self, open: &OpenFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let Some(alignment) = self.reader.alignment(open) else { return write_exactly(&open.file, bytes, offset) };
+        let Some(alignment) = self.reader.file.alignment(open) else { return write_exactly(&open.file, bytes, offset) };
         let _edges = self.edges.lock().unwrap_or_else(PoisonError::into_inner);
         match with_scratch(|scratch| write_aligned(&open.file, scratch, bytes, offset, alignment)) {
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                self.reader.stop_direct(open)?;
+                self.reader.file.stop_direct(open)?;
                 write_exactly(&open.file, bytes, offset)
             }
             outcome => outcome,
@@ -127,6 +129,10 @@ impl ReadableFile for LocalUpdater {
         self.reader.read_many(requests)
     }
 
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        self.reader.start_reads(ranges)
+    }
+
     fn modified_ns(&self) -> Option<u64> {
         self.reader.modified_ns()
     }
@@ -161,7 +167,7 @@ impl UpdatableFile for LocalUpdater {
         self.writes_finished.store(true, Ordering::Release);
         // A file that may not be durable stays open: a failed sync of another handle would not be reported.
         if !self.poisoned.load(Ordering::Acquire) {
-            self.reader.slot.finish_writes();
+            self.reader.file.slot.finish_writes();
         }
     }
 }

@@ -4,6 +4,7 @@
 //! no real implementation can omit a method unnoticed. The traits here have such defaults, and every implementor of one
 //! of them implements the corresponding storage trait. They omit what no wrapper may change: names, lengths and locks.
 
+use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file};
 use crate::error::Result;
 use std::fmt::Debug;
@@ -137,6 +138,12 @@ pub trait ReaderWrapper: Debug + Send + Sync {
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         requests.into_iter().try_for_each(|request| self.read(request))
     }
+
+    /// As [`ReadableFile::start_reads`]: at once, through [`Self::read_many`]. A wrapper that can forward the request,
+    /// and see its end, should do so.
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        read_at_once(ranges, |requests| self.read_many(requests))
+    }
 }
 
 impl<W: ReaderWrapper> ReadableFile for W {
@@ -150,6 +157,10 @@ impl<W: ReaderWrapper> ReadableFile for W {
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         ReaderWrapper::read_many(self, requests)
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        ReaderWrapper::start_reads(self, ranges)
     }
 
     fn modified_ns(&self) -> Option<u64> {

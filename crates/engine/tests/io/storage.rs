@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Error;
-use ogive::io::{LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, Storage};
+use ogive::io::{LocalStorage, MemoryStorage, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage};
 use std::io::ErrorKind;
 
 /// Runs `check` against an empty directory of every kind of storage.
@@ -81,6 +81,61 @@ fn many_ranges_read_at_once_land_each_in_its_buffer() {
             .collect();
         assert_eq!(kind(&file.read_many(requests).unwrap_err()), ErrorKind::UnexpectedEof);
         file.read_many(Vec::new()).unwrap();
+    });
+}
+
+#[test]
+fn reads_that_were_started_return_their_ranges_in_order() {
+    on_each_storage(|storage| {
+        let content = pattern(300_000);
+        write(storage, "a", &content);
+        write(storage, "b", &content[7..]);
+        let (one, other) = (storage.open("a").unwrap(), storage.open("b").unwrap());
+        let ranges = |count: u64| -> Vec<RangeRequest> {
+            let range = |i| RangeRequest { offset: i * 4_999, bytes: (i * 97) as usize, purpose: Purpose::Data };
+            (0..count).map(range).collect()
+        };
+        let (first, second) = (one.start_reads(&ranges(50)).unwrap(), other.start_reads(&ranges(40)).unwrap());
+        drop(one.start_reads(&ranges(45)).unwrap());
+        for (pending, skip, count) in [(second, 7, 40), (first, 0, 50)] {
+            let filled = pending.wait().unwrap();
+            assert_eq!(filled.len(), count);
+            for (i, bytes) in filled.iter().enumerate() {
+                assert_eq!(bytes[..], content[skip + i * 4_999..][..i * 97], "range {i}");
+            }
+        }
+        let beyond = [RangeRequest { offset: 299_999, bytes: 2, purpose: Purpose::Data }];
+        let outcome = one.start_reads(&beyond).and_then(|pending| pending.wait());
+        assert_eq!(kind(&outcome.unwrap_err()), ErrorKind::UnexpectedEof);
+        assert!(one.start_reads(&[]).unwrap().wait().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn threads_that_share_a_storage_each_get_their_own_ranges() {
+    on_each_storage(|storage| {
+        let content = pattern(300_000);
+        write(storage, "a", &content);
+        let file = storage.open("a").unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4_usize {
+                let (file, content) = (&file, &content);
+                scope.spawn(move || {
+                    for round in 0..20_usize {
+                        let place = |i: usize| (thread * 31 + round * 1_009 + i * 7_919) % 290_000;
+                        let mut buffers: Vec<Vec<u8>> = (0..40).map(|i| vec![0; 1 + i * 13]).collect();
+                        let requests = buffers.iter_mut().enumerate();
+                        let requests = requests
+                            .map(|(i, buffer)| ReadRequest { offset: place(i) as u64, buffer, purpose: Purpose::Data })
+                            .collect();
+                        file.read_many(requests).unwrap();
+                        for (i, buffer) in buffers.iter().enumerate() {
+                            assert_eq!(buffer, &content[place(i)..][..buffer.len()], "{thread}, {round}, {i}");
+                        }
+                    }
+                });
+            }
+        });
     });
 }
 

@@ -1,7 +1,12 @@
 //! Experiments on the store that are not from a paper.
 
+mod batches;
+mod fio;
+mod reads;
 mod soak;
 mod typed;
 
+pub(super) use batches::BATCHES;
+pub(super) use reads::READS;
 pub(super) use soak::SOAK;
 pub(super) use typed::TYPED;

@@ -5,7 +5,9 @@
 
 use crate::interrupt::Interrupt;
 use ogive::Result;
-use ogive::io::{LocalStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
+use ogive::io::{
+    LocalStorage, PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -69,6 +71,11 @@ impl ReaderWrapper for StoppableReader {
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         self.interrupt.engine_check()?;
         self.inner.read_many(requests)
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        self.interrupt.engine_check()?;
+        self.inner.start_reads(ranges)
     }
 }
 
