@@ -31,6 +31,7 @@
 
 mod background;
 mod batch;
+mod batch_get;
 pub(crate) mod checkpoint;
 mod commit;
 pub(crate) mod compact;

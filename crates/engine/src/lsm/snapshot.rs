@@ -90,6 +90,19 @@ impl DbSnapshot {
         keyspace.as_ref().get_at(key.as_ref(), self.pin.sequence)
     }
 
+    /// Returns the values of many keys, in their order, as [`Keyspace::multi_get`] does.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn multi_get<K: AsRef<[u8]>>(
+        &self,
+        keyspace: impl AsRef<Keyspace>,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Vec<Option<Slice>>> {
+        keyspace.as_ref().check_store(self.pin.db.open())?;
+        keyspace.as_ref().multi_get_at(keys.into_iter().collect(), self.pin.sequence)
+    }
+
     /// Whether a key is present.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use crate::block::varint::{put_varint, take_varint};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::io::sync::Published;
+use crate::table::deferred::{Deferrable, DeferredReads, StartedReads};
 use crate::table::versions::{LookupStart, LookupStep};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
 use crate::types::RecordType;
@@ -227,6 +228,36 @@ impl TableFile {
         let Some((tag, sequence, value)) = found else { return Ok(None) };
         let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
+    }
+
+    /// As [`Self::get`], without waiting for any read.
+    #[inline]
+    pub(super) fn get_deferred(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        window: Option<PositionWindow>,
+        reads: &mut DeferredReads<'_>,
+    ) -> Result<Deferrable<Option<(ValueKind, Sequence, Slice)>>> {
+        let sample = LookupSample::begin();
+        let (path, by_model) = self.path(key, window)?;
+        let Deferrable::Done(found) = self.table.find_version_deferred(key, at, path, reads)? else {
+            return Ok(Deferrable::Deferred);
+        };
+        self.times.end(sample, by_model, found.is_some());
+        let Some((tag, sequence, value)) = found else { return Ok(Deferrable::Done(None)) };
+        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
+        Ok(Deferrable::Done(Some((kind, sequence, value))))
+    }
+
+    /// Starts to read what lookups lack.
+    pub(super) fn start_deferred(&self, reads: &mut DeferredReads<'_>) -> Result<StartedReads> {
+        self.table.start_deferred(reads)
+    }
+
+    /// Waits for reads, and passes them to the lookups.
+    pub(super) fn finish_deferred(&self, started: StartedReads, reads: &mut DeferredReads<'_>) -> Result<()> {
+        self.table.finish_deferred(started, reads)
     }
 
     /// As [`Self::get`]; copies the value into a buffer, replacing its contents.

@@ -41,7 +41,7 @@ pub(crate) struct ValueFiles(pub(crate) BTreeMap<u64, Arc<ValueHandle>>);
 
 impl ValueFiles {
     /// Decodes a pointer and finds its value file.
-    fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValueFilePointer)> {
+    pub(super) fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValueFilePointer)> {
         let pointer = ValueFilePointer::decode(pointer)
             .ok_or_else(|| Error::damaged(path(), 0, "a value pointer is malformed"))?;
         match self.0.get(&pointer.file) {

@@ -19,6 +19,7 @@ mod column_search;
 mod columns;
 mod counts;
 mod cursor;
+pub(crate) mod deferred;
 pub mod external;
 pub mod filter;
 mod format;

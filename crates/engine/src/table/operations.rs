@@ -1,6 +1,7 @@
 //! The read operations of a table: point lookups, batches, ranks and ranges, with or without a read trace.
 
 use super::block::{SplitKey, StoredValue};
+use super::deferred::{Deferrable, DeferredReads};
 use super::key::KeyBound;
 use super::range::TableRange;
 use super::read_trace::ReadTrace;
@@ -10,9 +11,6 @@ use super::value::{ValuePointer, ValueReader};
 use crate::error::{Error, Result};
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
-
-/// Largest read that `multi_get` merges from smaller ones, in bytes.
-const MERGED_READ_BYTES_MAX: u64 = 1 << 20;
 
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
@@ -242,13 +240,17 @@ impl Traced<'_> {
     }
 
     fn get_batch(&mut self, keys: &[&[u8]], places: &[usize], values: &mut [Option<Vec<u8>>]) -> Result<()> {
-        if self.table.inner.fast_paths.prefetch {
-            self.table.inner.prefetch(keys, &mut self.reads)?;
+        let inner = &*self.table.inner;
+        if !inner.fast_paths.prefetch {
+            return keys.iter().zip(places).try_for_each(|(key, &place)| {
+                values[place] = self.get(key)?;
+                Ok(())
+            });
         }
-        for (key, &place) in keys.iter().zip(places) {
-            values[place] = self.get(key)?;
-        }
-        Ok(())
+        let mut reads = DeferredReads::of(std::mem::take(&mut self.reads));
+        let done = inner.get_waves(keys, places, values, &mut reads);
+        self.reads = ReadContext { missing: None, ..reads.context };
+        done
     }
 
     pub fn rank(&mut self, key: &[u8]) -> Result<u64> {
@@ -365,30 +367,27 @@ impl TableInner {
         }
     }
 
-    /// Prefetches, level by level, what lookups of sorted keys will need.
-    fn prefetch(&self, keys: &[&[u8]], reads: &mut ReadContext<'_>) -> Result<()> {
-        if self.meta.blocks == 0 {
-            return Ok(());
-        }
-        for level in (0..self.meta.layers.len().max(1)).rev() {
-            let mut ranges: Vec<(u64, u64)> = Vec::new();
-            for &key in keys {
-                let Some(target) = self.target(KeyBound { key, after: false }) else { continue };
-                let window = self.route(&target, level, reads)?;
-                if self.exceeds_memory(level, window.first, window.last) {
-                    continue;
-                }
-                match ranges.last_mut() {
-                    Some(range) if window.first <= range.1 + 1 => range.1 = range.1.max(window.last),
-                    _ => ranges.push((window.first, window.last)),
+    /// Looks up sorted keys, in waves of reads.
+    fn get_waves(
+        &self,
+        keys: &[&[u8]],
+        places: &[usize],
+        values: &mut [Option<Vec<u8>>],
+        reads: &mut DeferredReads<'_>,
+    ) -> Result<()> {
+        let mut pending: Vec<usize> = (0..keys.len()).collect();
+        while !pending.is_empty() {
+            let mut deferred = Vec::new();
+            for index in pending {
+                match reads.attempt(|context| self.find(keys[index], context))? {
+                    Deferrable::Done(Some(position)) => values[places[index]] = Some(self.value_at(&position)?),
+                    Deferrable::Done(None) => {}
+                    Deferrable::Deferred => deferred.push(index),
                 }
             }
-            let merge = |a: super::format::Section, b: super::format::Section| {
-                let whole = b.offset + b.bytes - a.offset;
-                whole <= MERGED_READ_BYTES_MAX
-                    && self.profile.time_us(whole) < self.profile.time_us(a.bytes) + self.profile.time_us(b.bytes)
-            };
-            self.read_ahead(level, &ranges, merge, reads)?;
+            let started = self.start_deferred(reads)?;
+            self.finish_deferred(started, reads)?;
+            pending = deferred;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::column_search::note_of;
 use super::counts::{self, RecordCounts};
+use super::deferred::MissingParts;
 use super::filter::{FILTER_PAGE_BYTES, ResidentFilter};
 use super::format::{self, DataSource, FilterMeta, NodeKind, Section, TableMeta, TableTail};
 use super::locations::BlockLocations;
@@ -96,6 +97,8 @@ pub(super) struct ReadContext<'r> {
     pub(super) trace: Option<&'r mut ReadTrace>,
     /// By level (0 is data) and number.
     pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>>,
+    /// In a batch of lookups: what they lack. Nothing is read then.
+    pub(super) missing: Option<MissingParts>,
 }
 
 impl ReadContext<'_> {
@@ -461,7 +464,7 @@ impl TableInner {
         if level == 0 { self.meta.blocks } else { self.meta.layers[level - 1].pages }
     }
 
-    fn purpose(level: usize) -> Purpose {
+    pub(super) fn purpose(level: usize) -> Purpose {
         if level == 0 { Purpose::Data } else { Purpose::Layer(level as u8) }
     }
 
@@ -494,6 +497,7 @@ impl TableInner {
         if let Some(found) = self.cached(level, child, section) {
             return Ok(found);
         }
+        self.defer_children(level, [(child, section)].into_iter(), reads)?;
         let bytes = self.read(level, section, reads)?;
         self.keep(level, child, section, &bytes)
     }
@@ -527,6 +531,13 @@ impl TableInner {
             }
             row.push(found);
         }
+        if !missing.is_empty() && reads.missing.is_some() {
+            let children = missing.into_iter().flat_map(|(_, children)| children);
+            let located: Vec<_> =
+                children.map(|child| Ok((child, self.section(level, child)?))).collect::<Result<_>>()?;
+            self.defer_children(level, located.into_iter(), reads)?;
+            return Ok(Vec::new());
+        }
         for (whole, children) in missing {
             let bytes = self.read(level, whole, reads)?;
             for child in children {
@@ -549,7 +560,7 @@ impl TableInner {
     }
 
     /// Checks and decompresses a child, and offers it to the cache.
-    fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
+    pub(super) fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         let checked = self.check(level, child, section, bytes)?;
         match (&self.directory, self.cache.slots()) {
             (Some(directory), Some(slots)) if level == 0 => {
@@ -567,53 +578,6 @@ impl TableInner {
             (Some(directory), Some(slots)) if level == 0 => slots.visit(directory, child, |bytes, _| bytes.clone()),
             _ => self.cache.get(self.cache_key(level, section)),
         }
-    }
-
-    /// Prefetches the children of sorted `ranges` that are not in the cache into `reads.ahead`; `merge` decides whether
-    /// two separate runs are read as one.
-    pub(super) fn read_ahead(
-        &self,
-        level: usize,
-        ranges: &[(u64, u64)],
-        merge: impl Fn(Section, Section) -> bool,
-        reads: &mut ReadContext<'_>,
-    ) -> Result<()> {
-        let mut runs: Vec<(Section, Vec<(u64, Section)>)> = Vec::new();
-        for child in ranges.iter().flat_map(|&(first, last)| first..=last) {
-            if reads.ahead.contains_key(&(level, child)) {
-                continue;
-            }
-            let section = self.section(level, child)?;
-            if let Some(found) = self.cached(level, child, section) {
-                reads.ahead.insert((level, child), found);
-                continue;
-            }
-            match runs.last_mut() {
-                Some((whole, _)) if section.offset < whole.end() => {}
-                Some((whole, parts)) if whole.end() == section.offset || merge(*whole, section) => {
-                    whole.bytes = section.offset + section.bytes - whole.offset;
-                    parts.push((child, section));
-                }
-                _ => runs.push((section, vec![(child, section)])),
-            }
-        }
-        let mut buffers: Vec<Vec<u8>> = runs.iter().map(|(whole, _)| vec![0; whole.bytes as usize]).collect();
-        let file = if level == 0 { &self.data } else { &self.file };
-        let requests = runs.iter().zip(&mut buffers).map(|((whole, _), buffer)| ReadRequest {
-            offset: whole.offset,
-            buffer,
-            purpose: Self::purpose(level),
-        });
-        file.read_many(requests.collect())?;
-        for ((whole, parts), buffer) in runs.iter().zip(&buffers) {
-            reads.note(Self::purpose(level), *whole);
-            for &(child, section) in parts {
-                let at = (section.offset - whole.offset) as usize;
-                let kept = self.keep(level, child, section, &buffer[at..][..section.bytes as usize])?;
-                reads.ahead.insert((level, child), kept);
-            }
-        }
-        Ok(())
     }
 
     /// Checks and decompresses a child that was read.

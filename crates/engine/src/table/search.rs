@@ -100,7 +100,7 @@ impl TableInner {
         let end = self.children(layer) - 1;
         loop {
             if self.exceeds_memory(layer, first, last) {
-                return self.bisect_pages(target, layer, reads);
+                return reads.at_once(|reads| self.bisect_pages(target, layer, reads));
             }
             let row = self.row(layer, first, last, reads)?;
             let mut chosen = None;
@@ -190,7 +190,7 @@ impl TableInner {
             // Reads that the index was designed for are always made. A table without an index, or with wrong
             // approximate nodes, may have to be searched one block at a time to keep within the budget.
             if self.exceeds_memory(0, first, last) {
-                return self.bisect(probe, reads);
+                return reads.at_once(|reads| self.bisect(probe, reads));
             }
             let row = self.row(0, first, last, reads)?;
             // The first block whose last key is not before the bound.
@@ -262,7 +262,7 @@ impl TableInner {
             return Ok(None);
         }
         let position = if self.resident.has_unordered_separators {
-            self.bisect(probe, reads)?
+            reads.at_once(|reads| self.bisect(probe, reads))?
         } else {
             let window = self.route(&target, 0, reads)?;
             if !self.filter_allows(key, window, reads)? {
@@ -351,30 +351,21 @@ impl TableInner {
         reads: &mut ReadContext<'_>,
     ) -> Result<Option<&filter::ResidentFilter>> {
         if self.filter.get().is_none() {
-            if self.directory.is_some() && !self.cache.try_reserve(meta.section.bytes) {
-                return Ok(None);
-            }
-            let is_ours = self.read_filter(meta, reads);
-            if self.directory.is_some() {
-                match is_ours {
-                    Ok(true) => self.note_reserved(meta.section.bytes),
-                    _ => self.cache.release(meta.section.bytes),
-                }
-            }
-            is_ours?;
+            self.defer_filter(meta, reads)?;
+            self.reserve_filter(meta, || {
+                let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+                self.keep_filter(meta, &bytes)
+            })?;
         }
         Ok(self.filter.get())
     }
 
-    /// Reads the filter; returns whether no other thread did so first.
-    fn read_filter(&self, meta: &FilterMeta, reads: &mut ReadContext<'_>) -> Result<bool> {
-        let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-        for (page, offset) in
-            bytes.chunks(filter::FILTER_PAGE_BYTES).zip((meta.section.offset..).step_by(filter::FILTER_PAGE_BYTES))
-        {
-            self.check_filter_page(offset, page)?;
-        }
-        Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
+    /// Checks all pages of the filter.
+    pub(super) fn check_filter(&self, meta: &FilterMeta, bytes: &[u8]) -> Result<()> {
+        let pages = bytes.chunks(filter::FILTER_PAGE_BYTES);
+        pages
+            .zip((meta.section.offset..).step_by(filter::FILTER_PAGE_BYTES))
+            .try_for_each(|(page, offset)| self.check_filter_page(offset, page))
     }
 }
 

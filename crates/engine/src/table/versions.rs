@@ -122,7 +122,20 @@ impl Table {
         path: SearchPath,
         ended: impl Fn(LookupStep) + Copy,
     ) -> Result<Option<FoundVersion>> {
-        self.inner.look_up(key, at, path, ended, |tag, sequence, value| match value {
+        self.find_version_by(key, at, path, None, ended)
+    }
+
+    /// As [`Self::find_version`], with the reads of a batch.
+    #[inline]
+    pub(super) fn find_version_by(
+        &self,
+        key: &[u8],
+        at: u64,
+        path: SearchPath,
+        reads: Option<&mut ReadContext<'_>>,
+        ended: impl Fn(LookupStep) + Copy,
+    ) -> Result<Option<FoundVersion>> {
+        self.inner.look_up(key, at, path, reads, ended, |tag, sequence, value| match value {
             VersionValue::InBlock(block, place) => {
                 // The value's first byte is accessed before the block's reference count, so that the processor fetches
                 // both at once.
@@ -152,6 +165,7 @@ impl Table {
             key,
             at,
             path,
+            None,
             |_| {},
             |tag, sequence, value| match value {
                 VersionValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
@@ -281,6 +295,7 @@ impl TableInner {
         key: &[u8],
         at: u64,
         path: SearchPath,
+        mut reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
@@ -288,12 +303,13 @@ impl TableInner {
             return Ok(None);
         }
         let mut show = Some(show);
-        match self.quickly(key, at, path, ended, |tag, sequence, value| show.take()?(tag, sequence, value))? {
+        let quickly = |tag, sequence, value: VersionValue<'_>| show.take()?(tag, sequence, value);
+        match self.quickly(key, at, path, reads.as_deref_mut(), ended, quickly)? {
             FastLookup::VersionValue(found) => Ok(Some(found)),
             FastLookup::Absent => Ok(None),
             FastLookup::Unknown => match show.take() {
                 Some(show) => {
-                    let found = self.look_up_general(key, at, show);
+                    let found = self.look_up_general(key, at, reads, show);
                     ended(LookupStep::SearchBlock);
                     found
                 }
@@ -325,6 +341,7 @@ impl TableInner {
         key: &[u8],
         at: u64,
         path: SearchPath,
+        mut reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         mut show: impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<FastLookup<R>> {
@@ -334,19 +351,19 @@ impl TableInner {
         let start = self.start(key, path);
         ended(LookupStep::SearchIndex);
         let Some(start) = start else { return Ok(FastLookup::Unknown) };
-        let may_hold = !start.is_exact || self.filter_may_hold(key, start.block)?;
+        let may_hold = !start.is_exact || self.filter_may_hold(key, start.block, reads.as_deref_mut())?;
         ended(LookupStep::SearchFilter);
         if !may_hold {
             return Ok(FastLookup::Absent);
         }
-        let outcome = self.in_block(&start, key, at, ended, &mut show)?;
+        let outcome = self.in_block(&start, key, at, reads.as_deref_mut(), ended, &mut show)?;
         match (start.is_exact, outcome) {
             (true, Some(outcome)) => Ok(outcome),
             (false, Some(FastLookup::VersionValue(found))) => Ok(FastLookup::VersionValue(found)),
             // The guide may have predicted the wrong block, or the key is in the next one.
             (false, _) if start.block + 1 < self.meta.blocks => {
                 let next = LookupStart { block: start.block + 1, hint: SearchHint::Share(0.0), is_exact: false };
-                let next = self.in_block(&next, key, at, ended, &mut show)?;
+                let next = self.in_block(&next, key, at, reads, ended, &mut show)?;
                 Ok(next.filter(|next| matches!(next, FastLookup::VersionValue(_))).unwrap_or(FastLookup::Unknown))
             }
             _ => Ok(FastLookup::Unknown),
@@ -355,11 +372,14 @@ impl TableInner {
 
     /// Whether the filter admits a key in a block.
     #[inline]
-    fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
+    fn filter_may_hold(&self, key: &[u8], block: u64, reads: Option<&mut ReadContext<'_>>) -> Result<bool> {
         let Some(meta) = &self.asked_filter else { return Ok(true) };
         let hash = hash_key(key);
         let query = FilterQuery { page: meta.layout.page_of(block, hash), hash };
-        self.filter_may_contain(meta, query, &mut ReadContext::default())
+        match reads {
+            Some(reads) => self.filter_may_contain(meta, query, reads),
+            None => self.filter_may_contain(meta, query, &mut ReadContext::default()),
+        }
     }
 
     /// Searches one block for a version; `None` if it is not of the kind that the fast path supports.
@@ -369,6 +389,7 @@ impl TableInner {
         start: &LookupStart,
         key: &[u8],
         at: u64,
+        reads: Option<&mut ReadContext<'_>>,
         ended: impl Fn(LookupStep) + Copy,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<FastLookup<R>>> {
@@ -381,7 +402,7 @@ impl TableInner {
         let outcome = match visited {
             Some(outcome) => outcome,
             None => {
-                let bytes = self.child(0, block, &mut ReadContext::default())?;
+                let bytes = self.child(0, block, reads.unwrap_or(&mut ReadContext::default()))?;
                 let note = note_of(&self.view(block, &bytes)?);
                 ended(LookupStep::LoadBlock);
                 self.in_quick(start, &bytes, &note, key, at, show)
@@ -472,9 +493,15 @@ impl TableInner {
         &self,
         key: &[u8],
         at: u64,
+        reads: Option<&mut ReadContext<'_>>,
         show: impl FnOnce(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
-        let Some((bytes, index, block)) = self.locate_version(key, at)? else { return Ok(None) };
+        let mut own = ReadContext::default();
+        let located = match reads {
+            Some(reads) => self.locate_version(key, at, reads)?,
+            None => self.locate_version(key, at, &mut own)?,
+        };
+        let Some((bytes, index, block)) = located else { return Ok(None) };
         let view = self.view(block, &bytes)?;
         let malformed = || self.malformed(block);
         let (tag, sequence) = self.version_in(&view, index).ok_or_else(malformed)?;
@@ -487,13 +514,13 @@ impl TableInner {
     }
 
     /// Locates the newest version of a key with a sequence number of at most `at`.
-    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<VersionLocation>> {
-        let Some(position) = self.find(key, &mut ReadContext::default())? else { return Ok(None) };
+    fn locate_version(&self, key: &[u8], at: u64, reads: &mut ReadContext<'_>) -> Result<Option<VersionLocation>> {
+        let Some(position) = self.find(key, reads)? else { return Ok(None) };
         let (mut block, mut bytes) = (position.block, position.bytes);
         while block < self.meta.blocks {
             let here = match bytes.take() {
                 Some(bytes) => bytes,
-                None => self.child(0, block, &mut ReadContext::default())?,
+                None => self.child(0, block, reads)?,
             };
             let view = self.view(block, &here)?;
             let malformed = || self.malformed(block);

@@ -107,6 +107,19 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
         TypedGuard::of_found(self.keyspace.get(K::encode(key.borrow())?))
     }
 
+    /// Returns the values of many keys, in their order, as [`Keyspace::multi_get`] does.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn multi_get<'k, Q>(&self, keys: impl IntoIterator<Item = Q>) -> Result<Vec<Option<TypedGuard<V>>>>
+    where
+        Q: Borrow<K::Arg<'k>>,
+    {
+        let keys: Vec<Vec<u8>> = encoded::<K, Q>(keys)?;
+        let found = self.keyspace.multi_get(keys)?;
+        Ok(found.into_iter().map(|found| found.map(TypedGuard::new)).collect())
+    }
+
     /// Returns the value of a key, for values that borrow nothing: numbers, rows, `String`.
     ///
     /// # Errors
@@ -168,6 +181,11 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedKeyspace<K, V> {
         let swapped = self.keyspace.compare_and_swap(key, expected, new)?;
         Ok(swapped.map_err(|mismatch| TypedMismatch { current: mismatch.current.map(TypedGuard::new) }))
     }
+}
+
+/// The bytes of keys.
+fn encoded<'k, K: TypedKey + ?Sized, Q: Borrow<K::Arg<'k>>>(keys: impl IntoIterator<Item = Q>) -> Result<Vec<Vec<u8>>> {
+    keys.into_iter().map(|key| Ok(K::encode(key.borrow())?.as_ref().to_vec())).collect()
 }
 
 pub(super) fn prefix_bytes<K: ?Sized>(prefix: &impl TypedPrefix<K>) -> Result<Vec<u8>> {
@@ -241,6 +259,19 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedSnapshot<K, V> {
     pub fn get<'k>(&self, key: impl Borrow<K::Arg<'k>>) -> Result<Option<TypedGuard<V>>> {
         let found = self.snapshot.get(&self.keyspace.keyspace, K::encode(key.borrow())?)?;
         Ok(found.map(TypedGuard::new))
+    }
+
+    /// Returns the values of many keys, in their order, as [`DbSnapshot::multi_get`] does.
+    ///
+    /// # Errors
+    /// As [`DbSnapshot::get`].
+    pub fn multi_get<'k, Q>(&self, keys: impl IntoIterator<Item = Q>) -> Result<Vec<Option<TypedGuard<V>>>>
+    where
+        Q: Borrow<K::Arg<'k>>,
+    {
+        let keys: Vec<Vec<u8>> = encoded::<K, Q>(keys)?;
+        let found = self.snapshot.multi_get(&self.keyspace.keyspace, keys)?;
+        Ok(found.into_iter().map(|found| found.map(TypedGuard::new)).collect())
     }
 
     /// Returns the value of a key, for values that borrow nothing.

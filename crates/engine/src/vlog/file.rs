@@ -10,7 +10,7 @@ use crate::block::header::{HeaderKind, StoreBinding};
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::file_format::{VALUE_FILE_FOOTER_MAGIC, VALUE_FILE_MAGIC};
-use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
+use crate::io::{PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage};
 use std::sync::Arc;
 
 pub(super) const HEADER: HeaderKind = HeaderKind { magic: &VALUE_FILE_MAGIC, version: 2 };
@@ -153,12 +153,46 @@ impl ValueFile {
         }
         let mut record = Vec::new();
         let head = self.read_whole(pointer, &mut record)?;
+        self.unpack(pointer, &head, record)
+    }
+
+    fn unpack(&self, pointer: &ValueFilePointer, head: &ChunkHead, record: Vec<u8>) -> Result<Slice> {
         if head.codec == CODEC_STORED {
-            return Slice::of_buffer(&Arc::new(record), head.value).ok_or_else(|| self.damaged_value(pointer.offset));
+            let value = head.value.clone();
+            return Slice::of_buffer(&Arc::new(record), value).ok_or_else(|| self.damaged_value(pointer.offset));
         }
         let mut value = Vec::new();
         head.unpack(&record, &mut value).map_err(|error| self.malformed(pointer.offset, &error))?;
         Ok(value.into())
+    }
+
+    /// The read of a value that takes one read; `None` for a longer one.
+    ///
+    /// # Errors
+    /// As [`Self::get`], before anything is allocated.
+    pub(crate) fn range_of(&self, pointer: &ValueFilePointer, limit_bytes: u64) -> Result<Option<RangeRequest>> {
+        self.check_pointer(pointer)?;
+        self.check_limit(pointer, limit_bytes)?;
+        let range =
+            RangeRequest { offset: pointer.offset, bytes: pointer.stored_bytes as usize, purpose: Purpose::Value };
+        Ok((pointer.length <= CHUNK_BYTES as u64).then_some(range))
+    }
+
+    /// Starts to read ranges of [`Self::range_of`].
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        self.file.start_reads(ranges)
+    }
+
+    /// The value in the bytes of a range of [`Self::range_of`].
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub(crate) fn value_in(&self, pointer: &ValueFilePointer, record: &[u8]) -> Result<Slice> {
+        let head = self.checked_head(pointer, record)?;
+        self.unpack(pointer, &head, record.to_vec())
     }
 
     /// As [`Self::get`], into a buffer whose contents are replaced; after an error they are unspecified.
@@ -214,6 +248,11 @@ impl ValueFile {
     fn read_whole(&self, pointer: &ValueFilePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
         record.resize(pointer.stored_bytes as usize, 0);
         self.file.read(ReadRequest { offset: pointer.offset, buffer: record, purpose: Purpose::Value })?;
+        self.checked_head(pointer, record)
+    }
+
+    /// Verifies a record of one chunk.
+    fn checked_head(&self, pointer: &ValueFilePointer, record: &[u8]) -> Result<ChunkHead> {
         ChunkHead::checked(self.identity, pointer.offset, record)
             .filter(|head| head.part == ChunkPart::Whole && head.chunk_bytes() == record.len())
             .filter(|head| head.length as u64 == pointer.length)

@@ -1,0 +1,254 @@
+//! Batched lookups. Goal: `multi_get` answers as single gets do, whatever the shape of the store, and waits for its
+//! reads together. Method: stores of random shape (memtables, several levels, removed keys and ranges, values in value
+//! files, small blocks and budgets, with and without caches) are asked for random batches, sorted or not, with repeats
+//! and absent keys, and each answer is compared with a map; a storage that counts calls, and one that fails at each of
+//! them in turn.
+
+use ogive::io::{
+    FastPaths, MemoryStorage, PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage,
+    StorageWrapper,
+};
+use ogive::lsm::{Db, DbOptions};
+use ogive_testkit::{Fault, FaultInjector, Operation, Random, fast_paths};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A key of one of two shapes: integers of one width, and text of several lengths.
+fn key(random: &mut Random, keys: u64, is_text: bool) -> Vec<u8> {
+    let number = random.below(keys);
+    if is_text { format!("key/{:x}/{number}", number % 7).into_bytes() } else { number.to_be_bytes().to_vec() }
+}
+
+fn options(random: &mut Random) -> DbOptions {
+    let paths = match random.below(4) {
+        0 => FastPaths { cache: false, ..FastPaths::ALL },
+        1 => fast_paths::drawn(random),
+        _ => FastPaths::ALL,
+    };
+    DbOptions::default()
+        .memory_bytes(1 << (22 + random.below(3)))
+        .memtable_bytes(4 << (10 + random.below(3)))
+        .table_bytes(4 << (10 + random.below(4)))
+        .level_bytes(8 << (10 + random.below(3)))
+        .block_bytes(512 << random.below(4))
+        .separation_threshold(200 << random.below(3))
+        .threads(random.below(2) as usize)
+        .fast_paths(paths)
+}
+
+/// Writes random operations to a store and a map.
+fn write(db: &Db, contents: &mut Contents, random: &mut Random, keys: u64, is_text: bool) {
+    for _ in 0..random.below(1500) {
+        let key = key(random, keys, is_text);
+        match random.below(40) {
+            0..8 => {
+                db.remove(&key).unwrap();
+                contents.remove(&key);
+            }
+            8 => {
+                let mut end = key.clone();
+                *end.last_mut().unwrap() |= 15;
+                if key < end {
+                    db.remove_range(key.clone()..end.clone()).unwrap();
+                    contents.retain(|other, _| *other < key || *other >= end);
+                }
+            }
+            _ => {
+                let length = if random.below(4) == 0 { random.below(90_000) } else { random.below(300) };
+                let value: Vec<u8> = (0..length).map(|i| (i + random.below(3)) as u8).collect();
+                db.insert(&key, &value).unwrap();
+                contents.insert(key, value);
+            }
+        }
+    }
+}
+
+#[test]
+fn batches_of_any_shape_answer_as_single_lookups_do() {
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let (keys, is_text) = (1 + random.below(2000), random.below(2) == 0);
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let mut contents = Contents::new();
+        for _ in 0..3 {
+            let options = options(&mut random);
+            let db = Db::open_in(storage.clone(), &options).unwrap();
+            write(&db, &mut contents, &mut random, keys, is_text);
+            let (snapshot, then) = (db.snapshot(), contents.clone());
+            match random.below(3) {
+                0 => db.flush().unwrap(),
+                1 => db.compact().unwrap(),
+                _ => {}
+            }
+            write(&db, &mut contents, &mut random, keys, is_text);
+            for _ in 0..6 {
+                // Some keys are absent, some repeated.
+                let count = [0, 1, 2, 64, 300][random.below(5) as usize];
+                let mut asked: Vec<Vec<u8>> = (0..count).map(|_| key(&mut random, keys + 20, is_text)).collect();
+                if random.below(2) == 0 {
+                    asked.sort();
+                }
+                let compare = |found: Vec<Option<ogive::Slice>>, expected: &Contents| {
+                    assert_eq!(found.len(), asked.len());
+                    for (key, found) in asked.iter().zip(&found) {
+                        assert!(
+                            found.as_deref() == expected.get(key).map(Vec::as_slice),
+                            "{seed}: {key:x?}, {options:?}"
+                        );
+                    }
+                };
+                compare(db.multi_get(&asked).unwrap(), &contents);
+                compare(snapshot.multi_get(&db, &asked).unwrap(), &then);
+            }
+        }
+    }
+}
+
+/// A call of a storage: how many ranges it asked for, and of which purpose.
+#[derive(Clone, Debug, PartialEq)]
+enum Call {
+    Single(Purpose),
+    Started(Vec<Purpose>),
+}
+
+/// A storage that notes the calls of its readers.
+#[derive(Clone, Debug)]
+struct Noting {
+    inner: Arc<dyn Storage>,
+    calls: Arc<Mutex<Vec<Call>>>,
+}
+
+impl StorageWrapper for Noting {
+    fn inner(&self) -> &dyn Storage {
+        &*self.inner
+    }
+
+    fn open(&self, name: &str) -> ogive::Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(NotingReader { inner: self.inner.open(name)?, calls: Arc::clone(&self.calls) }))
+    }
+}
+
+#[derive(Debug)]
+struct NotingReader {
+    inner: Arc<dyn ReadableFile>,
+    calls: Arc<Mutex<Vec<Call>>>,
+}
+
+impl ReaderWrapper for NotingReader {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> ogive::Result<()> {
+        self.calls.lock().unwrap().push(Call::Single(request.purpose));
+        self.inner.read(request)
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> ogive::Result<Box<dyn PendingReads>> {
+        self.calls.lock().unwrap().push(Call::Started(ranges.iter().map(|range| range.purpose).collect()));
+        self.inner.start_reads(ranges)
+    }
+}
+
+/// The calls of a batch in a store of one level, opened anew, whose filters were read before.
+fn calls_of_a_batch(separates: bool, memory_bytes: u64, keys: &[[u8; 8]]) -> Vec<Call> {
+    let storage = Noting { inner: Arc::new(MemoryStorage::new()), calls: Arc::default() };
+    let options = DbOptions::default().threads(0).memory_bytes(memory_bytes);
+    let options = options.separation_threshold(if separates { 50 } else { 1 << 20 }).block_bytes(4096);
+    let db = Db::open_in(Arc::new(storage.clone()), &options).unwrap();
+    let mut batch = db.batch();
+    for number in 0..20_000_u64 {
+        batch.insert(&db, (number * 5).to_be_bytes(), [number as u8; 100]);
+    }
+    batch.commit().unwrap();
+    db.compact().unwrap();
+    db.close().unwrap();
+    let db = Db::open_in(Arc::new(storage.clone()), &options).unwrap();
+    // The first lookup of a table reads its filter.
+    assert!(db.get(1_u64.to_be_bytes()).unwrap().is_none());
+    storage.calls.lock().unwrap().clear();
+    let found = db.multi_get(keys).unwrap();
+    for (key, found) in keys.iter().zip(&found) {
+        let number = u64::from_be_bytes(*key);
+        let expected = number.is_multiple_of(5).then_some([(number / 5) as u8; 100]);
+        assert_eq!(found.as_deref(), expected.as_ref().map(|value| &value[..]));
+    }
+    std::mem::take(&mut storage.calls.lock().unwrap())
+}
+
+fn random_keys(count: usize) -> Vec<[u8; 8]> {
+    let mut random = Random::new(7);
+    (0..count).map(|_| (random.below(20_000) * 5).to_be_bytes()).collect()
+}
+
+#[test]
+fn a_cold_batch_reads_the_blocks_of_a_level_in_one_wave() {
+    let keys = random_keys(64);
+    let calls = calls_of_a_batch(false, 64 << 20, &keys);
+    let [Call::Started(blocks)] = &calls[..] else { panic!("{calls:?}") };
+    assert!((32..=64).contains(&blocks.len()) && blocks.iter().all(|&purpose| purpose == Purpose::Data), "{calls:?}");
+    // Keys of one block read it once.
+    let near: Vec<[u8; 8]> = (0..20_u64).rev().map(|number| (number % 10 * 5).to_be_bytes()).collect();
+    assert_eq!(calls_of_a_batch(false, 64 << 20, &near), [Call::Started(vec![Purpose::Data])]);
+    // Absent keys that the filter excludes read nothing, and an empty batch neither.
+    assert!(calls_of_a_batch(false, 64 << 20, &[3_u64.to_be_bytes()]).len() <= 1);
+    assert_eq!(calls_of_a_batch(false, 64 << 20, &[]), []);
+}
+
+#[test]
+fn values_of_a_batch_are_read_in_a_wave_of_their_own() {
+    let calls = calls_of_a_batch(true, 64 << 20, &random_keys(64));
+    let [Call::Started(blocks), Call::Started(values)] = &calls[..] else { panic!("{calls:?}") };
+    assert!(blocks.iter().all(|&purpose| purpose == Purpose::Data), "{calls:?}");
+    assert!((60..=64).contains(&values.len()) && values.iter().all(|&purpose| purpose == Purpose::Value), "{calls:?}");
+}
+
+#[test]
+fn the_waves_of_a_long_batch_stay_within_the_memory() {
+    let memory_bytes = 1 << 20;
+    let calls = calls_of_a_batch(false, memory_bytes, &random_keys(2000));
+    assert!(calls.len() > 3, "{} calls", calls.len());
+    for call in &calls {
+        let Call::Started(ranges) = call else { panic!("{call:?}") };
+        // One block above the limit, at most.
+        assert!(ranges.len() as u64 * 4096 <= memory_bytes / 16 + 3 * 4096, "{} ranges", ranges.len());
+    }
+}
+
+#[test]
+fn a_batch_whose_reads_fail_fails_and_the_next_one_answers() {
+    let inner = MemoryStorage::new();
+    let injector = FaultInjector::new(Arc::new(inner));
+    let options = DbOptions::default().threads(0).separation_threshold(150).block_bytes(1024);
+    let options = options.fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
+    let db = Db::open_in(Arc::new(injector.clone()), &options).unwrap();
+    let value = |number: u64| vec![number as u8; (number % 300) as usize];
+    (0..500_u64).for_each(|number| db.insert(number.to_be_bytes(), value(number)).unwrap());
+    db.compact().unwrap();
+    let keys: Vec<[u8; 8]> = (0..100_u64).map(|number| (number * 7).to_be_bytes()).collect();
+    let mut failures = 0;
+    for failing in 0.. {
+        injector.fail_once(Operation::Read, failing, Fault::DeviceError);
+        let outcome = db.multi_get(&keys);
+        let was_met = outcome.is_err();
+        injector.clear();
+        let found = match outcome {
+            Ok(found) => found,
+            Err(error) => {
+                assert!(matches!(error, ogive::Error::Io { .. }), "{error}");
+                failures += 1;
+                db.multi_get(&keys).unwrap()
+            }
+        };
+        for (key, found) in keys.iter().zip(&found) {
+            let number = u64::from_be_bytes(*key);
+            assert_eq!(found.as_deref().map(<[u8]>::to_vec), (number < 500).then(|| value(number)));
+        }
+        if !was_met {
+            break;
+        }
+    }
+    assert!(failures > 20, "{failures} failures");
+}
