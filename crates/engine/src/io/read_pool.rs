@@ -16,18 +16,23 @@ use super::local_file::LocalFile;
 use super::positional::AlignedBuffer;
 use super::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 use super::storage::ReadRequest;
-use super::worker::Worker;
+use super::worker::{Worker, spawn_helper};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Threads of a pool. With the caller, 32 reads are in flight: more gain nothing on local SSDs.
 const THREADS_MAX: usize = 31;
 
-/// Longer ranges are read in pieces of this size, side by side.
-const PIECE_BYTES: usize = 1 << 20;
+/// Longer ranges are read in place, by threads that start with the call and end with it: that takes less time than
+/// copying them.
+const COPIED_BYTES_MAX: usize = 64 << 10;
+
+/// Threads of such a call, with the caller. More do not read faster: each request is long enough for the device.
+const IN_PLACE_THREADS_MAX: usize = 16;
 
 /// Bytes of all pieces read before the first of the next ones, which bounds the buffers of the threads.
 const WAVE_BYTES: usize = 16 << 20;
@@ -91,7 +96,7 @@ impl SpareBuffers {
     }
 }
 
-/// A part of a request, and its destination.
+/// A range, and its destination.
 struct ReadPiece<'a> {
     offset: u64,
     target: &'a mut [u8],
@@ -229,13 +234,10 @@ impl SharedQueue {
 impl ReadPool {
     /// Fills all ranges, many at a time.
     pub(super) fn read(&self, file: &Arc<LocalFile>, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let mut pieces: Vec<ReadPiece<'_>> = Vec::with_capacity(requests.len());
-        for ReadRequest { mut offset, buffer, .. } in requests {
-            for target in buffer.chunks_mut(PIECE_BYTES) {
-                let next = offset + target.len() as u64;
-                pieces.push(ReadPiece { offset, target });
-                offset = next;
-            }
+        let piece = |ReadRequest { offset, buffer, .. }| ReadPiece { offset, target: buffer };
+        let mut pieces: Vec<ReadPiece<'_>> = requests.into_iter().map(piece).collect();
+        if pieces.len() > 1 && pieces.iter().any(|piece| piece.target.len() > COPIED_BYTES_MAX) {
+            return read_in_place(file, pieces);
         }
         let mut rest = pieces.as_mut_slice();
         while !rest.is_empty() {
@@ -324,6 +326,27 @@ impl ReadPool {
             }
         }
     }
+}
+
+/// Reads long ranges side by side, straight to their destinations.
+fn read_in_place(file: &LocalFile, pieces: Vec<ReadPiece<'_>>) -> Result<()> {
+    let threads = pieces.len().min(IN_PLACE_THREADS_MAX);
+    let pieces = Mutex::new(pieces.into_iter());
+    let work = || -> Result<()> {
+        loop {
+            let Some(piece) = lock(&pieces).next() else { return Ok(()) };
+            file.read(piece.offset, piece.target)?;
+        }
+    };
+    thread::scope(|scope| {
+        // If the system cannot start a thread, the others read its part.
+        let workers: Vec<_> = (1..threads).map_while(|_| spawn_helper(scope, "ogive-read", work).ok()).collect();
+        let own = work();
+        workers.into_iter().fold(own, |outcome, worker| match worker.join() {
+            Ok(theirs) => outcome.and(theirs),
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
 }
 
 impl Drop for ReadPool {

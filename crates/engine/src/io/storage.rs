@@ -165,7 +165,7 @@ pub trait ReadableFile: Debug + Send + Sync {
     }
 
     /// Starts to read several ranges, and does not wait for them if the storage can go on without. So ranges of several
-    /// files are read at the same time, and later ones while earlier ones are processed. The default reads them at once.
+    /// files are read at once, and later ones while earlier ones are processed. The default reads them here.
     ///
     /// # Errors
     /// As [`Self::read_many`]; errors of reads that are not waited for are returned by [`PendingReads::wait`].

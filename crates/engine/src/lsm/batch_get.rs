@@ -14,31 +14,17 @@
 use super::entry::{Sequence, ValueKind};
 use super::extend::PositionWindow;
 use super::table_file::TableFile;
+use super::value_wave::{BatchLimits, read_values};
 use super::view::{FoundValue, KeyspaceView, SourceAnswer};
 use crate::block::Slice;
 use crate::error::Result;
-use crate::io::{PendingReads, RangeRequest};
 use crate::table::deferred::{Deferrable, DeferredReads, StartedReads};
-use crate::vlog::{ValueFile, ValueFilePointer};
+use crate::table::versions::LookupStart;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The reads of one wave take at most 1/N of the memory of a store.
-const WAVE_DIVISOR: u64 = 16;
-
-/// Limits and names that a batch needs of its store.
-pub(super) struct BatchLimits<'a> {
-    pub(super) memory_bytes: u64,
-    /// The folder of the store, for error messages.
-    pub(super) path: &'a dyn Fn() -> PathBuf,
-}
-
-impl BatchLimits<'_> {
-    fn wave_bytes(&self) -> u64 {
-        (self.memory_bytes / WAVE_DIVISOR).max(1)
-    }
-}
+/// Keys of a group: enough to fill any device, and few enough for their blocks to stay in the processor's cache.
+const GROUP_KEYS_MAX: usize = 256;
 
 /// The next source of a key.
 #[derive(Clone, Copy, Default)]
@@ -51,10 +37,14 @@ enum NextSource {
     Deeper(usize),
 }
 
+/// The place of a key in the deepest level: its table, and the start of the search in it.
+type DeepStart<'a> = (&'a Arc<TableFile>, LookupStart);
+
 /// A key without an answer: its index among the keys of the batch, and its next source.
-struct OpenKey {
+struct OpenKey<'a> {
     index: usize,
     next: NextSource,
+    deep: Option<DeepStart<'a>>,
 }
 
 /// The lookups of a batch in the tables of a view.
@@ -75,7 +65,12 @@ impl<'a> BatchLookups<'a> {
     }
 
     /// Looks a key up from its next source on, as far as memory leads.
-    fn advance(&mut self, key: &[u8], next: &mut NextSource) -> Result<Deferrable<Option<FoundValue>>> {
+    fn advance(
+        &mut self,
+        key: &[u8],
+        next: &mut NextSource,
+        deep: Option<DeepStart<'a>>,
+    ) -> Result<Deferrable<Option<FoundValue>>> {
         let view = self.view;
         if let NextSource::Memtables = next {
             for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
@@ -93,7 +88,7 @@ impl<'a> BatchLookups<'a> {
                 break;
             };
             if table.may_hold(key)
-                && let Some(outcome) = self.search(table, key, None)?
+                && let Some(outcome) = self.search(table, key, (None, None))?
             {
                 return Ok(outcome);
             }
@@ -101,8 +96,12 @@ impl<'a> BatchLookups<'a> {
         }
         while let NextSource::Deeper(index) = *next {
             let Some((_, level)) = view.levels.deeper.get(index) else { break };
-            if let Some((table, window)) = level.route(key)
-                && let Some(outcome) = self.search(table, key, window)?
+            let routed = match deep {
+                Some((table, start)) if index + 1 == view.levels.deeper.len() => Some((table, (None, Some(start)))),
+                _ => level.route(key).map(|(table, window)| (table, (window, None))),
+            };
+            if let Some((table, begin)) = routed
+                && let Some(outcome) = self.search(table, key, begin)?
             {
                 return Ok(outcome);
             }
@@ -116,14 +115,14 @@ impl<'a> BatchLookups<'a> {
         &mut self,
         table: &'a Arc<TableFile>,
         key: &[u8],
-        window: Option<PositionWindow>,
+        begin: (Option<PositionWindow>, Option<LookupStart>),
     ) -> Result<Option<Deferrable<Option<FoundValue>>>> {
         let number = table.meta.number;
         let waited = if self.tables.is_empty() { None } else { self.tables.get_mut(&number) };
         let is_first = waited.is_none();
         let reads = waited.map_or(&mut self.first_attempt, |(_, reads)| reads);
         let before = reads.missing_bytes();
-        let Deferrable::Done(entry) = table.get_deferred(key, self.at, window, reads)? else {
+        let Deferrable::Done(entry) = table.get_deferred(key, self.at, begin, reads)? else {
             self.wave_bytes += reads.missing_bytes() - before;
             if is_first {
                 let (_, own) = self.tables.entry(number).or_insert_with(|| (table, DeferredReads::default()));
@@ -153,6 +152,30 @@ impl<'a> BatchLookups<'a> {
     }
 }
 
+/// Finds the blocks of keys in the deepest level, which holds most of the data, and brings them into the processor's
+/// cache. One lookup waits for memory several times in turn; those of different keys do not wait for each other here.
+fn touch_deepest<'a, K: AsRef<[u8]>>(
+    view: &'a KeyspaceView,
+    keys: &[K],
+    order: &[usize],
+    starts: &mut Vec<Option<DeepStart<'a>>>,
+) {
+    starts.clear();
+    let Some((_, level)) = view.levels.deeper.last().filter(|(_, level)| level.guide().is_none()) else {
+        starts.resize(order.len(), None);
+        return;
+    };
+    for &index in order {
+        let key = keys[index].as_ref();
+        let start = level.find(key).and_then(|table| Some((table, table.find_block(key)?)));
+        if let Some((table, start)) = &start {
+            table.touch_slot(start.block);
+        }
+        starts.push(start);
+    }
+    starts.iter().flatten().for_each(|(table, start)| table.touch_block(start));
+}
+
 /// Finds the newest entries at or below `at` of keys, which are sorted by `order`.
 fn find_all<K: AsRef<[u8]>>(
     view: &KeyspaceView,
@@ -162,65 +185,39 @@ fn find_all<K: AsRef<[u8]>>(
     limits: &BatchLimits<'_>,
 ) -> Result<Vec<Option<FoundValue>>> {
     let mut found: Vec<Option<FoundValue>> = keys.iter().map(|_| None).collect();
-    let mut rest = order.iter().copied();
-    let mut is_more = true;
-    while is_more {
+    let (mut starts, mut rest) = (Vec::new(), order);
+    while !rest.is_empty() {
         // Blocks that this group of keys waited for are in memory until all its keys are answered.
         let mut lookups = BatchLookups::new(view, at);
-        let mut open: Vec<OpenKey> = Vec::new();
-        is_more = false;
-        for index in rest.by_ref() {
+        let mut open: Vec<OpenKey<'_>> = Vec::new();
+        let group = &rest[..rest.len().min(GROUP_KEYS_MAX)];
+        touch_deepest(view, keys, group, &mut starts);
+        let mut taken = 0;
+        for (&index, &deep) in group.iter().zip(&starts) {
             let mut next = NextSource::default();
-            match lookups.advance(keys[index].as_ref(), &mut next)? {
+            match lookups.advance(keys[index].as_ref(), &mut next, deep)? {
                 Deferrable::Done(answer) => found[index] = answer,
-                Deferrable::Deferred => open.push(OpenKey { index, next }),
+                Deferrable::Deferred => open.push(OpenKey { index, next, deep }),
             }
+            taken += 1;
             if lookups.wave_bytes >= limits.wave_bytes() {
-                is_more = true;
                 break;
             }
         }
+        rest = &rest[taken..];
         while !open.is_empty() {
             lookups.read_wave()?;
             let mut still = Vec::new();
-            for OpenKey { index, mut next } in open {
-                match lookups.advance(keys[index].as_ref(), &mut next)? {
+            for OpenKey { index, mut next, deep } in open {
+                match lookups.advance(keys[index].as_ref(), &mut next, deep)? {
                     Deferrable::Done(answer) => found[index] = answer,
-                    Deferrable::Deferred => still.push(OpenKey { index, next }),
+                    Deferrable::Deferred => still.push(OpenKey { index, next, deep }),
                 }
             }
             open = still;
         }
     }
     Ok(found)
-}
-
-/// Values of one file that are read in one wave.
-struct FileWave<'a> {
-    file: &'a ValueFile,
-    /// Each range with its pointer and the index of its key.
-    ranges: Vec<(RangeRequest, ValueFilePointer, usize)>,
-}
-
-impl FileWave<'_> {
-    fn start(&self) -> Result<Box<dyn PendingReads>> {
-        self.file.start_reads(&self.ranges.iter().map(|&(range, ..)| range).collect::<Vec<_>>())
-    }
-}
-
-/// Reads a wave of values, in all files side by side.
-fn read_values(waves: &mut BTreeMap<u64, FileWave<'_>>, values: &mut [Option<Slice>]) -> Result<()> {
-    for wave in waves.values_mut() {
-        wave.ranges.sort_unstable_by_key(|&(range, ..)| range.offset);
-    }
-    let started: Vec<_> = waves.values().map(|wave| Ok((wave, wave.start()?))).collect::<Result<_>>()?;
-    for (wave, pending) in started {
-        for (bytes, (_, pointer, index)) in pending.wait()?.iter().zip(&wave.ranges) {
-            values[*index] = Some(wave.file.value_in(pointer, bytes)?);
-        }
-    }
-    waves.clear();
-    Ok(())
 }
 
 /// The values of keys, which are sorted by `order`, at `at`.
@@ -236,28 +233,15 @@ pub(super) fn multi_get<K: AsRef<[u8]>>(
     distinct.dedup_by(|one, other| keys[*one].as_ref() == keys[*other].as_ref());
     let found = find_all(view, at, keys, &distinct, limits)?;
     let mut values: Vec<Option<Slice>> = keys.iter().map(|_| None).collect();
-    let (mut waves, mut bytes): (BTreeMap<u64, FileWave<'_>>, u64) = (BTreeMap::new(), 0);
+    let mut pointers: Vec<(usize, Slice)> = Vec::new();
     for (index, found) in found.into_iter().enumerate() {
-        let Some((kind, value)) = found else { continue };
-        if kind != ValueKind::Pointer {
-            values[index] = Some(value);
-            continue;
-        }
-        let (file, pointer) = view.values.resolve(&value, limits.path)?;
-        match file.range_of(&pointer, limits.memory_bytes)? {
-            Some(range) => {
-                let wave = waves.entry(pointer.file).or_insert_with(|| FileWave { file, ranges: Vec::new() });
-                wave.ranges.push((range, pointer, index));
-                bytes += range.bytes as u64;
-            }
-            None => values[index] = Some(file.get(&pointer, limits.memory_bytes)?),
-        }
-        if bytes >= limits.wave_bytes() {
-            read_values(&mut waves, &mut values)?;
-            bytes = 0;
+        match found {
+            Some((ValueKind::Pointer, pointer)) => pointers.push((index, pointer)),
+            Some((_, value)) => values[index] = Some(value),
+            None => {}
         }
     }
-    read_values(&mut waves, &mut values)?;
+    read_values(&view.values, &pointers, &mut values, limits)?;
     for pair in order.windows(2) {
         let (first, second) = (pair[0], pair[1]);
         if keys[first].as_ref() == keys[second].as_ref() {

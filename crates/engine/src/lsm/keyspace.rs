@@ -1,12 +1,13 @@
 //! Keyspaces: named, independent key spaces of a store, with their read and write methods.
 
 use super::batch::{Operations, check_key};
-use super::batch_get::{self, BatchLimits};
+use super::batch_get;
 use super::core::Core;
 use super::db::{Db, Open};
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
 use super::range::DbRange;
 use super::value_files::ValueFiles;
+use super::value_wave::BatchLimits;
 use super::view::{FoundValue, KeyspaceTree, KeyspaceView};
 use crate::block::Slice;
 use crate::error::{Error, Result};

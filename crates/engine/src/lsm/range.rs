@@ -6,10 +6,13 @@ use super::entry::{Entry, Sequence, ValueKind};
 use super::keyspace::Keyspace;
 use super::level::{LevelCursor, LevelTables};
 use super::merge::MergeCursor;
+use super::value_ahead::{QueuedRecord, ValueQueue};
+use super::value_wave::BatchLimits;
 use super::view::{FoundValue, KeyspaceView};
 use super::visible::{EntrySource, VisibleCursor};
 use crate::block::Slice;
 use crate::error::{Error, Result};
+use crate::vlog::ValueFilePointer;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -27,6 +30,9 @@ pub struct DbRange {
     at: Sequence,
     front: Option<VisibleCursor>,
     back: Option<VisibleCursor>,
+    /// Records that the cursor of each end has passed to read their values ahead.
+    front_ahead: ValueQueue,
+    back_ahead: ValueQueue,
     /// Whether it has ended, or failed.
     is_done: bool,
     /// An error to report instead of records.
@@ -61,7 +67,19 @@ impl LazyRecord {
 impl DbRange {
     pub(super) fn new(keyspace: Keyspace, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>), at: Sequence) -> Self {
         let (view, at) = keyspace.view_at(at);
-        Self { keyspace, bounds, view, at, front: None, back: None, is_done: false, refused: None }
+        let (front_ahead, back_ahead) = Default::default();
+        Self {
+            keyspace,
+            bounds,
+            view,
+            at,
+            front: None,
+            back: None,
+            front_ahead,
+            back_ahead,
+            is_done: false,
+            refused: None,
+        }
     }
 
     /// Fails if the keyspace belongs to another store than `open`.
@@ -100,18 +118,124 @@ impl DbRange {
     /// # Errors
     /// As [`Keyspace::get`]; the range has then ended.
     pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
+        let reads_ahead = self.reads_ahead();
         loop {
-            let step = self.step(true, |keyspace, view, entry, _| match entry.kind {
-                ValueKind::Pointer => {
-                    Ok(visit(entry.key, &keyspace.value((entry.kind, entry.value.into()), &view.values)?))
+            if let Some(queued) = self.take_queued(true) {
+                let (key, value) = queued?;
+                match visit(&key, &value) {
+                    ControlFlow::Continue(()) => continue,
+                    ControlFlow::Break(()) => return Ok(()),
                 }
-                _ => Ok(visit(entry.key, entry.value)),
+            }
+            let step = self.step(true, |keyspace, view, entry, visible| match entry.kind {
+                ValueKind::Pointer if reads_ahead => Ok(VisitStep::Pointer(entry.key.into(), found(entry, visible))),
+                ValueKind::Pointer => {
+                    let value = keyspace.value((entry.kind, entry.value.into()), &view.values)?;
+                    Ok(VisitStep::Visited(visit(entry.key, &value)))
+                }
+                _ => Ok(VisitStep::Visited(visit(entry.key, entry.value))),
             });
             match step.transpose()? {
-                Some(ControlFlow::Continue(())) => {}
-                Some(ControlFlow::Break(())) | None => return Ok(()),
+                Some(VisitStep::Visited(ControlFlow::Continue(()))) => {}
+                Some(VisitStep::Visited(ControlFlow::Break(()))) => return Ok(()),
+                Some(VisitStep::Pointer(key, pointer)) => self.read_ahead(true, key, pointer),
+                None => match self.take_last_queued(true) {
+                    Some(queued) => {
+                        let (key, value) = queued?;
+                        if visit(&key, &value).is_break() {
+                            return Ok(());
+                        }
+                    }
+                    None => return Ok(()),
+                },
             }
         }
+    }
+
+    fn reads_ahead(&self) -> bool {
+        self.keyspace.core().options.fast_paths.prefetch
+    }
+
+    fn ahead(&mut self, forward: bool) -> &mut ValueQueue {
+        if forward { &mut self.front_ahead } else { &mut self.back_ahead }
+    }
+
+    /// The next record from one end, with its value.
+    fn record(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
+        if let Some(queued) = self.take_queued(forward) {
+            return Some(queued);
+        }
+        match self.step(forward, |_, _, entry, visible| Ok((Slice::from(entry.key), found(entry, visible)))) {
+            Some(Ok((key, found))) if found.0 == ValueKind::Pointer && self.reads_ahead() => {
+                self.read_ahead(forward, key, found);
+                self.take_queued(forward)
+            }
+            Some(Ok((key, found))) => {
+                let value = self.keyspace.value(found, &self.view.values);
+                self.is_done |= value.is_err();
+                Some(value.map(|value| (key, value)))
+            }
+            Some(Err(error)) => Some(Err(error)),
+            None => self.take_last_queued(forward),
+        }
+    }
+
+    /// Collects the records that follow one whose value is in the value log, and reads their values.
+    fn read_ahead(&mut self, forward: bool, key: Slice, pointer: FoundValue) {
+        let keyspace = self.keyspace.clone();
+        let path = || keyspace.path();
+        let limits = BatchLimits { memory_bytes: keyspace.core().options.memory_bytes, path: &path };
+        let length = |found: &FoundValue| match found.0 {
+            ValueKind::Pointer => ValueFilePointer::decode(&found.1).map_or(0, |pointer| pointer.stored_bytes),
+            _ => found.1.len() as u64,
+        };
+        let (mut bytes, reach) = (length(&pointer), self.ahead(forward).next_reach());
+        self.ahead(forward).push(key, pointer);
+        while self.ahead(forward).records.len() < reach && !ValueQueue::is_full(bytes, &limits) {
+            match self.step(forward, |_, _, entry, visible| Ok((Slice::from(entry.key), found(entry, visible)))) {
+                Some(Ok((key, found))) => {
+                    bytes += length(&found);
+                    self.ahead(forward).push(key, found);
+                }
+                Some(Err(error)) => {
+                    self.ahead(forward).failure = Some(error);
+                    break;
+                }
+                None => break,
+            }
+        }
+        let view = Arc::clone(&self.view);
+        self.ahead(forward).read(&view.values, &limits);
+    }
+
+    /// The next of the records that the cursor of one end has passed.
+    fn take_queued(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
+        let queued = self.ahead(forward).records.pop_front();
+        queued.map(|queued| self.queued_value(queued))
+    }
+
+    /// At the end of the cursor of one end: the last of the records that the other one has passed, then its error.
+    fn take_last_queued(&mut self, forward: bool) -> Option<Result<(Slice, Slice)>> {
+        if let Some(queued) = self.ahead(!forward).records.pop_back() {
+            return Some(self.queued_value(queued));
+        }
+        let failure = self.front_ahead.failure.take().or_else(|| self.back_ahead.failure.take());
+        failure.map(Err)
+    }
+
+    /// The value of a collected record. After an error the range has ended.
+    fn queued_value(&mut self, queued: QueuedRecord) -> Result<(Slice, Slice)> {
+        let QueuedRecord { key, found, value } = queued;
+        let value = match value {
+            _ if self.keyspace.tree().is_dropped() => Err(self.keyspace.core().gone(self.keyspace.tree())),
+            Some(value) => Ok(value),
+            None => self.keyspace.value(found, &self.view.values),
+        };
+        if value.is_err() {
+            self.is_done = true;
+            (self.front_ahead, self.back_ahead) = Default::default();
+        }
+        value.map(|value| (key, value))
     }
 
     /// Moves one end by one record, and passes it to `read`.
@@ -239,27 +363,24 @@ fn pair(
     Ok(LazyRecord { key, found, keyspace: keyspace.clone(), view: Arc::clone(view) })
 }
 
-#[inline]
-fn record(
-    keyspace: &Keyspace,
-    view: &Arc<KeyspaceView>,
-    entry: &Entry<'_>,
-    visible: &VisibleCursor,
-) -> Result<(Slice, Slice)> {
-    Ok((entry.key.into(), keyspace.value(found(entry, visible), &view.values)?))
+/// A step of [`DbRange::visit`].
+enum VisitStep {
+    Visited(ControlFlow<()>),
+    /// A record whose value is in the value log.
+    Pointer(Slice, FoundValue),
 }
 
 impl Iterator for DbRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(true, record)
+        self.record(true)
     }
 }
 
 impl DoubleEndedIterator for DbRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(false, record)
+        self.record(false)
     }
 }
 

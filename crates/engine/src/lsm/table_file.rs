@@ -230,17 +230,33 @@ impl TableFile {
         Ok(Some((kind, sequence, value)))
     }
 
-    /// As [`Self::get`], without waiting for any read.
+    /// Brings the cache slot of a block into the processor's cache.
+    #[inline]
+    pub(super) fn touch_slot(&self, block: u64) {
+        self.table.touch_slot(block);
+    }
+
+    /// Brings what a lookup will need of a cached block into the processor's cache.
+    #[inline]
+    pub(super) fn touch_block(&self, start: &LookupStart) {
+        self.table.touch_block(start);
+    }
+
+    /// As [`Self::get`], without waiting for any read. The separators may have been searched before, with the result
+    /// `start`.
     #[inline]
     pub(super) fn get_deferred(
         &self,
         key: &[u8],
         at: Sequence,
-        window: Option<PositionWindow>,
+        (window, start): (Option<PositionWindow>, Option<LookupStart>),
         reads: &mut DeferredReads<'_>,
     ) -> Result<Deferrable<Option<(ValueKind, Sequence, Slice)>>> {
         let sample = LookupSample::begin();
-        let (path, by_model) = self.path(key, window)?;
+        let (mut path, by_model) = self.path(key, window)?;
+        if path == SearchPath::Separators && start.is_some() {
+            path = SearchPath::Guided(start);
+        }
         let Deferrable::Done(found) = self.table.find_version_deferred(key, at, path, reads)? else {
             return Ok(Deferrable::Deferred);
         };

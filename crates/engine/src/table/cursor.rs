@@ -8,10 +8,13 @@ use super::range::READ_AHEAD_BYTES_MAX;
 use super::reader::{ReadContext, Table, TableInner};
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest};
+use crate::io::{PendingReads, Purpose, RangeRequest, ReadRequest};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Requests that share the read-ahead of a compaction: one is consumed while the other is read.
+const REQUESTS_AHEAD: u64 = 2;
 
 /// The current record of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub(crate) struct TableCursor {
     key: Vec<u8>,
     /// Prefetched blocks, in forward order.
     ahead: VecDeque<(u64, Arc<[u8]>)>,
+    /// In a compaction, the blocks behind those: their read was started, or could not be.
+    started: Option<(u64, Result<StartedChunk>)>,
     /// Number of blocks to read next time.
     reach: u64,
     failed: Option<Error>,
@@ -86,7 +91,7 @@ impl Table {
 
 impl TableCursor {
     fn new(table: Table, mode: CursorMode) -> Self {
-        Self { table, mode, at: None, key: Vec::new(), ahead: VecDeque::new(), reach: 1, failed: None }
+        Self { table, mode, at: None, key: Vec::new(), ahead: VecDeque::new(), started: None, reach: 1, failed: None }
     }
 
     /// Kind of the current record; `None` without a position.
@@ -260,6 +265,7 @@ impl TableCursor {
 
     fn forget_ahead(&mut self) {
         self.ahead.clear();
+        self.started = None;
         self.reach = 1;
     }
 
@@ -338,7 +344,10 @@ impl TableCursor {
         let inner = self.table.inner.clone();
         let each = inner.meta.block_bytes.max(1);
         match self.mode {
-            CursorMode::Compaction(ahead) => self.ahead = inner.read_past_cache(block, (ahead / each).max(1))?.into(),
+            CursorMode::Compaction(0) => self.ahead = inner.read_past_cache(block, 1)?.into(),
+            CursorMode::Compaction(ahead) => {
+                self.fetch_chunk(block, (ahead / REQUESTS_AHEAD / each).max(1), follows)?
+            }
             CursorMode::Cached => {
                 if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
                     return Ok(found);
@@ -350,6 +359,24 @@ impl TableCursor {
             }
         }
         self.ahead.front().map(|(_, bytes)| bytes.clone()).ok_or_else(|| inner.malformed(block))
+    }
+}
+
+impl TableCursor {
+    /// Takes consecutive blocks from `first` on, and starts to read those behind them before waiting.
+    fn fetch_chunk(&mut self, first: u64, blocks: u64, follows: bool) -> Result<()> {
+        let inner = self.table.inner.clone();
+        let chunk = match self.started.take() {
+            Some((block, chunk)) if block == first => chunk?,
+            _ => inner.start_past_cache(first, blocks)?,
+        };
+        let next = first + chunk.sections.len() as u64;
+        if follows && next < inner.meta.blocks {
+            // An error counts only where the cursor comes to these blocks.
+            self.started = Some((next, inner.start_past_cache(next, blocks)));
+        }
+        self.ahead = inner.finish_past_cache(chunk)?.into();
+        Ok(())
     }
 }
 
@@ -388,9 +415,17 @@ impl CursorPosition {
     }
 }
 
+/// Consecutive blocks whose read was started.
+#[derive(Debug)]
+struct StartedChunk {
+    first: u64,
+    sections: Vec<Section>,
+    pending: Box<dyn PendingReads>,
+}
+
 impl TableInner {
-    /// Up to `most` consecutive blocks from `first` on, at least one, with one read and without caching.
-    pub(super) fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
+    /// The locations of up to `most` consecutive blocks from `first` on, at least one.
+    fn sections_from(&self, first: u64, most: u64) -> Result<Vec<Section>> {
         let mut sections = vec![self.section(0, first)?];
         for block in first + 1..first.saturating_add(most).min(self.meta.blocks) {
             let section = self.section(0, block)?;
@@ -399,15 +434,38 @@ impl TableInner {
             }
             sections.push(section);
         }
+        Ok(sections)
+    }
+
+    /// Up to `most` consecutive blocks from `first` on, at least one, with one read and without caching.
+    pub(super) fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
+        let sections = self.sections_from(first, most)?;
+        let mut buffer = vec![0; sections.iter().map(|section| section.bytes as usize).sum()];
+        self.data.read(ReadRequest { offset: sections[0].offset, buffer: &mut buffer, purpose: Purpose::Data })?;
+        self.checked_blocks(first, &sections, &buffer)
+    }
+
+    /// Starts to read up to `most` consecutive blocks, as [`Self::read_past_cache`] does.
+    fn start_past_cache(&self, first: u64, most: u64) -> Result<StartedChunk> {
+        let sections = self.sections_from(first, most)?;
+        let bytes = sections.iter().map(|section| section.bytes as usize).sum();
+        let range = RangeRequest { offset: sections[0].offset, bytes, purpose: Purpose::Data };
+        Ok(StartedChunk { first, pending: self.data.start_reads(&[range])?, sections })
+    }
+
+    fn finish_past_cache(&self, chunk: StartedChunk) -> Result<Vec<(u64, Arc<[u8]>)>> {
+        let filled = chunk.pending.wait()?;
+        self.checked_blocks(chunk.first, &chunk.sections, filled.first().map(|bytes| &**bytes).unwrap_or_default())
+    }
+
+    /// Checks consecutive blocks that were read.
+    fn checked_blocks(&self, first: u64, sections: &[Section], bytes: &[u8]) -> Result<Vec<(u64, Arc<[u8]>)>> {
         let offset = sections[0].offset;
-        let bytes: u64 = sections.iter().map(|section| section.bytes).sum();
-        let mut buffer = vec![0; bytes as usize];
-        self.data.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Data })?;
         let block = |(block, section): (u64, &Section)| {
             let at = (section.offset - offset) as usize;
-            Ok((block, self.check(0, block, *section, &buffer[at..at + section.bytes as usize])?))
+            Ok((block, self.check(0, block, *section, &bytes[at..][..section.bytes as usize])?))
         };
-        (first..).zip(&sections).map(block).collect()
+        (first..).zip(sections).map(block).collect()
     }
 }
 

@@ -14,13 +14,20 @@
 use super::filter::ResidentFilter;
 use super::format::{FilterMeta, Section};
 use super::reader::{ReadContext, Table, TableInner};
-use super::versions::{FoundVersion, LookupStep, SearchPath};
+use super::versions::{FoundVersion, LookupStart, LookupStep, SearchHint, SearchPath};
 use crate::error::{Error, Result};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadBuffer};
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 /// Largest read that is merged from smaller ones, in bytes.
 const MERGED_READ_BYTES_MAX: u64 = 1 << 20;
+
+/// Usual length of a line of the processor's cache.
+const CACHE_LINE_BYTES: usize = 64;
+
+/// The level of pages of the filter, among the children that lookups lack.
+const FILTER_LEVEL: usize = usize::MAX;
 
 /// Blocks and pages that lookups lack.
 #[derive(Debug, Default)]
@@ -142,6 +149,29 @@ impl Table {
         reads.attempt(|context| self.find_version_by(key, at, path, Some(context), |_: LookupStep| {}))
     }
 
+    /// Brings the cache slot of a block into the processor's cache.
+    #[inline]
+    pub(crate) fn touch_slot(&self, block: u64) {
+        if let (Some(directory), Some(slots)) = (&self.inner.directory, self.inner.cache.slots()) {
+            slots.touch_slot(directory, block);
+        }
+    }
+
+    /// Brings what a lookup will need of a cached block into the processor's cache: its head, its first keys, and the
+    /// place to which the separators interpolate.
+    #[inline]
+    pub(crate) fn touch_block(&self, start: &LookupStart) {
+        if let (Some(directory), Some(slots)) = (&self.inner.directory, self.inner.cache.slots()) {
+            let share = match start.hint {
+                SearchHint::Share(share) => f64::from(share),
+                _ => 0.5,
+            };
+            slots.touch_block(directory, start.block, |length| {
+                [0, CACHE_LINE_BYTES, 2 * CACHE_LINE_BYTES, (length as f64 * share) as usize]
+            });
+        }
+    }
+
     /// Starts to read what lookups lack.
     ///
     /// # Errors
@@ -175,16 +205,38 @@ impl TableInner {
         Err(self.deferred())
     }
 
+    /// A page of the filter that the batch has read. If there is none, notes that it is missing and fails.
+    pub(super) fn deferred_filter_page<'a>(
+        &self,
+        page: u64,
+        section: Section,
+        reads: &'a mut ReadContext<'_>,
+    ) -> Result<Option<&'a Arc<[u8]>>> {
+        if !reads.ahead.contains_key(&(FILTER_LEVEL, page)) {
+            self.defer_children(FILTER_LEVEL, [(page, section)].into_iter(), reads)?;
+        }
+        Ok(reads.ahead.get(&(FILTER_LEVEL, page)))
+    }
+
     /// In a batch, notes that the filter is missing and fails, unless it would not fit memory.
     pub(super) fn defer_filter(&self, meta: &FilterMeta, reads: &mut ReadContext<'_>) -> Result<()> {
         match &mut reads.missing {
-            Some(missing) if !missing.gave_filter_up => {
+            Some(missing) if !missing.gave_filter_up && self.has_room_for_filter(meta) => {
                 missing.bytes += meta.section.bytes.max(1);
                 missing.wants_filter = true;
                 Err(self.deferred())
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the filter could be reserved now.
+    fn has_room_for_filter(&self, meta: &FilterMeta) -> bool {
+        let has_room = self.directory.is_none() || self.cache.try_reserve(meta.section.bytes);
+        if has_room && self.directory.is_some() {
+            self.cache.release(meta.section.bytes);
+        }
+        has_room
     }
 
     /// The error of a lookup that lacks something; the batch never returns it.
@@ -205,6 +257,11 @@ impl TableInner {
         let mut runs: Vec<ChildRun> = Vec::new();
         for child in children {
             if reads.ahead.contains_key(&(level, child)) {
+                continue;
+            }
+            if level == FILTER_LEVEL {
+                let section = self.filter_page_section(child);
+                runs.extend(section.map(|section| ChildRun { whole: section, parts: vec![(child, section)] }));
                 continue;
             }
             let section = self.section(level, child)?;
@@ -236,7 +293,7 @@ impl TableInner {
     /// Starts to read runs of children.
     fn start_runs(&self, level: usize, runs: &[ChildRun]) -> Result<Box<dyn PendingReads>> {
         let file = if level == 0 { &self.data } else { &self.file };
-        let purpose = Self::purpose(level);
+        let purpose = if level == FILTER_LEVEL { Purpose::Filter } else { Self::purpose(level) };
         let range = |run: &ChildRun| {
             let Section { offset, bytes } = run.whole;
             RangeRequest { offset, bytes: bytes as usize, purpose }
@@ -253,6 +310,13 @@ impl TableInner {
         reads: &mut ReadContext<'_>,
     ) -> Result<()> {
         for (ChildRun { whole, parts }, bytes) in runs.iter().zip(filled) {
+            if level == FILTER_LEVEL {
+                reads.note(Purpose::Filter, *whole);
+                for &(page, section) in parts {
+                    reads.ahead.insert((level, page), self.keep_filter_page(page, section.offset, bytes)?);
+                }
+                continue;
+            }
             reads.note(Self::purpose(level), *whole);
             for &(child, section) in parts {
                 let at = (section.offset - whole.offset) as usize;

@@ -309,14 +309,13 @@ impl TableInner {
         };
         match resident {
             Some(filter) => Ok(filter.may_contain(query.page, query.hash)),
-            None => self.cached_filter_may_contain(meta, query, reads),
+            None => self.cached_filter_may_contain(query, reads),
         }
     }
 
     /// As [`Self::filter_may_contain`], for a filter that does not fit memory: its pages go through the cache.
     fn cached_filter_may_contain(
         &self,
-        meta: &FilterMeta,
         FilterQuery { page, hash }: FilterQuery,
         reads: &mut ReadContext<'_>,
     ) -> Result<bool> {
@@ -325,16 +324,29 @@ impl TableInner {
         if let Some(found) = slots.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
             return Ok(found);
         }
-        let page_bytes = filter::FILTER_PAGE_BYTES as u64;
-        let Some(at) = page.checked_mul(page_bytes).filter(|at| at + page_bytes <= meta.section.bytes) else {
-            return Ok(true);
-        };
-        let section = Section { offset: meta.section.offset + at, bytes: page_bytes };
+        let Some(section) = self.filter_page_section(page) else { return Ok(true) };
+        if let Some(read) = self.deferred_filter_page(page, section, reads)? {
+            return Ok(filter::may_contain(read, hash));
+        }
         let bytes = self.whole(section, Purpose::Filter, reads)?;
-        self.check_filter_page(section.offset, &bytes)?;
-        let found = filter::may_contain(&bytes, hash);
-        slots.insert(directory, number, bytes.into(), [0; 5]);
-        Ok(found)
+        Ok(filter::may_contain(&self.keep_filter_page(page, section.offset, &bytes)?, hash))
+    }
+
+    /// The location of a page of the filter.
+    pub(super) fn filter_page_section(&self, page: u64) -> Option<Section> {
+        let (section, page_bytes) = (self.asked_filter?.section, filter::FILTER_PAGE_BYTES as u64);
+        let at = page.checked_mul(page_bytes).filter(|at| at + page_bytes <= section.bytes)?;
+        Some(Section { offset: section.offset + at, bytes: page_bytes })
+    }
+
+    /// Checks a page of the filter, and offers it to the cache of a store.
+    pub(super) fn keep_filter_page(&self, page: u64, offset: u64, bytes: &[u8]) -> Result<Arc<[u8]>> {
+        self.check_filter_page(offset, bytes)?;
+        let kept: Arc<[u8]> = bytes.into();
+        if let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) {
+            slots.insert(directory, self.meta.blocks.saturating_add(page), Arc::clone(&kept), [0; 5]);
+        }
+        Ok(kept)
     }
 
     fn check_filter_page(&self, offset: u64, page: &[u8]) -> Result<()> {

@@ -20,6 +20,7 @@ mod outcomes;
 mod reads;
 mod reference;
 mod repair_foreign;
+mod scans;
 mod skips;
 mod stats;
 mod support;

@@ -8,13 +8,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use ogive::io::{LocalStorage, Purpose, ReadRequest, ReadableFile, Storage};
+use ogive::io::{FastPaths, LocalStorage, Purpose, ReadRequest, ReadableFile, Storage};
 use ogive::{Db, DbOptions, MemoryStorage};
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
-use crate::random::Random;
+use crate::random::{Permutation, Random};
 use crate::stopwatch::{Elapsed, Stopwatch};
 
 pub(in crate::experiments) const BATCHES: Experiment = Experiment {
@@ -35,6 +35,8 @@ const WARM_MEMORY_BYTES: u64 = 2 << 30;
 /// The budget of a cold store is 1/N of its records.
 const COLD_MEMORY_DIVISOR: u64 = 12;
 const READ_BYTES: usize = 4096;
+const SCAN_RECORDS: usize = 10_000;
+const SCAN_ROUNDS: usize = 5;
 
 /// What a round measures, in seconds.
 #[derive(Clone, Copy, Default)]
@@ -69,10 +71,13 @@ fn key(number: u64) -> [u8; 8] {
 
 fn load(db: &Db, records: u64, value_bytes: usize, seed: u64) -> Result<()> {
     let mut random = Random::new(seed, "values of a store");
+    // Values lie in the order of writing in their files: not in that of the keys.
+    let order = Permutation::new(records, &mut random);
     let mut value = vec![0; value_bytes];
     for start in (0..records).step_by(COMMIT_RECORDS as usize) {
         let mut batch = db.batch();
-        for number in start..(start + COMMIT_RECORDS).min(records) {
+        for place in start..(start + COMMIT_RECORDS).min(records) {
+            let number = order.apply(place);
             value.chunks_mut(8).for_each(|part| part.copy_from_slice(&random.bits().to_le_bytes()[..part.len()]));
             batch.insert(db, key(number), &value);
         }
@@ -138,7 +143,8 @@ fn cold(context: &Context, records: u64, value_bytes: usize, rounds: usize, outp
     db.close()?;
     let data_bytes = records * (value_bytes as u64 + 8);
     let storage = Arc::new(LocalStorage::direct(folder.path()));
-    let db = Db::open_in(storage.clone(), &options.memory_bytes((data_bytes / COLD_MEMORY_DIVISOR).max(2 << 20)))?;
+    let cold_options = options.memory_bytes((data_bytes / COLD_MEMORY_DIVISOR).max(2 << 20));
+    let db = Db::open_in(storage.clone(), &cold_options)?;
     let names = storage.list()?;
     let files: Vec<_> = names.iter().map(|name| storage.open(name)).collect::<ogive::Result<_>>()?;
     let file = files.iter().max_by_key(|file| file.len()).context("the store has no files")?;
@@ -158,6 +164,50 @@ fn cold(context: &Context, records: u64, value_bytes: usize, rounds: usize, outp
         .figure("state", if file.is_direct() { "cold" } else { "page cache" })
         .figure("value_bytes", value_bytes as u64);
     output.report(figures(row, &times, 1.0, true))?;
+    if value_bytes >= SEPARATED_VALUE_BYTES {
+        db.close()?;
+        cold_scans(context, &storage, &cold_options, records, output)?;
+    }
+    Ok(())
+}
+
+/// Scans of separated values, with read-ahead and without.
+fn cold_scans(
+    context: &Context,
+    storage: &Arc<LocalStorage>,
+    options: &DbOptions,
+    records: u64,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let mut random = Random::new(context.seed, "starts of scans");
+    let mut times = Vec::new();
+    for _ in 0..SCAN_ROUNDS {
+        let mut scan = |prefetch: bool| -> Result<Elapsed> {
+            let fast_paths = FastPaths { prefetch, ..FastPaths::ALL };
+            let db = Db::open_in(storage.clone(), &options.clone().fast_paths(fast_paths))?;
+            let start = key(random.below(records.saturating_sub(SCAN_RECORDS as u64).max(1)));
+            timed(|| {
+                for record in db.range(start..).take(SCAN_RECORDS) {
+                    black_box(record?);
+                }
+                Ok(())
+            })
+        };
+        times.push((scan(true)?, scan(false)?));
+    }
+    let median = |of: &dyn Fn(&(Elapsed, Elapsed)) -> f64| {
+        let mut values: Vec<f64> = times.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or_default()
+    };
+    let row = Record::new(BATCHES.name)
+        .figure("state", "cold scan")
+        .figure("value_bytes", SEPARATED_VALUE_BYTES as u64)
+        .figure("records_in_scan", SCAN_RECORDS as u64)
+        .figure("scan_ms", median(&|(ahead, _)| ahead.wall_s * 1e3))
+        .figure("one_by_one_ms", median(&|(_, each)| each.wall_s * 1e3))
+        .figure("time_over_one_by_one", median(&|(ahead, each)| ahead.wall_s / each.wall_s));
+    output.report(row)?;
     Ok(())
 }
 
