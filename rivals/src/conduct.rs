@@ -52,6 +52,8 @@ fn settings(run: &RunArguments) -> Settings {
 /// A process that serves one system.
 struct Worker {
     system: &'static System,
+    /// What it works on, as its argument.
+    setup: String,
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -75,13 +77,23 @@ impl Worker {
             held_out: inserting.count() as u64 * run.rounds * run.requests.len().max(1) as u64 * run.operations
                 / INSERTS_OF,
         };
+        Self::spawn(system, serde_json::to_string(&setup)?, folder.join(system.name))
+    }
+
+    fn spawn(system: &'static System, setup: String, folder: PathBuf) -> Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["worker", &serde_json::to_string(&setup)?])
+            .args(["worker", &setup])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
         let output = BufReader::new(child.stdout.take().context("the worker has no output")?);
-        Ok(Self { system, input: child.stdin.take(), child, output, folder: folder.join(system.name), failed: false })
+        Ok(Self { system, setup, input: child.stdin.take(), child, output, folder, failed: false })
+    }
+
+    /// Replaces the process by a new one, in which no earlier store has left memory.
+    fn restart(&mut self) -> Result<()> {
+        *self = Self::spawn(self.system, self.setup.clone(), self.folder.clone())?;
+        Ok(())
     }
 
     /// Has a job done.
@@ -161,9 +173,23 @@ impl Conductor<'_> {
             let name = Workload::LoadSynced.name();
             self.rounds(run.load_rounds, &name, out, &|worker, _| {
                 worker.open_anew(run, true)?;
-                let job = Job::LoadOneByOne { threads: LOAD_THREADS, commits: run.synced_commits };
+                let job =
+                    Job::LoadOneByOne { order: Order::Random, threads: LOAD_THREADS, commits: run.synced_commits };
                 Ok(vec![(plain(&name), worker.order(&job)?)])
             })?;
+        }
+        let singly = [(Workload::PutRandom, Order::Random), (Workload::PutSequential, Order::Sequential)];
+        for (workload, order) in singly.into_iter().filter(|(workload, _)| wanted(*workload)) {
+            let name = workload.name();
+            self.rounds(run.load_rounds, &name, out, &|worker, _| {
+                worker.open_anew(run, false)?;
+                let job = Job::LoadOneByOne { order, threads: 1, commits: run.operations };
+                Ok(vec![(plain(&name), worker.order(&job)?)])
+            })?;
+        }
+        // Nothing reads what single puts have left.
+        if workloads.iter().all(|workload| singly.iter().any(|(known, _)| known == workload)) {
+            return Ok(());
         }
         let last = if run.order == Order::Random { Workload::LoadRandom } else { Workload::LoadSequential };
         let other = if run.order == Order::Random { Workload::LoadSequential } else { Workload::LoadRandom };
@@ -290,8 +316,8 @@ fn read(workload: Workload, requests: &Requests, count: u64, seed: u64) -> Job {
     }
 }
 
-/// Closes the store, drops its files from the page cache, and opens it with little memory, and with direct reads where
-/// it has them.
+/// Closes the store, drops its files from the page cache, and opens it in a new process, with little memory, and with
+/// direct reads where it has them.
 fn read_cold(
     worker: &mut Worker,
     run: &RunArguments,
@@ -301,6 +327,7 @@ fn read_cold(
 ) -> Result<Vec<(Measured, Outcome)>> {
     let disk_bytes = worker.order(&Job::Close)?.disk_bytes;
     worker.order(&Job::Drop { folder: worker.folder.clone() })?;
+    worker.restart()?;
     let direct = worker.system.reads_directly;
     let budget_bytes = disk_bytes / COLD_SHARE;
     worker.order(&Job::Open { folder: worker.folder.clone(), budget_bytes, synced: false, direct })?;

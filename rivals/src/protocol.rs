@@ -55,7 +55,7 @@ pub(crate) enum Job {
     /// Put in all records but those held out, in batches of a thousand.
     Load { order: Order },
     /// Put in records one a commit, from several threads.
-    LoadOneByOne { threads: usize, commits: u64 },
+    LoadOneByOne { order: Order, threads: usize, commits: u64 },
     /// Bring the store into the form that is best for reading.
     Compact,
     /// Read all of it once, and check some values.

@@ -11,6 +11,8 @@ pub(crate) enum Workload {
     LoadRandom,
     LoadSequential,
     LoadSynced,
+    PutRandom,
+    PutSequential,
     Get,
     GetAbsent,
     Scan,
@@ -26,7 +28,7 @@ pub(crate) const SCAN_ENTRIES: usize = 100;
 /// Threads of the synced load.
 pub(crate) const LOAD_THREADS: usize = 8;
 
-const NAMED: [(Workload, &str, &str); 10] = [
+const NAMED: [(Workload, &str, &str); 12] = [
     (Workload::LoadRandom, "load-random", "batches of 1,000 in random order, log not synced; then `compact`"),
     (
         Workload::LoadSequential,
@@ -34,6 +36,8 @@ const NAMED: [(Workload, &str, &str); 10] = [
         "batches of 1,000 in ascending order, log not synced; then `compact`",
     ),
     (Workload::LoadSynced, "load-synced", "one record a commit, each on the device when it returns, by 8 threads"),
+    (Workload::PutRandom, "put-random", "one record a commit in random order by one thread, log not synced"),
+    (Workload::PutSequential, "put-sequential", "the same in ascending order"),
     (Workload::Get, "get", "keys that are there, all data in memory"),
     (
         Workload::GetAbsent,
@@ -79,7 +83,10 @@ impl Workload {
 
     /// Whether it is measured while a store is made.
     pub(crate) fn is_load(self) -> bool {
-        matches!(self, Self::LoadRandom | Self::LoadSequential | Self::LoadSynced)
+        matches!(
+            self,
+            Self::LoadRandom | Self::LoadSequential | Self::LoadSynced | Self::PutRandom | Self::PutSequential
+        )
     }
 
     /// Whether it begins with nothing in memory.

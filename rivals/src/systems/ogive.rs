@@ -20,6 +20,16 @@ pub(crate) const OGIVE: System = System {
     open: |folder, settings| open(folder, settings, Learning::default()),
 };
 
+/// All values in the value log, as in WiscKey.
+pub(crate) const SEPARATED: System = System {
+    name: "ogive-separated",
+    settings: |settings| format!("all values separated, {}", described(settings, Learning::default())),
+    reads_directly: true,
+    open: |folder, settings| {
+        open_with(folder, settings, &options(settings, Learning::default()).separation_threshold(0))
+    },
+};
+
 /// LevelDB's way: resident full keys of all blocks, restart points in them.
 pub(crate) const PLAIN: System = System {
     name: "ogive-plain",
@@ -67,8 +77,12 @@ fn described(settings: &Settings, learning: Learning) -> String {
 }
 
 fn open(folder: &Path, settings: &Settings, learning: Learning) -> Result<Box<dyn Store>> {
+    open_with(folder, settings, &options(settings, learning))
+}
+
+fn open_with(folder: &Path, settings: &Settings, options: &DbOptions) -> Result<Box<dyn Store>> {
     let storage = if settings.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-    Ok(Box::new(Ogive(Db::open_in(Arc::new(storage), &options(settings, learning))?)))
+    Ok(Box::new(Ogive(Db::open_in(Arc::new(storage), options)?)))
 }
 
 impl Store for Ogive {
@@ -93,6 +107,9 @@ struct OgiveWriter<'s>(&'s Db);
 
 impl Writer for OgiveWriter<'_> {
     fn write(&mut self, batch: &Batch) -> Result<()> {
+        if let (1, Some((key, value))) = (batch.len(), batch.iter().next()) {
+            return Ok(self.0.insert(key, value)?);
+        }
         let mut together: Together = self.0.batch();
         for (key, value) in batch.iter() {
             together.insert(self.0, key, value);

@@ -8,6 +8,7 @@ use crate::store::System;
 pub(crate) fn systems() -> Vec<&'static System> {
     vec![
         &super::ogive::OGIVE,
+        &super::ogive::SEPARATED,
         &super::ogive::PLAIN,
         &super::ogive::CODED,
         &super::ogive::PLR,

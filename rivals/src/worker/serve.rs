@@ -27,7 +27,7 @@ fn perform(state: &mut State, job: &Job) -> Result<Outcome> {
         Job::Open { folder, budget_bytes, synced, direct } => state.open(folder, *budget_bytes, *synced, *direct)?,
         Job::Close => state.close(),
         Job::Load { order } => state.load(*order)?,
-        Job::LoadOneByOne { threads, commits } => state.load_one_by_one(*threads, *commits)?,
+        Job::LoadOneByOne { order, threads, commits } => state.load_one_by_one(*order, *threads, *commits)?,
         Job::Compact => state.compact()?,
         Job::Warm => state.warm()?,
         Job::Gets { present, requests, count, seed } => state.gets(*present, requests, *count, *seed)?,

@@ -43,7 +43,8 @@ impl State {
             records,
             population,
             inserted: 0,
-            version: 0,
+            // Loaded values have version 0.
+            version: 1,
             store: None,
             folder: None,
             before_bytes,

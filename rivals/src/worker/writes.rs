@@ -19,10 +19,7 @@ impl State {
     pub(super) fn load(&mut self, order: Order) -> Result<Timed> {
         let loaded = self.population.loaded();
         let shuffled = Permutation::new(loaded.len() as u64, &mut Random::new(self.setup.seed, "order of loading"));
-        let place = |index: usize| match order {
-            Order::Random => loaded[shuffled.apply(index as u64) as usize],
-            Order::Sequential => loaded[index],
-        };
+        let place = |index: usize| loaded[placed(order, &shuffled, index as u64) as usize];
         self.inserted = 0;
         self.version = 1;
         self.write((0..loaded.len()).map(place), 0)
@@ -60,7 +57,7 @@ impl State {
         Ok(start.stop(operations))
     }
 
-    pub(super) fn load_one_by_one(&mut self, threads: usize, commits: u64) -> Result<Timed> {
+    pub(super) fn load_one_by_one(&mut self, order: Order, threads: usize, commits: u64) -> Result<Timed> {
         let loaded = self.population.loaded();
         let shuffled = Permutation::new(loaded.len() as u64, &mut Random::new(self.setup.seed, "order of loading"));
         let commits = commits.min(loaded.len() as u64);
@@ -73,7 +70,7 @@ impl State {
                     let mut writer = store.writer()?;
                     let (mut batch, mut key, mut value) = (Batch::default(), Vec::new(), Vec::new());
                     for index in (thread as u64..commits).step_by(threads) {
-                        let place = loaded[shuffled.apply(index) as usize];
+                        let place = loaded[placed(order, shuffled, index) as usize];
                         records.key(place, &mut key);
                         records.value(place, 0, &mut value);
                         batch.clear();
@@ -117,6 +114,14 @@ impl State {
         let requests: Requests = requests.parse()?;
         let mut chooser = Chooser::new(&self.population, &requests, seed)?;
         Ok((0..count).map(|_| chooser.next_key(self.inserted)).collect())
+    }
+}
+
+/// The number of the record that comes in as the `index`-th.
+fn placed(order: Order, shuffled: &Permutation, index: u64) -> u64 {
+    match order {
+        Order::Random => shuffled.apply(index),
+        Order::Sequential => index,
     }
 }
 
