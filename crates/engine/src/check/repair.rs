@@ -264,6 +264,7 @@ impl RepairContext {
             snapshots: &[],
             below,
             collected: &self.collected,
+            separated_from_bytes: u64::MAX,
             part: JobRange::default(),
         };
         let mut outcome = run_job(&context, job)?;

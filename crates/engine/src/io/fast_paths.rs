@@ -32,6 +32,11 @@ pub struct FastPaths {
     /// Process keys and writes in batches. Otherwise [`Table::multi_get`](crate::table::Table::multi_get), planned
     /// joins and similar operations look up one key at a time, and concurrent writers write one by one.
     pub batches: bool,
+    /// Write a batch that meets no other write without the queue of writers, unless it is to be synced.
+    pub unqueued_writes: bool,
+    /// Leave the long values of small batches in the log and in memtables until a flush moves them to value files.
+    /// Otherwise each is written to a value file before the log.
+    pub deferred_values: bool,
     /// Write the output of a join in a thread of its own.
     pub write_behind: bool,
 }
@@ -45,6 +50,8 @@ impl FastPaths {
         models: true,
         prefetch: true,
         batches: true,
+        unqueued_writes: true,
+        deferred_values: true,
         write_behind: true,
     };
 
@@ -56,6 +63,8 @@ impl FastPaths {
         models: false,
         prefetch: false,
         batches: false,
+        unqueued_writes: false,
+        deferred_values: false,
         write_behind: false,
     };
 }

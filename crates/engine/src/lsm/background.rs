@@ -261,6 +261,7 @@ impl Core {
                 &unconfirmed,
             )?;
             self.counters.flushed_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
+            self.counters.value_bytes.add(outcome.separated_bytes);
             self.open_outcome(id, outcome, &mut new_files)?;
         }
         let mut shared = self.shared.lock();
@@ -447,6 +448,7 @@ impl Core {
             snapshots: &inputs.snapshots,
             below: inputs.below(job),
             collected: &inputs.collected,
+            separated_from_bytes: u64::MAX,
             cuts: Some(job.cuts(self.options.table_bytes)),
             part,
         })

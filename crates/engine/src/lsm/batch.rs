@@ -33,8 +33,11 @@ pub struct Batch {
     durability: Option<Durability>,
 }
 
-/// Encoded operations, with space for a group header in front.
-#[derive(Debug)]
+/// Typical length of what an encoded operation has besides key and value: its code, and three short varints.
+const OPERATION_HEAD_BYTES: usize = 6;
+
+/// Encoded operations, with space for a group header in front if there are any.
+#[derive(Debug, Default)]
 pub(super) struct Operations {
     pub(super) bytes: Vec<u8>,
     pub(super) count: u64,
@@ -44,18 +47,6 @@ pub(super) struct Operations {
     pub(super) keyspaces: Vec<Arc<KeyspaceTree>>,
     /// The error of the first operation that was refused.
     error: Option<Error>,
-}
-
-impl Default for Operations {
-    fn default() -> Self {
-        Self {
-            bytes: vec![0; GROUP_HEAD_BYTES],
-            count: 0,
-            longest_value_bytes: None,
-            keyspaces: Vec::new(),
-            error: None,
-        }
-    }
 }
 
 impl Operations {
@@ -81,6 +72,11 @@ impl Operations {
                 if self.keyspaces.last().is_none_or(|tree| tree.id != keyspace.id()) {
                     self.note(keyspace);
                 }
+                if self.bytes.is_empty() {
+                    // One operation is all that most batches have.
+                    self.bytes.reserve_exact(GROUP_HEAD_BYTES + OPERATION_HEAD_BYTES + key.len() + value.len());
+                    self.bytes.resize(GROUP_HEAD_BYTES, 0);
+                }
                 encode_operation(&mut self.bytes, action, keyspace.id(), key, value);
                 self.count += 1;
             }
@@ -105,6 +101,11 @@ impl Operations {
         if end.as_ref().is_none_or(|end| start < *end) || checked.is_err() {
             self.push_checked(keyspace, checked, Action::RemoveRange, &start, &end.unwrap_or_default());
         }
+    }
+
+    /// Size of the operations in bytes.
+    pub(super) fn byte_len(&self) -> usize {
+        self.bytes.len().saturating_sub(GROUP_HEAD_BYTES)
     }
 
     /// Returns the first error, if any.
@@ -216,7 +217,7 @@ impl Batch {
     /// Size of the operations in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        self.operations.bytes.len() - GROUP_HEAD_BYTES
+        self.operations.byte_len()
     }
 
     /// As [`Self::commit`], if `condition` holds, with no write in between; returns whether it did. The durability

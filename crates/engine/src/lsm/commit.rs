@@ -3,20 +3,22 @@
 //! Batches that wait at the same time are written as one group by the first of their writers (the leader). Groups and
 //! all other writers take turns in the order in which they ask.
 //!
-//! Long values of a group go to the value file; then the group goes to the log and to the memtables, and becomes
-//! visible. With [`Durability::Synced`], the value file and the log are synced before. A group is one commit of the
-//! log, so it is recovered as a whole or not at all, and so is each batch in it.
+//! Long values of a group go to the value file, except those of small batches: these stay inline until a flush, since
+//! a second call of the operating system would cost more than copying them into the log. Then the group goes to the
+//! log and to the memtables, and becomes visible. With [`Durability::Synced`], the value file and the log are synced
+//! before. A group is one commit of the log, so it is recovered as a whole or not at all, and so is each batch in it.
+//!
+//! A batch that meets no other write and is not synced is a group of its own, without the queue.
 
 use super::batch::Operations;
 use super::compact::VALUE_FILE_BYTES;
 use super::core::{Core, SharedState, StateChange};
 use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Operation, SEQUENCE_MAX, Sequence, ValueKind};
-use super::entry::{decode_group, encode_operation};
+use super::entry::{decode_group, decode_group_into, encode_operation};
 use super::file_numbers::FileNumberSource;
 use super::maintain::is_there;
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::options::INLINE_BYTES_MAX;
 use super::value_files::ValueHandle;
 use super::version::ManifestEdit;
 use super::view::KeyspaceTree;
@@ -25,6 +27,7 @@ use crate::block::cache::Reservation;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
 use crate::io::Timer;
+use crate::io::fair::FairGuard;
 use crate::io::sync::{Mutex, MutexGuard, yield_briefly};
 use crate::vlog::{ValueFilePointer, ValueFileWriter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +46,13 @@ const HIDDEN_SAMPLE_BITS: u32 = 5;
 const ROOM_OPERATIONS_MIN: usize = 1 << 20;
 /// Writes stall while level 0 has this many tables, since each of them slows every read.
 const LEVEL0_STALL_TABLES: usize = 20;
+
+/// In batches of at most this many bytes, long values stay inline until a flush: copying this much takes about a
+/// quarter of the time of a call of the operating system.
+const DEFERRED_BATCH_BYTES_MAX: usize = 512;
+
+/// Operations whose memory the writer keeps between groups.
+const KEPT_OPERATIONS_MAX: usize = 1 << 10;
 
 /// A batch waiting to be written.
 #[derive(Debug)]
@@ -73,7 +83,7 @@ impl WriteQueue {
     fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<WriteRequest>> {
         let (mut bytes, mut count) = (0, 0);
         for request in &self.waiting {
-            bytes += request.work.lock().operations.bytes.len();
+            bytes += request.work.lock().operations.byte_len();
             if count > 0 && bytes > bytes_max {
                 break;
             }
@@ -96,13 +106,24 @@ pub(super) struct WriterState {
     unsynced_bytes: u64,
     pub(super) active: MemtableSet,
     pub(super) next_sequence: Sequence,
-    /// Number of values written to value files.
+    /// Number of values written to value files, or to be.
     separated: u64,
+    /// The operations of the last small group, whose memory the next one uses again.
+    decoded: Vec<Operation>,
 }
 
 impl WriterState {
     pub(super) fn new(log: Option<WalWriter>, active: MemtableSet, next_sequence: Sequence) -> Self {
-        Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence, separated: 0 }
+        Self {
+            log,
+            values: None,
+            values_unsynced: false,
+            unsynced_bytes: 0,
+            active,
+            next_sequence,
+            separated: 0,
+            decoded: Vec::new(),
+        }
     }
 
     /// Abandons the log and the value file after a failure, since their durable contents are unknown.
@@ -149,6 +170,37 @@ impl Core {
             return Ok(());
         }
         let durability = durability.unwrap_or(self.options.durability);
+        let outcome = match self.idle_writer(durability) {
+            Some(mut writer) => self.write_alone(&mut writer, operations, durability),
+            None => self.commit_queued(operations, durability),
+        };
+        self.work_after_write();
+        outcome
+    }
+
+    /// The lock of writers, if no other write holds it or waits for it. The queue costs a single writer more than its
+    /// write. A synced write takes the queue in any case: its sync costs more than that, and those that come meanwhile
+    /// share the next one.
+    fn idle_writer(&self, durability: Durability) -> Option<FairGuard<'_, WriterState>> {
+        if durability == Durability::Synced || !self.options.fast_paths.unqueued_writes {
+            return None;
+        }
+        // The queue is locked meanwhile, so that no batch in it is overtaken.
+        let queue = self.queue.lock();
+        if queue.has_leader || !queue.waiting.is_empty() { None } else { self.writer.try_lock() }
+    }
+
+    /// Writes a batch as a group of its own.
+    fn write_alone(&self, writer: &mut WriterState, operations: Operations, durability: Durability) -> Result<()> {
+        if let Some(tree) = dropped_keyspace(&operations) {
+            return Err(self.gone(tree));
+        }
+        self.make_room(writer)?;
+        self.write_group(writer, &mut [operations], durability)
+    }
+
+    /// Commits a batch together with those that wait at the same time.
+    fn commit_queued(&self, operations: Operations, durability: Durability) -> Result<()> {
         let request =
             Arc::new(WriteRequest { durability, work: Mutex::new(PendingBatch { operations, outcome: None }) });
         let mut queue = self.queue.lock();
@@ -175,10 +227,11 @@ impl Core {
             queue = self.queue.lock();
             queue.has_leader = false;
             (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
-            self.written.notify_all();
+            if queue.writers > 1 {
+                self.written.notify_all();
+            }
         };
         drop(queue);
-        self.work_after_write();
         outcome
     }
 
@@ -205,20 +258,18 @@ impl Core {
 
     /// Commits a batch if `condition` holds, with no other write in between; returns whether it did.
     pub(super) fn commit_if(&self, condition: impl FnOnce() -> Result<bool>, operations: Operations) -> Result<bool> {
-        let request = Arc::new(WriteRequest {
-            durability: self.options.durability,
-            work: Mutex::new(PendingBatch { operations, outcome: None }),
-        });
         {
             let mut writer = self.writer.lock();
             self.make_room(&mut writer)?;
             if !condition()? {
                 return Ok(false);
             }
-            if !self.admit(&writer, &request) {
-                return request.work.lock().outcome.take().unwrap_or(Ok(())).map(|()| true);
+            if let Some(tree) = dropped_keyspace(&operations) {
+                return Err(self.gone(tree));
             }
-            self.write_group(&mut writer, &[&request], request.durability)?;
+            if operations.count > 0 {
+                self.write_group(&mut writer, &mut [operations], self.options.durability)?;
+            }
         }
         self.work_after_write();
         Ok(true)
@@ -233,7 +284,9 @@ impl Core {
         });
         let (Some(durability), Some(first)) = (durability, requests.first()) else { return };
         let alive: Vec<&Arc<WriteRequest>> = requests.iter().filter(|request| self.admit(writer, request)).collect();
-        let outcome = self.make_room(writer).and_then(|()| self.write_group(writer, &alive, durability));
+        let mut batches: Vec<Operations> =
+            alive.iter().map(|request| std::mem::take(&mut request.work.lock().operations)).collect();
+        let outcome = self.make_room(writer).and_then(|()| self.write_group(writer, &mut batches, durability));
         let failed = outcome.as_ref().err().map(ToString::to_string);
         let mut outcome = Some(outcome);
         for request in &alive {
@@ -250,23 +303,16 @@ impl Core {
     /// Whether all keyspaces of a batch exist; if not, the batch fails.
     fn admit(&self, _: &WriterState, request: &WriteRequest) -> bool {
         let mut work = request.work.lock();
-        // No keyspace can be dropped in the meantime, since that takes the writer's lock, too.
-        let dropped = work.operations.keyspaces.iter().find(|tree| tree.is_dropped());
-        let Some(tree) = dropped else { return true };
-        work.outcome = Some(Err(self.gone(tree)));
+        let Some(gone) = dropped_keyspace(&work.operations).map(|tree| self.gone(tree)) else { return true };
+        work.outcome = Some(Err(gone));
         false
     }
 
-    fn write_group(
-        &self,
-        writer: &mut WriterState,
-        requests: &[&Arc<WriteRequest>],
-        durability: Durability,
-    ) -> Result<()> {
-        if requests.is_empty() {
+    fn write_group(&self, writer: &mut WriterState, batches: &mut [Operations], durability: Durability) -> Result<()> {
+        if batches.is_empty() {
             return Ok(());
         }
-        let mut outcome = self.try_write_group(writer, requests, durability);
+        let mut outcome = self.try_write_group(writer, batches, durability);
         if matches!(outcome, Err(Error::InvalidArgument(_))) {
             // Values without a group must not precede values that are referenced: a crash could tear them.
             outcome = writer.finish_values().and(outcome);
@@ -283,10 +329,10 @@ impl Core {
     fn try_write_group(
         &self,
         writer: &mut WriterState,
-        requests: &[&Arc<WriteRequest>],
+        batches: &mut [Operations],
         durability: Durability,
     ) -> Result<()> {
-        let group = self.assemble(writer, requests)?;
+        let mut group = self.assemble(writer, batches)?;
         let count = group.operations.len() as u64;
         let last = writer.next_sequence + count - 1;
         if last > SEQUENCE_MAX {
@@ -298,12 +344,15 @@ impl Core {
         }
         writer.next_sequence = last + 1;
         self.log_group(writer, &group.bytes, last, durability)?;
-        self.counters.batches.add(requests.len() as u64);
+        self.counters.batches.add(batches.len() as u64);
         self.counters.groups.add(1);
         self.counters.operations.add(count);
         // Room was checked before.
-        let is_taken = writer.active.insert(group.bytes, group.operations, |id| self.new_memtable(id));
+        let is_taken = writer.active.insert(group.bytes, &mut group.operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
+        if group.operations.capacity() <= KEPT_OPERATIONS_MAX {
+            writer.decoded = group.operations;
+        }
         writer.active.last_sequence = last;
         self.visible.store(last, Ordering::Release);
         Ok(())
@@ -340,14 +389,16 @@ impl Core {
     }
 
     /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
-    fn assemble(&self, writer: &mut WriterState, requests: &[&Arc<WriteRequest>]) -> Result<WriteGroup> {
-        let threshold = self.options.separation_threshold.min(INLINE_BYTES_MAX + 1);
+    fn assemble(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<WriteGroup> {
+        let threshold = self.options.separated_from_bytes();
         let mut bytes = Vec::new();
-        for request in requests {
-            let mut work = request.work.lock();
-            let operations = &mut work.operations;
-            self.counters.user_bytes.add((operations.bytes.len() - GROUP_HEAD_BYTES) as u64);
-            let is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
+        for operations in batches {
+            self.counters.user_bytes.add(operations.byte_len() as u64);
+            let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
+            if is_separated && self.is_deferred(operations) {
+                is_separated = false;
+                self.note_deferred(writer, operations, threshold);
+            }
             match (is_separated, bytes.is_empty()) {
                 (false, true) => bytes = std::mem::take(&mut operations.bytes),
                 (false, false) => bytes.extend_from_slice(&operations.bytes[GROUP_HEAD_BYTES..]),
@@ -360,10 +411,25 @@ impl Core {
             }
         }
         bytes[..GROUP_HEAD_BYTES].copy_from_slice(&writer.next_sequence.to_le_bytes());
-        let operations = decode_group(&bytes);
-        let operations = operations
+        let mut operations = std::mem::take(&mut writer.decoded);
+        decode_group_into(&bytes, &mut operations)
             .ok_or_else(|| Error::InvalidArgument("a write group has at most 4 GiB; split the batch".into()))?;
         Ok(WriteGroup { bytes, operations })
+    }
+
+    /// Whether the values of a batch stay in the log and in the memtable, until a flush moves them to a value file.
+    fn is_deferred(&self, operations: &Operations) -> bool {
+        self.options.fast_paths.deferred_values && operations.byte_len() <= DEFERRED_BATCH_BYTES_MAX
+    }
+
+    /// Estimates what the deferred values of a batch hide.
+    fn note_deferred(&self, writer: &mut WriterState, operations: &Operations, threshold: u64) {
+        for operation in decode_group(&operations.bytes).unwrap_or_default() {
+            let (key, value) = operation.parts(&operations.bytes);
+            if operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold {
+                self.estimate_hidden(writer, operation.keyspace, key);
+            }
+        }
     }
 
     /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
@@ -478,12 +544,12 @@ impl Core {
         }
         writer.next_sequence += 1;
         self.log_group(writer, &bytes, last, durability.unwrap_or(self.options.durability))?;
-        let operations = decode_group(&bytes).unwrap_or_default();
+        let mut operations = decode_group(&bytes).unwrap_or_default();
         self.counters.batches.add(1);
         self.counters.groups.add(1);
         self.counters.operations.add(1);
         // Room was checked before.
-        let is_taken = writer.active.insert(bytes, operations, |id| self.new_memtable(id));
+        let is_taken = writer.active.insert(bytes, &mut operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
         self.visible.store(last, Ordering::Release);
@@ -590,6 +656,11 @@ impl Core {
         writer.log = Some(log);
         Ok(())
     }
+}
+
+/// The first keyspace of a batch that was dropped. None can be dropped while the caller holds the writer's lock.
+fn dropped_keyspace(operations: &Operations) -> Option<&Arc<KeyspaceTree>> {
+    operations.keyspaces.iter().find(|tree| tree.is_dropped())
 }
 
 fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {

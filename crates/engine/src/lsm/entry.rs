@@ -100,8 +100,15 @@ pub(crate) fn encode_operation(out: &mut Vec<u8>, action: Action, keyspace: Keys
 
 /// Decodes a group; `None` if it is malformed, which no crash can cause.
 pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
+    let mut operations = Vec::new();
+    decode_group_into(group, &mut operations).map(|()| operations)
+}
+
+/// As [`decode_group`], into a reusable vector, replacing its contents.
+pub(crate) fn decode_group_into(group: &[u8], operations: &mut Vec<Operation>) -> Option<()> {
+    operations.clear();
     let first = u64::from_le_bytes(*group.first_chunk::<GROUP_HEAD_BYTES>()?);
-    let (mut operations, mut at) = (Vec::new(), GROUP_HEAD_BYTES);
+    let mut at = GROUP_HEAD_BYTES;
     u32::try_from(group.len()).ok()?;
     while at < group.len() {
         let sequence = first.checked_add(operations.len() as u64).filter(|&sequence| sequence <= SEQUENCE_MAX)?;
@@ -109,7 +116,7 @@ pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
         at += operation.encoded_bytes as usize;
         operations.push(operation);
     }
-    Some(operations)
+    Some(())
 }
 
 /// Decodes the operation at `at`.

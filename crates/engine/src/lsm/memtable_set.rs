@@ -59,7 +59,7 @@ impl MemtableSet {
     pub(crate) fn insert(
         &mut self,
         bytes: Vec<u8>,
-        mut operations: Vec<Operation>,
+        operations: &mut [Operation],
         mut make: impl FnMut(KeyspaceId) -> Option<Arc<Memtable>>,
     ) -> bool {
         let mut is_taken = true;

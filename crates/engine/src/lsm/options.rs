@@ -161,6 +161,11 @@ impl DbOptions {
         self.memtable_bytes.min(self.memory_bytes / 4).max(1)
     }
 
+    /// Values of at least this many bytes are stored in the value log.
+    pub(crate) fn separated_from_bytes(&self) -> u64 {
+        self.separation_threshold.min(INLINE_BYTES_MAX + 1)
+    }
+
     /// Maximum number of sealed memtable sets, within the half of the memory for memtables.
     pub(super) fn sealed_max(&self) -> usize {
         (self.memory_bytes / 2 / self.memtable_limit_bytes()).saturating_sub(1).clamp(1, 4) as usize

@@ -384,7 +384,7 @@ impl<'a> LogReplay<'a> {
     /// Replays a group; returns `false` if a value that it points to is damaged, as a crash may leave it.
     fn replay_group(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group of operations is malformed");
-        let operations = decode_group(group).ok_or_else(malformed)?;
+        let mut operations = decode_group(group).ok_or_else(malformed)?;
         for operation in &operations {
             if operation.action == Action::Put(ValueKind::Pointer) && !self.resolve_value(operation, group, synced)? {
                 return Ok(false);
@@ -395,7 +395,7 @@ impl<'a> LogReplay<'a> {
         self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(last);
         let keyspaces = &self.keyspaces;
         let make = |id| keyspaces.contains(&id).then(|| Arc::new(Memtable::new()));
-        if !self.memtable_set.insert(group.to_vec(), operations, make) {
+        if !self.memtable_set.insert(group.to_vec(), &mut operations, make) {
             let path = self.storage.path(&log_name(log));
             let detail =
                 format!("{} does not fit into a memtable; open the store with smaller memtables", path.display());

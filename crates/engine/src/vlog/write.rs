@@ -152,6 +152,11 @@ impl ValueFileWriter {
         }
     }
 
+    /// Number of bytes that are not in the file yet.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.appender.waiting_bytes()
+    }
+
     /// Writes buffered values, which can then be read. A crash of the machine may still lose them.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.appender.flush()

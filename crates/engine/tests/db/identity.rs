@@ -6,7 +6,7 @@
 
 use crate::support::{Files, files, memory};
 use ogive::check::{repair_store, verify_store};
-use ogive::io::{MemoryStorage, Storage, StorageWrapper, UpdatableFile};
+use ogive::io::{FastPaths, MemoryStorage, Storage, StorageWrapper, UpdatableFile};
 use ogive::lsm::{Db, DbOptions};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
@@ -23,6 +23,8 @@ fn options() -> DbOptions {
         .level_bytes(16 << 10)
         .memory_bytes(8 << 20)
         .separation_threshold(200)
+        // Each value goes to a value file at once, so that the copies have many of them.
+        .fast_paths(FastPaths { deferred_values: false, ..FastPaths::ALL })
         .threads(0)
 }
 

@@ -17,6 +17,7 @@ mod linear;
 mod model;
 mod opening;
 mod outcomes;
+mod puts;
 mod reads;
 mod reference;
 mod repair_foreign;

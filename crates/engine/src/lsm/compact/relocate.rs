@@ -1,4 +1,4 @@
-//! Value relocation: copies live values out of value files that are being collected.
+//! Value relocation: copies live values out of value files that are being collected, and values out of memtables.
 
 use super::super::version::{FileKind, file_name};
 use super::context::JobContext;
@@ -15,6 +15,9 @@ pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
 /// Value files being collected, by number.
 pub(crate) type CollectedFiles = BTreeMap<u64, Arc<ValueFile>>;
 
+/// Values are buffered in 1/8 of the memory of a job.
+const BUFFER_MEMORY_DIVISOR: u64 = 8;
+
 /// Copies values to new value files.
 ///
 /// An entry whose value moves keeps its sequence number, so readers see no change. Dropping it without [`Self::finish`]
@@ -28,6 +31,8 @@ pub(crate) struct Relocator<'a> {
     pointer: Vec<u8>,
     /// Bytes of values read.
     pub(crate) read_bytes: u64,
+    /// Bytes of values that memtables had.
+    pub(crate) separated_bytes: u64,
     is_done: bool,
 }
 
@@ -40,6 +45,7 @@ impl<'a> Relocator<'a> {
             finished: Vec::new(),
             pointer: Vec::new(),
             read_bytes: 0,
+            separated_bytes: 0,
             is_done: false,
         }
     }
@@ -56,32 +62,52 @@ impl<'a> Relocator<'a> {
             return Err(Error::damaged(self.context.storage.path(""), 0, "a value pointer is malformed"));
         };
         let Some(file) = self.collected.get(&pointer.file) else { return Ok(None) };
-        let moved = self.copy(key, file, &pointer)?;
+        let writer = self.writer()?;
+        let moved = if pointer.length > STREAMED_VALUE_BYTES_MIN {
+            writer.append_stream(key, &mut file.stream(&pointer)?)?
+        } else {
+            writer.append(key, &file.get(&pointer, STREAMED_VALUE_BYTES_MIN)?)?
+        };
         self.read_bytes += pointer.stored_bytes;
-        self.pointer.clear();
-        moved.encode(&mut self.pointer);
-        Ok(Some(&self.pointer))
+        self.appended(&moved).map(Some)
     }
 
-    fn copy(&mut self, key: &[u8], file: &ValueFile, pointer: &ValueFilePointer) -> Result<ValueFilePointer> {
+    /// Writes the value of an entry of a memtable; returns the pointer to it.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn separated(&mut self, key: &[u8], value: &[u8]) -> Result<&[u8]> {
+        let pointer = self.writer()?.append(key, value)?;
+        self.separated_bytes += pointer.stored_bytes;
+        self.appended(&pointer)
+    }
+
+    fn appended(&mut self, pointer: &ValueFilePointer) -> Result<&[u8]> {
+        let most = self.context.memory_bytes / BUFFER_MEMORY_DIVISOR;
+        if let Some(writer) = self.growing.as_mut().filter(|writer| writer.waiting_bytes() as u64 >= most) {
+            writer.flush()?;
+        }
+        self.pointer.clear();
+        pointer.encode(&mut self.pointer);
+        Ok(&self.pointer)
+    }
+
+    /// The value file being written; a new one if there is none, or if it has reached its size.
+    fn writer(&mut self) -> Result<&mut ValueFileWriter> {
         if self.growing.as_ref().is_some_and(|writer| writer.len_bytes() >= VALUE_FILE_BYTES) {
             self.end_file()?;
         }
         let context = self.context;
-        let writer = match &mut self.growing {
+        let writer = match self.growing.take() {
             Some(growing) => growing,
             None => {
                 let number = context.next_number()?;
                 let compression = context.options.compression;
                 let created = ValueFileWriter::create(context.storage, context.binding, number, compression);
-                self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
+                created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?
             }
         };
-        if pointer.length > STREAMED_VALUE_BYTES_MIN {
-            return writer.append_stream(key, &mut file.stream(pointer)?);
-        }
-        let value = file.get(pointer, STREAMED_VALUE_BYTES_MIN)?;
-        writer.append(key, &value)
+        Ok(self.growing.insert(writer))
     }
 
     fn end_file(&mut self) -> Result<()> {

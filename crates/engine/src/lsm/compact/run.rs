@@ -35,6 +35,8 @@ pub(crate) struct MergeJob<'a> {
     pub(crate) below: LevelsBelow,
     /// Value files being collected.
     pub(crate) collected: &'a CollectedFiles,
+    /// Inline values of at least this many bytes are moved to a value file.
+    pub(crate) separated_from_bytes: u64,
     /// The key range of the job.
     pub(crate) part: JobRange,
 }
@@ -54,8 +56,9 @@ pub(crate) struct JobOutput {
     /// The number of input entries, and of those dropped.
     pub(crate) entries: u64,
     pub(crate) dropped: u64,
-    /// Bytes of values moved.
+    /// Bytes of values moved from value file to value file, and from memtables to value files.
     pub(crate) moved_bytes: u64,
+    pub(crate) separated_bytes: u64,
 }
 
 impl JobOutput {
@@ -65,6 +68,7 @@ impl JobOutput {
         self.entries += other.entries;
         self.dropped += other.dropped;
         self.moved_bytes += other.moved_bytes;
+        self.separated_bytes += other.separated_bytes;
     }
 
     /// Removes all new files.
@@ -105,11 +109,14 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
         match retain.decide(&entry) {
             RetainDecision::Drop => outcome.dropped += 1,
             RetainDecision::Keep(sequence) => {
-                let moved = match entry.kind {
-                    ValueKind::Pointer => relocator.moved(entry.key, entry.value)?,
-                    ValueKind::Value | ValueKind::Remove => None,
+                let (kind, value) = match entry.kind {
+                    ValueKind::Pointer => (entry.kind, relocator.moved(entry.key, entry.value)?.unwrap_or(entry.value)),
+                    ValueKind::Value if entry.value.len() as u64 >= job.separated_from_bytes => {
+                        (ValueKind::Pointer, relocator.separated(entry.key, entry.value)?)
+                    }
+                    ValueKind::Value | ValueKind::Remove => (entry.kind, entry.value),
                 };
-                outputs.add(entry.key, entry.kind, sequence, moved.unwrap_or(entry.value))?;
+                outputs.add(entry.key, kind, sequence, value)?;
             }
         }
         if outcome.entries.is_multiple_of(ENTRIES_PER_CHECK) {
@@ -118,6 +125,7 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
         cursor.next()?;
     }
     outcome.moved_bytes = relocator.read_bytes;
+    outcome.separated_bytes = relocator.separated_bytes;
     outcome.value_files = relocator.finish()?;
     match outputs.finish() {
         Ok(tables) => outcome.tables = tables,
@@ -166,6 +174,7 @@ pub(crate) fn flush(
         snapshots,
         below,
         collected,
+        separated_from_bytes: context.options.separated_from_bytes(),
         part: JobRange::default(),
     };
     run_job(context, job)

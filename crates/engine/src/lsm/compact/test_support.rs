@@ -94,6 +94,7 @@ pub(crate) fn job<'a>(
         snapshots,
         below,
         collected,
+        separated_from_bytes: u64::MAX,
         part: JobRange::default(),
     }
 }
