@@ -35,6 +35,8 @@ enum BackgroundTask {
     Switch,
     Compact(Arc<CompactionJob>),
     Learn(Box<dyn LearningTask>),
+    /// Reads the filter of a table.
+    ReadFilter(Arc<TableFile>),
 }
 
 /// A running task. Dropping it, even in a panic, wakes the threads that wait for its end.
@@ -50,7 +52,7 @@ impl Drop for RunningTask<'_> {
         shared.is_nothing_due = false;
         match self.task {
             BackgroundTask::Flush(_) => shared.is_flushing = false,
-            BackgroundTask::Switch => {}
+            BackgroundTask::Switch | BackgroundTask::ReadFilter(_) => {}
             BackgroundTask::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
             BackgroundTask::Learn(_) => {
                 if let Some(learner) = &self.core.learner {
@@ -187,6 +189,11 @@ impl Core {
         if !compacts {
             return None;
         }
+        while let Some(number) = shared.unread_filters.pop() {
+            if let Some(table) = shared.tables.get(&number) {
+                return Some(BackgroundTask::ReadFilter(Arc::clone(table)));
+            }
+        }
         // Learning is short and speeds up lookups at once; compactions are long.
         if let Some(task) = self.learner.as_ref().and_then(|learner| learner.next_task()) {
             return Some(BackgroundTask::Learn(task));
@@ -201,6 +208,11 @@ impl Core {
             BackgroundTask::Switch => self.switch_for_cleanup(),
             BackgroundTask::Compact(job) => self.compact_job(job),
             BackgroundTask::Learn(task) => task.run(&|| !self.is_stopped()),
+            // What cannot be read is told to the lookups that need it.
+            BackgroundTask::ReadFilter(table) => {
+                _ = table.table.load_filter();
+                Ok(())
+            }
         };
         // Recorded before the task ends, so that no other thread retries it. An interruption is an error unless the
         // store is closing: then the storage caused it, and would again.

@@ -120,6 +120,8 @@ pub(super) struct SharedState {
     pub(super) hiding: BTreeSet<KeyspaceId>,
     /// Keyspaces with tables to be rewritten once no snapshot needs their droppable entries.
     pub(super) waiting_for_snapshot: BTreeSet<KeyspaceId>,
+    /// Tables whose filters are to be read, since the store was opened; lookups do not wait for it.
+    pub(super) unread_filters: Vec<u64>,
     /// Whether no compaction was due at the last check, and nothing has changed since.
     pub(super) is_nothing_due: bool,
     /// The oldest snapshot at the last check for compactions.

@@ -133,6 +133,10 @@ impl Db {
     }
 
     fn start_with(core: Core, threads: usize) -> Result<Self> {
+        if threads > 0 && core.options.fast_paths.prefetch {
+            let mut shared = core.shared.lock();
+            shared.unread_filters = shared.tables.keys().copied().collect();
+        }
         let core = Arc::new(core);
         let open = Open { core: Arc::clone(&core), workers: Mutex::default(), is_closed: Mutex::default() };
         for number in 0..threads {

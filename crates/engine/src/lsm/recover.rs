@@ -160,6 +160,7 @@ fn shared(
         compaction_candidates: BTreeSet::new(),
         hiding: BTreeSet::new(),
         waiting_for_snapshot: BTreeSet::new(),
+        unread_filters: Vec::new(),
         is_nothing_due: false,
         checked_with_snapshot: 0,
         failure: None,

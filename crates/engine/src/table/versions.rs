@@ -93,6 +93,17 @@ impl Table {
         Some(properties.swap_remove(at).1)
     }
 
+    /// Reads the filter, if there is one, and if the budget has room for it.
+    ///
+    /// # Errors
+    /// Storage errors and damage.
+    pub(crate) fn load_filter(&self) -> Result<()> {
+        match &self.inner.asked_filter {
+            Some(meta) => self.inner.resident_filter(meta, &mut ReadContext::default()).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// Bytes of the cache's budget that the table cannot do without.
     pub(crate) fn needed_bytes(&self) -> u64 {
         self.inner.needed_bytes

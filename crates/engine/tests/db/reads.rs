@@ -2,13 +2,15 @@
 //! Method: a meter counts the requests of lookups after a full compaction and a reopening.
 
 use ogive::Durability;
-use ogive::io::{MemoryStorage, Meter, MeterSnapshot, Storage};
+use ogive::io::{MemoryStorage, Meter, MeterSnapshot, Purpose, Storage};
 use ogive::lsm::{Db, DbOptions};
 use ogive_testkit::Random;
 use std::sync::Arc;
 
 const MEMORY_BYTES: u64 = 12 << 20;
 const LOOKUPS: u64 = 20_000;
+/// Limit of the turns for which a test waits for another thread.
+const WAITS_MAX: u64 = 10_000_000;
 
 fn key(number: u64) -> [u8; 16] {
     let mut key = [0; 16];
@@ -40,8 +42,15 @@ fn store(value_bytes: usize) -> (Arc<Meter>, Db, u64) {
     }
     db.compact().unwrap();
     db.close().unwrap();
+    meter.reset();
     let db = Db::open_in(storage, &options()).unwrap();
     (meter, db, records)
+}
+
+/// Requests and bytes of filters since the last opening.
+fn filter_reads(meter: &Meter) -> (u64, u64) {
+    let reads = meter.snapshot().reads_by_purpose.get(&Purpose::Filter).copied().unwrap_or_default();
+    (reads.requests, reads.bytes)
 }
 
 fn requests(snapshot: &MeterSnapshot) -> u64 {
@@ -77,4 +86,31 @@ fn a_cold_lookup_of_a_separated_value_is_two_reads_at_most() {
     let absent = reads_per_lookup(&meter, &db, records, false);
     assert!((1.0..=2.05).contains(&present), "{present} reads a present key");
     assert!(absent <= 0.02, "{absent} reads an absent key");
+}
+
+#[test]
+fn filters_are_read_once_behind_the_opening_and_by_no_lookup() {
+    let (meter, db, records) = store(64);
+    let storage: Arc<dyn Storage> = meter.clone();
+    db.close().unwrap();
+    // Enough for all filters.
+    let options = options().memory_bytes(2 * MEMORY_BYTES);
+    meter.reset();
+    let db = Db::open_in(storage.clone(), &options).unwrap();
+    assert_eq!(filter_reads(&meter), (0, 0), "without threads, lookups read the filters");
+    reads_per_lookup(&meter, &db, records, false);
+    let (tables, bytes) = filter_reads(&meter);
+    assert!((4..100).contains(&tables) && bytes > records, "{bytes} bytes of {tables} tables");
+    db.close().unwrap();
+    meter.reset();
+    let db = Db::open_in(storage, &options.threads(1)).unwrap();
+    for _ in 0..WAITS_MAX {
+        if filter_reads(&meter) == (tables, bytes) {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    let absent = reads_per_lookup(&meter, &db, records, false);
+    assert!(absent <= 0.02, "{absent} reads an absent key");
+    assert_eq!(filter_reads(&meter), (tables, bytes));
 }
