@@ -58,7 +58,7 @@ fn records(key_form: u8, value_form: u8, curve: u8, count: u64, seed: u64) -> Ve
                 0 => random,
                 1 => row * 10_007 + random % 1000,
                 2 => random % 50,
-                _ => (random % 4 << 61) + row * 3,
+                _ => ((random % 4) << 61) + row * 3,
             };
             (key(key_form, number), random)
         })

@@ -15,7 +15,7 @@ fn shaped(shape: u8, count: usize, seed: u64) -> Vec<u64> {
             0 => random(),
             1 => random() % 50,
             2 => i * 1000 + random() % 100,
-            3 => (random() % 3 << 60) + random() % 1000,
+            3 => ((random() % 3) << 60) + random() % 1000,
             4 => u64::MAX - random() % 200,
             5 => 7,
             6 => 1 << (random() % 64),
