@@ -213,6 +213,7 @@ pub fn experiments() -> &'static [Experiment] {
         disk::STORAGE,
         store::SOAK,
         store::TYPED,
+        store::CODING,
         store::READS,
         store::BATCHES,
         disk::BLOCK_SIZE,

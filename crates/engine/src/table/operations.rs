@@ -322,7 +322,12 @@ impl TableInner {
 
     /// The value at a position.
     pub(super) fn value_at(&self, position: &RecordPosition) -> Result<Vec<u8>> {
-        match self.stored(position)?.1 {
+        self.value_of(self.stored(position)?.1)
+    }
+
+    /// The bytes of a stored value.
+    pub(super) fn value_of(&self, value: StoredValue<'_>) -> Result<Vec<u8>> {
+        match value {
             StoredValue::Inline(value) => Ok(value.to_vec()),
             StoredValue::Short(value) => Ok(value.to_vec()),
             StoredValue::Long(pointer) => self.long_value(pointer),

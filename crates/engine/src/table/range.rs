@@ -1,5 +1,7 @@
 //! A double-ended iterator over the records of a key range.
 
+use super::block::{BlockHead, BlockView, StoredValue, ValueLocation};
+use super::coded::CodedCursor;
 use super::key::KeyBound;
 use super::operations::Record;
 use super::read_trace::ReadTrace;
@@ -36,12 +38,22 @@ struct BlockPosition {
     index: usize,
 }
 
-/// Prefetched blocks.
+/// Prefetched blocks, and the one that records are taken from.
 #[derive(Debug, Default)]
 struct ReadAheadBuffer {
     blocks: VecDeque<(u64, Arc<[u8]>)>,
     /// Number of blocks to read next time.
     reach: u64,
+    opened: Option<OpenedBlock>,
+}
+
+/// A block whose head is decoded.
+#[derive(Debug)]
+struct OpenedBlock {
+    number: u64,
+    head: BlockHead,
+    /// Decodes the records of a coded block.
+    coded: Option<Box<CodedCursor>>,
 }
 
 impl ReadAheadBuffer {
@@ -75,6 +87,44 @@ impl ReadAheadBuffer {
         match self.blocks.front() {
             Some((_, bytes)) => Ok(bytes.clone()),
             None => Err(inner.malformed(block)),
+        }
+    }
+
+    fn opened(&mut self, inner: &TableInner, number: u64, bytes: &[u8]) -> Result<&mut OpenedBlock> {
+        if self.opened.as_ref().is_none_or(|opened| opened.number != number) {
+            let view = inner.view(number, bytes)?;
+            let coded = view.coded().map(|coded| Box::new(CodedCursor::new(*coded)));
+            self.opened = Some(OpenedBlock { number, head: view.head(), coded });
+        }
+        self.opened.as_mut().ok_or_else(|| inner.malformed(number))
+    }
+
+    /// Number of records of a block.
+    fn count(&mut self, inner: &TableInner, number: u64, bytes: &[u8]) -> Result<usize> {
+        Ok(self.opened(inner, number, bytes)?.head.count())
+    }
+
+    /// Replaces `key` with the key at a position, and passes its value on.
+    fn show<R>(
+        &mut self,
+        inner: &TableInner,
+        position: &RecordPosition,
+        key: &mut Vec<u8>,
+        visit: impl FnOnce(StoredValue<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let malformed = || inner.malformed(position.block);
+        let bytes = position.bytes.as_deref().ok_or_else(malformed)?;
+        let opened = self.opened(inner, position.block, bytes)?;
+        let view = BlockView::with_head(opened.head, bytes);
+        let Some(coded) = &mut opened.coded else {
+            view.key(position.index).ok_or_else(malformed)?.copy_to(key);
+            return visit(view.value(position.index).ok_or_else(malformed)?);
+        };
+        coded.key(bytes, position.index, key).ok_or_else(malformed)?;
+        match coded.value(bytes, position.index).ok_or_else(malformed)? {
+            ValueLocation::Inline(place) => visit(StoredValue::Inline(bytes.get(place).ok_or_else(malformed)?)),
+            ValueLocation::Short(value) => visit(StoredValue::Short(value)),
+            ValueLocation::Long(pointer) => visit(StoredValue::Long(pointer)),
         }
     }
 }
@@ -116,7 +166,10 @@ impl TableRange {
     pub fn keys(mut self) -> impl Iterator<Item = Result<Vec<u8>>> {
         std::iter::from_fn(move || {
             let position = self.step(true).transpose()?;
-            Some(position.and_then(|position| Ok(self.table.inner.stored(&position)?.0.to_vec())))
+            let mut key = Vec::new();
+            let shown =
+                position.and_then(|position| self.forward.show(&self.table.inner, &position, &mut key, |_| Ok(())));
+            Some(shown.map(|()| key))
         })
     }
 
@@ -166,7 +219,7 @@ impl TableRange {
                 // The last block that holds a record of the range.
                 let last = if back.index == 0 { back.block.saturating_sub(1) } else { back.block };
                 let bytes = self.forward.block(inner, front.block, last, true, &mut reads)?;
-                if front.index < inner.view(front.block, &bytes)?.count() {
+                if front.index < self.forward.count(inner, front.block, &bytes)? {
                     let found = RecordPosition { block: front.block, index: front.index, bytes: Some(bytes) };
                     front.index += 1;
                     break Some(found);
@@ -179,7 +232,7 @@ impl TableRange {
             } else {
                 let block = back.block - 1;
                 let bytes = self.backward.block(inner, block, front.block, false, &mut reads)?;
-                back = BlockPosition { block, index: inner.view(block, &bytes)?.count() };
+                back = BlockPosition { block, index: self.backward.count(inner, block, &bytes)? };
             }
         };
         self.ends = Some((front, back));
@@ -189,7 +242,10 @@ impl TableRange {
     fn record(&mut self, forward: bool) -> Option<Result<Record>> {
         let record = self.step(forward).transpose()?.and_then(|position| {
             let inner = &self.table.inner;
-            Ok((inner.stored(&position)?.0.to_vec(), inner.value_at(&position)?))
+            let buffer = if forward { &mut self.forward } else { &mut self.backward };
+            let mut key = Vec::new();
+            let value = buffer.show(inner, &position, &mut key, |value| inner.value_of(value))?;
+            Ok((key, value))
         });
         self.failed |= record.is_err();
         Some(record)
