@@ -167,16 +167,19 @@ pub(super) fn encode(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes
 #[derive(Clone, Copy, Debug)]
 struct KeyWord {
     alphabet: Alphabet,
-    length: usize,
+    length: u8,
     column: Column,
 }
 
 /// How the values of a stored block are found.
 #[derive(Clone, Copy, Debug)]
 enum StoredValues {
-    Plain { width: usize, at: usize },
-    Ends { column: Column, from: u64, at: usize },
-    Words { width: usize, is_little_endian: bool, columns: [Option<Column>; VALUE_WORDS_MAX] },
+    Plain,
+    /// Ends in a column.
+    Ends,
+    Words {
+        is_little_endian: bool,
+    },
 }
 
 /// The parts of all keys of a block.
@@ -215,25 +218,34 @@ impl KeyParts {
 }
 
 /// The parts of a coded block. Every access is total: whatever a corrupt block lacks is `None`.
+///
+/// It is copied with each view of a block, so it is small: columns that a search does not need are decoded when they
+/// are used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodedBlock {
-    count: usize,
-    spans: usize,
-    literals_at: usize,
-    /// Length of the literal that all keys begin with, and of the rest of each key.
-    prefix: usize,
-    window: usize,
-    /// The number right after that literal; `None` if all keys are the same.
-    first: Option<KeyWord>,
-    /// Offset of the column after that of `first`.
-    words_at: usize,
-    lead: usize,
-    kind: u8,
     sequence: u64,
-    kinds: Option<Column>,
-    sequences: Option<Column>,
+    /// The number right after the literal that all keys begin with; `None` if all keys are the same.
+    first: Option<KeyWord>,
+    count: u32,
+    /// Offsets: of the literals; of the columns of further numbers of keys, of sequence numbers, of value kinds, of
+    /// values or their ends, with 0 for none; of plain values.
+    literals_at: u32,
+    words_at: u32,
+    sequences_at: u32,
+    kinds_at: u32,
+    values_column_at: u32,
+    values_at: u32,
+    /// Length of every value, if it is the same.
+    value: u32,
+    end: u32,
     values: StoredValues,
-    end: usize,
+    /// Length of the literal that all keys begin with, and of the rest of each key.
+    prefix: u16,
+    window: u8,
+    spans: u8,
+    lead: u8,
+    kind: u8,
+    start_bytes: u8,
 }
 
 impl CodedBlock {
@@ -241,94 +253,123 @@ impl CodedBlock {
     pub(super) fn parse(raw: &[u8], body_end: usize, count: usize) -> Option<Self> {
         let body = raw.get(..body_end)?;
         let [lead, flags, spans, kind] = *body.first_chunk()?;
-        let value = u32::from_le_bytes(*body.get(4..)?.first_chunk()?) as usize;
+        let value = u32::from_le_bytes(*body.get(4..)?.first_chunk()?);
         let sequence = u64::from_le_bytes(*body.get(8..)?.first_chunk()?);
         let known = SEQUENCES_FLAG | KINDS_FLAG | VALUE_ENDS_FLAG | VALUE_WORDS_FLAG | LITTLE_ENDIAN_FLAG;
         let has = |flag: u8| flags & flag != 0;
-        let (lead, spans, start_bytes) = (usize::from(lead), usize::from(spans), start_bytes(raw.len()));
-        if count == 0 || flags & !known != 0 || spans > SPANS_MAX || (has(VALUE_ENDS_FLAG) && has(VALUE_WORDS_FLAG)) {
+        let is_known = flags & !known == 0 && !(has(VALUE_ENDS_FLAG) && has(VALUE_WORDS_FLAG));
+        if count == 0 || !is_known || usize::from(spans) > SPANS_MAX {
             return None;
         }
-        let literals_at = CODED_HEAD_BYTES + spans * SPAN_BYTES;
+        let literals_at = CODED_HEAD_BYTES + usize::from(spans) * SPAN_BYTES;
         let keys = KeyParts::of(body.get(CODED_HEAD_BYTES..literals_at)?)?;
-        let mut at = literals_at + keys.literals;
-        let ends_from = u64::from_le_bytes(*body.get(at..)?.first_chunk().unwrap_or(&[0; 8]));
-        at += if has(VALUE_ENDS_FLAG) { ENDS_FROM_BYTES } else { 0 };
-        let mut next = || {
-            let column = Column::parse(body, at, lead, count, start_bytes)?;
-            at = column.end();
-            Some(column)
+        let start_bytes = start_bytes(raw.len());
+        let ends_from = if has(VALUE_ENDS_FLAG) { ENDS_FROM_BYTES } else { 0 };
+        let mut at = literals_at + keys.literals + ends_from;
+        // Goes past some columns; returns where they begin, or 0 if there are none.
+        let mut pass = |columns: usize| {
+            let begin = at;
+            for _ in 0..columns {
+                at = Column::parse(body, at, usize::from(lead), count, start_bytes)?.end();
+            }
+            u32::try_from(if columns > 0 { begin } else { 0 }).ok()
         };
-        let (mut first, mut words_at) = (None, 0);
-        for word in 0..keys.words {
-            let column = next()?;
-            if word == 0 {
-                let (alphabet, length) = keys.first?;
-                (first, words_at) = (Some(KeyWord { alphabet, length, column }), column.end());
-            }
-        }
-        let sequences = if has(SEQUENCES_FLAG) { Some(next()?) } else { None };
-        let kinds = if has(KINDS_FLAG) { Some(next()?) } else { None };
-        let values = if has(VALUE_ENDS_FLAG) {
-            let column = next()?;
-            StoredValues::Ends { column, from: ends_from, at: column.end() }
-        } else if has(VALUE_WORDS_FLAG) {
-            let mut columns = [None; VALUE_WORDS_MAX];
-            for column in columns.get_mut(..value_words(value))? {
-                *column = Some(next()?);
-            }
-            StoredValues::Words { width: value, is_little_endian: has(LITTLE_ENDIAN_FLAG), columns }
-        } else {
-            StoredValues::Plain { width: value, at }
+        let first_at = pass(keys.words.min(1))?;
+        let words_at = pass(keys.words.saturating_sub(1))?;
+        let (sequences_at, kinds_at) = (pass(usize::from(has(SEQUENCES_FLAG)))?, pass(usize::from(has(KINDS_FLAG)))?);
+        let value_columns = match has(VALUE_WORDS_FLAG) {
+            true => Some(value_words(value as usize)).filter(|&words| words <= VALUE_WORDS_MAX)?,
+            false => usize::from(has(VALUE_ENDS_FLAG)),
+        };
+        let values_column_at = pass(value_columns)?;
+        let values = match (has(VALUE_ENDS_FLAG), has(VALUE_WORDS_FLAG)) {
+            (true, _) => StoredValues::Ends,
+            (_, true) => StoredValues::Words { is_little_endian: has(LITTLE_ENDIAN_FLAG) },
+            _ => StoredValues::Plain,
         };
         let mut block = Self {
-            count,
-            spans,
-            literals_at,
-            prefix: keys.prefix,
-            window: keys.window,
-            first,
+            sequence,
+            first: None,
+            count: u32::try_from(count).ok()?,
+            literals_at: literals_at as u32,
             words_at,
+            sequences_at,
+            kinds_at,
+            values_column_at,
+            values_at: u32::try_from(at).ok()?,
+            value,
+            end: 0,
+            values,
+            prefix: keys.prefix as u16,
+            window: keys.window as u8,
+            spans,
             lead,
             kind,
-            sequence,
-            kinds,
-            sequences,
-            values,
-            end: at,
+            start_bytes: start_bytes as u8,
         };
-        block.end = match values {
-            StoredValues::Plain { width, at } => at.checked_add(width.checked_mul(count)?)?,
-            StoredValues::Ends { column, from, at } => {
-                at.checked_add(usize::try_from(column.get(raw, count - 1)?.checked_sub(from)?).ok()?)?
+        if let Some((alphabet, length)) = keys.first {
+            block.first = Some(KeyWord { alphabet, length: length as u8, column: block.column(raw, first_at)? });
+        }
+        let values_bytes = match values {
+            StoredValues::Plain => (value as usize).checked_mul(count)?,
+            StoredValues::Ends => {
+                let last = block.column(raw, values_column_at)?.get(raw, count - 1)?;
+                usize::try_from(last.checked_sub(block.ends_from(raw)?)?).ok()?
             }
-            StoredValues::Words { .. } => at,
+            StoredValues::Words { .. } => 0,
         };
-        (block.end <= body_end).then_some(block)
+        let end = at.checked_add(values_bytes).filter(|&end| end <= body_end)?;
+        block.end = u32::try_from(end).ok()?;
+        Some(block)
     }
 
+    /// The column at an offset.
+    #[inline]
+    fn column(&self, raw: &[u8], at: u32) -> Option<Column> {
+        let (lead, start_bytes) = (usize::from(self.lead), usize::from(self.start_bytes));
+        Column::parse(raw, at as usize, lead, self.count(), start_bytes)
+    }
+
+    /// The number from which the ends of values count; it is stored right before the columns.
+    fn ends_from(&self, raw: &[u8]) -> Option<u64> {
+        let literals = self.literals_at as usize + self.literal_bytes(raw)?;
+        Some(u64::from_le_bytes(*raw.get(literals..)?.first_chunk()?))
+    }
+
+    fn literal_bytes(&self, raw: &[u8]) -> Option<usize> {
+        let spans = raw.get(CODED_HEAD_BYTES..self.literals_at as usize)?.as_chunks::<SPAN_BYTES>().0;
+        Some(spans.iter().filter(|span| span[0] == 0).map(|span| usize::from(span[1])).sum())
+    }
+
+    #[inline]
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.count as usize
+    }
+
+    /// Length of a key.
+    #[inline]
+    fn key_bytes(&self) -> usize {
+        usize::from(self.prefix) + usize::from(self.window)
     }
 
     /// Bytes of all keys and values.
     pub(super) fn decoded_bytes(&self) -> u64 {
-        let values = match &self.values {
-            StoredValues::Plain { width, .. } | StoredValues::Words { width, .. } => (self.count * width) as u64,
-            StoredValues::Ends { at, .. } => (self.end - at) as u64,
+        let values = match self.values {
+            StoredValues::Ends => u64::from(self.end - self.values_at),
+            _ => u64::from(self.count) * u64::from(self.value),
         };
-        (self.count * (self.prefix + self.window)) as u64 + values
+        u64::from(self.count) * self.key_bytes() as u64 + values
     }
 
     /// The literal that all keys begin with.
     #[inline]
     fn prefix<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
-        raw.get(self.literals_at..self.literals_at + self.prefix)
+        raw.get(self.literals_at as usize..self.literals_at as usize + usize::from(self.prefix))
     }
 
     /// The parts of a key after the prefix: an alphabet, or `None` for a literal, and a length.
     fn spans<'a>(&self, raw: &'a [u8]) -> Option<impl Iterator<Item = (Option<Alphabet>, usize)> + use<'a>> {
-        let spans = raw.get(CODED_HEAD_BYTES..CODED_HEAD_BYTES + self.spans * SPAN_BYTES)?;
+        let spans = raw.get(CODED_HEAD_BYTES..CODED_HEAD_BYTES + usize::from(self.spans) * SPAN_BYTES)?;
         let spans = spans.as_chunks::<SPAN_BYTES>().0.iter();
         Some(spans.skip_while(|span| span[0] == 0).map(|span| (Alphabet::of_code(span[0]), usize::from(span[1]))))
     }
@@ -336,8 +377,8 @@ impl CodedBlock {
     #[inline]
     pub(super) fn key<'a>(&self, raw: &'a [u8], row: usize) -> Option<SplitKey<'a>> {
         let prefix = self.prefix(raw)?;
-        let Some(first) = &self.first else { return (row < self.count).then_some(SplitKey::whole(prefix)) };
-        let mut key = SplitKey::with_window(prefix, self.window)?;
+        let Some(first) = &self.first else { return (row < self.count()).then_some(SplitKey::whole(prefix)) };
+        let mut key = SplitKey::with_window(prefix, usize::from(self.window))?;
         self.write_window(raw, first, key.window_mut(), |_, column| column.get(raw, row))?;
         Some(key)
     }
@@ -351,12 +392,13 @@ impl CodedBlock {
         window: &mut [u8],
         mut numbers: impl FnMut(usize, &Column) -> Option<u64>,
     ) -> Option<()> {
-        first.alphabet.write(numbers(0, &first.column)?, window.get_mut(..first.length)?)?;
+        let length = usize::from(first.length);
+        first.alphabet.write(numbers(0, &first.column)?, window.get_mut(..length)?)?;
         if first.length == self.window {
             return Some(());
         }
-        let (mut at, mut word) = (first.length, 0);
-        let mut literal_at = self.literals_at + self.prefix;
+        let (mut at, mut word) = (length, 0);
+        let mut literal_at = self.literals_at as usize + usize::from(self.prefix);
         let mut column_at = self.words_at;
         for (alphabet, length) in self.spans(raw)?.skip(1) {
             let place = window.get_mut(at..at + length)?;
@@ -366,10 +408,10 @@ impl CodedBlock {
                     literal_at += length;
                 }
                 Some(alphabet) => {
-                    let column = Column::parse(raw, column_at, self.lead, self.count, start_bytes(raw.len()))?;
+                    let column = self.column(raw, column_at)?;
                     word += 1;
                     alphabet.write(numbers(word, &column)?, place)?;
-                    column_at = column.end();
+                    column_at = column.end() as u32;
                 }
             }
             at += length;
@@ -379,52 +421,57 @@ impl CodedBlock {
 
     #[inline]
     pub(super) fn tag(&self, raw: &[u8], row: usize) -> Option<VersionTag> {
-        if row >= self.count {
+        if row >= self.count() {
             return None;
         }
-        self.tag_of(|_, column| column.get(raw, row))
+        self.tag_of(raw, |_, column| column.get(raw, row))
     }
 
     #[inline]
-    fn tag_of(&self, mut numbers: impl FnMut(usize, &Column) -> Option<u64>) -> Option<VersionTag> {
-        let kind = match &self.kinds {
-            Some(column) => u8::try_from(numbers(KINDS, column)?).ok()?,
-            None => self.kind,
+    fn tag_of(&self, raw: &[u8], mut numbers: impl FnMut(usize, &Column) -> Option<u64>) -> Option<VersionTag> {
+        let kind = match self.kinds_at {
+            0 => self.kind,
+            at => u8::try_from(numbers(KINDS, &self.column(raw, at)?)?).ok()?,
         };
-        let sequence = match &self.sequences {
-            Some(column) => numbers(SEQUENCES, column)?,
-            None => self.sequence,
+        let sequence = match self.sequences_at {
+            0 => self.sequence,
+            at => numbers(SEQUENCES, &self.column(raw, at)?)?,
         };
         Some(VersionTag { kind, sequence })
     }
 
     #[inline]
     pub(super) fn value(&self, raw: &[u8], row: usize) -> Option<ValueLocation> {
-        self.value_of(row, |_, column, row| column.get(raw, row))
+        self.value_of(raw, row, |_, column, row| column.get(raw, row))
     }
 
     #[inline]
     fn value_of(
         &self,
+        raw: &[u8],
         row: usize,
         mut numbers: impl FnMut(usize, &Column, usize) -> Option<u64>,
     ) -> Option<ValueLocation> {
-        if row >= self.count {
+        if row >= self.count() {
             return None;
         }
-        Some(match &self.values {
-            StoredValues::Plain { width, at } => ValueLocation::Inline(at + row * width..at + (row + 1) * width),
-            StoredValues::Ends { column, from, at } => {
-                let end = |end: u64| at.checked_add(usize::try_from(end.checked_sub(*from)?).ok()?);
-                let begin = if row == 0 { *at } else { end(numbers(VALUES, column, row - 1)?)? };
-                let end = end(numbers(VALUES, column, row)?)?;
-                (begin <= end && end <= self.end).then_some(ValueLocation::Inline(begin..end))?
+        let (width, at, mut column_at) = (self.value as usize, self.values_at as usize, self.values_column_at);
+        Some(match self.values {
+            StoredValues::Plain => ValueLocation::Inline(at + row * width..at + (row + 1) * width),
+            StoredValues::Ends => {
+                let (column, from) = (self.column(raw, column_at)?, self.ends_from(raw)?);
+                let end = |end: u64| at.checked_add(usize::try_from(end.checked_sub(from)?).ok()?);
+                let begin = if row == 0 { at } else { end(numbers(VALUES, &column, row - 1)?)? };
+                let end = end(numbers(VALUES, &column, row)?)?;
+                (begin <= end && end <= self.end as usize).then_some(ValueLocation::Inline(begin..end))?
             }
-            StoredValues::Words { width, is_little_endian, columns } => {
-                let mut value = ShortValue::zeros(*width)?;
-                for (word, column) in columns.iter().flatten().enumerate() {
-                    let number = numbers(VALUES + word, column, row)?;
-                    put_integer(number, value.bytes_mut().get_mut(value_word_range(*width, word))?, *is_little_endian)?;
+            StoredValues::Words { is_little_endian } => {
+                let mut value = ShortValue::zeros(width)?;
+                for word in 0..value_words(width) {
+                    let column = self.column(raw, column_at)?;
+                    let number = numbers(VALUES + word, &column, row)?;
+                    put_integer(number, value.bytes_mut().get_mut(value_word_range(width, word))?, is_little_endian)?;
+                    column_at = column.end() as u32;
                 }
                 ValueLocation::Short(value)
             }
@@ -437,25 +484,25 @@ impl CodedBlock {
         let rest = match against_literal(key, self.prefix(raw)?) {
             Ok(rest) => rest,
             Err(Ordering::Less) => return Some((0, false)),
-            Err(_) => return Some((self.count, false)),
+            Err(_) => return Some((self.count(), false)),
         };
         let Some(first) = &self.first else {
-            return Some(if rest.is_empty() { (0, true) } else { (self.count, false) });
+            return Some(if rest.is_empty() { (0, true) } else { (self.count(), false) });
         };
-        let Some((number, is_number)) = first.alphabet.bound(rest, first.length) else {
-            return Some((self.count, false));
+        let Some((number, is_number)) = first.alphabet.bound(rest, usize::from(first.length)) else {
+            return Some((self.count(), false));
         };
         let index = first.column.lower_bound(raw, number)?;
-        if !is_number || index >= self.count || first.column.get(raw, index)? != number {
+        if !is_number || index >= self.count() || first.column.get(raw, index)? != number {
             return Some((index, false));
         }
-        if first.length == self.window && rest.len() == self.window {
+        if first.length == self.window && rest.len() == usize::from(self.window) {
             return Some((index, true));
         }
         // Records with that number, which what follows it tells apart.
         let end = match number.checked_add(1) {
             Some(next) => first.column.lower_bound(raw, next)?,
-            None => self.count,
+            None => self.count(),
         };
         let (mut low, mut high) = (index, end);
         while low < high {
@@ -467,7 +514,7 @@ impl CodedBlock {
 
     /// The end of the records that have the key of record `index`, which is `key`.
     pub(super) fn end_of_key(&self, raw: &[u8], index: usize, key: &[u8]) -> Option<usize> {
-        let (mut low, mut high, mut step) = (index + 1, self.count, 1);
+        let (mut low, mut high, mut step) = (index + 1, self.count(), 1);
         while low < high {
             let probe = (low + step - 1).min(high - 1);
             if self.key(raw, probe)?.is(key) {
@@ -487,8 +534,9 @@ impl CodedBlock {
         (key, value): (usize, usize),
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let rows = rows.start..rows.end.min(self.count);
-        if self.prefix + self.window != key {
+        let rows = rows.start..rows.end.min(self.count());
+        let has_widths = self.key_bytes() == key && self.value as usize == value;
+        if !has_widths || matches!(self.values, StoredValues::Ends) {
             return None;
         }
         let (begin, count, width) = (out.len(), rows.len(), (key + value).max(1));
@@ -512,52 +560,45 @@ impl CodedBlock {
                 }
             }
         }
-        match &self.values {
-            StoredValues::Plain { width: stored, at } if *stored == value => {
-                let values = raw.get(at + rows.start * value..at + rows.end * value)?;
-                if value > 0 {
-                    for (record, value) in records.chunks_exact_mut(width).zip(values.chunks_exact(value)) {
-                        record.get_mut(key..)?.copy_from_slice(value);
-                    }
+        let StoredValues::Words { is_little_endian } = self.values else {
+            let at = self.values_at as usize;
+            let values = raw.get(at + rows.start * value..at + rows.end * value)?;
+            if value > 0 {
+                for (record, value) in records.chunks_exact_mut(width).zip(values.chunks_exact(value)) {
+                    record.get_mut(key..)?.copy_from_slice(value);
                 }
             }
-            StoredValues::Words { width: stored, is_little_endian, columns } if *stored == value => {
-                for (word, column) in columns.iter().flatten().enumerate() {
-                    let place = value_word_range(value, word);
-                    let place = key + place.start..key + place.end;
-                    numbers.clear();
-                    column.decode(raw, rows.clone(), &mut numbers)?;
-                    for (record, number) in records.chunks_exact_mut(width).zip(&numbers) {
-                        put_integer(*number, record.get_mut(place.clone())?, *is_little_endian)?;
-                    }
-                }
+            return Some(());
+        };
+        let mut column_at = self.values_column_at;
+        for word in 0..value_words(value) {
+            let place = value_word_range(value, word);
+            let place = key + place.start..key + place.end;
+            let column = self.column(raw, column_at)?;
+            numbers.clear();
+            column.decode(raw, rows.clone(), &mut numbers)?;
+            for (record, number) in records.chunks_exact_mut(width).zip(&numbers) {
+                put_integer(*number, record.get_mut(place.clone())?, is_little_endian)?;
             }
-            _ => return None,
+            column_at = column.end() as u32;
         }
         Some(())
     }
 
     /// Whether the block is laid out as the writer does it, except for the choice of lines and literals.
     pub(super) fn is_canonical(&self, raw: &[u8], body_end: usize) -> bool {
-        let words = self.spans(raw).into_iter().flatten().filter(|(alphabet, _)| alphabet.is_some()).count();
-        let mut at = self.words_at;
-        let mut are_canonical = true;
-        for _ in 1..words {
-            let Some(column) = Column::parse(raw, at, self.lead, self.count, start_bytes(raw.len())) else {
-                return false;
-            };
-            are_canonical &= column.is_canonical(raw);
-            at = column.end();
-        }
-        let values = match &self.values {
-            StoredValues::Plain { .. } => [None, None],
-            StoredValues::Ends { column, .. } => [Some(*column), None],
-            StoredValues::Words { columns, .. } => *columns,
-        };
-        let others = [self.first.map(|first| first.column), self.sequences, self.kinds].into_iter().chain(values);
-        are_canonical
-            && others.flatten().all(|column| column.is_canonical(raw))
-            && raw.get(self.end..body_end).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+        let are_canonical = self.literal_bytes(raw).is_some_and(|literals| {
+            // Columns follow each other up to the values.
+            let ends_from = if matches!(self.values, StoredValues::Ends) { ENDS_FROM_BYTES } else { 0 };
+            let mut at = self.literals_at as usize + literals + ends_from;
+            while at < self.values_at as usize {
+                let column = self.column(raw, at as u32).filter(|column| column.is_canonical(raw));
+                let Some(column) = column else { return false };
+                at = column.end();
+            }
+            at == self.values_at as usize
+        });
+        are_canonical && raw.get(self.end as usize..body_end).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
     }
 }
 
@@ -579,22 +620,22 @@ impl CodedCursor {
         let Self { block, columns } = self;
         key.clear();
         key.extend_from_slice(block.prefix(raw)?);
-        let Some(first) = &block.first else { return (row < block.count).then_some(()) };
-        key.resize(block.prefix + block.window, 0);
-        let window = key.get_mut(block.prefix..)?;
+        let Some(first) = &block.first else { return (row < block.count()).then_some(()) };
+        key.resize(block.key_bytes(), 0);
+        let window = key.get_mut(usize::from(block.prefix)..)?;
         block.write_window(raw, first, window, |slot, column| cached(columns, slot, column)?.get(raw, row))
     }
 
     #[inline]
     pub(super) fn tag(&mut self, raw: &[u8], row: usize) -> Option<VersionTag> {
         let Self { block, columns } = self;
-        block.tag_of(|slot, column| cached(columns, slot, column)?.get(raw, row))
+        block.tag_of(raw, |slot, column| cached(columns, slot, column)?.get(raw, row))
     }
 
     #[inline]
     pub(super) fn value(&mut self, raw: &[u8], row: usize) -> Option<ValueLocation> {
         let Self { block, columns } = self;
-        block.value_of(row, |slot, column, row| cached(columns, slot, column)?.get(raw, row))
+        block.value_of(raw, row, |slot, column, row| cached(columns, slot, column)?.get(raw, row))
     }
 }
 

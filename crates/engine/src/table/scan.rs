@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 /// The content of a block.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one at a time is held, and a box would be an allocation for each block")]
 pub(crate) enum ScanBlock<'a> {
     /// Consecutive fixed-width records, each a key and its value.
     Dense(&'a [u8]),

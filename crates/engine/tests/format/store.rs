@@ -85,3 +85,46 @@ fn version_1_of_a_store_is_read_written_and_sound() {
     check(&db, &records);
     check(&db.keyspace("other").unwrap(), &other_records());
 }
+
+/// The format versions of the newest manifest, and of all tables.
+fn versions(storage: &MemoryStorage) -> (u32, Vec<u32>) {
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let content = |name: &String| storage.content(name).unwrap();
+    let names = storage.list().unwrap();
+    let of_kind = |kind: &str| names.iter().filter(move |name| name.ends_with(kind)).map(content).collect::<Vec<_>>();
+    let manifests: Vec<u32> = of_kind(".manifest").iter().map(|bytes| word(bytes, 8)).collect();
+    let tables = of_kind(".table").iter().map(|bytes| word(bytes, bytes.len() - 24)).collect();
+    (*manifests.last().unwrap(), tables)
+}
+
+#[test]
+fn an_older_store_has_coded_blocks_only_once_it_is_upgraded() {
+    let storage = fixture();
+    let fill = |db: &Db| {
+        (0..3000_u64).for_each(|i| db.insert((i * 17).to_be_bytes(), i.to_be_bytes()).unwrap());
+        db.compact().unwrap();
+    };
+    let db = Db::open_in(storage.clone(), &options()).unwrap();
+    fill(&db);
+    assert!(!db.stats().has_coding);
+    db.close().unwrap();
+    let (manifest, tables) = versions(&storage);
+    assert_eq!(manifest, 3);
+    assert!(tables.iter().all(|&version| version < 4), "{tables:?}");
+
+    let db = Db::open_in(storage.clone(), &options().upgrade(true)).unwrap();
+    assert!(db.stats().has_coding);
+    db.close().unwrap();
+    let db = Db::open_in(storage.clone(), &options()).unwrap();
+    fill(&db);
+    let mut records = default_records();
+    records.extend((0..3000_u64).map(|i| ((i * 17).to_be_bytes().to_vec(), i.to_be_bytes().to_vec())));
+    check(&db, &records);
+    db.close().unwrap();
+    let (manifest, tables) = versions(&storage);
+    assert_eq!(manifest, 4);
+    assert!(tables.contains(&4), "{tables:?}");
+    let shared: Arc<dyn Storage> = storage;
+    let report = verify_store(&shared, &mut |_, _| {}).unwrap();
+    assert!(report.is_sound(), "{report:?}");
+}
