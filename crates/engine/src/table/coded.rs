@@ -182,6 +182,16 @@ enum StoredValues {
     },
 }
 
+impl StoredValues {
+    fn of(flags: u8) -> Self {
+        match (flags & VALUE_ENDS_FLAG != 0, flags & VALUE_WORDS_FLAG != 0) {
+            (true, _) => Self::Ends,
+            (_, true) => Self::Words { is_little_endian: flags & LITTLE_ENDIAN_FLAG != 0 },
+            _ => Self::Plain,
+        }
+    }
+}
+
 /// The parts of all keys of a block.
 #[derive(Default)]
 struct KeyParts {
@@ -282,11 +292,7 @@ impl CodedBlock {
             false => usize::from(has(VALUE_ENDS_FLAG)),
         };
         let values_column_at = pass(value_columns)?;
-        let values = match (has(VALUE_ENDS_FLAG), has(VALUE_WORDS_FLAG)) {
-            (true, _) => StoredValues::Ends,
-            (_, true) => StoredValues::Words { is_little_endian: has(LITTLE_ENDIAN_FLAG) },
-            _ => StoredValues::Plain,
-        };
+        let values = StoredValues::of(flags);
         let mut block = Self {
             sequence,
             first: None,
