@@ -17,7 +17,7 @@
 //! [`Locate`] is their common interface, and [`tuning`] chooses their parameters. [`sampled`] reduces a sequence to
 //! every n-th key.
 //!
-//! [`column`] turns the line around: it codes the numbers themselves as lines and residuals, for blocks of data.
+//! [`mod@column`] turns the line around: it codes the numbers themselves as lines and residuals, for blocks of data.
 //!
 //! [`fmcd`] is different: its line does not approximate where a key lies, it determines it.
 
