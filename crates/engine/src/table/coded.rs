@@ -234,6 +234,8 @@ impl KeyParts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodedBlock {
     sequence: u64,
+    /// The number from which the ends of values count.
+    ends_from: u64,
     /// The number right after the literal that all keys begin with; `None` if all keys are the same.
     first: Option<KeyWord>,
     count: u32,
@@ -274,8 +276,12 @@ impl CodedBlock {
         let literals_at = CODED_HEAD_BYTES + usize::from(spans) * SPAN_BYTES;
         let keys = KeyParts::of(body.get(CODED_HEAD_BYTES..literals_at)?)?;
         let start_bytes = start_bytes(raw.len());
-        let ends_from = if has(VALUE_ENDS_FLAG) { ENDS_FROM_BYTES } else { 0 };
-        let mut at = literals_at + keys.literals + ends_from;
+        let mut at = literals_at + keys.literals;
+        let mut ends_from = 0;
+        if has(VALUE_ENDS_FLAG) {
+            ends_from = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
+            at += ENDS_FROM_BYTES;
+        }
         // Goes past some columns; returns where they begin, or 0 if there are none.
         let mut pass = |columns: usize| {
             let begin = at;
@@ -295,6 +301,7 @@ impl CodedBlock {
         let values = StoredValues::of(flags);
         let mut block = Self {
             sequence,
+            ends_from,
             first: None,
             count: u32::try_from(count).ok()?,
             literals_at: literals_at as u32,
@@ -316,17 +323,21 @@ impl CodedBlock {
         if let Some((alphabet, length)) = keys.first {
             block.first = Some(KeyWord { alphabet, length: length as u8, column: block.column(raw, first_at)? });
         }
-        let values_bytes = match values {
-            StoredValues::Plain => (value as usize).checked_mul(count)?,
-            StoredValues::Ends => {
-                let last = block.column(raw, values_column_at)?.get(raw, count - 1)?;
-                usize::try_from(last.checked_sub(block.ends_from(raw)?)?).ok()?
-            }
-            StoredValues::Words { .. } => 0,
-        };
-        let end = at.checked_add(values_bytes).filter(|&end| end <= body_end)?;
+        let end = at.checked_add(block.plain_value_bytes(raw)?).filter(|&end| end <= body_end)?;
         block.end = u32::try_from(end).ok()?;
         Some(block)
+    }
+
+    /// Bytes of the values that are not columns.
+    fn plain_value_bytes(&self, raw: &[u8]) -> Option<usize> {
+        match self.values {
+            StoredValues::Plain => (self.value as usize).checked_mul(self.count()),
+            StoredValues::Ends => {
+                let last = self.column(raw, self.values_column_at)?.get(raw, self.count() - 1)?;
+                usize::try_from(last.checked_sub(self.ends_from)?).ok()
+            }
+            StoredValues::Words { .. } => Some(0),
+        }
     }
 
     /// The column at an offset.
@@ -334,12 +345,6 @@ impl CodedBlock {
     fn column(&self, raw: &[u8], at: u32) -> Option<Column> {
         let (lead, start_bytes) = (usize::from(self.lead), usize::from(self.start_bytes));
         Column::parse(raw, at as usize, lead, self.count(), start_bytes)
-    }
-
-    /// The number from which the ends of values count; it is stored right before the columns.
-    fn ends_from(&self, raw: &[u8]) -> Option<u64> {
-        let literals = self.literals_at as usize + self.literal_bytes(raw)?;
-        Some(u64::from_le_bytes(*raw.get(literals..)?.first_chunk()?))
     }
 
     fn literal_bytes(&self, raw: &[u8]) -> Option<usize> {
@@ -430,33 +435,35 @@ impl CodedBlock {
         if row >= self.count() {
             return None;
         }
-        self.tag_of(raw, |_, column| column.get(raw, row))
+        self.tag_of(|_, at| self.column(raw, at)?.get(raw, row))
     }
 
     #[inline]
-    fn tag_of(&self, raw: &[u8], mut numbers: impl FnMut(usize, &Column) -> Option<u64>) -> Option<VersionTag> {
+    fn tag_of(&self, mut numbers: impl FnMut(usize, u32) -> Option<u64>) -> Option<VersionTag> {
         let kind = match self.kinds_at {
             0 => self.kind,
-            at => u8::try_from(numbers(KINDS, &self.column(raw, at)?)?).ok()?,
+            at => u8::try_from(numbers(KINDS, at)?).ok()?,
         };
         let sequence = match self.sequences_at {
             0 => self.sequence,
-            at => numbers(SEQUENCES, &self.column(raw, at)?)?,
+            at => numbers(SEQUENCES, at)?,
         };
         Some(VersionTag { kind, sequence })
     }
 
     #[inline]
     pub(super) fn value(&self, raw: &[u8], row: usize) -> Option<ValueLocation> {
-        self.value_of(raw, row, |_, column, row| column.get(raw, row))
+        self.value_of(row, |_, at, row| {
+            let column = self.column(raw, at)?;
+            Some((column.get(raw, row)?, column.end()))
+        })
     }
 
     #[inline]
     fn value_of(
         &self,
-        raw: &[u8],
         row: usize,
-        mut numbers: impl FnMut(usize, &Column, usize) -> Option<u64>,
+        mut numbers: impl FnMut(usize, u32, usize) -> Option<(u64, usize)>,
     ) -> Option<ValueLocation> {
         if row >= self.count() {
             return None;
@@ -465,19 +472,17 @@ impl CodedBlock {
         Some(match self.values {
             StoredValues::Plain => ValueLocation::Inline(at + row * width..at + (row + 1) * width),
             StoredValues::Ends => {
-                let (column, from) = (self.column(raw, column_at)?, self.ends_from(raw)?);
-                let end = |end: u64| at.checked_add(usize::try_from(end.checked_sub(from)?).ok()?);
-                let begin = if row == 0 { at } else { end(numbers(VALUES, &column, row - 1)?)? };
-                let end = end(numbers(VALUES, &column, row)?)?;
+                let end = |end: u64| at.checked_add(usize::try_from(end.checked_sub(self.ends_from)?).ok()?);
+                let begin = if row == 0 { at } else { end(numbers(VALUES, column_at, row - 1)?.0)? };
+                let end = end(numbers(VALUES, column_at, row)?.0)?;
                 (begin <= end && end <= self.end as usize).then_some(ValueLocation::Inline(begin..end))?
             }
             StoredValues::Words { is_little_endian } => {
                 let mut value = ShortValue::zeros(width)?;
                 for word in 0..value_words(width) {
-                    let column = self.column(raw, column_at)?;
-                    let number = numbers(VALUES + word, &column, row)?;
+                    let (number, end) = numbers(VALUES + word, column_at, row)?;
                     put_integer(number, value.bytes_mut().get_mut(value_word_range(width, word))?, is_little_endian)?;
-                    column_at = column.end() as u32;
+                    column_at = end as u32;
                 }
                 ValueLocation::Short(value)
             }
@@ -629,29 +634,36 @@ impl CodedCursor {
         let Some(first) = &block.first else { return (row < block.count()).then_some(()) };
         key.resize(block.key_bytes(), 0);
         let window = key.get_mut(usize::from(block.prefix)..)?;
-        block.write_window(raw, first, window, |slot, column| cached(columns, slot, column)?.get(raw, row))
+        block.write_window(raw, first, window, |slot, column| cached_at(columns, slot, || Some(*column))?.get(raw, row))
     }
 
     #[inline]
     pub(super) fn tag(&mut self, raw: &[u8], row: usize) -> Option<VersionTag> {
         let Self { block, columns } = self;
-        block.tag_of(raw, |slot, column| cached(columns, slot, column)?.get(raw, row))
+        block.tag_of(|slot, at| cached_at(columns, slot, || block.column(raw, at))?.get(raw, row))
     }
 
     #[inline]
     pub(super) fn value(&mut self, raw: &[u8], row: usize) -> Option<ValueLocation> {
         let Self { block, columns } = self;
-        block.value_of(raw, row, |slot, column, row| cached(columns, slot, column)?.get(raw, row))
+        block.value_of(row, |slot, at, row| {
+            let column = cached_at(columns, slot, || block.column(raw, at))?;
+            Some((column.get(raw, row)?, column.end()))
+        })
     }
 }
 
 #[inline]
-fn cached<'c>(
-    columns: &'c mut [Option<ColumnCursor>; SLOTS],
+fn cached_at(
+    columns: &mut [Option<ColumnCursor>; SLOTS],
     slot: usize,
-    column: &Column,
-) -> Option<&'c mut ColumnCursor> {
-    Some(columns.get_mut(slot)?.get_or_insert_with(|| ColumnCursor::new(*column)))
+    column: impl FnOnce() -> Option<Column>,
+) -> Option<&mut ColumnCursor> {
+    let place = columns.get_mut(slot)?;
+    if place.is_none() {
+        *place = Some(ColumnCursor::new(column()?));
+    }
+    place.as_mut()
 }
 
 /// Writes a number in as many bytes as `place` has; `None` if it needs more.

@@ -271,6 +271,13 @@ impl ColumnCursor {
         Self { column, rows: 0..0, numbers: Vec::new() }
     }
 
+    /// The offset after the column.
+    #[inline]
+    #[must_use]
+    pub fn end(&self) -> usize {
+        self.column.end()
+    }
+
     /// The number of a row.
     #[inline]
     pub fn get(&mut self, bytes: &[u8], row: usize) -> Option<u64> {
