@@ -18,6 +18,7 @@ use crate::block::slots::SlotDirectory;
 use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
+use crate::io::sync::Mutex;
 use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
@@ -82,6 +83,8 @@ pub(super) struct TableInner {
     pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<RecordCounts>,
     pub(super) filter: OnceLock<ResidentFilter>,
+    /// Held while the filter is read, so that lookups of several threads read it once.
+    pub(super) filter_read: Mutex<()>,
     /// The filter that lookups consult: `None` if there is none, it does not fit memory, or it is switched off.
     pub(super) asked_filter: Option<FilterMeta>,
     pub(super) fast_paths: FastPaths,
@@ -175,6 +178,7 @@ impl Table {
             working_bytes,
             counts: OnceLock::new(),
             filter: OnceLock::new(),
+            filter_read: Mutex::new(()),
             asked_filter,
             fast_paths,
             reserved_bytes: AtomicU64::new(0),

@@ -365,6 +365,10 @@ impl TableInner {
         if self.filter.get().is_none() {
             self.defer_filter(meta, reads)?;
             self.reserve_filter(meta, || {
+                let _reading = self.filter_read.lock();
+                if self.filter.get().is_some() {
+                    return Ok(false);
+                }
                 let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
                 self.keep_filter(meta, &bytes)
             })?;
