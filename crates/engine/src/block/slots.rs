@@ -194,28 +194,6 @@ impl SlotCache {
         Some(visit(&held.bytes, &held.note))
     }
 
-    /// Brings the slot of a block into the processor's cache. It takes no lock, so that the next slots are fetched
-    /// meanwhile.
-    #[inline]
-    pub(crate) fn touch_slot(&self, directory: &SlotDirectory, block: u64) {
-        let number = directory.slots.get(block as usize).map_or(0, |place| place.load(Ordering::Relaxed));
-        if let Some(slot) = number.checked_sub(1).and_then(|number| self.slot(number)) {
-            slot.0.touch();
-        }
-    }
-
-    /// Brings the parts of a cached block at these offsets into the processor's cache. It does not count as a hit.
-    #[inline]
-    pub(crate) fn touch_block(&self, directory: &SlotDirectory, block: u64, places: impl Fn(usize) -> [usize; 4]) {
-        let number = directory.slots.get(block as usize).map_or(0, |place| place.load(Ordering::Acquire));
-        let Some(slot) = number.checked_sub(1).and_then(|number| self.slot(number)) else { return };
-        if let Some(held) = slot.0.read().as_ref() {
-            for place in places(held.bytes.len()) {
-                std::hint::black_box(held.bytes.get(place).copied());
-            }
-        }
-    }
-
     /// Caches a block, evicting others if necessary. The bytes must have been checked; they are not checked again.
     pub(crate) fn insert(&self, directory: &SlotDirectory, block: u64, bytes: Arc<[u8]>, note: BlockNote) {
         let (Some(place), Ok(block)) = (directory.slots.get(block as usize), u32::try_from(block)) else { return };

@@ -19,7 +19,6 @@ use super::view::{FoundValue, KeyspaceView, SourceAnswer};
 use crate::block::Slice;
 use crate::error::Result;
 use crate::table::deferred::{Deferrable, DeferredReads, StartedReads};
-use crate::table::versions::LookupStart;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,14 +36,10 @@ enum NextSource {
     Deeper(usize),
 }
 
-/// The place of a key in the deepest level: its table, and the start of the search in it.
-type DeepStart<'a> = (&'a Arc<TableFile>, LookupStart);
-
 /// A key without an answer: its index among the keys of the batch, and its next source.
-struct OpenKey<'a> {
+struct OpenKey {
     index: usize,
     next: NextSource,
-    deep: Option<DeepStart<'a>>,
 }
 
 /// The lookups of a batch in the tables of a view.
@@ -65,12 +60,7 @@ impl<'a> BatchLookups<'a> {
     }
 
     /// Looks a key up from its next source on, as far as memory leads.
-    fn advance(
-        &mut self,
-        key: &[u8],
-        next: &mut NextSource,
-        deep: Option<DeepStart<'a>>,
-    ) -> Result<Deferrable<Option<FoundValue>>> {
+    fn advance(&mut self, key: &[u8], next: &mut NextSource) -> Result<Deferrable<Option<FoundValue>>> {
         let view = self.view;
         if let NextSource::Memtables = next {
             for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
@@ -88,7 +78,7 @@ impl<'a> BatchLookups<'a> {
                 break;
             };
             if table.may_hold(key)
-                && let Some(outcome) = self.search(table, key, (None, None))?
+                && let Some(outcome) = self.search(table, key, None)?
             {
                 return Ok(outcome);
             }
@@ -96,12 +86,8 @@ impl<'a> BatchLookups<'a> {
         }
         while let NextSource::Deeper(index) = *next {
             let Some((_, level)) = view.levels.deeper.get(index) else { break };
-            let routed = match deep {
-                Some((table, start)) if index + 1 == view.levels.deeper.len() => Some((table, (None, Some(start)))),
-                _ => level.route(key).map(|(table, window)| (table, (window, None))),
-            };
-            if let Some((table, begin)) = routed
-                && let Some(outcome) = self.search(table, key, begin)?
+            if let Some((table, window)) = level.route(key)
+                && let Some(outcome) = self.search(table, key, window)?
             {
                 return Ok(outcome);
             }
@@ -115,14 +101,14 @@ impl<'a> BatchLookups<'a> {
         &mut self,
         table: &'a Arc<TableFile>,
         key: &[u8],
-        begin: (Option<PositionWindow>, Option<LookupStart>),
+        window: Option<PositionWindow>,
     ) -> Result<Option<Deferrable<Option<FoundValue>>>> {
         let number = table.meta.number;
         let waited = if self.tables.is_empty() { None } else { self.tables.get_mut(&number) };
         let is_first = waited.is_none();
         let reads = waited.map_or(&mut self.first_attempt, |(_, reads)| reads);
         let before = reads.missing_bytes();
-        let Deferrable::Done(entry) = table.get_deferred(key, self.at, begin, reads)? else {
+        let Deferrable::Done(entry) = table.get_deferred(key, self.at, window, reads)? else {
             self.wave_bytes += reads.missing_bytes() - before;
             if is_first {
                 let (_, own) = self.tables.entry(number).or_insert_with(|| (table, DeferredReads::default()));
@@ -152,30 +138,6 @@ impl<'a> BatchLookups<'a> {
     }
 }
 
-/// Finds the blocks of keys in the deepest level, which holds most of the data, and brings them into the processor's
-/// cache. One lookup waits for memory several times in turn; those of different keys do not wait for each other here.
-fn touch_deepest<'a, K: AsRef<[u8]>>(
-    view: &'a KeyspaceView,
-    keys: &[K],
-    order: &[usize],
-    starts: &mut Vec<Option<DeepStart<'a>>>,
-) {
-    starts.clear();
-    let Some((_, level)) = view.levels.deeper.last().filter(|(_, level)| level.guide().is_none()) else {
-        starts.resize(order.len(), None);
-        return;
-    };
-    for &index in order {
-        let key = keys[index].as_ref();
-        let start = level.find(key).and_then(|table| Some((table, table.find_block(key)?)));
-        if let Some((table, start)) = &start {
-            table.touch_slot(start.block);
-        }
-        starts.push(start);
-    }
-    starts.iter().flatten().for_each(|(table, start)| table.touch_block(start));
-}
-
 /// Finds the newest entries at or below `at` of keys, which are sorted by `order`.
 fn find_all<K: AsRef<[u8]>>(
     view: &KeyspaceView,
@@ -185,19 +147,18 @@ fn find_all<K: AsRef<[u8]>>(
     limits: &BatchLimits<'_>,
 ) -> Result<Vec<Option<FoundValue>>> {
     let mut found: Vec<Option<FoundValue>> = keys.iter().map(|_| None).collect();
-    let (mut starts, mut rest) = (Vec::new(), order);
+    let mut rest = order;
     while !rest.is_empty() {
         // Blocks that this group of keys waited for are in memory until all its keys are answered.
         let mut lookups = BatchLookups::new(view, at);
-        let mut open: Vec<OpenKey<'_>> = Vec::new();
+        let mut open: Vec<OpenKey> = Vec::new();
         let group = &rest[..rest.len().min(GROUP_KEYS_MAX)];
-        touch_deepest(view, keys, group, &mut starts);
         let mut taken = 0;
-        for (&index, &deep) in group.iter().zip(&starts) {
+        for &index in group {
             let mut next = NextSource::default();
-            match lookups.advance(keys[index].as_ref(), &mut next, deep)? {
+            match lookups.advance(keys[index].as_ref(), &mut next)? {
                 Deferrable::Done(answer) => found[index] = answer,
-                Deferrable::Deferred => open.push(OpenKey { index, next, deep }),
+                Deferrable::Deferred => open.push(OpenKey { index, next }),
             }
             taken += 1;
             if lookups.wave_bytes >= limits.wave_bytes() {
@@ -208,10 +169,10 @@ fn find_all<K: AsRef<[u8]>>(
         while !open.is_empty() {
             lookups.read_wave()?;
             let mut still = Vec::new();
-            for OpenKey { index, mut next, deep } in open {
-                match lookups.advance(keys[index].as_ref(), &mut next, deep)? {
+            for OpenKey { index, mut next } in open {
+                match lookups.advance(keys[index].as_ref(), &mut next)? {
                     Deferrable::Done(answer) => found[index] = answer,
-                    Deferrable::Deferred => still.push(OpenKey { index, next, deep }),
+                    Deferrable::Deferred => still.push(OpenKey { index, next }),
                 }
             }
             open = still;

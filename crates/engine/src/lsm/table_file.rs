@@ -230,33 +230,17 @@ impl TableFile {
         Ok(Some((kind, sequence, value)))
     }
 
-    /// Brings the cache slot of a block into the processor's cache.
-    #[inline]
-    pub(super) fn touch_slot(&self, block: u64) {
-        self.table.touch_slot(block);
-    }
-
-    /// Brings what a lookup will need of a cached block into the processor's cache.
-    #[inline]
-    pub(super) fn touch_block(&self, start: &LookupStart) {
-        self.table.touch_block(start);
-    }
-
-    /// As [`Self::get`], without waiting for any read. The separators may have been searched before, with the result
-    /// `start`.
+    /// As [`Self::get`], without waiting for any read.
     #[inline]
     pub(super) fn get_deferred(
         &self,
         key: &[u8],
         at: Sequence,
-        (window, start): (Option<PositionWindow>, Option<LookupStart>),
+        window: Option<PositionWindow>,
         reads: &mut DeferredReads<'_>,
     ) -> Result<Deferrable<Option<(ValueKind, Sequence, Slice)>>> {
         let sample = LookupSample::begin();
-        let (mut path, by_model) = self.path(key, window)?;
-        if path == SearchPath::Separators && start.is_some() {
-            path = SearchPath::Guided(start);
-        }
+        let (path, by_model) = self.path(key, window)?;
         let Deferrable::Done(found) = self.table.find_version_deferred(key, at, path, reads)? else {
             return Ok(Deferrable::Deferred);
         };

@@ -14,7 +14,7 @@
 use super::filter::ResidentFilter;
 use super::format::{FilterMeta, Section};
 use super::reader::{ReadContext, Table, TableInner};
-use super::versions::{FoundVersion, LookupStart, LookupStep, SearchHint, SearchPath};
+use super::versions::{FoundVersion, LookupStep, SearchPath};
 use crate::error::{Error, Result};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadBuffer};
 use std::io::ErrorKind;
@@ -22,9 +22,6 @@ use std::sync::Arc;
 
 /// Largest read that is merged from smaller ones, in bytes.
 const MERGED_READ_BYTES_MAX: u64 = 1 << 20;
-
-/// Usual length of a line of the processor's cache.
-const CACHE_LINE_BYTES: usize = 64;
 
 /// The level of pages of the filter, among the children that lookups lack.
 const FILTER_LEVEL: usize = usize::MAX;
@@ -147,29 +144,6 @@ impl Table {
         reads: &mut DeferredReads<'_>,
     ) -> Result<Deferrable<Option<FoundVersion>>> {
         reads.attempt(|context| self.find_version_by(key, at, path, Some(context), |_: LookupStep| {}))
-    }
-
-    /// Brings the cache slot of a block into the processor's cache.
-    #[inline]
-    pub(crate) fn touch_slot(&self, block: u64) {
-        if let (Some(directory), Some(slots)) = (&self.inner.directory, self.inner.cache.slots()) {
-            slots.touch_slot(directory, block);
-        }
-    }
-
-    /// Brings what a lookup will need of a cached block into the processor's cache: its head, its first keys, and the
-    /// place to which the separators interpolate.
-    #[inline]
-    pub(crate) fn touch_block(&self, start: &LookupStart) {
-        if let (Some(directory), Some(slots)) = (&self.inner.directory, self.inner.cache.slots()) {
-            let share = match start.hint {
-                SearchHint::Share(share) => f64::from(share),
-                _ => 0.5,
-            };
-            slots.touch_block(directory, start.block, |length| {
-                [0, CACHE_LINE_BYTES, 2 * CACHE_LINE_BYTES, (length as f64 * share) as usize]
-            });
-        }
     }
 
     /// Starts to read what lookups lack.
