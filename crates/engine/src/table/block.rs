@@ -286,7 +286,7 @@ enum BlockForm {
 pub(super) struct BlockHead {
     form: BlockForm,
     count: usize,
-    versioned: bool,
+    pub(super) versioned: bool,
 }
 
 impl BlockHead {

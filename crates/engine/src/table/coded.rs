@@ -15,9 +15,13 @@
 use super::block::{ShortValue, SplitKey, ValueLocation, VersionTag, start_bytes};
 use super::columns::ColumnRows;
 use super::key_code::{Alphabet, KEY_WORDS_MAX, KeyCode, against_literal};
-use ogive_model::column::{self, Column, ColumnCursor, ColumnGroup};
+use ogive_model::column::{self, Column, ColumnGroup, GROUP_NUMBERS};
 use std::cmp::Ordering;
 use std::ops::Range;
+
+mod cursor;
+
+pub(super) use cursor::CodedCursor;
 
 /// Size of the head in bytes.
 pub(super) const CODED_HEAD_BYTES: usize = 16;
@@ -36,11 +40,6 @@ pub(super) const CODED_VALUE_BYTES_MAX: usize = 16;
 pub(super) const VALUE_WORDS_MAX: usize = 2;
 /// Longest part of a key from its first number on.
 pub(super) const KEY_WINDOW_BYTES_MAX: usize = 40;
-/// Slots of a block's columns: those of keys, then these, and that of the second number of values.
-const SEQUENCES: usize = KEY_WORDS_MAX;
-const KINDS: usize = SEQUENCES + 1;
-const VALUES: usize = KINDS + 1;
-const SLOTS: usize = VALUES + VALUE_WORDS_MAX;
 /// Most spans of a key: numbers with literals around each.
 const SPANS_MAX: usize = 2 * KEY_WORDS_MAX + 1;
 
@@ -171,6 +170,12 @@ struct KeyWord {
     column: Column,
 }
 
+/// A part of all keys of a block.
+enum KeyPart<'a> {
+    Literal(&'a [u8]),
+    Number(Alphabet, Column),
+}
+
 /// How the values of a stored block are found.
 #[derive(Clone, Copy, Debug)]
 enum StoredValues {
@@ -260,6 +265,20 @@ pub(super) struct CodedBlock {
     start_bytes: u8,
 }
 
+/// Where the parts of a coded block are. It is kept with the cached block, so that lookups need not follow the chain of
+/// columns, nor read the trailer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CodedNote {
+    pub(super) count: u32,
+    /// Alphabet of the first number of keys, with 0 for none, and its length.
+    pub(super) alphabet: u8,
+    pub(super) first_bytes: u8,
+    pub(super) window: u8,
+    pub(super) prefix: u16,
+    /// Of the columns of that number, of further ones, of sequence numbers, of kinds, and of values; of plain values.
+    pub(super) offsets: [u16; 6],
+}
+
 impl CodedBlock {
     /// Decodes the head of a block of `count` records whose body ends at `body_end`; `raw` includes the trailer.
     pub(super) fn parse(raw: &[u8], body_end: usize, count: usize) -> Option<Self> {
@@ -328,6 +347,69 @@ impl CodedBlock {
         Some(block)
     }
 
+    /// Where the parts of the block are, for [`Self::of_note`]; `None` if an offset or a number is too large.
+    pub(super) fn note(&self) -> Option<CodedNote> {
+        let half = |number: usize| u16::try_from(number).ok();
+        let offset = |at: u32| u16::try_from(at).ok();
+        let first = self.first.as_ref();
+        let first_at = half(first.map_or(0, |first| first.column.begin()))?;
+        Some(CodedNote {
+            count: self.count,
+            alphabet: first.map_or(0, |first| first.alphabet.code()),
+            first_bytes: first.map_or(0, |first| first.length),
+            window: self.window,
+            prefix: self.prefix,
+            offsets: [
+                first_at,
+                offset(self.words_at)?,
+                offset(self.sequences_at)?,
+                offset(self.kinds_at)?,
+                offset(self.values_column_at)?,
+                offset(self.values_at)?,
+            ],
+        })
+    }
+
+    /// The block that a note is of, without its trailer, and without a look at every column.
+    #[inline]
+    pub(super) fn of_note(raw: &[u8], note: &CodedNote) -> Option<Self> {
+        let head: &[u8; CODED_HEAD_BYTES] = raw.first_chunk()?;
+        let [lead, flags, spans, kind] = *head.first_chunk()?;
+        let literals_at = CODED_HEAD_BYTES + usize::from(spans) * SPAN_BYTES;
+        let values = StoredValues::of(flags);
+        let ends_from_at = literals_at + literal_bytes(raw, literals_at)?;
+        let ends_from = match values {
+            StoredValues::Ends => u64::from_le_bytes(*raw.get(ends_from_at..)?.first_chunk()?),
+            _ => 0,
+        };
+        let [first_at, words_at, sequences_at, kinds_at, values_column_at, values_at] = note.offsets.map(u32::from);
+        let mut block = Self {
+            sequence: u64::from_le_bytes(*head.last_chunk()?),
+            ends_from,
+            first: None,
+            count: note.count,
+            literals_at: literals_at as u32,
+            words_at,
+            sequences_at,
+            kinds_at,
+            values_column_at,
+            values_at,
+            value: u32::from_le_bytes(*head.get(4..)?.first_chunk()?),
+            end: u32::try_from(raw.len()).ok()?,
+            values,
+            prefix: note.prefix,
+            window: note.window,
+            spans,
+            lead,
+            kind,
+            start_bytes: start_bytes(raw.len()) as u8,
+        };
+        if let Some(alphabet) = Alphabet::of_code(note.alphabet) {
+            block.first = Some(KeyWord { alphabet, length: note.first_bytes, column: block.column(raw, first_at)? });
+        }
+        Some(block)
+    }
+
     /// Bytes of the values that are not columns.
     fn plain_value_bytes(&self, raw: &[u8]) -> Option<usize> {
         match self.values {
@@ -347,14 +429,17 @@ impl CodedBlock {
         Column::parse(raw, at as usize, lead, self.count(), start_bytes)
     }
 
-    fn literal_bytes(&self, raw: &[u8]) -> Option<usize> {
-        let spans = raw.get(CODED_HEAD_BYTES..self.literals_at as usize)?.as_chunks::<SPAN_BYTES>().0;
-        Some(spans.iter().filter(|span| span[0] == 0).map(|span| usize::from(span[1])).sum())
-    }
-
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.count as usize
+    }
+
+    /// The records of the group that a record is in.
+    fn rows_with(&self, row: usize) -> Option<Range<usize>> {
+        let lead = usize::from(self.lead);
+        let group = (lead + row) / GROUP_NUMBERS * GROUP_NUMBERS;
+        let rows = group.saturating_sub(lead)..(group + GROUP_NUMBERS - lead).min(self.count());
+        rows.contains(&row).then_some(rows)
     }
 
     /// Length of a key.
@@ -390,39 +475,44 @@ impl CodedBlock {
         let prefix = self.prefix(raw)?;
         let Some(first) = &self.first else { return (row < self.count()).then_some(SplitKey::whole(prefix)) };
         let mut key = SplitKey::with_window(prefix, usize::from(self.window))?;
-        self.write_window(raw, first, key.window_mut(), |_, column| column.get(raw, row))?;
+        let window = key.window_mut();
+        let length = usize::from(first.length);
+        first.alphabet.write(first.column.get(raw, row)?, window.get_mut(..length)?)?;
+        self.further_parts(raw, |place, part| {
+            let place = window.get_mut(place)?;
+            match part {
+                KeyPart::Literal(literal) => place.copy_from_slice(literal),
+                KeyPart::Number(alphabet, column) => alphabet.write(column.get(raw, row)?, place)?,
+            }
+            Some(())
+        })?;
         Some(key)
     }
 
-    /// Writes the part of a key that follows the prefix, from the `numbers` of its columns.
+    /// Shows the parts of all keys after the first number, each with its place after the prefix.
     #[inline]
-    fn write_window(
+    fn further_parts<'a>(
         &self,
-        raw: &[u8],
-        first: &KeyWord,
-        window: &mut [u8],
-        mut numbers: impl FnMut(usize, &Column) -> Option<u64>,
+        raw: &'a [u8],
+        mut show: impl FnMut(Range<usize>, KeyPart<'a>) -> Option<()>,
     ) -> Option<()> {
-        let length = usize::from(first.length);
-        first.alphabet.write(numbers(0, &first.column)?, window.get_mut(..length)?)?;
-        if first.length == self.window {
+        let mut at = self.first.as_ref().map_or(0, |first| usize::from(first.length));
+        if at == usize::from(self.window) {
             return Some(());
         }
-        let (mut at, mut word) = (length, 0);
         let mut literal_at = self.literals_at as usize + usize::from(self.prefix);
         let mut column_at = self.words_at;
         for (alphabet, length) in self.spans(raw)?.skip(1) {
-            let place = window.get_mut(at..at + length)?;
+            let place = at..at + length;
             match alphabet {
                 None => {
-                    place.copy_from_slice(raw.get(literal_at..literal_at + length)?);
+                    show(place, KeyPart::Literal(raw.get(literal_at..literal_at + length)?))?;
                     literal_at += length;
                 }
                 Some(alphabet) => {
                     let column = self.column(raw, column_at)?;
-                    word += 1;
-                    alphabet.write(numbers(word, &column)?, place)?;
                     column_at = column.end() as u32;
+                    show(place, KeyPart::Number(alphabet, column))?;
                 }
             }
             at += length;
@@ -435,36 +525,19 @@ impl CodedBlock {
         if row >= self.count() {
             return None;
         }
-        self.tag_of(|_, at| self.column(raw, at)?.get(raw, row))
-    }
-
-    #[inline]
-    fn tag_of(&self, mut numbers: impl FnMut(usize, u32) -> Option<u64>) -> Option<VersionTag> {
         let kind = match self.kinds_at {
             0 => self.kind,
-            at => u8::try_from(numbers(KINDS, at)?).ok()?,
+            at => u8::try_from(self.column(raw, at)?.get(raw, row)?).ok()?,
         };
         let sequence = match self.sequences_at {
             0 => self.sequence,
-            at => numbers(SEQUENCES, at)?,
+            at => self.column(raw, at)?.get(raw, row)?,
         };
         Some(VersionTag { kind, sequence })
     }
 
     #[inline]
     pub(super) fn value(&self, raw: &[u8], row: usize) -> Option<ValueLocation> {
-        self.value_of(row, |_, at, row| {
-            let column = self.column(raw, at)?;
-            Some((column.get(raw, row)?, column.end()))
-        })
-    }
-
-    #[inline]
-    fn value_of(
-        &self,
-        row: usize,
-        mut numbers: impl FnMut(usize, u32, usize) -> Option<(u64, usize)>,
-    ) -> Option<ValueLocation> {
         if row >= self.count() {
             return None;
         }
@@ -472,21 +545,28 @@ impl CodedBlock {
         Some(match self.values {
             StoredValues::Plain => ValueLocation::Inline(at + row * width..at + (row + 1) * width),
             StoredValues::Ends => {
-                let end = |end: u64| at.checked_add(usize::try_from(end.checked_sub(self.ends_from)?).ok()?);
-                let begin = if row == 0 { at } else { end(numbers(VALUES, column_at, row - 1)?.0)? };
-                let end = end(numbers(VALUES, column_at, row)?.0)?;
+                let column = self.column(raw, column_at)?;
+                let begin = if row == 0 { at } else { self.value_end(column.get(raw, row - 1)?)? };
+                let end = self.value_end(column.get(raw, row)?)?;
                 (begin <= end && end <= self.end as usize).then_some(ValueLocation::Inline(begin..end))?
             }
             StoredValues::Words { is_little_endian } => {
                 let mut value = ShortValue::zeros(width)?;
                 for word in 0..value_words(width) {
-                    let (number, end) = numbers(VALUES + word, column_at, row)?;
-                    put_integer(number, value.bytes_mut().get_mut(value_word_range(width, word))?, is_little_endian)?;
-                    column_at = end as u32;
+                    let column = self.column(raw, column_at)?;
+                    let place = value.bytes_mut().get_mut(value_word_range(width, word))?;
+                    put_integer(column.get(raw, row)?, place, is_little_endian)?;
+                    column_at = column.end() as u32;
                 }
                 ValueLocation::Short(value)
             }
         })
+    }
+
+    /// The end of a value in the block, from a number of the column of ends.
+    #[inline]
+    fn value_end(&self, end: u64) -> Option<usize> {
+        (self.values_at as usize).checked_add(usize::try_from(end.checked_sub(self.ends_from)?).ok()?)
     }
 
     /// The first record whose key is not less than `key`, and whether it has that key.
@@ -598,7 +678,7 @@ impl CodedBlock {
 
     /// Whether the block is laid out as the writer does it, except for the choice of lines and literals.
     pub(super) fn is_canonical(&self, raw: &[u8], body_end: usize) -> bool {
-        let are_canonical = self.literal_bytes(raw).is_some_and(|literals| {
+        let are_canonical = literal_bytes(raw, self.literals_at as usize).is_some_and(|literals| {
             // Columns follow each other up to the values.
             let ends_from = if matches!(self.values, StoredValues::Ends) { ENDS_FROM_BYTES } else { 0 };
             let mut at = self.literals_at as usize + literals + ends_from;
@@ -613,57 +693,10 @@ impl CodedBlock {
     }
 }
 
-/// Access to the records of a coded block in order, which decodes each column a group at a time.
-#[derive(Debug)]
-pub(super) struct CodedCursor {
-    block: CodedBlock,
-    columns: [Option<ColumnCursor>; SLOTS],
-}
-
-impl CodedCursor {
-    pub(super) fn new(block: CodedBlock) -> Self {
-        Self { block, columns: [const { None }; SLOTS] }
-    }
-
-    /// Replaces `key` with the key of a record.
-    #[inline]
-    pub(super) fn key(&mut self, raw: &[u8], row: usize, key: &mut Vec<u8>) -> Option<()> {
-        let Self { block, columns } = self;
-        key.clear();
-        key.extend_from_slice(block.prefix(raw)?);
-        let Some(first) = &block.first else { return (row < block.count()).then_some(()) };
-        key.resize(block.key_bytes(), 0);
-        let window = key.get_mut(usize::from(block.prefix)..)?;
-        block.write_window(raw, first, window, |slot, column| cached_at(columns, slot, || Some(*column))?.get(raw, row))
-    }
-
-    #[inline]
-    pub(super) fn tag(&mut self, raw: &[u8], row: usize) -> Option<VersionTag> {
-        let Self { block, columns } = self;
-        block.tag_of(|slot, at| cached_at(columns, slot, || block.column(raw, at))?.get(raw, row))
-    }
-
-    #[inline]
-    pub(super) fn value(&mut self, raw: &[u8], row: usize) -> Option<ValueLocation> {
-        let Self { block, columns } = self;
-        block.value_of(row, |slot, at, row| {
-            let column = cached_at(columns, slot, || block.column(raw, at))?;
-            Some((column.get(raw, row)?, column.end()))
-        })
-    }
-}
-
-#[inline]
-fn cached_at(
-    columns: &mut [Option<ColumnCursor>; SLOTS],
-    slot: usize,
-    column: impl FnOnce() -> Option<Column>,
-) -> Option<&mut ColumnCursor> {
-    let place = columns.get_mut(slot)?;
-    if place.is_none() {
-        *place = Some(ColumnCursor::new(column()?));
-    }
-    place.as_mut()
+/// Bytes of the literals whose spans end at `spans_end`.
+fn literal_bytes(raw: &[u8], spans_end: usize) -> Option<usize> {
+    let spans = raw.get(CODED_HEAD_BYTES..spans_end)?.as_chunks::<SPAN_BYTES>().0;
+    Some(spans.iter().filter(|span| span[0] == 0).map(|span| usize::from(span[1])).sum())
 }
 
 /// Writes a number in as many bytes as `place` has; `None` if it needs more.

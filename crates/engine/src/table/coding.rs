@@ -22,13 +22,17 @@ use std::sync::Arc;
 const SAVING_DIVISOR: usize = 20;
 /// Limit for the bytes of the records of a coded block, as a multiple of the block size: joins decode whole blocks into
 /// memory.
-const EXPANSION_MAX: usize = 16;
+pub(super) const EXPANSION_MAX: usize = 16;
 /// Keys that show whether a run of pending records is text with numbers.
 const SAMPLED_KEYS: usize = 256;
 /// Groups that show the byte order of values.
 const SAMPLED_GROUPS: usize = 16;
 /// Remembered block ends: several for each block of the largest group of separators.
 const REMEMBERED_ENDS: usize = 1 << 13;
+
+/// Memory that fitted groups take for each record, rounded up.
+pub(super) const FITTED_RECORD_BYTES: usize =
+    (COLUMNS * size_of::<ColumnGroup>() + size_of::<GroupShape>()).div_ceil(GROUP_NUMBERS);
 
 /// Numbers of the columns: those of keys, then these.
 const SEQUENCES: usize = KEY_WORDS_MAX;
@@ -171,7 +175,7 @@ impl<'a> BlockSizer<'a> {
 }
 
 /// Whether a coded form saves enough.
-fn saves(coded: usize, plain: usize) -> bool {
+pub(super) fn saves(coded: usize, plain: usize) -> bool {
     coded + plain / SAVING_DIVISOR <= plain
 }
 
@@ -228,36 +232,39 @@ impl PendingRecords {
 
     fn fit_group(&self, records: Range<usize>, columns: &mut PendingColumns, numbers: &mut Vec<u64>) {
         let shape = self.group_shape(records.clone(), columns.code.as_ref());
-        let mut fit = |column: usize, number: &dyn Fn(usize) -> u64| {
-            numbers.clear();
-            numbers.extend(records.clone().map(number));
-            columns.columns[column].push(ColumnGroup::fit(numbers));
+        // A column that a group has no numbers for must have a group, too.
+        let mut fit = |column: usize, number: Option<&dyn Fn(usize) -> u64>| {
+            let group = number.map_or_else(ColumnGroup::default, |number| {
+                numbers.clear();
+                numbers.extend(records.clone().map(number));
+                ColumnGroup::fit(numbers)
+            });
+            columns.columns[column].push(group);
         };
-        // A column of another code, or of none, has no numbers here, but it must have a group.
         let code = shape.code.clone();
         let mut words = code.iter().flat_map(|code| code.words());
         for column in 0..KEY_WORDS_MAX {
             match words.next() {
                 Some((alphabet, range)) => {
-                    fit(column, &|record| alphabet.number(&self.record_key(record)[range.clone()]).unwrap_or(0));
+                    let number = |record| alphabet.number(&self.record_key(record)[range.clone()]).unwrap_or(0);
+                    fit(column, Some(&number));
                 }
-                None => fit(column, &|_| 0),
+                None => fit(column, None),
             }
         }
         if self.versioned {
-            fit(SEQUENCES, &|record| self.rows[record].tag.sequence);
-            fit(KINDS, &|record| u64::from(self.rows[record].tag.kind));
+            fit(SEQUENCES, Some(&|record| self.rows[record].tag.sequence));
+            fit(KINDS, Some(&|record| u64::from(self.rows[record].tag.kind)));
         }
         let little = columns.is_little_endian == Some(true);
         for word in 0..VALUE_WORDS_MAX {
             let has_word = shape.value_width.is_some_and(|width| word < value_words(width).min(VALUE_WORDS_MAX));
-            fit(VALUES + word, &|record| {
-                if has_word { value_word(self.record_value(record), word, little) } else { 0 }
-            });
+            let number = |record| value_word(self.record_value(record), word, little);
+            fit(VALUES + word, if has_word { Some(&number) } else { None });
         }
         if self.layout == Layout::Slotted {
             let before = columns.values_before;
-            fit(ENDS, &|record| before + u64::from(self.ends[record].1));
+            fit(ENDS, Some(&|record| before + u64::from(self.ends[record].1)));
         }
         columns.shapes.push(shape);
     }

@@ -5,6 +5,7 @@
 //! cache lines, a bad one as much as a bisection.
 
 use super::block::{BlockView, VersionTag};
+use super::coded::CodedNote;
 use super::columns::HEAD_BYTES;
 use crate::block::key_prefix_at;
 use crate::block::slots::BlockNote;
@@ -13,8 +14,11 @@ use std::ops::Range;
 
 /// Flag in the first word of a note: the block is columnar with keys of one length. Notes of other blocks are zeros.
 const FIXED_KEYS_FLAG: u32 = 1 << 31;
-/// Flag in the first word of a note: the block is coded. Its head says the rest.
-const CODED_FLAG: u32 = 1 << 30;
+/// Flag in the first word of a note: the block is coded. Without a number of records, its head says the rest.
+const CODED_NOTE_FLAG: u32 = 1 << 30;
+/// Bits of the number of records in the note of a coded block; an alphabet follows.
+const CODED_COUNT_BITS: u32 = 24;
+const CODED_ALPHABET_MASK: u8 = 7;
 /// Flags in the last word of a note: records have different kinds; values have ends, of two bytes or of four.
 const MIXED_KINDS_FLAG: u32 = 1 << 16;
 const VALUE_ENDS_FLAG: u32 = 1 << 17;
@@ -63,8 +67,8 @@ pub(super) struct KeyHit {
 
 /// The note of a block.
 pub(super) fn note_of(view: &BlockView<'_>) -> BlockNote {
-    if view.coded().is_some() {
-        return [CODED_FLAG, 0, 0, 0, 0];
+    if let Some(coded) = view.coded() {
+        return coded.note().and_then(pack_coded).unwrap_or([CODED_NOTE_FLAG, 0, 0, 0, 0]);
     }
     let note = || {
         let columns = view.columns().filter(|columns| columns.count > 0)?;
@@ -75,16 +79,40 @@ pub(super) fn note_of(view: &BlockView<'_>) -> BlockNote {
             | flag(columns.value.is_none(), VALUE_ENDS_FLAG)
             | flag(columns.end_bytes > 2, WIDE_ENDS_FLAG);
         let shape = u32::from(u16::try_from(columns.prefix).ok()?) << 16 | u32::from(u16::try_from(columns.key?).ok()?);
-        let count = u32::try_from(columns.count).ok().filter(|&count| count < CODED_FLAG)?;
+        let count = u32::try_from(columns.count).ok().filter(|&count| count < CODED_NOTE_FLAG)?;
         let value = u32::try_from(columns.value.unwrap_or(0)).ok()?;
         Some([FIXED_KEYS_FLAG | count, shape, value, u32::try_from(columns.keys_at).ok()?, more])
     };
     note().unwrap_or_default()
 }
 
+fn pack_coded(note: CodedNote) -> Option<BlockNote> {
+    let pair = |low: usize| u32::from(note.offsets[low]) | u32::from(note.offsets[low + 1]) << 16;
+    let head = CODED_NOTE_FLAG | u32::from(note.alphabet) << CODED_COUNT_BITS | note.count;
+    let keys = u32::from(note.prefix) | u32::from(note.window) << 16 | u32::from(note.first_bytes) << 24;
+    (note.count < 1 << CODED_COUNT_BITS).then_some([head, keys, pair(0), pair(2), pair(4)])
+}
+
 /// Whether a note is that of a coded block.
+#[inline]
 pub(super) fn is_coded(note: &BlockNote) -> bool {
-    note[0] & (FIXED_KEYS_FLAG | CODED_FLAG) == CODED_FLAG
+    note[0] & (FIXED_KEYS_FLAG | CODED_NOTE_FLAG) == CODED_NOTE_FLAG
+}
+
+/// What the note of a coded block says; `None` if its head must be decoded.
+#[inline]
+pub(super) fn coded_note(note: &BlockNote) -> Option<CodedNote> {
+    let [head, keys, columns @ ..] = *note;
+    let count = head & ((1 << CODED_COUNT_BITS) - 1);
+    let [one, two, three] = columns.map(|pair| [pair as u16, (pair >> 16) as u16]);
+    (count > 0).then_some(CodedNote {
+        count,
+        alphabet: (head >> CODED_COUNT_BITS) as u8 & CODED_ALPHABET_MASK,
+        first_bytes: (keys >> 24) as u8,
+        window: (keys >> 16) as u8,
+        prefix: keys as u16,
+        offsets: [one[0], one[1], two[0], two[1], three[0], three[1]],
+    })
 }
 
 impl FixedKeyColumns {

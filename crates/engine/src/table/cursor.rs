@@ -1,6 +1,6 @@
 //! A bidirectional cursor over the records of a table, used by merges and compactions.
 
-use super::block::{BlockHead, BlockView, ShortValue, ValueLocation};
+use super::block::{BlockHead, BlockView, ValueLocation};
 use super::coded::CodedCursor;
 use super::format::Section;
 use super::key::KeyBound;
@@ -43,7 +43,7 @@ pub(crate) struct TableCursor {
     table: Table,
     mode: CursorMode,
     at: Option<CursorPosition>,
-    /// Key of the current record.
+    /// Key of the current record, unless its block is coded.
     key: Vec<u8>,
     /// Prefetched blocks, in forward order.
     ahead: VecDeque<(u64, Arc<[u8]>)>,
@@ -63,15 +63,15 @@ struct CursorPosition {
     index: usize,
     tag: u8,
     sequence: u64,
+    /// Unless the block is coded.
     value: CursorValue,
-    /// Decodes the records of a coded block.
+    /// The records of a coded block.
     coded: Option<Box<CodedCursor>>,
 }
 
 #[derive(Debug)]
 enum CursorValue {
     Inline(Range<usize>),
-    Short(ShortValue),
     Long(Slice),
 }
 
@@ -104,22 +104,22 @@ impl TableCursor {
     #[inline]
     pub(crate) fn entry(&self) -> Option<TableEntry<'_>> {
         let here = self.at.as_ref()?;
-        let value = match &here.value {
-            CursorValue::Inline(place) => here.bytes.get(place.clone())?,
-            CursorValue::Short(value) => value,
-            CursorValue::Long(value) => value,
+        let (key, value) = match (&here.coded, &here.value) {
+            (Some(coded), _) => (coded.key(here.index)?, coded.value(&here.bytes, here.index)?),
+            (None, CursorValue::Inline(place)) => (&*self.key, here.bytes.get(place.clone())?),
+            (None, CursorValue::Long(value)) => (&*self.key, &**value),
         };
-        Some(TableEntry { key: &self.key, sequence: here.sequence, tag: here.tag, value })
+        Some(TableEntry { key, sequence: here.sequence, tag: here.tag, value })
     }
 
     /// The value of the current record, shared.
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         let here = self.at.as_ref()?;
-        match &here.value {
-            CursorValue::Inline(place) => Slice::of_block(&here.bytes, place.clone()),
-            CursorValue::Short(value) => Some(Slice::from(&**value)),
-            CursorValue::Long(value) => Some(value.clone()),
+        match (&here.coded, &here.value) {
+            (Some(coded), _) => coded.value_slice(&here.bytes, here.index),
+            (None, CursorValue::Inline(place)) => Slice::of_block(&here.bytes, place.clone()),
+            (None, CursorValue::Long(value)) => Some(value.clone()),
         }
     }
 
@@ -213,10 +213,10 @@ impl TableCursor {
     /// As [`Self::seek`].
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        // The next record of a columnar block is decoded on a fast path.
+        // The next record of a coded or a columnar block is shown on a fast path.
         if let Some(here) = &mut self.at
             && here.index + 1 < here.head.count()
-            && here.show_column(&mut self.key)
+            && (here.show_loaded() || here.show_column(&mut self.key))
         {
             return Ok(());
         }
@@ -303,7 +303,14 @@ impl TableCursor {
     fn enter(&mut self, block: u64) -> Result<()> {
         let bytes = self.fetch(block)?;
         let view = self.table.inner.view(block, &bytes)?;
-        let (head, coded) = (view.head(), view.coded().map(|coded| Box::new(CodedCursor::new(*coded))));
+        let coded = view.coded().map(|&coded| match self.at.take().and_then(|before| before.coded) {
+            Some(mut cursor) => {
+                cursor.enter(coded);
+                cursor
+            }
+            None => Box::new(CodedCursor::new(coded)),
+        });
+        let head = view.head();
         self.key.clear();
         let value = CursorValue::Inline(0..0);
         self.at = Some(CursorPosition { block, bytes, head, index: 0, tag: 0, sequence: 0, value, coded });
@@ -315,7 +322,7 @@ impl TableCursor {
         let Self { table, at: Some(here), key, .. } = self else { return Ok(()) };
         let inner = &*table.inner;
         if here.coded.is_some() {
-            return here.show_coded(index, inner, key).ok_or_else(|| inner.malformed(here.block));
+            return here.show_coded(index, inner).ok_or_else(|| inner.malformed(here.block));
         }
         let view = BlockView::with_head(here.head, &here.bytes);
         let malformed = || inner.malformed(here.block);
@@ -323,7 +330,8 @@ impl TableCursor {
         (here.tag, here.sequence) = inner.version_in(&view, index).ok_or_else(malformed)?;
         here.value = match view.place(index).ok_or_else(malformed)? {
             ValueLocation::Inline(place) => CursorValue::Inline(place),
-            ValueLocation::Short(value) => CursorValue::Short(value),
+            // Only coded blocks have such values.
+            ValueLocation::Short(value) => CursorValue::Long(Slice::from(&*value)),
             ValueLocation::Long(pointer) => CursorValue::Long(inner.long_value(pointer)?.into()),
         };
         here.index = index;
@@ -382,20 +390,25 @@ impl TableCursor {
 
 impl CursorPosition {
     /// Moves to a record of a coded block.
-    fn show_coded(&mut self, index: usize, inner: &TableInner, key: &mut Vec<u8>) -> Option<()> {
-        let Self { bytes, coded: Some(coded), .. } = self else { return None };
-        coded.key(bytes, index, key)?;
-        let value = match coded.value(bytes, index)? {
-            ValueLocation::Inline(place) => CursorValue::Inline(place),
-            ValueLocation::Short(value) => CursorValue::Short(value),
-            ValueLocation::Long(_) => return None,
-        };
-        let (tag, sequence) = match inner.meta.versioned {
-            true => coded.tag(bytes, index).map(|tag| (tag.kind, tag.sequence))?,
-            false => inner.unversioned,
-        };
-        (self.tag, self.sequence, self.value, self.index) = (tag, sequence, value, index);
+    fn show_coded(&mut self, index: usize, inner: &TableInner) -> Option<()> {
+        let coded = self.coded.as_mut()?;
+        coded.load(&self.bytes, index)?;
+        let tag = coded.tag(index)?;
+        (self.tag, self.sequence) = if inner.meta.versioned { (tag.kind, tag.sequence) } else { inner.unversioned };
+        self.index = index;
         Some(())
+    }
+
+    /// Moves to the next record of a coded block; returns `false` without moving if it is not loaded.
+    #[inline]
+    fn show_loaded(&mut self) -> bool {
+        let next = self.index + 1;
+        let Some(tag) = self.coded.as_ref().and_then(|coded| coded.tag(next)) else { return false };
+        if self.head.versioned {
+            (self.tag, self.sequence) = (tag.kind, tag.sequence);
+        }
+        self.index = next;
+        true
     }
 
     /// Moves to the next record of a columnar block; returns `false` without moving if the block is not columnar or is

@@ -12,6 +12,8 @@ use std::cmp::Ordering;
 
 /// Longest key that is coded, in bytes: text forms of UUIDs have 36.
 pub(super) const CODED_KEY_BYTES_MAX: usize = 64;
+/// Digits of hexadecimal numbers that are letters.
+const HEX_LETTERS: u8 = 6;
 /// Most numbers of a key: the five groups of a UUID.
 pub(super) const KEY_WORDS_MAX: usize = 5;
 
@@ -62,12 +64,19 @@ impl Alphabet {
     /// Number of symbols before a byte, and whether the byte is one itself.
     #[inline]
     fn rank(self, byte: u8) -> (u64, bool) {
-        match self {
-            Self::Bytes => (u64::from(byte), true),
-            _ => match self.symbols().binary_search(&byte) {
-                Ok(rank) => (rank as u64, true),
-                Err(rank) => (rank as u64, false),
-            },
+        let first_letter = match self {
+            Self::Bytes => return (u64::from(byte), true),
+            Self::LowerHex => b'a',
+            Self::Decimal | Self::UpperHex => b'A',
+        };
+        match byte {
+            0..b'0' => (0, false),
+            b'0'..=b'9' => (u64::from(byte - b'0'), true),
+            _ if byte < first_letter => (10, false),
+            _ if self != Self::Decimal && byte - first_letter < HEX_LETTERS => {
+                (10 + u64::from(byte - first_letter), true)
+            }
+            _ => (self.base(), false),
         }
     }
 
@@ -92,9 +101,18 @@ impl Alphabet {
             text.copy_from_slice(bytes);
             return zeros.iter().all(|&byte| byte == 0).then_some(());
         }
-        for symbol in text.iter_mut().rev() {
-            *symbol = *self.symbols().get((number % self.base()) as usize)?;
-            number /= self.base();
+        let symbols = self.symbols();
+        if self == Self::Decimal {
+            // Division by a constant is a multiplication.
+            for symbol in text.iter_mut().rev() {
+                *symbol = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+        } else {
+            for symbol in text.iter_mut().rev() {
+                *symbol = *symbols.get((number % 16) as usize)?;
+                number /= 16;
+            }
         }
         (number == 0).then_some(())
     }

@@ -4,7 +4,7 @@ use super::block::{
     CODED_FLAG, COLUMNS_FLAG, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_entry, push_trailer, start_bytes,
 };
 use super::coded;
-use super::coding::PendingColumns;
+use super::coding::{FITTED_RECORD_BYTES, PendingColumns};
 use super::columns::{self, ColumnRows, ColumnShape, HEAD_BYTES};
 use super::key::key_as_u64;
 use super::value::ValuePointer;
@@ -215,8 +215,9 @@ impl PendingRecords {
 
     /// Size charged against limits for the pending records from `record` on; includes a minimum for each record.
     pub(super) fn load_from(&self, record: usize) -> usize {
-        let bytes = self.byte_len() - self.bytes_before(record);
-        if self.width().is_some() { bytes } else { bytes.max((self.len() - record) * RECORD_BYTES_MIN) }
+        let (records, fitted) = (self.len() - record, if self.columns.is_some() { FITTED_RECORD_BYTES } else { 0 });
+        let bytes = self.byte_len() - self.bytes_before(record) + records * fitted;
+        if self.width().is_some() { bytes } else { bytes.max(records * RECORD_BYTES_MIN) }
     }
 
     fn key_range(&self, record: usize) -> Range<usize> {

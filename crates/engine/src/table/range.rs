@@ -1,6 +1,6 @@
 //! A double-ended iterator over the records of a key range.
 
-use super::block::{BlockHead, BlockView, StoredValue, ValueLocation};
+use super::block::{BlockHead, BlockView, StoredValue};
 use super::coded::CodedCursor;
 use super::key::KeyBound;
 use super::operations::Record;
@@ -120,12 +120,10 @@ impl ReadAheadBuffer {
             view.key(position.index).ok_or_else(malformed)?.copy_to(key);
             return visit(view.value(position.index).ok_or_else(malformed)?);
         };
-        coded.key(bytes, position.index, key).ok_or_else(malformed)?;
-        match coded.value(bytes, position.index).ok_or_else(malformed)? {
-            ValueLocation::Inline(place) => visit(StoredValue::Inline(bytes.get(place).ok_or_else(malformed)?)),
-            ValueLocation::Short(value) => visit(StoredValue::Short(value)),
-            ValueLocation::Long(pointer) => visit(StoredValue::Long(pointer)),
-        }
+        coded.load(bytes, position.index).ok_or_else(malformed)?;
+        key.clear();
+        key.extend_from_slice(coded.key(position.index).ok_or_else(malformed)?);
+        visit(StoredValue::Inline(coded.value(bytes, position.index).ok_or_else(malformed)?))
     }
 }
 

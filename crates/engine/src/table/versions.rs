@@ -4,10 +4,10 @@ mod steps;
 
 pub use steps::LookupStep;
 
-use super::block::{BlockView, ShortValue, TRAILER_BYTES, ValueLocation, VersionTag, trailer};
+use super::block::{BlockView, ShortValue, ValueLocation, VersionTag};
 use super::coded::CodedBlock;
 pub use super::column_search::SearchHint;
-use super::column_search::{FixedKeyColumns, VersionHit, is_coded, note_of};
+use super::column_search::{FixedKeyColumns, VersionHit, coded_note, is_coded, note_of};
 use super::filter::{ResidentFilter, hash_key};
 use super::format::{DataSource, NodeKind, TableMeta};
 use super::key::KeyBound;
@@ -434,7 +434,11 @@ impl TableInner {
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<FastLookup<R>> {
         if is_coded(note) {
-            return self.in_coded(start, bytes, key, at, show);
+            let coded = match coded_note(note) {
+                Some(note) => CodedBlock::of_note(bytes, &note)?,
+                None => *self.view(start.block, bytes).ok()?.coded()?,
+            };
+            return self.in_coded(start, bytes, &coded, key, at, show);
         }
         let columns = FixedKeyColumns::of(note)?;
         let hit = columns.search(bytes, key, start.hint)?;
@@ -462,12 +466,11 @@ impl TableInner {
         &self,
         start: &LookupStart,
         bytes: &Arc<[u8]>,
+        coded: &CodedBlock,
         key: &[u8],
         at: u64,
         show: &mut impl FnMut(u8, u64, VersionValue<'_>) -> Option<R>,
     ) -> Option<FastLookup<R>> {
-        let (_, _, count) = trailer(bytes)?;
-        let coded = CodedBlock::parse(bytes, bytes.len() - TRAILER_BYTES, count)?;
         let (mut index, is_key) = coded.search(bytes, key)?;
         if !is_key {
             return Some(FastLookup::Absent);
@@ -481,7 +484,7 @@ impl TableInner {
             VersionTag { kind, sequence } = coded.tag(bytes, index)?;
             while sequence > at {
                 index += 1;
-                if index == count {
+                if index == coded.count() {
                     return None;
                 }
                 if !coded.key(bytes, index)?.is(key) {

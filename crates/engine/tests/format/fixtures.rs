@@ -55,6 +55,26 @@ fn visits() -> Records {
     records
 }
 
+/// 500 UUIDs in coded blocks of 512 bytes, with values of different lengths.
+fn uuids() -> Records {
+    let mixed = |i: u64| ((i << 54) | (i * 7919)).wrapping_mul(3);
+    let key = |i: u64| {
+        let (high, low) = (mixed(i), mixed(i + 1000).rotate_left(9));
+        let (time, version) = (high >> 16 & 0xffff, high & 0xffff);
+        format!("{:08x}-{time:04x}-{version:04x}-{:04x}-{:012x}", high >> 32, low >> 48, low & 0xffff_ffff_ffff)
+    };
+    let value = |i: u64| vec![b'v'; (i % 13) as usize];
+    let mut records: Records = (0..500).map(|i| (key(i).into_bytes(), value(i))).collect();
+    records.sort();
+    records
+}
+
+/// 600 integers with values that are numbers, in coded blocks of 512 bytes.
+fn readings() -> Records {
+    let time = |i: u64| 1_700_000_000_000 + i * 250 + i * i % 11;
+    (0..600).map(|i| (time(i).to_be_bytes().to_vec(), (4000 + i * 7 % 100).to_le_bytes().to_vec())).collect()
+}
+
 fn check(file: &[u8], records: &Records) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("fixture", file.to_vec()).unwrap();
@@ -114,4 +134,19 @@ fn version_3_rows_and_names_of_columns_are_read() {
     assert_eq!(table.value_type(), &types);
     let columns: Vec<String> = table.record_type().columns().into_iter().map(|column| column.name).collect();
     assert_eq!(columns, ["name", "id", "price", "born"]);
+}
+
+#[test]
+fn version_4_coded_text_is_read() {
+    let table = check(include_bytes!("../fixtures/v4-uuids.ogive"), &uuids());
+    assert_eq!(table.get(b"00000000-0000-0000-0000-000000000000").unwrap(), None);
+    // Keys alone have 36 bytes.
+    assert!(table.explain().data_bytes < 500 * 36);
+}
+
+#[test]
+fn version_4_coded_integers_and_values_are_read() {
+    let table = check(include_bytes!("../fixtures/v4-readings.ogive"), &readings());
+    assert_eq!(table.get(&1_700_000_000_001_u64.to_be_bytes()).unwrap(), None);
+    assert!(table.explain().data_bytes < 600 * 5);
 }

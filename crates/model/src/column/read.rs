@@ -98,6 +98,13 @@ impl Column {
         bytes.get(self.residuals_at as usize..self.end as usize)
     }
 
+    /// The offset of the column.
+    #[inline]
+    #[must_use]
+    pub fn begin(&self) -> usize {
+        self.directory_at as usize - COLUMN_HEAD_BYTES
+    }
+
     /// The offset after the column.
     #[inline]
     #[must_use]
@@ -252,52 +259,6 @@ impl Column {
             end_bit = group.bit + (end - first) as u64 * u64::from(group.width);
         }
         end_bit.div_ceil(8) == residuals.len() as u64 && zeros(residuals, end_bit, 8 * residuals.len() as u64)
-    }
-}
-
-/// Access to a stored column in order, which decodes a group at a time.
-#[derive(Clone, Debug)]
-pub struct ColumnCursor {
-    column: Column,
-    /// The rows whose numbers are decoded.
-    rows: std::ops::Range<usize>,
-    numbers: Vec<u64>,
-}
-
-impl ColumnCursor {
-    /// A cursor that has decoded nothing yet.
-    #[must_use]
-    pub fn new(column: Column) -> Self {
-        Self { column, rows: 0..0, numbers: Vec::new() }
-    }
-
-    /// The offset after the column.
-    #[inline]
-    #[must_use]
-    pub fn end(&self) -> usize {
-        self.column.end()
-    }
-
-    /// The number of a row.
-    #[inline]
-    pub fn get(&mut self, bytes: &[u8], row: usize) -> Option<u64> {
-        if !self.rows.contains(&row) {
-            self.decode(bytes, row)?;
-        }
-        self.numbers.get(row - self.rows.start).copied()
-    }
-
-    /// Decodes the group of a row.
-    fn decode(&mut self, bytes: &[u8], row: usize) -> Option<()> {
-        let column = &self.column;
-        let group = (column.lead() + row) / GROUP_NUMBERS * GROUP_NUMBERS;
-        let begin = group.saturating_sub(column.lead());
-        let end = (group + GROUP_NUMBERS - column.lead()).min(column.count());
-        self.rows = 0..0;
-        self.numbers.clear();
-        column.decode(bytes, begin..end, &mut self.numbers)?;
-        self.rows = begin..end;
-        self.rows.contains(&row).then_some(())
     }
 }
 

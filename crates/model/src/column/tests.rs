@@ -66,11 +66,6 @@ proptest! {
             prop_assert_eq!(column.get(&bytes, row), Some(number));
         }
         prop_assert_eq!(column.get(&bytes, rows.len()), None);
-        let mut cursor = ColumnCursor::new(column);
-        for row in (0..rows.len()).chain((0..rows.len()).rev().step_by(5)) {
-            prop_assert_eq!(cursor.get(&bytes, row), Some(rows[row]));
-        }
-        prop_assert_eq!(cursor.get(&bytes, rows.len()), None);
         let (from, to) = (seed as usize % rows.len(), rows.len() - (seed >> 32) as usize % rows.len());
         let mut decoded = vec![3];
         column.decode(&bytes, from..to.max(from), &mut decoded).unwrap();
