@@ -29,8 +29,12 @@ pub struct FastPaths {
     pub models: bool,
     /// Prefetch in scans, joins and multi-key lookups. Otherwise each block is read separately, on demand.
     pub prefetch: bool,
+    /// Keep several reads of a join in flight, on threads of its own. Otherwise a stream reads one batch at a
+    /// time.
+    pub in_flight: bool,
     /// Process keys and writes in batches. Otherwise [`Table::multi_get`](crate::table::Table::multi_get), planned
-    /// joins and similar operations look up one key at a time, and concurrent writers write one by one.
+    /// joins and similar operations look up one key at a time, concurrent writers write one by one, and sorted entries
+    /// are inserted into an index one by one.
     pub batches: bool,
     /// Write a batch that meets no other write without the queue of writers, unless it is to be synced.
     pub unqueued_writes: bool,
@@ -49,6 +53,7 @@ impl FastPaths {
         separators: true,
         models: true,
         prefetch: true,
+        in_flight: true,
         batches: true,
         unqueued_writes: true,
         deferred_values: true,
@@ -62,6 +67,7 @@ impl FastPaths {
         separators: false,
         models: false,
         prefetch: false,
+        in_flight: false,
         batches: false,
         unqueued_writes: false,
         deferred_values: false,

@@ -11,6 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Measured read sizes: powers of two, as exponents.
 const SIZE_BITS: RangeInclusive<u32> = 9..=24;
@@ -18,6 +19,11 @@ const READ_BYTES_MAX: u64 = 1 << 24;
 /// Measured numbers of reads in flight, and the size of each read.
 const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const LEVEL_READ_BYTES: usize = 4096;
+
+/// Measured streams: sizes of long reads one behind the other, and how many are in flight.
+const STREAMS: [(u64, u32); 4] = [(512 << 10, 8), (1 << 20, 4), (2 << 20, 2), (4 << 20, 4)];
+/// Rounds of each stream, in turn with the others.
+const STREAM_ROUNDS: u32 = 2;
 
 /// The file is written in pieces of this size, each synced, so that the time budget covers the device and not the page
 /// cache.
@@ -33,9 +39,11 @@ struct BudgetShares {
     sizes: f64,
     /// All numbers of reads in flight.
     levels: f64,
+    /// Streams.
+    streams: f64,
 }
 
-const BUDGET_SHARES: BudgetShares = BudgetShares { writing: 0.3, sizes: 0.4, levels: 0.2 };
+const BUDGET_SHARES: BudgetShares = BudgetShares { writing: 0.3, sizes: 0.35, levels: 0.15, streams: 0.15 };
 /// Limits for the number of reads behind a median.
 const READS: RangeInclusive<usize> = 2..=2_000;
 
@@ -86,6 +94,17 @@ pub struct MeasuredLevel {
     pub requests_per_s: f64,
 }
 
+/// The rate of a stream: long reads one behind the other, several in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredStream {
+    /// Size of a read in bytes.
+    pub read_bytes: u64,
+    /// Reads in flight.
+    pub in_flight: u32,
+    /// Rate of all together in MB/s.
+    pub mb_per_s: f64,
+}
+
 /// The result of a measurement. Its JSON form contains all fields of a [`Profile`], and can be loaded as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredProfile {
@@ -98,6 +117,12 @@ pub struct MeasuredProfile {
     pub points: Vec<MeasuredPoint>,
     /// Throughput by reads in flight.
     pub levels: Vec<MeasuredLevel>,
+    /// Rates of long reads; none in measurements of earlier versions.
+    #[serde(default)]
+    pub streams: Vec<MeasuredStream>,
+    /// The highest of these rates, in MB/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_mb_per_s: Option<f64>,
     /// Whether reads bypassed the page cache. If not, the figures are those of the cache, not of the device.
     pub cold: bool,
     /// Smallest read that the device supports, in bytes; smaller sizes have no point.
@@ -113,7 +138,8 @@ impl MeasuredProfile {
     /// [`Error::InvalidArgument`] if the times are not those of a device, such as a median of zero.
     pub fn to_profile(&self) -> Result<Profile> {
         let point = |point: &MeasuredPoint| ProfilePoint { size_bytes: point.size_bytes, time_us: point.time_us };
-        Profile::from_points(&self.name, self.points.iter().map(point).collect(), self.parallel)
+        let profile = Profile::from_points(&self.name, self.points.iter().map(point).collect(), self.parallel)?;
+        self.peak_mb_per_s.map_or(Ok(profile.clone()), |peak| profile.with_peak(peak))
     }
 
     /// A warning for the user if the figures are not those of the device.
@@ -133,9 +159,9 @@ impl MeasuredProfile {
 }
 
 /// Measures the device under `directory` with direct reads of a temporary file, which is always removed: median and
-/// 99th percentile of the time to read 512 B to 16 MiB, and the throughput of 1 to 64 reads in flight (the PDAM model:
-/// Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019). `progress`
-/// receives the number of steps done and in total.
+/// 99th percentile of the time to read 512 B to 16 MiB, the throughput of 1 to 64 reads in flight (the PDAM model:
+/// Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019), and the
+/// rate of long reads with several in flight. `progress` receives the number of steps done and in total.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for a budget that is not a positive number; [`Error::Io`] if the file cannot be created,
@@ -151,7 +177,7 @@ pub fn measure_profile(
             options.budget_s
         )));
     }
-    let steps = 1 + SIZE_BITS.count() as u64 + LEVELS.len() as u64;
+    let steps = 1 + SIZE_BITS.count() as u64 + LEVELS.len() as u64 + 1;
     progress(0, steps);
     let scratch = ScratchFile::create(directory, options)?;
     progress(1, steps);
@@ -171,6 +197,8 @@ pub fn measure_profile(
         done += 1;
         progress(done, steps);
     }
+    let streams = scratch.streams(options.budget_s * BUDGET_SHARES.streams)?;
+    progress(done + 1, steps);
     Ok(MeasuredProfile {
         ogive_profile: FORMAT_VERSION,
         name: directory.display().to_string(),
@@ -178,6 +206,8 @@ pub fn measure_profile(
         smallest_read_bytes: points.first().map_or(0, |point| point.size_bytes),
         points,
         levels,
+        peak_mb_per_s: streams.iter().map(|stream| stream.mb_per_s).max_by(f64::total_cmp),
+        streams,
         cold: scratch.cold,
         file_bytes: scratch.length_bytes,
     })
@@ -284,13 +314,36 @@ impl ScratchFile {
 
     /// 4 KiB reads per second with this number of threads.
     fn throughput(&self, threads: u32, slice_s: f64) -> Result<f64> {
+        self.reads_per_s(threads, slice_s, LEVEL_READ_BYTES, None)
+    }
+
+    /// The rates of all streams, within this time.
+    fn streams(&self, budget_s: f64) -> Result<Vec<MeasuredStream>> {
+        let slice_s = budget_s / STREAMS.len() as f64 / f64::from(STREAM_ROUNDS);
+        let mut rates = [0.0; STREAMS.len()];
+        let next = AtomicU64::new(0);
+        for _ in 0..STREAM_ROUNDS {
+            for (&(read_bytes, in_flight), rate) in STREAMS.iter().zip(&mut rates) {
+                let reads_per_s = self.reads_per_s(in_flight, slice_s, read_bytes as usize, Some(&next))?;
+                *rate += reads_per_s * read_bytes as f64 / 1e6 / f64::from(STREAM_ROUNDS);
+            }
+        }
+        let measured = |(&(read_bytes, in_flight), mb_per_s)| MeasuredStream { read_bytes, in_flight, mb_per_s };
+        Ok(STREAMS.iter().zip(rates).map(measured).collect())
+    }
+
+    /// Reads of one size per second with this number of threads: one behind the other from a counter on, or at random.
+    fn reads_per_s(&self, threads: u32, slice_s: f64, size: usize, in_order: Option<&AtomicU64>) -> Result<f64> {
         let timer = Timer::start();
         let work = || -> io::Result<u64> {
-            let mut reads = RandomReads::new(self, LEVEL_READ_BYTES);
+            let mut reads = RandomReads::new(self, size);
             let mut count = 0;
             // At least one read: the slice may be over before a thread runs.
             while count == 0 || timer.elapsed_s() < slice_s {
-                reads.read()?;
+                match in_order {
+                    Some(next) => reads.read_at(next.fetch_add(1, Ordering::Relaxed))?,
+                    None => reads.read()?,
+                }
                 count += 1;
             }
             Ok(count)
@@ -323,7 +376,13 @@ impl<'a> RandomReads<'a> {
     }
 
     fn read(&mut self) -> io::Result<()> {
-        let place = self.places.next() % (self.file.length_bytes / self.size as u64).max(1);
+        let place = self.places.next();
+        self.read_at(place)
+    }
+
+    /// Reads at a multiple of the size, counted around the file.
+    fn read_at(&mut self, place: u64) -> io::Result<()> {
+        let place = place % (self.file.length_bytes / self.size as u64).max(1);
         let buffer = self.buffer.slice(self.size, ALIGNMENT);
         // The buffer is aligned already, so the read goes directly into it.
         let mut unused = AlignedBuffer::default();

@@ -43,7 +43,7 @@ pub use clock::{ModelledClock, Timer, available_threads, random_u64, seed_random
 pub use fast_paths::FastPaths;
 pub(crate) use handoff::Handoff;
 pub use local::LocalStorage;
-pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
+pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, MeasuredStream, measure_profile};
 pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
 pub use open_files::OpenFiles;

@@ -55,8 +55,8 @@ enum Curve {
 ///
 /// T may be any function that does not decrease. The JSON form is `{"ogive_profile": 1, "name": "nvme", "parallel": 16,
 /// "latency_us": 60.0, "bandwidth_mb_per_s": 1200.0}`, or, instead of latency and bandwidth, `"points": [{"size_bytes":
-/// 4096, "time_us": 63.4}, ...]`. MB is 10^6 bytes.
-/// or, in place of latency and bandwidth, `"points": [{"size_bytes": 4096, "time_us": 63.4}, ...]`. MB is 10^6 bytes.
+/// 4096, "time_us": 63.4}, ...]`. An optional `"peak_mb_per_s": 2100.0` limits the rate of all reads together. MB is
+/// 10^6 bytes.
 ///
 /// ```
 /// let ssd = ogive::io::Profile::affine("mine", 100.0, 1000.0, 8)?;
@@ -69,13 +69,20 @@ pub struct Profile {
     name: String,
     curve: Curve,
     parallel: u32,
+    /// Rate of long reads, as many in flight as help, in MB/s, if it is known.
+    peak_mb_per_s: Option<f64>,
 }
 
 impl Default for Profile {
     /// The profile named `nvme`.
     fn default() -> Self {
         let (name, latency_us, bandwidth_mb_per_s, parallel) = NAMED[1];
-        Self { name: name.to_owned(), curve: Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel }
+        Self {
+            name: name.to_owned(),
+            curve: Curve::Affine { latency_us, bandwidth_mb_per_s },
+            parallel,
+            peak_mb_per_s: None,
+        }
     }
 }
 
@@ -86,14 +93,9 @@ impl Profile {
     /// [`Error::InvalidArgument`] for a zero, negative, NaN, infinite or absurdly large value.
     pub fn affine(name: &str, latency_us: f64, bandwidth_mb_per_s: f64, parallel: u32) -> Result<Self> {
         check_time(name, "latency_us", latency_us)?;
-        if !(BANDWIDTH_MB_PER_S_MIN..=BANDWIDTH_MB_PER_S_MAX).contains(&bandwidth_mb_per_s) {
-            return Err(Error::InvalidArgument(format!(
-                "profile {name}: bandwidth_mb_per_s is {bandwidth_mb_per_s}; give a number from \
-                 {BANDWIDTH_MB_PER_S_MIN} to {BANDWIDTH_MB_PER_S_MAX}"
-            )));
-        }
+        check_rate(name, "bandwidth_mb_per_s", bandwidth_mb_per_s)?;
         check_parallel(name, parallel)?;
-        Ok(Self { name: name.to_owned(), curve: Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel })
+        Ok(Self::of_curve(name, Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel))
     }
 
     /// A profile with T(n) interpolated linearly between `points`: constant before the first point, with the last slope
@@ -119,7 +121,20 @@ impl Profile {
             }
         }
         check_parallel(name, parallel)?;
-        Ok(Self { name: name.to_owned(), curve: Curve::Points(points), parallel })
+        Ok(Self::of_curve(name, Curve::Points(points), parallel))
+    }
+
+    fn of_curve(name: &str, curve: Curve, parallel: u32) -> Self {
+        Self { name: name.to_owned(), curve, parallel, peak_mb_per_s: None }
+    }
+
+    /// The same profile of a device that gives at most `peak_mb_per_s` in total, however many reads are in flight.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a zero, negative, NaN, infinite or absurd rate.
+    pub fn with_peak(self, peak_mb_per_s: f64) -> Result<Self> {
+        check_rate(&self.name, "peak_mb_per_s", peak_mb_per_s)?;
+        Ok(Self { peak_mb_per_s: Some(peak_mb_per_s), ..self })
     }
 
     /// A predefined profile: `optane`, `nvme`, `ssd`, `hdd`, `nfs`, `s3`.
@@ -188,6 +203,23 @@ impl Profile {
         self.parallel
     }
 
+    /// The total rate of long reads in MB/s, however many are in flight, if it was measured. Without it, P reads at
+    /// once have P times the rate of one.
+    pub fn peak_mb_per_s(&self) -> Option<f64> {
+        self.peak_mb_per_s
+    }
+
+    /// The least time in microseconds in which the device gives this number of bytes, in any number of reads.
+    pub(crate) fn least_us(&self, bytes: f64) -> f64 {
+        self.peak_mb_per_s.map_or(0.0, |peak| bytes / peak)
+    }
+
+    /// Time in microseconds per read of this size, with this many of them always in flight.
+    pub(crate) fn stream_us(&self, bytes: u64, in_flight: u32) -> f64 {
+        let at_once = f64::from(in_flight.clamp(1, self.parallel));
+        (self.time_us(bytes) / at_once).max(self.least_us(bytes as f64))
+    }
+
     /// T(`bytes`) in microseconds: the time to read this number of consecutive bytes. T(0) is the latency.
     pub fn time_us(&self, bytes: u64) -> f64 {
         match &self.curve {
@@ -212,7 +244,7 @@ impl Profile {
             finished_us = finished_us.max(end_us);
             places.push(Reverse(end_us.to_bits()));
         }
-        finished_us
+        finished_us.max(self.least_us(sizes_bytes.iter().map(|&bytes| bytes as f64).sum()))
     }
 }
 
@@ -238,6 +270,15 @@ fn check_time(name: &str, field: &str, time_us: f64) -> Result<()> {
     }
     Err(Error::InvalidArgument(format!(
         "profile {name}: {field} is {time_us}; give a number of microseconds above 0 and up to {TIME_US_MAX}"
+    )))
+}
+
+fn check_rate(name: &str, field: &str, mb_per_s: f64) -> Result<()> {
+    if (BANDWIDTH_MB_PER_S_MIN..=BANDWIDTH_MB_PER_S_MAX).contains(&mb_per_s) {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(format!(
+        "profile {name}: {field} is {mb_per_s}; give a number from {BANDWIDTH_MB_PER_S_MIN} to {BANDWIDTH_MB_PER_S_MAX}"
     )))
 }
 
@@ -280,6 +321,8 @@ struct ProfileForm {
     bandwidth_mb_per_s: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     points: Option<Vec<ProfilePoint>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    peak_mb_per_s: Option<f64>,
 }
 
 impl From<Profile> for ProfileForm {
@@ -295,6 +338,7 @@ impl From<Profile> for ProfileForm {
             latency_us,
             bandwidth_mb_per_s,
             points,
+            peak_mb_per_s: profile.peak_mb_per_s,
         }
     }
 }
@@ -309,14 +353,15 @@ impl TryFrom<ProfileForm> for Profile {
                 form.name, form.ogive_profile
             )));
         }
-        match (form.latency_us, form.bandwidth_mb_per_s, form.points) {
+        let profile = match (form.latency_us, form.bandwidth_mb_per_s, form.points) {
             (Some(latency_us), Some(bandwidth), None) => Self::affine(&form.name, latency_us, bandwidth, form.parallel),
             (None, None, Some(points)) => Self::from_points(&form.name, points, form.parallel),
             _ => Err(Error::InvalidArgument(format!(
                 "profile {}: give either latency_us and bandwidth_mb_per_s, or points",
                 form.name
             ))),
-        }
+        }?;
+        form.peak_mb_per_s.map_or(Ok(profile.clone()), |peak| profile.with_peak(peak))
     }
 }
 
@@ -404,12 +449,25 @@ mod tests {
     }
 
     #[test]
+    fn reads_in_flight_share_the_peak() {
+        let profile = Profile::affine("x", 100.0, 1.0, 8).unwrap();
+        assert_eq!((profile.batch_us(&[900; 4]), profile.stream_us(900, 4)), (1000.0, 250.0));
+        let limited = profile.with_peak(2.0).unwrap();
+        assert_eq!((limited.batch_us(&[900; 4]), limited.stream_us(900, 4)), (1800.0, 450.0));
+        assert_eq!((limited.batch_us(&[900]), limited.stream_us(900, 1)), (1000.0, 1000.0));
+        for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(limited.clone().with_peak(wrong), Err(Error::InvalidArgument(_))), "{wrong}");
+        }
+    }
+
+    #[test]
     fn json_gives_back_the_same_profile_and_refuses_wrong_ones() {
         let points = vec![
             ProfilePoint { size_bytes: 512, time_us: 50.25 },
             ProfilePoint { size_bytes: 4096, time_us: 0.1 + 61.0 },
         ];
-        for profile in [Profile::named("nvme").unwrap(), Profile::from_points("mine", points, 32).unwrap()] {
+        let mine = Profile::from_points("mine", points, 32).unwrap();
+        for profile in [Profile::named("nvme").unwrap(), mine.clone(), mine.with_peak(1234.5).unwrap()] {
             let text = serde_json::to_string(&profile).unwrap();
             assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), profile, "{text}");
         }

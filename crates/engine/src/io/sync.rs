@@ -50,12 +50,6 @@ impl<T> Mutex<T> {
 pub(crate) struct RwLock<T>(std::sync::RwLock<T>);
 
 impl<T> RwLock<T> {
-    /// Brings the lock into the processor's cache, without taking it.
-    #[inline]
-    pub(crate) fn touch(&self) {
-        std::hint::black_box(self.0.is_poisoned());
-    }
-
     pub(crate) fn new(value: T) -> Self {
         Self(std::sync::RwLock::new(value))
     }
@@ -104,6 +98,10 @@ impl Condvar {
         let _ = mutex;
         let at_most = Duration::from_micros((at_most_us.clamp(0.0, 1e9) as u64).max(1));
         self.0.wait_timeout(guard, at_most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
     }
 
     pub(crate) fn notify_all(&self) {

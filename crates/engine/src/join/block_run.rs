@@ -1,10 +1,13 @@
 //! Runs of blocks read together, and the reader that plans and reads them.
 
-use super::plan::{ReadShape, worthwhile_gap_bytes};
+use super::plan::{StreamShape, worthwhile_gap_bytes};
+use super::read_lanes::StartedRead;
 use super::task::Task;
 use crate::error::Result;
-use crate::io::{Profile, Purpose, ReadRequest};
+use crate::io::{Profile, Purpose, ReadRequest, ReadableFile};
 use crate::table::Table;
+use std::collections::VecDeque;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,83 +78,137 @@ fn whole_units(bytes: u64) -> u64 {
     if whole > 0 { whole } else { bytes }
 }
 
-/// Reads the blocks of a table in order, one run at a time.
+/// Offset and length of a request.
+pub(super) type Piece = (u64, usize);
+
+/// Cuts ranges of a file into requests of at most `request_bytes`. Direct requests end with a unit of the device where
+/// they can.
+pub(super) fn pieces_of(ranges: &[Range<u64>], request_bytes: u64, is_direct: bool) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(ranges.len());
+    let most = request_bytes.next_multiple_of(ALIGNMENT as u64);
+    for range in ranges {
+        let mut offset = range.start;
+        while offset < range.end {
+            let bytes = (range.end - offset).min(most);
+            let bytes = if is_direct { whole_units(bytes) } else { bytes };
+            pieces.push((offset, bytes as usize));
+            offset += bytes;
+        }
+    }
+    pieces
+}
+
+/// Requests longer than this are read in turn where a stream has other runs in flight: one is enough for its thread.
+const LONG_REQUEST_BYTES_MIN: usize = 64 << 10;
+
+/// Reads pieces of a file one behind the other into `buffer`: short ones side by side; long ones too, unless `in_turn`.
+pub(super) fn read_pieces(
+    file: &dyn ReadableFile,
+    pieces: &[Piece],
+    mut buffer: &mut [u8],
+    in_turn: bool,
+) -> Result<()> {
+    let mut requests = Vec::with_capacity(pieces.len());
+    for &(offset, bytes) in pieces {
+        let (own, behind) = mem::take(&mut buffer).split_at_mut(bytes);
+        requests.push(ReadRequest { offset, buffer: own, purpose: Purpose::Data });
+        buffer = behind;
+    }
+    if !in_turn {
+        return file.read_many(requests);
+    }
+    let is_long = |request: &ReadRequest<'_>| request.buffer.len() > LONG_REQUEST_BYTES_MIN;
+    let (long, short): (Vec<_>, Vec<_>) = requests.into_iter().partition(is_long);
+    if !short.is_empty() {
+        file.read_many(short)?;
+    }
+    long.into_iter().try_for_each(|request| file.read(request))
+}
+
+/// Reads the blocks of a table in order: several runs in flight, one at a time for the caller.
 pub(super) struct BlockRunReader {
     table: Table,
     task: Arc<Task>,
     left: Range<u64>,
-    shape: ReadShape,
+    shape: StreamShape,
     gap_bytes: u64,
-    buffer_bytes: u64,
+    /// Size of the longest run in bytes.
+    run_bytes: u64,
     /// Size of the next run in bytes.
     next_bytes: u64,
+    in_flight: usize,
+    started: VecDeque<StartedRead<BlockRun>>,
 }
 
 impl BlockRunReader {
+    /// A reader of runs of `shape`, of which the longest has at most `most_bytes` unless a block is longer.
     pub(super) fn new(
         table: &Table,
         task: &Arc<Task>,
         blocks: Range<u64>,
-        shape: ReadShape,
-        buffer_bytes: u64,
+        shape: StreamShape,
+        most_bytes: u64,
     ) -> Self {
         // Even a run of 0 bytes holds at least one block.
-        let batch_bytes = if task.fast_paths.prefetch { shape.batch_bytes().min(buffer_bytes) } else { 0 };
+        let run_bytes = if task.fast_paths.prefetch { shape.run.batch_bytes().min(most_bytes) } else { 0 };
         Self {
             table: table.clone(),
             task: task.clone(),
             left: blocks,
             shape,
             gap_bytes: worthwhile_gap_bytes(&task.profile, table.largest_stored_block_bytes()),
-            buffer_bytes: batch_bytes,
-            next_bytes: first_bytes(&task.profile, shape, batch_bytes),
+            run_bytes,
+            next_bytes: first_bytes(&task.profile, shape, run_bytes),
+            in_flight: if task.reads_ahead(table.is_direct()) { shape.in_flight as usize } else { 1 },
+            started: VecDeque::new(),
         }
     }
 
-    /// An empty buffer; it grows when it is filled.
-    pub(super) fn buffer(&self) -> BlockRun {
-        BlockRun::default()
-    }
-
-    /// Reads the next run; `false` at the end.
+    /// Replaces `run`, whose buffer is used again, by the next one; `false` at the end. With the runs in flight, the
+    /// reader holds one buffer more than it has in flight, that of `run`.
     pub(super) fn fill(&mut self, run: &mut BlockRun) -> Result<bool> {
         self.task.check()?;
-        run.locations.clear();
-        if self.left.is_empty() {
-            return Ok(false);
+        let mut spare = Some(mem::take(run));
+        while self.started.len() < self.in_flight && !self.left.is_empty() {
+            let started = self.start(spare.take().unwrap_or_default())?;
+            self.started.push_back(started);
         }
-        let ranges = self.plan(run)?;
-        let read_bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-        let needed = read_bytes as usize + ALIGNMENT;
-        if run.buffer.len() < needed {
-            run.buffer = Vec::new();
-            run.buffer = vec![0; needed.max((self.buffer_bytes as usize + ALIGNMENT).min(needed * 2))];
-        }
-        run.begin = run.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        let mut rest = run.buffer.get_mut(run.begin..).unwrap_or_default();
-        let mut requests = Vec::new();
-        for range in &ranges {
-            let mut offset = range.start;
-            while offset < range.end {
-                let most = self.shape.request_bytes.next_multiple_of(ALIGNMENT as u64);
-                let bytes = (range.end - offset).min(most);
-                let bytes = if self.table.is_direct() { whole_units(bytes) } else { bytes };
-                let (buffer, behind) = std::mem::take(&mut rest).split_at_mut(bytes as usize);
-                rest = behind;
-                requests.push(ReadRequest { offset, buffer, purpose: Purpose::Data });
-                offset += bytes;
-            }
-        }
-        self.task.count_reads(requests.len() as u64, read_bytes);
-        self.table.data_file().read_many(requests)?;
-        // Checksums are verified here because the bytes are in this core's cache, and to relieve the joining thread.
-        for number in 0..run.locations.len() {
-            if let Some((block, offset, bytes)) = run.block_mut(number) {
-                self.table.check_block(block, offset, bytes)?;
-            }
-        }
-        self.next_bytes = (self.next_bytes * 2).min(self.buffer_bytes);
+        let Some(next) = self.started.pop_front() else { return Ok(false) };
+        *run = next.wait()?;
         Ok(true)
+    }
+
+    /// Plans the next run, and starts to read it.
+    fn start(&mut self, mut run: BlockRun) -> Result<StartedRead<BlockRun>> {
+        run.locations.clear();
+        let ranges = self.plan(&mut run)?;
+        let read_bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        let pieces = pieces_of(&ranges, self.shape.run.request_bytes, self.table.is_direct());
+        self.task.count_reads(pieces.len() as u64, read_bytes);
+        self.next_bytes = (self.next_bytes * 2).min(self.run_bytes);
+        let needed = read_bytes as usize + ALIGNMENT;
+        let reserved = needed.max((self.run_bytes as usize + ALIGNMENT).min(needed * 2));
+        let in_turn = self.task.reads_in_turn();
+        let table = self.table.clone();
+        let path = self.table.path();
+        let read = move || {
+            if run.buffer.len() < needed {
+                run.buffer = Vec::new();
+                run.buffer = vec![0; reserved];
+            }
+            run.begin = run.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+            let rest = run.buffer.get_mut(run.begin..).unwrap_or_default();
+            read_pieces(&**table.data_file(), &pieces, rest, in_turn)?;
+            // Checksums are verified here because the bytes are in this core's cache, and to relieve the joining
+            // thread.
+            for number in 0..run.locations.len() {
+                if let Some((block, offset, bytes)) = run.block_mut(number) {
+                    table.check_block(block, offset, bytes)?;
+                }
+            }
+            Ok(run)
+        };
+        Ok(if self.in_flight > 1 { self.task.start_read(path, read) } else { StartedRead::later(path, read) })
     }
 
     /// Chooses the blocks of the next run; returns the file ranges to read.
@@ -196,9 +253,9 @@ impl BlockRunReader {
 }
 
 /// Size of the first run in bytes.
-fn first_bytes(profile: &Profile, shape: ReadShape, batch_bytes: u64) -> u64 {
+fn first_bytes(profile: &Profile, shape: StreamShape, batch_bytes: u64) -> u64 {
     let mut bytes = batch_bytes / FIRST_RUN_DIVISOR;
-    let takes_us = |bytes: u64| profile.time_us(bytes / u64::from(shape.at_once.max(1)));
+    let takes_us = |bytes: u64| profile.time_us(bytes / u64::from(shape.run.at_once.max(1)));
     while bytes < batch_bytes && takes_us(bytes) < FIRST_RUN_LATENCY_RATIO_MIN * profile.time_us(0) {
         bytes = (bytes * 2).clamp(1, batch_bytes);
     }

@@ -27,6 +27,7 @@ mod parallel;
 mod partition;
 mod plan;
 mod prefetch;
+mod read_lanes;
 mod records;
 mod report;
 mod rows;

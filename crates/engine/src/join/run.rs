@@ -84,7 +84,7 @@ pub fn join(
     task.timed(TimedPhase::Writing, || sink.finish())?;
     let mut report = JoinReport::new(plan.method);
     report.rows = rows;
-    report.predicted_us = plan.explanation.predicted.total_us;
+    report.predicted_us = plan.explanation.predicted.elapsed_us();
     task.complete(&mut report);
     let mut explanation = plan.explanation;
     explanation.complete(&report);

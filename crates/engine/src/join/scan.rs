@@ -7,7 +7,7 @@
 //! ```
 
 use super::block_run::{BlockRun, BlockRunReader, LOCATION_BYTES, RUN_OVERHEAD_BYTES};
-use super::plan::ReadShape;
+use super::plan::StreamShape;
 use super::prefetch::Prefetcher;
 use super::rows::{RowStream, RowsView, Span};
 use super::source::{KeyRange, Relation, RelationFacts};
@@ -163,10 +163,10 @@ impl TableScan {
             return Err(memory.short((needed, given), what));
         }
         let (copied_bytes, buffer_bytes, _) = sizes(memory.bytes());
-        let shape = ReadShape::sequential(&task.profile, buffer_bytes);
+        let shape = StreamShape::within(&task.profile, 2 * buffer_bytes, least_bytes);
         let last_block = ends.1.0 + u64::from(ends.1.1 > 0);
         let mut reader = BlockRunReader::new(table, task, ends.0.0..last_block, shape, buffer_bytes);
-        let buffers = vec![reader.buffer(), reader.buffer()];
+        let buffers = vec![BlockRun::default(), BlockRun::default()];
         let prefetch = Prefetcher::start(task, table.path(), buffers, move |run| reader.fill(run))?;
         let span_share = copied_bytes as usize * BYTES_PER_SPAN / (BYTES_PER_SPAN + size_of::<Span>());
         Ok(Self {

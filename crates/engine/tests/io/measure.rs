@@ -20,7 +20,7 @@ fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
     let mut steps = Vec::new();
     let measured = measure_profile(folder.path(), &quick(), &mut |done, total| steps.push((done, total))).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    assert_eq!(steps, (0..=24).map(|done| (done, 24)).collect::<Vec<_>>());
+    assert_eq!(steps, (0..=25).map(|done| (done, 25)).collect::<Vec<_>>());
     assert_eq!(measured.cold, measured.warning().is_none());
     assert_eq!(measured.points.last().unwrap().size_bytes, 16 << 20);
     assert_eq!(measured.smallest_read_bytes, measured.points[0].size_bytes);
@@ -30,6 +30,8 @@ fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
     }
     assert_eq!(measured.levels.iter().map(|level| level.in_flight).collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32, 64]);
     assert!((1..=64).contains(&measured.parallel));
+    let fastest = measured.streams.iter().map(|stream| stream.mb_per_s).fold(0.0, f64::max);
+    assert!(fastest > 0.0 && measured.peak_mb_per_s == Some(fastest));
 
     let path = folder.path().join("device.json");
     measured.save(&path).unwrap();

@@ -9,6 +9,7 @@
     reason = "a store needs a folder; the rates are printed, and ask the system for the time of the process"
 )]
 
+mod in_flight;
 mod suite;
 mod support;
 

@@ -7,6 +7,7 @@
 //! `cached`.
 
 mod auto;
+mod cold;
 mod figures;
 mod indexes;
 mod place;
@@ -17,6 +18,7 @@ mod threads;
 mod unsorted;
 
 pub(super) use auto::AUTO;
+pub(super) use cold::COLD;
 pub(super) use figures::{FIG3, STRINGS};
 pub(super) use indexes::{FIG7, TABLE2};
 pub(super) use plain::MERGE;

@@ -88,7 +88,7 @@ pub(super) fn outcome(explanation: &Explanation, report: &JoinReport) -> Vec<Str
     vec![
         format!(
             "predicted {}, took {}: planning {}, loading {}, reading {}, joining {}, writing {}",
-            human_us(predicted.total_us),
+            human_us(predicted.elapsed_us()),
             human_us(seconds.total() * 1e6),
             human_us(seconds.planning * 1e6),
             human_us(seconds.loading * 1e6),

@@ -1,8 +1,9 @@
 //! Batches of blocks of a table: read together, checked, and kept as stored.
 
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest};
+use crate::join::block_run::{Piece, pieces_of, read_pieces};
 use crate::join::plan::worthwhile_gap_bytes;
+use crate::join::read_lanes::StartedRead;
 use crate::join::task::Task;
 use crate::table::{ScanBlock, ScanRecords, Table};
 use std::ops::Range;
@@ -98,31 +99,55 @@ impl BlockBatch {
     /// # Errors
     /// Errors of the storage, and damage.
     pub(super) fn read(&mut self, table: &Table, task: &Task, ranges: &[Range<u64>], request_bytes: u64) -> Result<()> {
-        self.blocks.clear();
-        self.widths = table.dense_widths().unwrap_or((0, 0));
+        let batch = std::mem::take(self);
+        *self = batch.start(table, task, ranges, request_bytes, false)?.wait()?;
+        Ok(())
+    }
+
+    /// Starts such a read, in flight with others if `is_ahead`.
+    ///
+    /// # Errors
+    /// Damage of the table's offsets.
+    pub(super) fn start(
+        mut self,
+        table: &Table,
+        task: &Task,
+        ranges: &[Range<u64>],
+        request_bytes: u64,
+        is_ahead: bool,
+    ) -> Result<StartedRead<Self>> {
         let layout = BatchLayout::of(table, task, ranges)?;
         let needed = usize::try_from(layout.bytes).map_err(|_| too_large(layout.bytes))? + ALIGNMENT;
+        let each = request_bytes.min(layout.bytes.max(1));
+        let pieces = pieces_of(&layout.ranges, each, false);
+        task.count_reads(pieces.len() as u64, layout.bytes);
+        let (table, in_turn) = (table.clone(), is_ahead && task.reads_in_turn());
+        let path = table.path().to_owned();
+        let read = move || {
+            self.fill(&table, layout.blocks, &pieces, needed, in_turn)?;
+            Ok(self)
+        };
+        Ok(if is_ahead { task.start_read(&path, read) } else { StartedRead::later(&path, read) })
+    }
+
+    fn fill(
+        &mut self,
+        table: &Table,
+        blocks: Vec<(u64, u64, Range<usize>)>,
+        pieces: &[Piece],
+        needed: usize,
+        in_turn: bool,
+    ) -> Result<()> {
+        self.blocks.clear();
+        self.widths = table.dense_widths().unwrap_or((0, 0));
         if self.buffer.len() < needed {
             self.buffer = Vec::new();
             self.buffer = vec![0; needed];
         }
         self.begin = self.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        let mut rest = self.buffer.get_mut(self.begin..).unwrap_or_default();
-        let each = request_bytes.min(layout.bytes.max(1)).next_multiple_of(ALIGNMENT as u64);
-        let mut requests = Vec::with_capacity(layout.ranges.len());
-        for range in &layout.ranges {
-            let mut offset = range.start;
-            while offset < range.end {
-                let bytes = (range.end - offset).min(each);
-                let (buffer, behind) = std::mem::take(&mut rest).split_at_mut(bytes as usize);
-                rest = behind;
-                requests.push(ReadRequest { offset, buffer, purpose: Purpose::Data });
-                offset += bytes;
-            }
-        }
-        task.count_reads(requests.len() as u64, layout.bytes);
-        table.data_file().read_many(requests)?;
-        layout.blocks.into_iter().try_for_each(|(number, offset, location)| self.push(table, number, offset, location))
+        let rest = self.buffer.get_mut(self.begin..).unwrap_or_default();
+        read_pieces(&**table.data_file(), pieces, rest, in_turn)?;
+        blocks.into_iter().try_for_each(|(number, offset, location)| self.push(table, number, offset, location))
     }
 
     /// Checks a block, and adds it to the batch unless it has no rows.

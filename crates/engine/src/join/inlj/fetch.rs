@@ -6,12 +6,14 @@
 //! nothing more for the batches it has, except the rest of the last key's run, which is completed later: the current
 //! batch is abandoned.
 
+use super::ahead::{PlanPosition, ReadsAhead, ranges_of};
 use super::batch::{OuterBatch, OuterBatcher};
 use super::block_batch::BlockBatch;
 use super::queue::{BatchPart, FetchStep, PlannedQueue, SpareBatch};
 use super::run_planner::{PlannedRun, RunPlanner};
 use super::window::{BlockIndex, Finger};
 use crate::error::{Error, Result};
+use crate::join::read_lanes::StartedRead;
 use crate::join::rows::RowsView;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::{MemoryGrant, Task};
@@ -29,6 +31,8 @@ pub(super) struct PlannedReadSizes {
     pub(super) bridge_blocks: u64,
     /// Memory for decoded rows.
     pub(super) laid_out_bytes: u64,
+    /// Block batches in flight ahead of the current one.
+    pub(super) batches_ahead: usize,
 }
 
 /// The work of the prefetch thread.
@@ -69,6 +73,8 @@ impl PlannedFetch {
                 next_unknown_blocks: 1,
                 is_run: false,
                 unfinished_key: None,
+                planned: PlanPosition::default(),
+                ahead: ReadsAhead::default(),
             }
             .run(batches)
         });
@@ -76,6 +82,36 @@ impl PlannedFetch {
             self.queue.end(Some(failure));
         }
         drop(end);
+    }
+
+    fn start(&self, block_batch: BlockBatch, ranges: &[Range<u64>]) -> Result<StartedRead<BlockBatch>> {
+        block_batch.start(&self.inner, &self.task, ranges, self.sizes.request_bytes, self.sizes.batches_ahead > 0)
+    }
+
+    /// Plans further runs of a block batch that has room for this many blocks, from a position on, which it moves.
+    fn plan_on(
+        &self,
+        finger: &mut Finger,
+        rows: RowsView<'_>,
+        position: &mut PlanPosition,
+        mut room: u64,
+        runs: &mut Vec<PlannedRun>,
+    ) -> Result<()> {
+        let bridge_blocks = self.sizes.bridge_blocks;
+        let mut planner = RunPlanner { index: &*self.index, finger, rows, bridge_blocks };
+        while room > 0 && runs.len() < self.sizes.requests_per_batch && position.floor < self.inner.blocks() {
+            let Some(run) = planner.next(&mut position.key, position.floor, room)? else { break };
+            position.floor = run.last + 1;
+            room -= run.blocks().min(room);
+            match runs.last_mut() {
+                Some(before) if before.last + 1 == run.first => {
+                    before.last = run.last;
+                    before.is_exact &= run.is_exact;
+                }
+                _ => runs.push(run),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -103,6 +139,9 @@ struct PrefetchProgress<'a> {
     is_run: bool,
     /// Last key of a batch that was abandoned before all inner rows of that key were read.
     unfinished_key: Option<Vec<u8>>,
+    /// Where the current plan ends.
+    planned: PlanPosition,
+    ahead: ReadsAhead,
 }
 
 impl PrefetchProgress<'_> {
@@ -132,6 +171,7 @@ impl PrefetchProgress<'_> {
             let mut outcome = self.complete_run()?;
             if outcome == ReadOutcome::Done {
                 outcome = self.fetch_for(&batch)?;
+                self.ahead.give_up(queue);
             }
             if outcome == ReadOutcome::OuterBatchIsDone {
                 let rows = batch.rows();
@@ -203,7 +243,7 @@ impl PrefetchProgress<'_> {
     /// Plans the runs of the next block batch, for keys from number `begin` on.
     fn plan(&mut self, rows: RowsView<'_>, begin: usize) -> Result<Vec<PlannedRun>> {
         let sizes = &self.fetch.sizes;
-        let (mut key, mut floor) = (begin, self.next);
+        let (key, mut floor) = (begin, self.next);
         let mut room = sizes.blocks_per_batch;
         let mut runs: Vec<PlannedRun> = Vec::new();
         let distinct = self.fetch.inner.is_distinct();
@@ -215,27 +255,11 @@ impl PrefetchProgress<'_> {
             floor += blocks;
             room -= blocks.min(room);
         }
-        let mut planner = RunPlanner {
-            index: &*self.fetch.index,
-            finger: &mut self.finger,
-            rows,
-            bridge_blocks: sizes.bridge_blocks,
-        };
-        while room > 0 && runs.len() < sizes.requests_per_batch {
-            let Some(mut run) = planner.next(&mut key, floor, room)? else { break };
-            if let Some(before) = runs.last_mut()
-                && before.last + 1 == run.first
-            {
-                before.last = run.last;
-                before.is_exact &= run.is_exact;
-            } else {
-                if runs.is_empty() {
-                    run.key = begin;
-                }
-                runs.push(run);
-            }
-            room -= run.blocks().min(room);
-            floor = run.last + 1;
+        let mut position = PlanPosition { key, floor };
+        self.fetch.plan_on(&mut self.finger, rows, &mut position, room, &mut runs)?;
+        self.planned = position;
+        if let Some(first) = runs.first_mut() {
+            first.key = begin;
         }
         if runs.is_empty() && begin < rows.len() && !self.window_is_exact(rows, begin)? {
             // The index leads these keys to blocks already read, which did not hold them: the approximate window was
@@ -259,17 +283,41 @@ impl PrefetchProgress<'_> {
 
     /// Reads runs of blocks together, and hands them over.
     fn read_runs(&mut self, rows: RowsView<'_>, runs: &[PlannedRun]) -> Result<ReadOutcome> {
-        let mut block_batch = match self.fetch.queue.spare_block_batch() {
-            SpareBatch::BlockBatch(block_batch) => block_batch,
-            SpareBatch::OuterBatchIsDone => return Ok(ReadOutcome::OuterBatchIsDone),
-            SpareBatch::Closed => return Ok(ReadOutcome::Closed),
+        let ranges = ranges_of(runs);
+        let read = match self.ahead.take(&ranges, self.planned, &self.fetch.queue) {
+            Some(read) => read,
+            None => match self.fetch.queue.spare_block_batch() {
+                SpareBatch::BlockBatch(block_batch) => self.fetch.start(block_batch, &ranges)?,
+                SpareBatch::OuterBatchIsDone => return Ok(ReadOutcome::OuterBatchIsDone),
+                SpareBatch::Closed => return Ok(ReadOutcome::Closed),
+            },
         };
-        let ranges: Vec<Range<u64>> = runs.iter().map(|run| run.first..run.last + 1).collect();
-        block_batch.read(&self.fetch.inner, &self.fetch.task, &ranges, self.fetch.sizes.request_bytes)?;
+        self.read_ahead(rows)?;
+        let block_batch = read.wait()?;
         let block_batch = Arc::new(block_batch);
         let outcome = self.hand_over_runs(rows, runs, &block_batch);
         self.fetch.queue.return_block_batch(block_batch);
         outcome
+    }
+
+    /// Starts to read the block batches that follow.
+    fn read_ahead(&mut self, rows: RowsView<'_>) -> Result<()> {
+        let fetch = self.fetch;
+        while self.ahead.len() < fetch.sizes.batches_ahead {
+            let Some(block_batch) = fetch.queue.take_spare_block_batch() else { return Ok(()) };
+            let (mut runs, mut position) = (Vec::new(), self.ahead.position);
+            let room = fetch.sizes.blocks_per_batch;
+            fetch.plan_on(&mut self.ahead.finger, rows, &mut position, room, &mut runs)?;
+            if runs.is_empty() {
+                fetch.queue.return_block_batch(Arc::new(block_batch));
+                return Ok(());
+            }
+            let ranges = ranges_of(&runs);
+            let read = fetch.start(block_batch, &ranges)?;
+            self.ahead.push(ranges, read);
+            self.ahead.position = position;
+        }
+        Ok(())
     }
 
     /// Hands over the runs of a block batch in order, together with blocks that turn out to be needed between them.

@@ -22,6 +22,13 @@ pub(crate) struct LoadedIndex {
     _memory: MemoryGrant,
 }
 
+impl LoadedIndex {
+    /// Whether lookups read nothing.
+    pub(super) fn is_in_memory(&self) -> bool {
+        self.index.bytes() > 0
+    }
+}
+
 /// Loads the index of a table, or builds one if the table stores none.
 ///
 /// # Errors

@@ -36,11 +36,15 @@ impl PlannedScan {
         task: &Arc<Task>,
         mut memory: MemoryGrant,
     ) -> Result<Self> {
-        let sizes = read_sizes(inner, task, &memory)?;
+        let mut sizes = read_sizes(inner, task, &memory)?;
+        if !index.is_in_memory() {
+            // Planning ahead would read the stored layers twice.
+            sizes.batches_ahead = 0;
+        }
         let scan_bytes = scan_bytes(memory.bytes());
         memory.shrink_to(memory.bytes() - scan_bytes);
         let scan_memory = task.budget.take(scan_bytes, "reading the outer relation")?;
-        let queue = Arc::new(PlannedQueue::new(OUTER_BATCHES as usize, BLOCK_BATCHES as usize));
+        let queue = Arc::new(PlannedQueue::new(OUTER_BATCHES as usize, BLOCK_BATCHES as usize + sizes.batches_ahead));
         let fetch = PlannedFetch {
             queue: queue.clone(),
             task: task.clone(),

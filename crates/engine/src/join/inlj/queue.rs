@@ -115,6 +115,11 @@ impl PlannedQueue {
         })
     }
 
+    /// A buffer for a block batch, if there is one.
+    pub(super) fn take_spare_block_batch(&self) -> Option<BlockBatch> {
+        self.state.lock().spare_block_batches.pop()
+    }
+
     pub(super) fn push_batch(&self, batch: Arc<OuterBatch>) {
         self.change(|state| state.batches.push_back(batch));
     }

@@ -3,7 +3,8 @@
 use super::block_batch::{BATCH_OVERHEAD_BYTES, BLOCK_OVERHEAD_BYTES};
 use super::fetch::PlannedReadSizes;
 use crate::error::Result;
-use crate::join::plan::{ReadShape, worthwhile_gap_bytes};
+use crate::io::Profile;
+use crate::join::plan::{ReadShape, StreamShape, worthwhile_gap_bytes};
 use crate::join::task::{MemoryGrant, Task};
 use crate::table::Table;
 
@@ -22,6 +23,10 @@ const BATCH_BYTES_MAX: u64 = 9 << 20;
 /// Smallest block batch if memory allows, in bytes: with fast reads, handing over a short batch takes longer than
 /// reading it (measured: a join of 36 MB in blocks of 4 KiB).
 const BATCH_BYTES_MIN: u64 = 1 << 20;
+/// Most block batches in flight ahead of the current one.
+const BATCHES_AHEAD_MAX: u64 = 4;
+/// Batches of half the size may take this multiple of the time per byte: two of them overlap.
+const HALF_BATCH_RATIO_MAX: f64 = 1.25;
 /// Most read requests per block batch; far more than any storage serves at once.
 const REQUESTS_MAX: usize = 512;
 
@@ -65,17 +70,32 @@ pub(super) fn read_sizes(table: &Table, task: &Task, memory: &MemoryGrant) -> Re
             request_bytes,
             bridge_blocks,
             laid_out_bytes,
+            batches_ahead: 0,
         });
     }
-    let shape = ReadShape::sequential(profile, (room * largest).max(1));
     let block_bytes = table.block_bytes().clamp(1, largest);
-    let blocks_per_batch = (shape.batch_bytes().max(BATCH_BYTES_MIN) / block_bytes).clamp(1, room);
+    let run = batch_shape(profile, (room * largest).max(1), block_bytes);
+    let blocks_per_batch = (run.batch_bytes().max(BATCH_BYTES_MIN) / block_bytes).clamp(1, room);
+    let further = (BLOCK_BATCHES * room / blocks_per_batch).saturating_sub(BLOCK_BATCHES).min(BATCHES_AHEAD_MAX);
     Ok(PlannedReadSizes {
         batch_bytes: part,
         blocks_per_batch,
         requests_per_batch: REQUESTS_MAX,
-        request_bytes: shape.request_bytes,
+        request_bytes: run.request_bytes,
         bridge_blocks: worthwhile_gap_bytes(profile, block_bytes) / block_bytes,
         laid_out_bytes: part,
+        batches_ahead: if task.reads_ahead(table.is_direct()) { further as usize } else { 0 },
     })
+}
+
+/// The requests of one block batch, if one part of the memory has `part_bytes`. Several batches are in flight in all
+/// parts together, where their requests need not be much shorter for it.
+pub(in crate::join) fn batch_shape(profile: &Profile, part_bytes: u64, block_bytes: u64) -> ReadShape {
+    if profile.peak_mb_per_s().is_some() {
+        return StreamShape::within(profile, part_bytes * (BLOCK_BATCHES - 1), block_bytes).run;
+    }
+    let whole = ReadShape::sequential(profile, part_bytes);
+    let half = ReadShape::sequential(profile, (part_bytes / 2).max(1));
+    let us = |shape: ReadShape| profile.time_us(shape.request_bytes) / shape.batch_bytes() as f64;
+    if us(half) <= us(whole) * HALF_BATCH_RATIO_MAX { half } else { whole }
 }

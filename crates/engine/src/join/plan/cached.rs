@@ -12,7 +12,9 @@ const BANDWIDTH_MB_PER_S: f64 = 7_000.0;
 #[must_use]
 pub fn cached_profile() -> Profile {
     // The constants are valid for a profile; the default is a fallback.
-    Profile::affine("cached", LATENCY_US, BANDWIDTH_MB_PER_S, 1).unwrap_or_default()
+    let profile = Profile::affine("cached", LATENCY_US, BANDWIDTH_MB_PER_S, 1);
+    // One core copies at this rate however many requests there are.
+    profile.and_then(|profile| profile.with_peak(BANDWIDTH_MB_PER_S)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -35,7 +35,9 @@ impl Requests {
         let batches = (self.count / at_once).floor();
         let rest = self.count - batches * at_once;
         // A batch of point reads ends with its last read: free slots wait for the next batch.
-        (batches * rounds(at_once) + if rest > 0.0 { rounds(rest) * rest.min(1.0) } else { 0.0 }) * each_us
+        let rounds_us =
+            (batches * rounds(at_once) + if rest > 0.0 { rounds(rest) * rest.min(1.0) } else { 0.0 }) * each_us;
+        rounds_us.max(profile.least_us(self.bytes))
     }
 }
 

@@ -22,5 +22,5 @@ pub use cost::Cost;
 pub use cost_model::CostModel;
 pub use explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 pub(super) use gather::{Plan, plan};
-pub(super) use shape::ReadShape;
+pub(super) use shape::{ReadShape, StreamShape};
 pub(super) use spread::worthwhile_gap_bytes;

@@ -51,6 +51,69 @@ impl ReadShape {
     }
 }
 
+/// Runs of requests in flight ahead of the joining thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::join) struct StreamShape {
+    /// The requests of a run.
+    pub(in crate::join) run: ReadShape,
+    /// Runs in flight.
+    pub(in crate::join) in_flight: u32,
+}
+
+/// Shortest request of a stream on a measured device, unless memory is short: each costs a wake-up or two.
+const STREAM_REQUEST_BYTES_MIN: u64 = 1 << 20;
+/// Least memory of a stream with such requests.
+const STREAM_BYTES_MIN: u64 = 16 << 20;
+/// Most runs in flight: of single requests on a measured device, and of batches that fill the device by themselves.
+const RUNS_MAX: u32 = 8;
+const BATCHES_MAX: u32 = 2;
+/// Runs in flight at least, if memory allows: several may end while the thread that starts the next is not running, as
+/// on a machine with more work than processors.
+const RUNS_MIN: u32 = 6;
+/// A stream needs this fraction of the time of the fastest one, or less memory counts.
+const STREAM_RATIO_MAX: f64 = 1.05;
+
+/// Memory of a run beside its bytes: its alignment.
+const RUN_OVERHEAD_BYTES: u64 = 4096;
+
+impl StreamShape {
+    /// The fastest shape within `memory_bytes` for runs of at least `least_bytes`, with a run in addition for the
+    /// joining thread; of about equally fast shapes, the one with the least memory. On a device whose peak is unknown,
+    /// runs are batches that fill it by themselves.
+    pub(in crate::join) fn within(profile: &Profile, memory_bytes: u64, least_bytes: u64) -> Self {
+        if profile.peak_mb_per_s().is_none() {
+            let run = ReadShape::sequential(profile, (memory_bytes / 2).max(least_bytes));
+            let runs = memory_bytes / run.batch_bytes().max(least_bytes).max(1);
+            let in_flight = u32::try_from(runs.saturating_sub(1)).unwrap_or(BATCHES_MAX).clamp(1, BATCHES_MAX);
+            return Self { run, in_flight };
+        }
+        let shortest = if memory_bytes < STREAM_BYTES_MIN { least_bytes } else { STREAM_REQUEST_BYTES_MIN };
+        let shortest = shortest.max(least_bytes).max(1);
+        let mut shapes = Vec::new();
+        let mut request_bytes = shortest;
+        while request_bytes <= REQUEST_BYTES_MAX.max(shortest) {
+            let room = (memory_bytes / (request_bytes + RUN_OVERHEAD_BYTES)).saturating_sub(1);
+            let most = u32::try_from(room).unwrap_or(RUNS_MAX).clamp(1, RUNS_MAX);
+            let least = RUNS_MIN.min(most);
+            let run = ReadShape { request_bytes, at_once: 1 };
+            shapes.extend((least..=most).map(|in_flight| Self { run, in_flight }));
+            if u64::from(most) > room {
+                break;
+            }
+            request_bytes *= 2;
+        }
+        let us = |shape: &Self| shape.us_per_byte(profile);
+        let best_us = shapes.iter().map(us).fold(f64::INFINITY, f64::min);
+        let fast = shapes.iter().filter(|shape| us(shape) <= best_us * STREAM_RATIO_MAX);
+        let smallest = fast.min_by_key(|shape| shape.run.request_bytes * u64::from(shape.in_flight + 1));
+        smallest.copied().unwrap_or(Self { run: ReadShape { request_bytes: shortest, at_once: 1 }, in_flight: 1 })
+    }
+
+    fn us_per_byte(&self, profile: &Profile) -> f64 {
+        profile.stream_us(self.run.request_bytes, self.in_flight) / self.run.request_bytes as f64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +131,25 @@ mod tests {
             let latency_share = profile.time_us(0) / profile.time_us(shape.request_bytes);
             assert!(latency_share < 0.15 || shape.at_once > 1, "{name} {shape:?}");
         }
+    }
+
+    #[test]
+    fn a_stream_reaches_the_peak_within_its_memory() {
+        for (latency_us, bandwidth, peak) in [(50.0, 1000.0, 2000.0), (400.0, 200.0, 800.0), (5.0, 7000.0, 7000.0)] {
+            let profile = Profile::affine("x", latency_us, bandwidth, 16).unwrap().with_peak(peak).unwrap();
+            let mut before_us = f64::INFINITY;
+            for bits in 14..28 {
+                let shape = StreamShape::within(&profile, 1 << bits, 16 << 10);
+                let runs = u64::from(shape.in_flight) + 1;
+                assert!(runs <= 2 || shape.run.batch_bytes() * runs <= 1 << bits, "{bits}: {shape:?}");
+                let us = shape.us_per_byte(&profile);
+                assert!(us <= before_us * STREAM_RATIO_MAX, "{bits}: {shape:?}");
+                before_us = us;
+            }
+            assert!(before_us * peak < STREAM_RATIO_MAX, "{before_us}");
+        }
+        let nvme = StreamShape::within(&Profile::default(), 64 << 20, 16 << 10);
+        assert_eq!((nvme.run, nvme.in_flight), (ReadShape::sequential(&Profile::default(), 32 << 20), 2));
     }
 
     #[test]

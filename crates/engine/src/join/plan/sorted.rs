@@ -8,8 +8,9 @@ use super::cost::Cost;
 use super::device::Requests;
 use super::facts::{LookupAccess, PlanInput, SideFacts, TableBlocks};
 use super::rates;
-use super::shape::ReadShape;
+use super::shape::{ReadShape, StreamShape};
 use super::spread::{ReadRule, worthwhile_gap_bytes};
+use crate::join::inlj::batch_shape;
 use crate::join::options::Side;
 
 /// Memory fractions, as the join assigns them: the output's buffers get 1/4 up to a limit, a scan 1/4 of the rest; half
@@ -20,6 +21,8 @@ const SCAN_DIVISOR: f64 = 4.0;
 /// A planned scan gets half of that memory, in 18 parts; one of them, up to a limit in bytes, is read at a time.
 const PLANNED_SCAN_PARTS: f64 = 18.0;
 const BATCH_BYTES_MAX: f64 = 8_388_608.0;
+/// Batches of blocks that it has in flight where memory is not short.
+const PLANNED_IN_FLIGHT: u32 = 3;
 /// Most requests that it submits at once.
 const BATCH_REQUESTS_MAX: f64 = 512.0;
 /// Record files are read with one request at a time, of 1/16 of the memory, within bounds.
@@ -32,20 +35,21 @@ impl PlanInput<'_> {
         self.context.memory_bytes - (self.context.memory_bytes / OUTPUT_DIVISOR).min(OUTPUT_BYTES_MAX)
     }
 
-    /// The read shape of a full scan of a table.
+    /// The read shape of a full scan of a table: all requests in flight.
     pub(in crate::join) fn scan_shape(&self) -> ReadShape {
-        ReadShape::sequential(self.context.profile, (self.input_bytes() / SCAN_DIVISOR / 2.0) as u64)
+        let stream = StreamShape::within(self.context.profile, (self.input_bytes() / SCAN_DIVISOR) as u64, 1);
+        ReadShape { at_once: stream.run.at_once * stream.in_flight, ..stream.run }
     }
 
     /// The read rule of a planned scan of a table.
     pub(in crate::join) fn read_rule(&self, blocks: &TableBlocks) -> ReadRule {
         let part_bytes = (self.input_bytes() / PLANNED_SCAN_PARTS).min(BATCH_BYTES_MAX) as u64;
-        let shape = ReadShape::sequential(self.context.profile, part_bytes.max(blocks.bytes));
+        let shape = batch_shape(self.context.profile, part_bytes.max(blocks.bytes), blocks.bytes);
         ReadRule {
             block_bytes: blocks.bytes,
             gap_bytes: worthwhile_gap_bytes(self.context.profile, blocks.bytes),
             batch_bytes: shape.request_bytes.max(blocks.bytes),
-            at_once: shape.at_once,
+            at_once: shape.at_once * PLANNED_IN_FLIGHT,
         }
     }
 
@@ -62,7 +66,10 @@ impl PlanInput<'_> {
             }
         };
         let requests = Requests::sequential(side.bytes, shape.request_bytes, shape.at_once);
-        cost.read(requests, self.context.profile);
+        match &side.access {
+            LookupAccess::TableBlocks(_) => cost.read_ahead(requests, self.context.profile),
+            _ => cost.read(requests, self.context.profile),
+        }
         cost.work(requests.count, rates::REQUEST_NS);
         match &side.access {
             LookupAccess::Probe => cost.work(side.rows, rates::INDEX_ROW_NS),
@@ -121,7 +128,7 @@ impl PlanInput<'_> {
         let windows = blocks.stored_index.map_or(1.0, |stored_index| stored_index.window_blocks.max(1.0));
         requests.at_once = (batch_bytes / mean_bytes.max(1.0)).clamp(1.0, BATCH_REQUESTS_MAX) as u32;
         requests.bytes = (requests.bytes * windows).min(side.bytes.max(requests.bytes));
-        cost.read(requests, self.context.profile);
+        cost.read_ahead(requests, self.context.profile);
         cost.work(requests.count, rates::REQUEST_NS);
         cost.work(requests.bytes, rates::SCAN_BYTE_NS);
         let rows_a_block = side.rows / blocks.count.max(1.0);

@@ -5,7 +5,7 @@
 
 use crate::{methods, some_methods};
 use ogive::KeyType;
-use ogive::io::{LocalStorage, Storage};
+use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinReport, JoinSource, join};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
@@ -205,7 +205,10 @@ pub(crate) fn check(
 }
 
 pub(crate) fn within(kind: JoinKind, method: JoinMethod, memory_bytes: u64) -> JoinOptions {
-    JoinOptions::default().kind(kind).method(method).memory_bytes(memory_bytes)
+    // Some limits with the profile of a measured device, on which streams have many requests in flight.
+    let (profile, is_measured) = (Profile::default(), memory_bytes >> 21 & 1 == 0);
+    let profile = if is_measured { profile.with_peak(2000.0).unwrap() } else { profile };
+    JoinOptions::default().kind(kind).method(method).memory_bytes(memory_bytes).profile(profile)
 }
 
 /// Joins two sets of keys by every method, sorted and shuffled.

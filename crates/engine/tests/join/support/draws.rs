@@ -56,7 +56,9 @@ impl Draws {
     }
 
     fn profile(&mut self) -> Profile {
-        Profile::named(self.any(&["nvme", "hdd", "s3"])).unwrap()
+        let profile = Profile::named(self.any(&["nvme", "hdd", "s3"])).unwrap();
+        // As if it had been measured, so that requests are in flight one by one.
+        if self.random.one_in(3) { profile.with_peak(500.0).unwrap() } else { profile }
     }
 
     /// A table of sorted rows; of the shape, keys, values and the index stay.
