@@ -13,7 +13,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 /// Records between two checks of the clock and the interrupt flag.
-const RECORDS_A_STEP: u64 = 1 << 13;
+pub(crate) const RECORDS_A_STEP: u64 = 1 << 13;
 /// Writing the index counts as this part of reading the input.
 const INDEX_DIVISOR: u64 = 32;
 
@@ -222,7 +222,7 @@ impl Writer {
 }
 
 /// The progress of a build: reading, merging, and writing the index, in bytes that are read or merged.
-struct BuildProgress {
+pub(crate) struct BuildProgress {
     shown: ShownBuild,
     read_bytes: u64,
 }
@@ -235,7 +235,8 @@ enum ShownBuild {
 }
 
 impl BuildProgress {
-    fn start(what: &str, input_bytes: Option<u64>) -> Self {
+    /// Starts.
+    pub(crate) fn start(what: &str, input_bytes: Option<u64>) -> Self {
         let shown = match input_bytes {
             Some(input_bytes) => ShownBuild::Whole { progress: PhasedProgress::start(what), input_bytes },
             None => ShownBuild::Reading { progress: Progress::start(what, None, Unit::Bytes), what: what.to_owned() },
@@ -244,7 +245,7 @@ impl BuildProgress {
     }
 
     /// Sets how much is read, and how much of it waits to be sorted.
-    fn read(&mut self, read_bytes: u64, sorted_bytes: u64) {
+    pub(crate) fn read(&mut self, read_bytes: u64, sorted_bytes: u64) {
         self.read_bytes = read_bytes;
         match &mut self.shown {
             ShownBuild::Whole { progress, input_bytes } => {
@@ -258,7 +259,7 @@ impl BuildProgress {
     }
 
     /// Sets how much is merged, and how much will be.
-    fn merge(&mut self, merged_bytes: u64, total_bytes: u64) {
+    pub(crate) fn merge(&mut self, merged_bytes: u64, total_bytes: u64) {
         if let ShownBuild::Reading { what, .. } = &self.shown {
             self.shown = ShownBuild::Merging(PhasedProgress::start(format!("{what}: sorting and writing")));
         }

@@ -20,8 +20,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("log", &["block", "io", "file_format", "error"]),
     ("tune", &["block", "io", "error"]),
     ("page", &["log", "block", "io", "file_format", "durability", "error"]),
-    ("index", &["page", "block", "io", "types", "durability", "error"]),
     ("table", &["tune", "block", "io", "file_format", "types", "error"]),
+    // Only for its external sort.
+    ("index", &["page", "table", "block", "io", "types", "durability", "error"]),
     ("vlog", &["block", "io", "file_format", "error"]),
     ("lsm", &["vlog", "table", "tune", "log", "block", "io", "file_format", "types", "durability", "error"]),
     ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "types", "durability", "error"]),

@@ -188,6 +188,36 @@ fn bytes(folder: &Folder) -> u64 {
     files.filter_map(|name| std::fs::metadata(folder.path(&name)).ok()).map(|file| file.len()).sum()
 }
 
+#[test]
+fn records_in_any_order_are_sorted_within_the_memory_given() {
+    let folder = Folder::new();
+    let file = |name: &str, keys: &mut dyn Iterator<Item = u64>| {
+        folder.write(name, keys.map(|key| format!("{}\n", key * 7919 % 30_011)).collect::<String>());
+    };
+    file("first.txt", &mut (0..4_000));
+    file("second.txt", &mut (2_000..12_000));
+    for kind in KINDS {
+        let name = format!("{kind}.ogx");
+        index(&folder, &["create", &name, "--kind", kind, "--value-bytes", "8", "--page-size", "512"]).exits_with(0);
+        let before = folder.names();
+        for (input, more, entries) in [
+            ("first.txt", &["--batch", "1500"][..], 4_000),
+            ("second.txt", &[], 12_000),
+            ("first.txt", &["--random"], 12_000),
+        ] {
+            let load = ["load", &name, input, "--payload", "8", "--sort-memory", "64KiB", "--json"];
+            let loaded = index(&folder, &[&load[..], more].concat()).exits_with(0).json();
+            assert_eq!(loaded["entries"], json!(entries), "{kind}, {input}");
+        }
+        index(&folder, &["verify", &name]).exits_with(0);
+        let names = folder.names();
+        assert!(!names.iter().any(|name| name.contains("sort")), "{before:?}, {names:?}");
+        let keys = index(&folder, &["scan", &name, "--values", "hex", "--limit", "3"]).exits_with(0);
+        assert!(keys.stdout.starts_with("0\t"), "{}", keys.stdout);
+    }
+    index(&folder, &["load", "ogive.ogx", "first.txt", "--sort-memory", "1KiB"]).exits_with(2).complains_of("64 KiB");
+}
+
 /// A process that inserts in small batches is killed at some moment; what it had committed is there, and nothing else.
 #[test]
 fn a_load_that_is_killed_again_and_again_loses_nothing_and_leaves_a_sound_index() {

@@ -100,6 +100,12 @@ fn a_load_that_fails_says_what_is_in_the_index() {
         let run = folder.run(&[&load[..], &["--durability", durability]].concat()).exits_with(1);
         run.complains_of("the first 700 records are durable in the index");
         assert_eq!(held(&folder, &["index", "scan", &index]), 700, "{durability}");
+        // Sorted, all records are one commit, or those of each batch.
+        let load = ["index", "load", &index, "rows.csv", "--value", "value", "--durability", durability];
+        folder.run(&load).exits_with(1).complains_of("no records were loaded");
+        let batches = folder.run(&[&load[..], &["--batch", "100"]].concat()).exits_with(1);
+        batches.complains_of("the first 700 records are durable in the index");
+        assert_eq!(held(&folder, &["index", "scan", &index]), 700, "{durability}");
     }
 }
 

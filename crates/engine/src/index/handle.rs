@@ -3,6 +3,7 @@
 use super::header::IndexHeader;
 use super::key::Key;
 use super::kind::IndexKind;
+use super::loader::SortingLoader;
 use super::options::{IndexLayout, IndexOptions};
 use super::payload::Payload;
 use super::range::IndexRange;
@@ -216,6 +217,16 @@ impl<K: Key, V: Payload> Index<K, V> {
         let count = transaction.try_bulk_load(entries, observer)?;
         transaction.commit()?;
         Ok(count)
+    }
+
+    /// Begins a transaction that inserts entries in any order, sorted within `memory_bytes`, which is at least
+    /// [`SORT_BUDGET_BYTES_MIN`](crate::table::sort::SORT_BUDGET_BYTES_MIN); eight entries are sorted in memory even if
+    /// they take more. As [`Self::write`] does, it waits for the running transaction.
+    ///
+    /// # Errors
+    /// As for [`Self::write`]; [`crate::Error::InvalidArgument`] for a budget that is too small.
+    pub fn sorting_loader(&self, memory_bytes: u64) -> Result<SortingLoader<K, V>> {
+        SortingLoader::new(Arc::clone(&self.shared), memory_bytes)
     }
 
     /// Copies committed pages from the log to the file, as far as readers allow, and truncates the log.

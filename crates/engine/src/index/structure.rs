@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::page::{PageNumber, Pages, Transaction};
 use std::fmt::Debug;
 
-/// A sorted stream of entries for a bulk load.
+/// A sorted stream of entries for a bulk load or a batch.
 pub trait Entries<W: Word> {
     /// The next entry: returns its key and writes its payload to `payload`, which has the payload size. Keys ascend,
     /// and repeat only if duplicates are allowed. `None` at the end.
@@ -95,6 +95,27 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// # Errors
     /// As for [`Self::get`].
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool>;
+
+    /// Inserts sorted entries, each like [`Self::insert`]; returns the number by which the entries grew. The default
+    /// inserts them one by one. `payload_bytes` is the payload size.
+    ///
+    /// # Errors
+    /// As for [`Self::get`], and those of `entries`.
+    fn insert_sorted(
+        &self,
+        tx: &mut Transaction,
+        state: &mut Vec<u8>,
+        entries: &mut dyn Entries<W>,
+        payload_bytes: usize,
+    ) -> Result<u64> {
+        let mut payload = vec![0; payload_bytes];
+        let mut grown = 0;
+        while let Some(key) = entries.next(&mut payload)? {
+            tx.begin_operation();
+            grown += u64::from(self.insert(tx, state, key, &payload)?);
+        }
+        Ok(grown)
+    }
 
     /// Removes entries of `key` and returns their number.
     ///

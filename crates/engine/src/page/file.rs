@@ -208,6 +208,11 @@ impl PageFile {
         &self.shared.options
     }
 
+    /// The storage of the file, and its name there.
+    pub(crate) fn place(&self) -> (&Arc<dyn Storage>, &str) {
+        (&self.shared.storage, &self.shared.name)
+    }
+
     /// Takes a snapshot of the last commit.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use ogive::Result;
 use ogive::index::IndexKind;
 use ogive::io::{Storage, seed_random};
 use ogive::page::PageOptions;
+use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -22,6 +23,10 @@ const IMAGES_PER_KIND_MIN: usize = 1900;
 enum Step {
     Commit(Vec<IndexChange>),
     BulkLoad(Map),
+    /// Sorted entries in one transaction.
+    Batch(Map),
+    /// The same in descending order, through the sorting loader.
+    Load(Map),
     Checkpoint,
     Reopen,
 }
@@ -46,6 +51,7 @@ impl History {
         match &step {
             Step::Commit(changes) => changes.iter().for_each(|change| _ = change.in_map(&mut map)),
             Step::BulkLoad(loaded) => map = loaded.clone(),
+            Step::Batch(added) | Step::Load(added) => map.extend(added),
             Step::Checkpoint | Step::Reopen => {}
         }
         self.steps.push(step);
@@ -85,6 +91,16 @@ impl History {
                         transaction.commit()?;
                     }
                     Step::BulkLoad(map) => _ = index.bulk_load(map.clone())?,
+                    Step::Batch(map) => {
+                        let mut transaction = index.write()?;
+                        transaction.insert_sorted(map.clone())?;
+                        transaction.commit()?;
+                    }
+                    Step::Load(map) => {
+                        let mut loader = index.sorting_loader(SORT_BUDGET_BYTES_MIN)?;
+                        map.iter().rev().try_for_each(|(&key, &value)| loader.append(key, value))?;
+                        loader.finish()?;
+                    }
                     Step::Checkpoint => index.checkpoint()?,
                     Step::Reopen => {
                         drop(index);
@@ -227,6 +243,19 @@ pub fn crashes_lose_no_acknowledged_commit(kind: IndexKind) {
             break;
         }
     }
+}
+
+/// Crashes batches at every call: few entries, which are logged, and many, whose new leaves are written directly.
+pub fn batches_are_whole_or_absent(kind: IndexKind) {
+    let start = with_index(kind);
+    open(&shared(&start)).unwrap().bulk_load(clustered(150)).unwrap();
+    let mut history = History::new(clustered(150));
+    history.push(Step::Batch((0..40).map(|i| ((i % 5) * (1 << 50) + i * 17, i)).collect()));
+    history.push(Step::Load((0..2000).map(|i| ((i % 3) * (1 << 50) + i * 5, i)).collect()));
+    history.push(Step::Batch((0..300).map(|i| (i * 41, i)).collect()));
+    history.push(Step::Commit(vec![IndexChange::Insert(4, 4), IndexChange::Remove(5)]));
+    let crashes = CrashOptions { random_images: 4, seed: 1, ..CrashOptions::default() };
+    crash_everywhere(&start, &history, crashes, &mut BTreeSet::new());
 }
 
 /// Crashes while an index is created.

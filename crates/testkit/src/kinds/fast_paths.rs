@@ -1,4 +1,4 @@
-//! Fast paths: the answers of an index do not depend on which are enabled.
+//! Fast paths: the answers of an index, and what batches insert, do not depend on which are enabled.
 
 use super::support::Numbers;
 use crate::{Random, seeds};
@@ -31,7 +31,9 @@ fn assert_answers(kind: IndexKind, rows: &BTreeMap<u64, u64>, fast_paths: FastPa
     let index = Numbers::create(storage.clone(), "i", &options).unwrap();
     index.bulk_load(rows.iter().skip(100).map(|(&key, &value)| (key, value))).unwrap();
     let mut transaction = index.write().unwrap();
-    rows.iter().take(100).for_each(|(&key, &value)| _ = transaction.insert(key, value).unwrap());
+    rows.iter().take(20).for_each(|(&key, &value)| _ = transaction.insert(key, value).unwrap());
+    let batch = rows.iter().skip(20).take(200).map(|(&key, &value)| (key, value));
+    assert_eq!(transaction.insert_sorted(batch).unwrap(), 80, "{what}");
     transaction.commit().unwrap();
     let keys: Vec<u64> = rows.keys().step_by(7).flat_map(|&key| [key, key ^ 1]).collect();
     let expected: Vec<Option<u64>> = keys.iter().map(|key| rows.get(key).copied()).collect();

@@ -9,6 +9,8 @@ macro_rules! kind_tests {
 
             $crate::kind_tests!(@common $kind);
             $crate::kind_tests!(@tests $kind;
+                batches::a_batch_may_repeat_one_key_any_number_of_times
+                batches::batches_of_repeated_keys_match_a_map_of_lists
                 duplicates::repeated_keys_match_a_map_of_lists
                 duplicates::both_ends_of_a_range_meet_within_one_key
                 duplicates::one_key_may_have_any_number_of_entries
@@ -25,6 +27,10 @@ macro_rules! kind_tests {
     };
     (@common $kind:expr) => {
         $crate::kind_tests!(@tests $kind;
+            batches::a_load_that_fails_is_whole_or_absent
+            batches::batches_match_a_map
+            batches::failed_batches_change_nothing
+            crash::batches_are_whole_or_absent
             crash::creation_is_atomic
             crash::crashes_lose_no_acknowledged_commit
             damage::cut_and_zero

@@ -15,6 +15,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these functions are tests, which fail by panicking")]
 
+pub mod batches;
 pub mod crash;
 pub mod damage;
 pub mod duplicates;

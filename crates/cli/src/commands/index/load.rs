@@ -8,10 +8,11 @@ use crate::failure::{Failure, Result};
 use crate::input::{INDEX, Input, InputError, InputOptions, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::key;
+use crate::load::{BuildProgress, RECORDS_A_STEP};
 use crate::output::{Output, note};
 use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
-use crate::size::{counted, grouped};
+use crate::size::{ByteSize, counted, grouped, sort_memory};
 use crate::value;
 use ogive::Error;
 use ogive::index::{Raw, Word};
@@ -23,13 +24,19 @@ const EXAMPLES: &str = "\
 Examples:
   ogive index load ids.ogx keys.u64 --payload 8            SOSD keys, with payloads derived from them
   ogive index load ids.ogx rows.csv --key id --value name  columns by name or number
-  ogive index load ids.ogx more.csv --key id --value name --batch 1000
-                                                           commit after every 1,000 records
+  ogive index load ids.ogx more.csv --key id --value name --batch 1000000
+                                                           commit after every 1,000,000 records
   ogive index load ids.ogx keys.u64 --sorted               require a bulk load
 
-Loads sorted input into an empty index in one atomic bulk load. Otherwise inserts records one by one, in atomic batches.
+Loads sorted input into an empty index in one bulk load; sorts any other input, and inserts its records leaf by leaf.
+Either is one atomic commit: all records are loaded or none. With --batch, each batch is one. Until the commit, a page
+of the index that changes takes up to 1 KiB of memory beyond --memory and its size in the log.
+
 A record replaces one of the same key as a whole: columns that are missing become null in it. Records without values get
 payloads of zeros.";
+
+/// Records per commit that are inserted one by one.
+const RANDOM_BATCH_RECORDS: u64 = 10_000;
 
 /// Load a file into an index
 #[derive(Clone, Debug, clap::Args)]
@@ -45,13 +52,17 @@ pub(crate) struct IndexLoad {
     #[arg(long, conflicts_with = "random")]
     sorted: bool,
 
-    /// Insert records one by one, even if a bulk load is possible
+    /// Insert records one by one, unsorted, even if a bulk load is possible: for measurements
     #[arg(long)]
     random: bool,
 
-    /// Records per commit; ignored in a bulk load
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
-    batch: u64,
+    /// Records per commit; ignored in a bulk load [default: all; 10,000 with --random]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    batch: Option<u64>,
+
+    /// Memory for sorting, at least 64 KiB
+    #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
+    sort_memory: ByteSize,
 
     #[command(flatten)]
     payloads: PayloadOptions,
@@ -136,12 +147,15 @@ fn load<W: Word>(
     if arguments.sorted || !arguments.random && may_retry && index.is_empty()? {
         match bulk_load(index, arguments, interrupt) {
             Err(Failure::Engine(Error::Unsorted { .. } | Error::Repeated { .. })) if !arguments.sorted => {
-                note("the input is not sorted; inserting records one by one");
+                note("the input is not sorted; sorting it");
             }
             done => return done.map(|records| LoadReport { records, bulk: true }),
         }
     }
-    insert(index, arguments, interrupt, committed)?;
+    match arguments.random {
+        true => insert_singly(index, arguments, interrupt, committed)?,
+        false => insert_sorted(index, arguments, interrupt, committed)?,
+    }
     Ok(LoadReport { records: *committed, bulk: false })
 }
 
@@ -169,7 +183,8 @@ fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &IndexLoad, interrupt: &I
     }
 }
 
-fn insert<W: Word>(
+/// Inserts the records in the order of the input.
+fn insert_singly<W: Word>(
     index: &WordIndex<W>,
     arguments: &IndexLoad,
     interrupt: &Interrupt,
@@ -177,33 +192,103 @@ fn insert<W: Word>(
 ) -> Result<()> {
     let mut records = IndexRecords::open(index, arguments)?;
     let mut progress = Progress::start("inserting", records.input.facts().length_bytes, Unit::Bytes);
-    let check = || {
-        if !interrupt.is_asked() {
-            return Ok(());
-        }
-        let hint = match index.layout().duplicates {
-            true => "load only the rest of the file, since this index keeps repeated records",
-            false => "load the file again; records already loaded are overwritten",
-        };
-        Err(Failure::refused("interrupted", hint))
-    };
+    let most = arguments.batch.unwrap_or(RANDOM_BATCH_RECORDS);
     loop {
-        check()?;
+        check(index, interrupt, *committed)?;
         let mut transaction = index.write()?;
         let mut batch = 0;
-        while batch < arguments.batch
+        while batch < most
             && let Some((key, payload)) = records.next()?
         {
             transaction.insert(key, payload)?;
             batch += 1;
         }
         // An interrupt ends a whole pipeline, so the input may have ended early.
-        check()?;
+        check(index, interrupt, *committed)?;
         transaction.commit()?;
         *committed += batch;
         progress.reach(records.input.position_bytes());
-        if batch < arguments.batch {
+        if batch < most {
             return Ok(());
+        }
+    }
+}
+
+/// Sorts the records, of the whole input or of each batch, and inserts them leaf by leaf.
+fn insert_sorted<W: Word>(
+    index: &WordIndex<W>,
+    arguments: &IndexLoad,
+    interrupt: &Interrupt,
+    committed: &mut u64,
+) -> Result<()> {
+    let mut records = IndexRecords::open(index, arguments)?;
+    let input_bytes = records.input.facts().length_bytes;
+    let most = arguments.batch.unwrap_or(u64::MAX);
+    let mut shown = match arguments.batch {
+        None => InsertProgress::Whole(BuildProgress::start("inserting", input_bytes)),
+        Some(_) => InsertProgress::Batches(Progress::start("inserting", input_bytes, Unit::Bytes)),
+    };
+    loop {
+        check(index, interrupt, *committed)?;
+        let mut loader = index.sorting_loader(arguments.sort_memory.0)?;
+        while loader.len() < most
+            && let Some((key, payload)) = records.next()?
+        {
+            loader.append(key, payload)?;
+            if loader.len().is_multiple_of(RECORDS_A_STEP) {
+                check(index, interrupt, *committed)?;
+                shown.read(records.input.position_bytes(), loader.sorted_bytes());
+            }
+        }
+        // An interrupt ends a whole pipeline, so the input may have ended early.
+        check(index, interrupt, *committed)?;
+        let batch = loader.len();
+        let inserted = loader.finish_observed(&mut |done, total| {
+            shown.merge(done, total);
+            interrupt.engine_check()
+        });
+        match inserted {
+            Err(Error::Interrupted) => check(index, interrupt, *committed)?,
+            inserted => _ = inserted?,
+        }
+        *committed += batch;
+        if batch < most {
+            return Ok(());
+        }
+    }
+}
+
+/// Fails after an interrupt, with a hint how to go on.
+fn check<W: Word>(index: &WordIndex<W>, interrupt: &Interrupt, committed: u64) -> Result<()> {
+    if committed == 0 || !interrupt.is_asked() {
+        return interrupt.check();
+    }
+    let hint = match index.layout().duplicates {
+        true => "load only the rest of the file, since this index keeps repeated records",
+        false => "load the file again; records already loaded are overwritten",
+    };
+    Err(Failure::refused("interrupted", hint))
+}
+
+/// The progress of a load of unsorted records.
+enum InsertProgress {
+    /// Of reading, sorting and inserting all records at once.
+    Whole(BuildProgress),
+    /// Of batches, each of which is inserted before the next one is read.
+    Batches(Progress),
+}
+
+impl InsertProgress {
+    fn read(&mut self, read_bytes: u64, sorted_bytes: u64) {
+        match self {
+            Self::Whole(progress) => progress.read(read_bytes, sorted_bytes),
+            Self::Batches(progress) => progress.reach(read_bytes),
+        }
+    }
+
+    fn merge(&mut self, merged_bytes: u64, total_bytes: u64) {
+        if let Self::Whole(progress) = self {
+            progress.merge(merged_bytes, total_bytes);
         }
     }
 }

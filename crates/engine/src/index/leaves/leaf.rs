@@ -226,6 +226,12 @@ impl<'a> LeafEdit<'a> {
         }
     }
 
+    /// Appends `added` entries behind `count` ones.
+    pub(super) fn append_entries(&mut self, count: usize, added: usize, entries: &[u8]) {
+        self.edit.write(self.shape.offset(count), entries);
+        self.set_count(count + added);
+    }
+
     /// Moves the entries `from..count` to `to`, and writes the new count.
     pub(super) fn move_entries(&mut self, from: usize, to: usize, count: usize) {
         if from < count && from != to {

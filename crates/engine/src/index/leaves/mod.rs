@@ -13,6 +13,7 @@
 //! continuation leaves after it, which hold only that key. The router maps only the head (AULID, Section 4.3.2, second
 //! method), under exactly the key of the run, so that greater keys lead past the whole run.
 
+mod batch;
 mod build;
 mod chain;
 mod change;

@@ -1,10 +1,10 @@
-//! The look-ahead of a bulk load: buffered entries, among which the router chooses the ends of leaves.
+//! The look-ahead of bulk loads and batches: buffered entries, among which the router chooses the ends of leaves.
 
 use crate::error::{Error, Result};
 use crate::index::structure::Entries;
 use crate::index::word::Word;
 
-/// Buffered entries of a bulk load.
+/// Buffered entries of a bulk load or a batch.
 pub(super) struct PendingEntries<'a, W> {
     source: &'a mut dyn Entries<W>,
     exhausted: bool,
@@ -59,6 +59,11 @@ impl<'a, W: Word> PendingEntries<'a, W> {
 
     pub(super) fn entries(&self, count: usize) -> &[u8] {
         &self.bytes[self.taken * self.stride..(self.taken + count) * self.stride]
+    }
+
+    /// The first entries, one by one.
+    pub(super) fn entries_of(&self, count: usize) -> impl Iterator<Item = &[u8]> {
+        self.entries(count).chunks_exact(self.stride)
     }
 
     pub(super) fn take(&mut self, count: usize) {

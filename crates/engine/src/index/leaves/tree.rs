@@ -2,7 +2,7 @@
 
 use super::chain::ChainState;
 use super::leaf::{Leaf, LeafShape};
-use super::{build, cursor, rescue, search, walk};
+use super::{batch, build, cursor, rescue, search, walk};
 use crate::error::Result;
 use crate::index::options::IndexLayout;
 use crate::index::router::Router;
@@ -84,6 +84,16 @@ impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
 
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {
         self.insert_entry(tx, state, key, payload)
+    }
+
+    fn insert_sorted(
+        &self,
+        tx: &mut Transaction,
+        state: &mut Vec<u8>,
+        entries: &mut dyn Entries<W>,
+        _payload_bytes: usize,
+    ) -> Result<u64> {
+        batch::LeafBatch::new(self, tx, state, entries).insert()
     }
 
     fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, amount: Amount) -> Result<u64> {
