@@ -24,7 +24,7 @@ mod read;
 mod write;
 
 pub use fit::ColumnGroup;
-pub use read::Column;
+pub use read::{Column, ColumnRun};
 pub use write::{ColumnSize, encode};
 
 /// Numbers of a group. Shorter groups spend more on their heads, longer ones on wider residuals; a power of two makes

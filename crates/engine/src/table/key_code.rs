@@ -153,7 +153,8 @@ pub(super) struct CodedKeySpan {
     pub(super) length: usize,
 }
 
-/// How keys of one length are divided. Bytes outside the numbers are the same in all keys.
+/// How keys of one length are divided. Bytes outside the numbers are the same in all keys. Without spans, keys may have
+/// any length, and are [front-coded](super::coded).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KeyCode {
     pub(super) spans: Vec<CodedKeySpan>,
@@ -216,6 +217,16 @@ impl KeyCode {
         ((1..=KEY_WORDS_MAX).contains(&words) && is_short).then_some(code)
     }
 
+    /// Keys of any length, which share bytes with the keys before them.
+    pub(super) fn front() -> Self {
+        Self { spans: Vec::new(), template: Vec::new() }
+    }
+
+    /// Whether keys are front-coded.
+    pub(super) fn is_front(&self) -> bool {
+        self.spans.is_empty()
+    }
+
     /// Whether all keys of that length have this form.
     fn is_of_bytes(&self) -> bool {
         self.spans.iter().all(|span| span.alphabet == Some(Alphabet::Bytes))
@@ -224,7 +235,7 @@ impl KeyCode {
     /// Whether a key has this form.
     #[inline]
     pub(super) fn admits(&self, key: &[u8]) -> bool {
-        key.len() == self.template.len() && (self.is_of_bytes() || self.admits_text(key))
+        self.is_front() || key.len() == self.template.len() && (self.is_of_bytes() || self.admits_text(key))
     }
 
     fn admits_text(&self, key: &[u8]) -> bool {

@@ -63,6 +63,7 @@ mod writer;
 pub(crate) use crate::block::key_prefix_at;
 pub use block::BLOCK_BYTES;
 pub(crate) use bottom_layer::NodeRun;
+pub(crate) use coded::FrontKeys;
 pub(crate) use cursor::TableCursor;
 pub use format::{FORMAT_VERSION, opening_bytes};
 pub(crate) use histogram::HistogramPoint;

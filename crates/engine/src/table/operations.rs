@@ -322,7 +322,9 @@ impl TableInner {
 
     /// The value at a position.
     pub(super) fn value_at(&self, position: &RecordPosition) -> Result<Vec<u8>> {
-        self.value_of(self.stored(position)?.1)
+        let malformed = || self.malformed(position.block);
+        let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
+        self.value_of(self.view(position.block, bytes)?.value(position.index).ok_or_else(malformed)?)
     }
 
     /// The bytes of a stored value.

@@ -153,8 +153,7 @@ impl Table {
         // After the blocks come the filter pages. A directory without entries caches nothing.
         let pages = asked_filter.map_or(0, |filter| filter.section.bytes / FILTER_PAGE_BYTES as u64);
         let numbered = if fast_paths.cache { meta.blocks.saturating_add(pages) } else { 0 };
-        let numbered = usize::try_from(numbered).unwrap_or(0);
-        let directory = slots.map(|slots| slots.directory(numbered));
+        let directory = slots.map(|slots| slots.directory(usize::try_from(numbered).unwrap_or(0)));
         let mut resident =
             if shared.is_some() { ResidentParts::decode(&meta, &root) } else { ResidentParts::default() };
         if slots.is_some_and(|slots| !fast_paths.separators || !slots.try_reserve_flat(resident.flat_bytes())) {

@@ -2,6 +2,7 @@
 //! read.
 
 use super::block::{BlockView, CODED_FLAG, Layout, ShortValue, StoredValue, trailer};
+use super::coded::FrontKeys;
 use super::format::DataSource;
 use super::key::KeyBound;
 use super::reader::{ReadContext, Table, TableInner};
@@ -47,14 +48,18 @@ impl<'a> ScanRecords<'a> {
         self.view.count()
     }
 
-    /// Appends the key of a record, and returns its value.
+    /// Appends the key of a record, and returns its value; `front` keeps what was decoded of this block.
     ///
     /// # Errors
     /// [`Error::Damaged`] for a malformed record.
-    pub(crate) fn push_key(&self, record: usize, keys: &mut Vec<u8>) -> Result<ScanValue<'a>> {
-        let key = self.view.key(record).ok_or_else(|| self.inner.malformed(self.block))?;
-        key.append_to(keys);
-        match self.view.value(record).ok_or_else(|| self.inner.malformed(self.block))? {
+    pub(crate) fn push_key(&self, record: usize, front: &mut FrontKeys, keys: &mut Vec<u8>) -> Result<ScanValue<'a>> {
+        let malformed = || self.inner.malformed(self.block);
+        if self.view.is_front() {
+            keys.extend_from_slice(self.view.front_key(record, front).ok_or_else(malformed)?);
+        } else {
+            self.view.key(record).ok_or_else(malformed)?.append_to(keys);
+        }
+        match self.view.value(record).ok_or_else(malformed)? {
             StoredValue::Inline(value) => Ok(ScanValue::Here(value)),
             StoredValue::Short(value) => Ok(ScanValue::Short(value)),
             StoredValue::Long(pointer) => Ok(ScanValue::Long(pointer)),
@@ -65,10 +70,13 @@ impl<'a> ScanRecords<'a> {
     ///
     /// # Errors
     /// As [`Self::push_key`].
-    pub(crate) fn record_bytes(&self, record: usize) -> Result<usize> {
+    pub(crate) fn record_bytes(&self, record: usize, front: &mut FrontKeys) -> Result<usize> {
         let malformed = || self.inner.malformed(self.block);
-        let key = self.view.key(record).ok_or_else(malformed)?;
-        Ok(key.len() + self.view.value(record).ok_or_else(malformed)?.stored_bytes())
+        let key_bytes = match self.view.is_front() {
+            true => self.view.front_key(record, front).ok_or_else(malformed)?.len(),
+            false => self.view.key(record).ok_or_else(malformed)?.len(),
+        };
+        Ok(key_bytes + self.view.value(record).ok_or_else(malformed)?.stored_bytes())
     }
 }
 

@@ -174,28 +174,31 @@ impl TableInner {
             return self.bisect(probe, reads);
         }
         let window = self.route(&target, 0, reads)?;
-        self.resolve_record(probe, window, reads)
+        Ok(self.resolve_record(probe, window, reads)?.0)
     }
 
-    /// The first record at or after a bound, given the blocks to which the index routes it.
+    /// The first record at or after a bound, given the blocks to which the index routes it, and whether it has the key
+    /// of the bound.
     fn resolve_record(
         &self,
         probe: KeyBound<'_>,
         window: ChildWindow,
         reads: &mut ReadContext<'_>,
-    ) -> Result<RecordPosition> {
+    ) -> Result<(RecordPosition, bool)> {
         let ChildWindow { mut first, mut last, is_exact } = window;
         let end = self.meta.blocks - 1;
         loop {
             // Reads that the index was designed for are always made. A table without an index, or with wrong
             // approximate nodes, may have to be searched one block at a time to keep within the budget.
             if self.exceeds_memory(0, first, last) {
-                return reads.at_once(|reads| self.bisect(probe, reads));
+                let found = reads.at_once(|reads| self.bisect(probe, reads))?;
+                let has_key = self.has_key(&found, probe.key)?;
+                return Ok((found, has_key));
             }
             let row = self.row(0, first, last, reads)?;
-            // The first block whose last key is not before the bound.
+            // The first block whose last key is not before the bound; a single one is searched in any case.
             let (mut low, mut high) = (0, row.len());
-            while low < high {
+            while low < high && row.len() > 1 {
                 let middle = low + (high - low) / 2;
                 if self.ends_before(first + middle as u64, &row[middle], &probe)? {
                     low = middle + 1
@@ -203,31 +206,29 @@ impl TableInner {
                     high = middle
                 }
             }
-            let block = first + low as u64;
-            if low == row.len() {
-                if is_exact || last == end {
-                    return Ok(RecordPosition { block, index: 0, bytes: None });
+            if let Some(bytes) = row.get(low) {
+                let block = first + low as u64;
+                let view = self.view(block, bytes)?;
+                let (index, has_key) = view.find(&probe).ok_or_else(|| self.malformed(block))?;
+                // Of distinct keys, none before this block is the same.
+                let is_first = self.meta.distinct && !probe.after && has_key;
+                if index == view.count() {
+                    low += 1;
+                } else if index > 0 || low > 0 || block == 0 || is_exact || is_first {
+                    return Ok((RecordPosition { block, index, bytes: Some(bytes.clone()) }, has_key));
                 }
-            } else {
-                let index = self.view(block, &row[low])?.lower_bound(&probe).ok_or_else(|| self.malformed(block))?;
-                if index > 0
-                    || low > 0
-                    || block == 0
-                    || is_exact
-                    || self.is_first_of_its_key(&probe, block, &row[low])?
-                {
-                    return Ok(RecordPosition { block, index, bytes: Some(row[low].clone()) });
-                }
+            }
+            if low == row.len() && (is_exact || last == end) || (first, last) == (0, end) {
+                return Ok((RecordPosition { block: first + low as u64, index: 0, bytes: None }, false));
             }
             (first, last) = widen(first, last, end);
         }
     }
 
-    /// Whether the first record of a block, which lies at or after the bound, is certainly the first record of its key:
-    /// if keys are distinct and it has the key that is searched for.
-    fn is_first_of_its_key(&self, probe: &KeyBound<'_>, block: u64, bytes: &[u8]) -> Result<bool> {
-        let key = self.view(block, bytes)?.key(0).ok_or_else(|| self.malformed(block))?;
-        Ok(self.meta.distinct && !probe.after && key.is(probe.key))
+    /// Whether the record at a position has a key.
+    fn has_key(&self, position: &RecordPosition, key: &[u8]) -> Result<bool> {
+        let Some(bytes) = &position.bytes else { return Ok(false) };
+        Ok(self.view(position.block, bytes)?.key(position.index).is_some_and(|found| found.is(key)))
     }
 
     fn ends_before(&self, block: u64, bytes: &[u8], probe: &KeyBound<'_>) -> Result<bool> {
@@ -261,8 +262,10 @@ impl TableInner {
         if self.meta.record_type.keys.width().is_some_and(|width| width != key.len()) {
             return Ok(None);
         }
-        let position = if self.resident.has_unordered_separators {
-            reads.at_once(|reads| self.bisect(probe, reads))?
+        let (position, has_key) = if self.resident.has_unordered_separators {
+            let position = reads.at_once(|reads| self.bisect(probe, reads))?;
+            let has_key = self.has_key(&position, key)?;
+            (position, has_key)
         } else {
             let window = self.route(&target, 0, reads)?;
             if !self.filter_allows(key, window, reads)? {
@@ -270,9 +273,7 @@ impl TableInner {
             }
             self.resolve_record(probe, window, reads)?
         };
-        let Some(bytes) = &position.bytes else { return Ok(None) };
-        let found = self.view(position.block, bytes)?.key(position.index);
-        Ok(found.is_some_and(|found| found.is(key)).then_some(position))
+        Ok(has_key.then_some(position))
     }
 
     /// Whether the filter admits a key in the blocks of a window; the filter is read at first use if it fits the

@@ -202,6 +202,37 @@ fn coded_blocks_are_stored_as_the_page_says() {
 }
 
 #[test]
+fn front_coded_keys_are_stored_as_the_page_says() {
+    let storage = Arc::new(MemoryStorage::new());
+    let options = TableWriteOptions::default().key_type(KeyType::Text).value_width(0).block_bytes(512);
+    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    let of = |place: &str| (1..=5).map(|number| format!("application/{place}/{number}")).collect::<Vec<_>>();
+    let keys: Vec<String> = ["east", "north", "south", "west"].map(of).concat();
+    keys.iter().for_each(|key| writer.append(key.as_bytes(), b"").unwrap());
+    writer.finish().unwrap();
+    let file = storage.content("t").unwrap();
+    assert_eq!((file[504], word(&file, 504) >> 8), (64, keys.len()), "the trailer");
+    let found = example("front-coded-block");
+    assert_page_holds("front-coded-block", &file[..found.len()]);
+    assert!(file[found.len()..504].iter().all(|&byte| byte == 0));
+    // Lead 0, flag 32, no spans; the start of suffixes; the ends of a prefix and of an empty lead-in.
+    assert_eq!(found[..4], [0, 32, 0, 0]);
+    assert_eq!(found[16..28], [0, 0, 0, 0, 0, 0, 0, 0, 12, 0, 12, 0]);
+    let prefix = &found[28..40];
+    let (shared, ends_at) = decoded_column(&found, 40, 0, keys.len());
+    let (ends, suffixes_at) = decoded_column(&found, ends_at, 0, keys.len());
+    let (mut key, mut begin) = (prefix.to_vec(), 0);
+    for (row, expected) in keys.iter().enumerate() {
+        assert!(row % 16 > 0 || shared[row] as usize == prefix.len());
+        key.truncate(shared[row] as usize);
+        key.extend_from_slice(&found[suffixes_at + begin..suffixes_at + ends[row] as usize]);
+        assert_eq!(key, expected.as_bytes());
+        begin = ends[row] as usize;
+    }
+    assert_eq!(suffixes_at + begin, found.len());
+}
+
+#[test]
 fn columns_of_many_groups_decode_as_the_page_says() {
     for (lead, count) in [(0, 64), (5, 300), (63, 200), (1, 2)] {
         let numbers: Vec<u64> = (0..(lead + count) as u64).map(|i| (i * i * 977) << (i % 3) << 20).collect();

@@ -59,7 +59,9 @@ impl StringGroup {
 
 /// Length of the longest common prefix.
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).take_while(|(x, y)| x == y).count();
+    let rest = (a.iter().skip(8 * words)).zip(b.iter().skip(8 * words));
+    8 * words + rest.take_while(|(x, y)| x == y).count()
 }
 
 /// The shortest string greater than `low` and at most `high`; greater than both if they are equal, so that repeats stay

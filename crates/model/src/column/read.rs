@@ -152,10 +152,7 @@ impl Column {
     /// The number at a position of a group, whose first stored position is `first`.
     #[inline]
     fn number(&self, bytes: &[u8], group: &Group, first: usize, position: usize) -> Option<u64> {
-        let line = group.anchor.wrapping_add(rise_at(group.rise, position));
-        let bit = group.bit + (position - first) as u64 * u64::from(group.width);
-        let residual = bits::read(self.residuals(bytes)?, bit, group.width)?;
-        Some(line.wrapping_add(residual))
+        group.number(self.residuals(bytes)?, first, position)
     }
 
     /// The number of a row.
@@ -169,6 +166,15 @@ impl Column {
         let index = at / GROUP_NUMBERS;
         let group = self.group(bytes, index)?;
         self.number(bytes, &group, if index == 0 { self.lead() } else { 0 }, at % GROUP_NUMBERS)
+    }
+
+    /// The numbers of the group that a row is in.
+    #[inline]
+    #[must_use]
+    pub fn run<'a>(&self, bytes: &'a [u8], row: usize) -> Option<ColumnRun<'a>> {
+        let index = (self.lead() + row) / GROUP_NUMBERS;
+        let (first, end) = if row < self.count() { self.positions(index) } else { return None };
+        Some(ColumnRun { group: self.group(bytes, index)?, residuals: self.residuals(bytes)?, first, end })
     }
 
     /// The first row whose number is not less than `number`, in a column that ascends; the number of rows if there is
@@ -267,7 +273,34 @@ fn zeros(bytes: &[u8], bit: u64, end: u64) -> bool {
     bits::read(bytes, bit, (end - bit) as u32) == Some(0)
 }
 
+/// The numbers of a column in one group, by position.
+#[derive(Clone, Copy)]
+pub struct ColumnRun<'a> {
+    group: Group,
+    residuals: &'a [u8],
+    first: usize,
+    end: usize,
+}
+
+impl ColumnRun<'_> {
+    /// The number at a position of the group.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, position: usize) -> Option<u64> {
+        let is_stored = (self.first..self.end).contains(&position);
+        is_stored.then(|| self.group.number(self.residuals, self.first, position))?
+    }
+}
+
 impl Group {
+    /// The number at a position, if the first stored one is `first`.
+    #[inline]
+    fn number(&self, residuals: &[u8], first: usize, position: usize) -> Option<u64> {
+        let line = self.anchor.wrapping_add(rise_at(self.rise, position));
+        let bit = self.bit + (position - first) as u64 * u64::from(self.width);
+        Some(line.wrapping_add(bits::read(residuals, bit, self.width)?))
+    }
+
     /// The positions among which the first number not less than `number` is, both ends included; `number` is not below
     /// the anchor.
     #[inline]

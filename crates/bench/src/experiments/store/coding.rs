@@ -10,14 +10,14 @@ use anyhow::{Result, ensure};
 use ogive::{Db, DbOptions, Durability, KeyType, MemoryStorage, Table, TableOptions, TableWriteOptions, TableWriter};
 
 use super::super::{Context, Experiment, Output};
-use crate::keys::open_with;
+use crate::keys::{KeySet, open_with};
 use crate::output::Record;
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
 
 pub(in crate::experiments) const CODING: Experiment = Experiment {
     name: "store/coding",
-    about: "space and processor time of coded blocks over plain ones, for u64 keys in memory (--lookups per round)",
+    about: "space and processor time of coded blocks over plain ones, in memory (--lookups per round)",
     run,
 };
 
@@ -36,11 +36,11 @@ type Round<'a> = &'a dyn Fn() -> Result<u64>;
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     for spec in context.specs(&KEY_SETS) {
         let set = open_with(&spec, context.count, Some(context.seed))?;
-        let keys = set.stream()?.collect::<Result<Vec<u64>, _>>()?;
+        let keys = StoredKeys::load(&set)?;
         let mut random = Random::new(context.seed, "coded lookups");
         let count = context.lookups.unwrap_or(LOOKUPS);
-        let asked: Vec<[u8; 8]> =
-            (0..count).map(|_| keys[random.below(keys.len() as u64) as usize].to_be_bytes()).collect();
+        let asked: Vec<&[u8]> =
+            (0..count).map(|_| &*keys.keys[random.below(keys.keys.len() as u64) as usize]).collect();
         space(&spec, &keys, output)?;
         tables(&spec, &keys, &asked, output)?;
         stores(&spec, &keys, &asked, output)?;
@@ -48,20 +48,41 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Keys as they are stored.
+struct StoredKeys {
+    keys: Vec<Box<[u8]>>,
+    key_type: KeyType,
+    /// Empty for text.
+    numbers: Vec<u64>,
+}
+
+impl StoredKeys {
+    fn load(set: &KeySet) -> Result<Self> {
+        if set.is_text() {
+            let mut keys = set.lines()?.map(|line| Ok(line?.into())).collect::<Result<Vec<Box<[u8]>>>>()?;
+            keys.dedup();
+            return Ok(Self { keys, key_type: KeyType::Text, numbers: Vec::new() });
+        }
+        let numbers = set.stream()?.collect::<Result<Vec<u64>, _>>()?;
+        let keys = numbers.iter().map(|number| number.to_be_bytes().into()).collect();
+        Ok(Self { keys, key_type: KeyType::U64, numbers })
+    }
+}
+
 /// A value that no line predicts.
-fn value_of(key: u64) -> [u8; 8] {
-    let mixed = (key ^ (key >> 31)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+fn value_of(key: &[u8]) -> [u8; 8] {
+    let mixed = key.iter().fold(0_u64, |mixed, &byte| (mixed ^ u64::from(byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     (mixed ^ (mixed >> 29)).to_le_bytes()
 }
 
-fn table(keys: &[u64], has_values: bool, coding: bool) -> Result<Table> {
+fn table(keys: &StoredKeys, has_values: bool, coding: bool) -> Result<Table> {
     let storage = Arc::new(MemoryStorage::new());
     let width = if has_values { 8 } else { 0 };
-    let options = TableWriteOptions::default().key_type(KeyType::U64).value_width(width).block_bytes(4096);
+    let options = TableWriteOptions::default().key_type(keys.key_type).value_width(width).block_bytes(4096);
     let mut writer = TableWriter::create(storage.clone(), "t", options.coding(coding))?;
-    for &key in keys {
+    for key in &keys.keys {
         let value = value_of(key);
-        writer.append(&key.to_be_bytes(), if has_values { &value } else { &[] })?;
+        writer.append(key, if has_values { &value } else { &[] })?;
     }
     writer.finish()?;
     Ok(Table::open(storage, "t", &TableOptions::default().memory_bytes(MEMORY_BYTES))?)
@@ -82,12 +103,13 @@ fn sketched_bytes(keys: &[u64]) -> f64 {
     bits.sum::<f64>() / groups / 8.0 + SKETCH_HEAD_BYTES / SKETCH_KEYS as f64
 }
 
-fn space(spec: &str, keys: &[u64], output: &mut Output<'_>) -> Result<()> {
-    let mut record = Record::new(CODING.name).figure("keys", spec).figure("records", keys.len() as u64);
+fn space(spec: &str, keys: &StoredKeys, output: &mut Output<'_>) -> Result<()> {
+    let count = keys.keys.len();
+    let mut record = Record::new(CODING.name).figure("keys", spec).figure("records", count as u64);
     for (name, has_values) in [("key", false), ("record", true)] {
         let a_record = |coding: bool| -> Result<(f64, f64)> {
             let report = table(keys, has_values, coding)?.explain();
-            Ok((report.data_bytes as f64 / keys.len() as f64, report.index_bytes as f64 / keys.len() as f64))
+            Ok((report.data_bytes as f64 / count as f64, report.index_bytes as f64 / count as f64))
         };
         let (coded, plain) = (a_record(true)?, a_record(false)?);
         record = record
@@ -96,11 +118,14 @@ fn space(spec: &str, keys: &[u64], output: &mut Output<'_>) -> Result<()> {
             .figure(&format!("{name}_index_bytes"), coded.1)
             .figure(&format!("{name}_index_bytes_plain"), plain.1);
     }
-    output.report(record.figure("key_bytes_line64", sketched_bytes(keys)))?;
+    if keys.key_type == KeyType::U64 {
+        record = record.figure("key_bytes_line64", sketched_bytes(&keys.numbers));
+    }
+    output.report(record)?;
     Ok(())
 }
 
-fn tables(spec: &str, keys: &[u64], asked: &[[u8; 8]], output: &mut Output<'_>) -> Result<()> {
+fn tables(spec: &str, keys: &StoredKeys, asked: &[&[u8]], output: &mut Output<'_>) -> Result<()> {
     let (coded, plain) = (table(keys, true, true)?, table(keys, true, false)?);
     let gets = |table: &Table| -> Result<u64> {
         let found = asked.iter().map(|key| table.get(black_box(key)).map(|value| value.map_or(0, |value| value[0])));
@@ -111,13 +136,13 @@ fn tables(spec: &str, keys: &[u64], asked: &[[u8; 8]], output: &mut Output<'_>) 
     compare(spec, "table scan", &|| scan(&coded), &|| scan(&plain), output)
 }
 
-fn store(keys: &[u64], coding: bool) -> Result<Db> {
+fn store(keys: &StoredKeys, coding: bool) -> Result<Db> {
     let options = DbOptions::default().memory_bytes(MEMORY_BYTES).durability(Durability::Buffered).coding(coding);
     let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
-    for part in keys.chunks(1000) {
+    for part in keys.keys.chunks(1000) {
         let mut batch = db.batch();
-        for &key in part {
-            batch.insert(&db, key.to_be_bytes(), value_of(key));
+        for key in part {
+            batch.insert(&db, key, value_of(key));
         }
         batch.commit()?;
     }
@@ -125,9 +150,9 @@ fn store(keys: &[u64], coding: bool) -> Result<Db> {
     Ok(db)
 }
 
-fn stores(spec: &str, keys: &[u64], asked: &[[u8; 8]], output: &mut Output<'_>) -> Result<()> {
+fn stores(spec: &str, keys: &StoredKeys, asked: &[&[u8]], output: &mut Output<'_>) -> Result<()> {
     let (coded, plain) = (store(keys, true)?, store(keys, false)?);
-    let bytes = |db: &Db| db.stats().table_bytes as f64 / keys.len() as f64;
+    let bytes = |db: &Db| db.stats().table_bytes as f64 / keys.keys.len() as f64;
     let record = Record::new(CODING.name).figure("keys", spec).figure("store_record_bytes", bytes(&coded));
     output.report(record.figure("store_record_bytes_plain", bytes(&plain)))?;
     let gets = |db: &Db| -> Result<u64> {

@@ -5,7 +5,7 @@ use crate::join::block_run::{Piece, pieces_of, read_pieces};
 use crate::join::plan::worthwhile_gap_bytes;
 use crate::join::read_lanes::StartedRead;
 use crate::join::task::Task;
-use crate::table::{ScanBlock, ScanRecords, Table};
+use crate::table::{FrontKeys, ScanBlock, ScanRecords, Table};
 use std::ops::Range;
 
 /// Alignment of direct reads, in the file and in memory, in bytes: suits every device in use.
@@ -181,9 +181,9 @@ impl BlockBatch {
 /// First and last key of records; `None` if there are none.
 fn edges(records: &ScanRecords<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     let Some(last) = records.count().checked_sub(1) else { return Ok(None) };
-    let mut edges = (Vec::new(), Vec::new());
-    records.push_key(0, &mut edges.0)?;
-    records.push_key(last, &mut edges.1)?;
+    let (mut edges, mut front) = ((Vec::new(), Vec::new()), FrontKeys::default());
+    records.push_key(0, &mut front, &mut edges.0)?;
+    records.push_key(last, &mut front, &mut edges.1)?;
     Ok(Some(edges))
 }
 

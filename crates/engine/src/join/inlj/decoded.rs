@@ -3,8 +3,8 @@
 use super::block_batch::{BlockBatch, BlockRows};
 use crate::error::{Error, Result};
 use crate::join::rows::{RowsView, Span};
-use crate::table::Table;
 use crate::table::value::ValuePointer;
+use crate::table::{FrontKeys, Table};
 
 /// Decoded rows of one block.
 #[derive(Debug)]
@@ -42,8 +42,9 @@ impl DecodedRows {
             self.block = None;
             self.bytes.clear();
             self.spans.clear();
+            let mut front = FrontKeys::default();
             for row in first..records.count() {
-                let length = records.record_bytes(row)?;
+                let length = records.record_bytes(row, &mut front)?;
                 if self.bytes.len() + length + (self.spans.len() + 1) * size_of::<Span>() > self.bytes_max {
                     if row > first {
                         break;
@@ -52,7 +53,7 @@ impl DecodedRows {
                     return Err(Error::ValueTooLarge { path: table.path().to_owned(), length, limit });
                 }
                 let key_at = self.bytes.len();
-                let value = records.push_key(row, &mut self.bytes)?;
+                let value = records.push_key(row, &mut front, &mut self.bytes)?;
                 self.spans.push(Span::push_value(&mut self.bytes, key_at, value));
             }
             (self.block, self.first) = (Some(number), first);

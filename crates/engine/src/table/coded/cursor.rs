@@ -1,6 +1,6 @@
 //! Access to the records of a coded block in order: a group of each column is decoded at a time.
 
-use super::{CodedBlock, KeyPart, StoredValues, put_integer, value_word_range, value_words};
+use super::{CodedBlock, FrontKeys, KeyPart, StoredValues, put_integer, value_word_range, value_words};
 use crate::block::Slice;
 use crate::table::block::VersionTag;
 use crate::table::key_code::Alphabet;
@@ -15,8 +15,9 @@ pub(in crate::table) struct CodedCursor {
     block: CodedBlock,
     /// The decoded records. What follows is theirs.
     rows: Range<usize>,
-    /// Keys, one after another.
+    /// Keys, one after another, unless they are front-coded.
     keys: Vec<u8>,
+    front_keys: FrontKeys,
     tags: Vec<VersionTag>,
     /// Values that are stored as numbers, one after another.
     values: Vec<u8>,
@@ -31,6 +32,7 @@ impl CodedCursor {
             block,
             rows: 0..0,
             keys: Vec::new(),
+            front_keys: FrontKeys::default(),
             tags: Vec::new(),
             values: Vec::new(),
             borders: Vec::new(),
@@ -41,6 +43,7 @@ impl CodedCursor {
     /// Goes on with another block.
     pub(in crate::table) fn enter(&mut self, block: CodedBlock) {
         (self.block, self.rows) = (block, 0..0);
+        self.front_keys.clear();
     }
 
     /// Decodes the group of a record unless that has been done; `None` if the group is malformed.
@@ -58,6 +61,9 @@ impl CodedCursor {
     /// The key of a loaded record.
     #[inline]
     pub(in crate::table) fn key(&self, row: usize) -> Option<&[u8]> {
+        if self.block.is_front() {
+            return self.front_keys.key(row);
+        }
         let (at, width) = (row.checked_sub(self.rows.start)?, self.block.key_bytes());
         self.keys.get(at * width..(at + 1) * width)
     }
@@ -113,6 +119,9 @@ impl CodedCursor {
     }
 
     fn decode_keys(&mut self, raw: &[u8], rows: &Range<usize>) -> Option<()> {
+        if self.block.is_front() {
+            return self.front_keys.load(&self.block, raw, rows.start);
+        }
         let Self { block, keys, numbers, .. } = self;
         let (prefix, width) = (block.prefix(raw)?, block.key_bytes());
         keys.clear();
