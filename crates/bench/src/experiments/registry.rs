@@ -227,6 +227,7 @@ pub fn experiments() -> &'static [Experiment] {
         join::STRINGS,
         join::AUTO,
         join::MERGE,
+        join::CODED,
         join::COLD,
         join::PARTITION,
     ]

@@ -30,6 +30,16 @@ fn words() -> Records {
     records
 }
 
+/// 600 paths in front-coded blocks of 1 KiB; every seventh has a second record.
+fn paths() -> Records {
+    let folders = ["engine", "engine/table", "model", "papers/alex"];
+    let path = |i: u64| format!("src/{}/{}{:x}.rs", folders[(i / 150) as usize], "part".repeat(i as usize % 3), i * 79);
+    let mut records: Records = (0..600).map(|i| (path(i).into_bytes(), vec![b'.'; i as usize % 2])).collect();
+    records.extend((0..600).step_by(7).map(|i| (path(i).into_bytes(), b"again".to_vec())));
+    records.sort_by(|one, other| one.0.cmp(&other.0));
+    records
+}
+
 /// 220 byte strings in blocks compressed with LZ4, with a filter, evenly spread under one prefix; the last value is
 /// long.
 fn packed() -> Records {
@@ -142,6 +152,14 @@ fn version_4_coded_text_is_read() {
     assert_eq!(table.get(b"00000000-0000-0000-0000-000000000000").unwrap(), None);
     // Keys alone have 36 bytes.
     assert!(table.explain().data_bytes < 500 * 36);
+}
+
+#[test]
+fn version_4_front_coded_text_is_read() {
+    let table = check(include_bytes!("../fixtures/v4-paths.ogive"), &paths());
+    assert_eq!(table.get(b"src/engine").unwrap(), None);
+    let key_bytes: usize = paths().iter().map(|(key, _)| key.len()).sum();
+    assert!(table.explain().data_bytes < key_bytes as u64 / 2);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use ogive::join::JoinOptions;
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::place::{Device, PROFILES, Place};
-use super::relations::{SETS, inner, open_table, outer_places, outer_rows, ratios, write_table};
+use super::relations::{SETS, TableRows, inner, open_table, outer_places, outer_rows, ratios};
 use super::rounds::{in_turn, methods, paper_options};
 use crate::output::Record;
 use crate::workload::{KeyForm, Records};
@@ -64,9 +64,10 @@ pub(super) fn write_relations(
     ratios: &[u64],
     seed: u64,
 ) -> Result<()> {
-    write_table(storage, INNER, records, form, 0..records.len() as u64)?;
+    let rows = TableRows { records, form, coding: false };
+    rows.write(storage, INNER, 0..records.len() as u64)?;
     for &ratio in ratios {
-        write_table(storage, &outer(ratio), records, form, outer_places(records, ratio, seed))?;
+        rows.write(storage, &outer(ratio), outer_places(records, ratio, seed))?;
     }
     Ok(())
 }

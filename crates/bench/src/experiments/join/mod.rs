@@ -7,6 +7,7 @@
 //! `cached`.
 
 mod auto;
+mod coded;
 mod cold;
 mod figures;
 mod indexes;
@@ -18,6 +19,7 @@ mod threads;
 mod unsorted;
 
 pub(super) use auto::AUTO;
+pub(super) use coded::CODED;
 pub(super) use cold::COLD;
 pub(super) use figures::{FIG3, STRINGS};
 pub(super) use indexes::{FIG7, TABLE2};

@@ -59,32 +59,41 @@ fn key_type(form: KeyForm) -> KeyType {
     if form == KeyForm::Bytes8 { KeyType::U64 } else { KeyType::Bytes }
 }
 
-/// Writes a sorted table of records, with exact separators.
-pub(super) fn write_table(
-    storage: &Arc<dyn Storage>,
-    name: &str,
-    records: &Records,
-    form: KeyForm,
-    places: impl Iterator<Item = u64>,
-) -> Result<u64> {
-    let options = JoinOutput::options()
-        .key_type(key_type(form))
-        .value_width(records.value_bytes() as u32)
-        .block_bytes(BLOCK_BYTES)
-        // The paper's records are stored as they are.
-        .coding(false)
-        .replace(true);
-    let mut writer = TableWriter::create(Arc::clone(storage), name, options)?;
-    let (mut key, mut value) = (Vec::new(), Vec::new());
-    let mut rows = 0;
-    for place in places {
-        records.key(place, &mut key);
-        records.value(place, 0, &mut value);
-        writer.append(&key, &value)?;
-        rows += 1;
+/// Records to be written as tables.
+#[derive(Clone, Copy)]
+pub(super) struct TableRows<'a> {
+    pub(super) records: &'a Records,
+    pub(super) form: KeyForm,
+    /// The paper's records are stored as they are.
+    pub(super) coding: bool,
+}
+
+impl TableRows<'_> {
+    /// Writes the records at `places`, in order; returns their number.
+    pub(super) fn write(
+        self,
+        storage: &Arc<dyn Storage>,
+        name: &str,
+        places: impl Iterator<Item = u64>,
+    ) -> Result<u64> {
+        let options = JoinOutput::options()
+            .key_type(key_type(self.form))
+            .value_width(self.records.value_bytes() as u32)
+            .block_bytes(BLOCK_BYTES)
+            .coding(self.coding)
+            .replace(true);
+        let mut writer = TableWriter::create(Arc::clone(storage), name, options)?;
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        let mut rows = 0;
+        for place in places {
+            self.records.key(place, &mut key);
+            self.records.value(place, 0, &mut value);
+            writer.append(&key, &value)?;
+            rows += 1;
+        }
+        writer.finish()?;
+        Ok(rows)
     }
-    writer.finish()?;
-    Ok(rows)
 }
 
 /// Opens a table as a relation.

@@ -26,6 +26,8 @@ pub(in crate::table) const FRONT_RESTART_RECORDS: usize = 16;
 pub(in crate::table) const FRONT_PREFIX_BYTES_MAX: usize = 255;
 /// Most bytes beyond the prefix that a key shares with the one before: the window of a key that is put together.
 pub(in crate::table) const FRONT_SHARED_BYTES_MAX: usize = KEY_WINDOW_BYTES_MAX;
+/// Bytes of a copy of fixed length, which takes no call: most keys of text share fewer bytes, and add fewer.
+const COPIED_BYTES: usize = 16;
 /// Bytes before the ends of prefixes.
 const FRONT_HEAD_BYTES: usize = 8;
 
@@ -166,24 +168,36 @@ impl FrontKeys {
         columns.shared.decode(raw, rows.clone(), &mut self.shared)?;
         columns.ends.decode(raw, rows.clone(), &mut self.ends)?;
         let mut begin = block.suffix_begin(raw, &columns, rows.start)?;
+        // Before the first key comes what it shares.
+        let before = [prefix, block.lead_in(raw, rows.start)?].concat();
+        let suffixes = block.suffix_at(&columns, *self.ends.last()?)?.checked_sub(begin)?;
+        let shared_max = (prefix.len() + FRONT_SHARED_BYTES_MAX) as u64;
+        let shared =
+            self.shared.iter().try_fold(0, |bytes, &shared| Some(bytes + shared).filter(|_| shared <= shared_max));
         self.keys.clear();
+        self.keys.resize(before.len() + suffixes + shared? as usize + COPIED_BYTES, 0);
+        self.keys.get_mut(..before.len())?.copy_from_slice(&before);
         self.borders.clear();
-        // What the first key shares.
-        self.keys.extend_from_slice(prefix);
-        self.keys.extend_from_slice(block.lead_in(raw, rows.start)?);
-        let (mut from, first) = (0, self.keys.len());
+        let (mut from, mut place) = (0, before.len());
         for (&shared, &end) in self.shared.iter().zip(&self.ends) {
-            let shared = usize::try_from(shared).ok().filter(|&shared| shared <= block.shared_bytes_max(prefix))?;
-            let end = block.suffix_at(&columns, end)?;
-            let place = self.keys.len();
+            let (shared, end) = (shared as usize, block.suffix_at(&columns, end)?);
+            let suffix = end.checked_sub(begin)?;
             (from + shared <= place).then_some(())?;
-            self.keys.extend_from_within(from..from + shared);
-            self.keys.extend_from_slice(raw.get(begin..end)?);
             self.borders.push(place);
-            (from, begin) = (place, end);
+            match self.keys.get(from..)?.first_chunk::<COPIED_BYTES>() {
+                Some(&bytes) if shared <= COPIED_BYTES => *self.keys.get_mut(place..)?.first_chunk_mut()? = bytes,
+                _ => self.keys.copy_within(from..from + shared, place),
+            }
+            from = place;
+            place += shared;
+            match raw.get(begin..)?.first_chunk::<COPIED_BYTES>() {
+                Some(bytes) if suffix <= COPIED_BYTES => *self.keys.get_mut(place..)?.first_chunk_mut()? = *bytes,
+                _ => self.keys.get_mut(place..place + suffix)?.copy_from_slice(raw.get(begin..end)?),
+            }
+            place += suffix;
+            begin = end;
         }
-        debug_assert!(self.borders.first().is_none_or(|&place| place == first), "the first key follows what it shares");
-        self.borders.push(self.keys.len());
+        self.borders.push(place);
         self.rows = rows;
         Some(())
     }
@@ -203,10 +217,6 @@ impl CodedBlock {
     /// Number of groups.
     pub(super) fn groups(&self) -> usize {
         (usize::from(self.lead) + self.count()).div_ceil(GROUP_NUMBERS)
-    }
-
-    fn shared_bytes_max(&self, prefix: &[u8]) -> usize {
-        prefix.len() + FRONT_SHARED_BYTES_MAX
     }
 
     fn front_columns(&self, raw: &[u8]) -> Option<FrontColumns> {
