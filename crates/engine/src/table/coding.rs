@@ -16,7 +16,7 @@ use super::key_code::{KEY_WORDS_MAX, KeyCode};
 use super::pending::PendingRecords;
 use ogive_model::coded::common_prefix;
 use ogive_model::column::{ColumnGroup, ColumnSize, GROUP_NUMBERS};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ pub(super) struct PendingColumns {
     /// Bytes of values before the first pending record, which the ends of values include.
     values_before: u64,
     shapes: Vec<GroupShape>,
-    /// For each column, its groups; empty columns are not used by the table.
+    /// For each column, its groups, up to the last that has numbers for it.
     columns: [Vec<ColumnGroup>; COLUMNS],
     /// The ends of the suffixes of pending records, from the first front-coded key on; records that are not have none.
     suffix_ends: Vec<u64>,
@@ -89,13 +89,15 @@ pub(super) struct PendingColumns {
     is_little_endian: Option<bool>,
     /// First and last end of blocks by where they begin.
     ends: RefCell<Vec<(u32, (u32, u32))>>,
+    /// Where the last block that was sized begins, and the first of its ends: blocks that begin later reach that far.
+    known_fit: Cell<Option<(usize, usize)>>,
 }
 
 impl PendingColumns {
-    /// Adds a group of the columns of front-coded keys.
-    fn push_front(&mut self, shared: ColumnGroup, ends: ColumnGroup) {
-        self.columns[SHARED].push(shared);
-        self.columns[SUFFIX_ENDS].push(ends);
+    /// Adds to a column its part of the next group. Groups before it may have had no numbers for the column.
+    fn push(&mut self, column: usize, numbers: &[u64]) {
+        self.columns[column].resize(self.shapes.len(), ColumnGroup::default());
+        self.columns[column].push(ColumnGroup::fit(numbers));
     }
 
     /// Bytes that a front-coded key shares with the one before.
@@ -125,12 +127,13 @@ impl PendingColumns {
         let (groups, lead) = self.group_of(records);
         let groups = groups.min(self.shapes.len());
         self.shapes.drain(..groups);
-        self.columns.iter_mut().filter(|column| !column.is_empty()).for_each(|column| _ = column.drain(..groups));
+        self.columns.iter_mut().for_each(|column| _ = column.drain(..groups.min(column.len())));
         self.lead = lead;
         self.values_before += value_bytes as u64;
         self.suffixes_before = self.suffix_end(records);
         self.suffix_ends.drain(..records.min(self.suffix_ends.len()));
         self.ends.borrow_mut().clear();
+        self.known_fit.set(None);
     }
 }
 
@@ -331,42 +334,25 @@ impl PendingRecords {
         let shape = self.group_shape(records.clone(), columns.code.as_ref());
         if shape.is_front() {
             self.fit_front(records.clone(), shape.prefix, columns);
-        } else if !columns.columns[SHARED].is_empty() {
-            columns.push_front(ColumnGroup::default(), ColumnGroup::default());
         }
-        // A column that a group has no numbers for must have a group, too.
-        let mut fit = |column: usize, number: Option<&dyn Fn(usize) -> u64>| {
-            let group = number.map_or_else(ColumnGroup::default, |number| {
-                numbers.clear();
-                numbers.extend(records.clone().map(number));
-                ColumnGroup::fit(numbers)
-            });
-            columns.columns[column].push(group);
+        let (little, before) = (columns.is_little_endian == Some(true), columns.values_before);
+        let mut fit = |column: usize, number: &dyn Fn(usize) -> u64| {
+            numbers.clear();
+            numbers.extend(records.clone().map(number));
+            columns.push(column, numbers);
         };
-        let code = shape.code.clone();
-        let mut words = code.iter().flat_map(|code| code.words());
-        for column in 0..KEY_WORDS_MAX {
-            match words.next() {
-                Some((alphabet, range)) => {
-                    let number = |record| alphabet.number(&self.record_key(record)[range.clone()]).unwrap_or(0);
-                    fit(column, Some(&number));
-                }
-                None => fit(column, None),
-            }
+        for (column, (alphabet, range)) in shape.code.iter().flat_map(|code| code.words()).enumerate() {
+            fit(column, &|record| alphabet.number(&self.record_key(record)[range.clone()]).unwrap_or(0));
         }
         if self.versioned {
-            fit(SEQUENCES, Some(&|record| self.rows[record].tag.sequence));
-            fit(KINDS, Some(&|record| u64::from(self.rows[record].tag.kind)));
+            fit(SEQUENCES, &|record| self.rows[record].tag.sequence);
+            fit(KINDS, &|record| u64::from(self.rows[record].tag.kind));
         }
-        let little = columns.is_little_endian == Some(true);
-        for word in 0..VALUE_WORDS_MAX {
-            let has_word = shape.value_width.is_some_and(|width| word < value_words(width).min(VALUE_WORDS_MAX));
-            let number = |record| value_word(self.record_value(record), word, little);
-            fit(VALUES + word, if has_word { Some(&number) } else { None });
+        for word in 0..shape.value_width.map_or(0, value_words).min(VALUE_WORDS_MAX) {
+            fit(VALUES + word, &|record| value_word(self.record_value(record), word, little));
         }
         if self.layout == Layout::Slotted {
-            let before = columns.values_before;
-            fit(ENDS, Some(&|record| before + u64::from(self.ends[record].1)));
+            fit(ENDS, &|record| before + u64::from(self.ends[record].1));
         }
         columns.shapes.push(shape);
     }
@@ -376,11 +362,8 @@ impl PendingRecords {
         let from = columns.suffix_end(records.start);
         columns.suffix_ends.resize(records.start, from);
         let (shared, ends): (Vec<u64>, Vec<u64>) = self.front_numbers(records, prefix, from).unzip();
-        let groups = columns.shapes.len();
-        for column in [SHARED, SUFFIX_ENDS] {
-            columns.columns[column].resize(groups, ColumnGroup::default());
-        }
-        columns.push_front(ColumnGroup::fit(&shared), ColumnGroup::fit(&ends));
+        columns.push(SHARED, &shared);
+        columns.push(SUFFIX_ENDS, &ends);
         columns.suffix_ends.extend(ends);
     }
 
@@ -414,33 +397,57 @@ impl PendingRecords {
         self.bytes_before(records.end) - self.bytes_before(records.start)
     }
 
-    /// The largest number of records from `begin` on whose coded block takes at most `room` bytes.
-    pub(super) fn coded_fit(&self, begin: usize, room: usize) -> usize {
-        let Some(columns) = &self.columns else { return 0 };
-        let reach = self.reach();
+    /// The largest numbers of records from `begin` on whose coded blocks take at most `early` and `room` bytes.
+    pub(super) fn coded_fits(&self, begin: usize, early: usize, room: usize) -> (usize, usize) {
+        let Some(columns) = &self.columns else { return (0, 0) };
+        let known = columns.known_fit.get().filter(|&(at, end)| at <= begin && begin < end);
+        let ends = known.map(|(_, end)| self.coded_ends(columns, begin, end, [early, room]));
+        // What a shorter block saves less may make it longer: then its size is not known.
+        let [first, last] = match ends {
+            Some(Some(ends)) => ends,
+            _ => self.coded_ends(columns, begin, begin, [early, room]).unwrap_or([begin; 2]),
+        };
+        columns.known_fit.set(Some((begin, first)));
+        (first - begin, last - begin)
+    }
+
+    /// The ends of the largest coded blocks from `begin` on that take at most so many bytes, the fewer first; `None` if
+    /// the one that ends at `known` does not fit.
+    fn coded_ends(
+        &self,
+        columns: &PendingColumns,
+        begin: usize,
+        known: usize,
+        limits: [usize; 2],
+    ) -> Option<[usize; 2]> {
+        let (reach, decoded_limit) = (self.reach(), EXPANSION_MAX * self.block_bytes);
         let mut sizer = BlockSizer::new(self, columns, begin);
-        let limit = EXPANSION_MAX * self.block_bytes;
-        let mut end = begin;
-        while end < reach {
-            let group_begin = (sizer.next_group * GROUP_NUMBERS).saturating_sub(columns.lead);
-            if !sizer.push() {
+        let mut ends = [None; 2];
+        let mut fitting = begin;
+        while fitting < reach && sizer.push() {
+            let group_end = (sizer.next_group * GROUP_NUMBERS - columns.lead).min(reach);
+            let bytes = |end: usize| match self.bytes_of(begin..end) <= decoded_limit {
+                true => sizer.bytes(end).0,
+                false => usize::MAX,
+            };
+            if (fitting + 1..=group_end).contains(&known) && bytes(known) > limits[0] {
+                return None;
+            }
+            let whole = if group_end > known { bytes(group_end) } else { 0 };
+            for (end, limit) in ends.iter_mut().zip(limits).filter(|(end, limit)| end.is_none() && whole > *limit) {
+                let (mut low, mut high) = (fitting.max(known), group_end);
+                while high - low > 1 {
+                    let middle = low + (high - low) / 2;
+                    if bytes(middle) <= limit { low = middle } else { high = middle }
+                }
+                *end = Some(low);
+            }
+            if ends[1].is_some() {
                 break;
             }
-            let fits = |end: usize| sizer.bytes(end).0 <= room && self.bytes_of(begin..end) <= limit;
-            let group_end = (sizer.next_group * GROUP_NUMBERS - columns.lead).min(reach);
-            if fits(group_end) {
-                end = group_end;
-                continue;
-            }
-            let (mut low, mut high) = (group_begin.max(begin), group_end);
-            while high - low > 1 {
-                let middle = low + (high - low) / 2;
-                if fits(middle) { low = middle } else { high = middle }
-            }
-            end = low;
-            break;
+            fitting = group_end;
         }
-        end - begin
+        Some(ends.map(|end| end.unwrap_or(fitting)))
     }
 
     /// The columns of a block, if it is to be coded; `plain_bytes` is its size otherwise.

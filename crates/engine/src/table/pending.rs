@@ -374,11 +374,12 @@ impl PendingRecords {
         let room = self.room();
         let early = (room as f64 * (1.0 - self.slack())) as usize;
         let plain = self.plain_fits(begin, room, early);
-        let coded = self.coded_fit(begin, room).min(BLOCK_RECORDS_MAX);
-        if coded <= plain.1 as usize + plain.1 as usize / CODED_GAIN_DIVISOR {
+        let (first, last) = self.coded_fits(begin, early, room);
+        let last = last.min(BLOCK_RECORDS_MAX);
+        if last <= plain.1 as usize + plain.1 as usize / CODED_GAIN_DIVISOR {
             return plain;
         }
-        (self.coded_fit(begin, early).clamp(1, coded) as u32, coded as u32)
+        (first.clamp(1, last) as u32, last as u32)
     }
 
     /// As [`Self::fits`], for a block that is not coded, relative to `begin`.

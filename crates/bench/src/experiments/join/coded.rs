@@ -16,7 +16,7 @@ use crate::workload::{KeyForm, Records};
 
 pub(in crate::experiments) const CODED: Experiment = Experiment {
     name: "join/coded",
-    about: "sort-merge at ratio 1 of coded tables into a coded one, over the same with plain blocks, direct",
+    about: "sort-merge at ratio 1 of coded tables, into a plain and a coded one, over all plain, direct",
     run,
 };
 
@@ -27,6 +27,10 @@ const ROUNDS: u64 = 3;
 /// Memory of a join: files are larger.
 const MEMORY_BYTES: u64 = 32 << 20;
 const JOINED: &str = "joined";
+
+/// Whether inputs and output are coded.
+const CASES: [(&str, [bool; 2]); 3] =
+    [("plain", [false, false]), ("coded_inputs", [true, false]), ("all_coded", [true, true])];
 
 /// One join.
 struct CodedOutcome {
@@ -47,10 +51,10 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
         let place = device.direct();
         let rounds = context.seeds.max(ROUNDS);
         let progress = Progress::new(rounds as usize)?;
-        let mut outcomes = [Vec::new(), Vec::new()];
+        let mut outcomes = CASES.map(|_| Vec::new());
         for _ in 0..rounds {
             progress.on(spec.clone());
-            for (coding, outcomes) in [false, true].into_iter().zip(&mut outcomes) {
+            for ((_, coding), outcomes) in CASES.into_iter().zip(&mut outcomes) {
                 outcomes.push(joined(&place, coding)?);
             }
             progress.step();
@@ -72,13 +76,13 @@ fn write(device: &Device, records: &Records, coding: bool, seed: u64) -> Result<
     Ok(())
 }
 
-fn joined(place: &Place, coding: bool) -> Result<CodedOutcome> {
+fn joined(place: &Place, [coding, codes_output]: [bool; 2]) -> Result<CodedOutcome> {
     let (_, left) = open_table(&place.inputs, &name(&outer(1), coding), &place.profile)?;
     let (_, right) = open_table(&place.inputs, &name(INNER, coding), &place.profile)?;
     let options = JoinOptions::default().method(JoinMethod::Merge).memory_bytes(MEMORY_BYTES);
     let options = options.profile(place.profile.clone());
     let results = place.results();
-    let target = JoinOutput::table(Arc::clone(&results), JOINED, JoinOutput::options().coding(coding));
+    let target = JoinOutput::table(Arc::clone(&results), JOINED, JoinOutput::options().coding(codes_output));
     let stopwatch = Stopwatch::start();
     let report = join::join(&left, &right, target, &options)?;
     let elapsed = stopwatch.elapsed();
@@ -88,29 +92,28 @@ fn joined(place: &Place, coding: bool) -> Result<CodedOutcome> {
     Ok(CodedOutcome { report, elapsed_us: elapsed.wall_s * 1e6, processor_us: elapsed.process_s * 1e6, moved })
 }
 
-fn report(
-    records: &Records,
-    place: &Place,
-    [plain, coded]: &[Vec<CodedOutcome>; 2],
-    output: &mut Output<'_>,
-) -> Result<()> {
+fn report(records: &Records, place: &Place, outcomes: &[Vec<CodedOutcome>; 3], output: &mut Output<'_>) -> Result<()> {
+    let [plain, ..] = outcomes;
     let rows = |outcomes: &[CodedOutcome]| outcomes.first().map(|outcome| outcome.report.rows);
-    ensure!(rows(plain) == rows(coded), "coded and plain tables were joined to different numbers of rows");
-    let median = |outcomes: &[CodedOutcome], figure: fn(&CodedOutcome) -> f64| {
-        Spread::of(&outcomes.iter().map(figure).collect::<Vec<_>>()).median
-    };
-    let ratio = |figure: fn(&CodedOutcome) -> f64| median(coded, figure) / median(plain, figure);
-    let mut record = Record::new(CODED.name).keys(records.name()).profile(&place.name);
-    for (form, outcomes) in [("plain", plain), ("coded", coded)] {
-        let all = |figure: fn(&CodedOutcome) -> f64| outcomes.iter().map(figure).collect::<Vec<_>>();
-        record = record
-            .spread(&format!("{form}_us"), &all(|outcome| outcome.elapsed_us))
-            .figure(&format!("{form}_cpu_us"), median(outcomes, |outcome| outcome.processor_us))
-            .figure(&format!("{form}_moved_bytes"), median(outcomes, |outcome| outcome.moved));
+    for ((name, _), outcomes) in CASES.into_iter().zip(outcomes) {
+        ensure!(rows(plain) == rows(outcomes), "coded and plain tables were joined to different numbers of rows");
+        let all = |outcomes: &[CodedOutcome], figure: fn(&CodedOutcome) -> f64| -> Vec<f64> {
+            outcomes.iter().map(figure).collect()
+        };
+        let ratio = |figure: fn(&CodedOutcome) -> f64| {
+            Spread::of(&all(outcomes, figure)).median / Spread::of(&all(plain, figure)).median
+        };
+        output.report(
+            Record::new(CODED.name)
+                .keys(records.name())
+                .profile(&place.name)
+                .figure("case", name)
+                .spread("measured_us", &all(outcomes, |outcome| outcome.elapsed_us))
+                .figure("cpu_us", Spread::of(&all(outcomes, |outcome| outcome.processor_us)).median)
+                .figure("moved_bytes", Spread::of(&all(outcomes, |outcome| outcome.moved)).median)
+                .figure("moved_over_plain", ratio(|outcome| outcome.moved))
+                .figure("time_over_plain", ratio(|outcome| outcome.elapsed_us)),
+        )?;
     }
-    record = record
-        .figure("moved_over_plain", ratio(|outcome| outcome.moved))
-        .figure("time_over_plain", ratio(|outcome| outcome.elapsed_us));
-    output.report(record)?;
     Ok(())
 }

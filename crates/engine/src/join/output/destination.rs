@@ -60,10 +60,10 @@ impl<'a> JoinOutput<'a> {
         Self { target: OutputTarget::Table { storage, name: name.to_owned(), options: Box::new(options) } }
     }
 
-    /// Options for [`Self::table`] with the least memory and time: exact separators, blocks of 4 KiB.
+    /// Options for [`Self::table`] with the least memory and time: exact separators, blocks of 4 KiB that are not coded.
     #[must_use]
     pub fn options() -> TableWriteOptions {
-        TableWriteOptions { design: DesignRequest::Coded, ..TableWriteOptions::default() }
+        TableWriteOptions { design: DesignRequest::Coded, coding: false, ..TableWriteOptions::default() }
     }
 
     /// A file of plain records that an external index can be built over (`table::external::RecordFile`, big-endian
