@@ -4,7 +4,7 @@ use crate::random::Random;
 use ogive::io::FastPaths;
 
 /// Number of settings.
-pub const SETTINGS: u64 = 1 << 10;
+pub const SETTINGS: u64 = 1 << 11;
 
 /// The setting of a number below [`SETTINGS`]: one bit for each path.
 pub fn of_bits(bits: u64) -> FastPaths {
@@ -20,6 +20,7 @@ pub fn of_bits(bits: u64) -> FastPaths {
         unqueued_writes: is_on(7),
         deferred_values: is_on(8),
         in_flight: is_on(9),
+        large_pages: is_on(10),
     }
 }
 
@@ -46,6 +47,6 @@ mod tests {
         assert_eq!(all.len() as u64, SETTINGS);
         assert_eq!((of_bits(0), of_bits(SETTINGS - 1)), (FastPaths::NONE, FastPaths::ALL));
         let listed: HashSet<FastPaths> = settings(&mut Random::new(1), 0).into_iter().collect();
-        assert_eq!(listed.len(), 12);
+        assert_eq!(listed.len(), 13);
     }
 }

@@ -29,9 +29,11 @@ pub struct FastPaths {
     pub models: bool,
     /// Prefetch in scans, joins and multi-key lookups. Otherwise each block is read separately, on demand.
     pub prefetch: bool,
-    /// Keep several reads of a join in flight, on threads of its own. Otherwise a stream reads one batch at a
+    /// Keep several reads of a join or a long scan in flight. Otherwise a join or a scan reads one batch at a
     /// time.
     pub in_flight: bool,
+    /// Read long runs of blocks past the page cache into large pages of memory, in joins.
+    pub large_pages: bool,
     /// Process keys and writes in batches. Otherwise [`Table::multi_get`](crate::table::Table::multi_get), planned
     /// joins and similar operations look up one key at a time, concurrent writers write one by one, and sorted entries
     /// are inserted into an index one by one.
@@ -54,6 +56,7 @@ impl FastPaths {
         models: true,
         prefetch: true,
         in_flight: true,
+        large_pages: true,
         batches: true,
         unqueued_writes: true,
         deferred_values: true,
@@ -68,6 +71,7 @@ impl FastPaths {
         models: false,
         prefetch: false,
         in_flight: false,
+        large_pages: false,
         batches: false,
         unqueued_writes: false,
         deferred_values: false,

@@ -2,6 +2,7 @@
 
 use super::clock::{Timer, random_u64};
 use super::direct;
+use super::large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
 use super::positional::{AlignedBuffer, read_aligned, write_exactly};
 use super::profile::{FORMAT_VERSION, Profile, ProfilePoint, save_json};
 use super::worker::spawn_helper;
@@ -22,6 +23,8 @@ const LEVEL_READ_BYTES: usize = 4096;
 
 /// Measured streams: sizes of long reads one behind the other, and how many are in flight.
 const STREAMS: [(u64, u32); 4] = [(512 << 10, 8), (1 << 20, 4), (2 << 20, 2), (4 << 20, 4)];
+/// Reads of this size or more go into large pages of memory.
+const LONG_READ_BYTES_MIN: usize = 512 << 10;
 /// Rounds of each stream, in turn with the others.
 const STREAM_ROUNDS: u32 = 2;
 
@@ -366,13 +369,19 @@ impl ScratchFile {
 struct RandomReads<'a> {
     file: &'a ScratchFile,
     size: usize,
-    buffer: AlignedBuffer,
+    buffer: LargeBuffer,
     places: XorShift,
 }
 
 impl<'a> RandomReads<'a> {
     fn new(file: &'a ScratchFile, size: usize) -> Self {
-        Self { file, size, buffer: AlignedBuffer::default(), places: XorShift::new() }
+        let mut buffer = LargeBuffer::default();
+        // Long reads are those of scans, which have such buffers.
+        match size >= LONG_READ_BYTES_MIN {
+            true => buffer.make_room(size.max(LARGE_PAGE_BYTES), 0, true),
+            false => buffer.make_room(size, 0, false),
+        }
+        Self { file, size, buffer, places: XorShift::new() }
     }
 
     fn read(&mut self) -> io::Result<()> {
@@ -383,7 +392,7 @@ impl<'a> RandomReads<'a> {
     /// Reads at a multiple of the size, counted around the file.
     fn read_at(&mut self, place: u64) -> io::Result<()> {
         let place = place % (self.file.length_bytes / self.size as u64).max(1);
-        let buffer = self.buffer.slice(self.size, ALIGNMENT);
+        let buffer = &mut self.buffer[..self.size];
         // The buffer is aligned already, so the read goes directly into it.
         let mut unused = AlignedBuffer::default();
         let alignment = self.size.min(ALIGNMENT);

@@ -4,7 +4,7 @@ use super::plan::{StreamShape, worthwhile_gap_bytes};
 use super::read_lanes::StartedRead;
 use super::task::Task;
 use crate::error::Result;
-use crate::io::{Profile, Purpose, ReadRequest, ReadableFile};
+use crate::io::{LARGE_PAGE_BYTES, LargeBuffer, Profile, Purpose, ReadRequest, ReadableFile};
 use crate::table::Table;
 use std::collections::VecDeque;
 use std::mem;
@@ -25,10 +25,8 @@ pub(super) const LOCATION_BYTES: u64 = size_of::<BlockLocation>() as u64;
 /// A run of blocks in memory, as stored.
 #[derive(Debug, Default)]
 pub(super) struct BlockRun {
-    buffer: Vec<u8>,
-    /// Offset in the buffer at which the data begins.
-    begin: usize,
-    /// Number and file offset of each block, and its position after `begin`.
+    buffer: LargeBuffer,
+    /// Number and file offset of each block, and its position in the buffer.
     locations: Vec<BlockLocation>,
 }
 
@@ -49,7 +47,7 @@ impl BlockRun {
     /// The bytes read.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
-        self.buffer.get(self.begin..).unwrap_or_default()
+        &self.buffer
     }
 
     /// The offset of a block in [`Self::bytes`].
@@ -60,13 +58,13 @@ impl BlockRun {
     /// Number, file offset and bytes of a block.
     pub(super) fn block(&self, number: usize) -> Option<(u64, u64, &[u8])> {
         let location = *self.locations.get(number)?;
-        let at = self.begin + location.at as usize;
+        let at = location.at as usize;
         Some((location.block, location.offset, self.buffer.get(at..at + location.bytes as usize)?))
     }
 
     fn block_mut(&mut self, number: usize) -> Option<(u64, u64, &mut [u8])> {
         let location = *self.locations.get(number)?;
-        let at = self.begin + location.at as usize;
+        let at = location.at as usize;
         Some((location.block, location.offset, self.buffer.get_mut(at..at + location.bytes as usize)?))
     }
 }
@@ -76,6 +74,18 @@ impl BlockRun {
 fn whole_units(bytes: u64) -> u64 {
     let whole = bytes - bytes % ALIGNMENT as u64;
     if whole > 0 { whole } else { bytes }
+}
+
+/// Longest request into large pages of memory: of a run that fills a large page, both halves are read in turn. Requests
+/// of 2 MiB took 1.2 times as long (a virtual SSD, six runs in flight).
+const LARGE_PAGE_REQUEST_BYTES: u64 = LARGE_PAGE_BYTES as u64 / 2;
+
+/// The longest request of a direct read, if the profile gives `request_bytes`.
+pub(super) fn request_bytes_of(task: &Task, is_direct: bool, request_bytes: u64) -> u64 {
+    match is_direct && task.fast_paths.large_pages && task.reads_in_turn() {
+        true => request_bytes.min(LARGE_PAGE_REQUEST_BYTES),
+        false => request_bytes,
+    }
 }
 
 /// Offset and length of a request.
@@ -183,22 +193,20 @@ impl BlockRunReader {
         run.locations.clear();
         let ranges = self.plan(&mut run)?;
         let read_bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-        let pieces = pieces_of(&ranges, self.shape.run.request_bytes, self.table.is_direct());
+        let is_direct = self.table.is_direct();
+        let request_bytes = request_bytes_of(&self.task, is_direct, self.shape.run.request_bytes);
+        let pieces = pieces_of(&ranges, request_bytes, is_direct);
         self.task.count_reads(pieces.len() as u64, read_bytes);
         self.next_bytes = (self.next_bytes * 2).min(self.run_bytes);
-        let needed = read_bytes as usize + ALIGNMENT;
-        let reserved = needed.max((self.run_bytes as usize + ALIGNMENT).min(needed * 2));
+        let needed = read_bytes as usize;
+        let most_bytes = (self.run_bytes as usize).min(needed * 2);
+        let large_pages = self.task.fast_paths.large_pages && is_direct;
         let in_turn = self.task.reads_in_turn();
         let table = self.table.clone();
         let path = self.table.path();
         let read = move || {
-            if run.buffer.len() < needed {
-                run.buffer = Vec::new();
-                run.buffer = vec![0; reserved];
-            }
-            run.begin = run.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-            let rest = run.buffer.get_mut(run.begin..).unwrap_or_default();
-            read_pieces(&**table.data_file(), &pieces, rest, in_turn)?;
+            run.buffer.make_room(needed, most_bytes, large_pages);
+            read_pieces(&**table.data_file(), &pieces, &mut run.buffer, in_turn)?;
             // Checksums are verified here because the bytes are in this core's cache, and to relieve the joining
             // thread.
             for number in 0..run.locations.len() {

@@ -1,11 +1,11 @@
 //! Goal: several reads in flight change no row, no error and no memory limit of a join, and none outlives it.
 //! Method: relations of random shapes on memory, on files read past the page cache and through it, joined with and
-//! without reads in flight and held against the reference; reads that fail while others are in flight; joins that are
+//! without reads in flight and large pages, and held against the reference; reads that fail while others are in flight; joins that are
 //! dropped in the middle.
 
 use crate::support::{DENSE, Row, Shape, check, numbered, options, reference, write_table};
 use ogive::io::{FastPaths, LocalStorage, MemoryStorage, Profile, Storage};
-use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinSource, join_rows};
+use ogive::join::{JoinKind, JoinMethod, JoinOptions, JoinOutput, JoinSource, join, join_rows};
 use ogive::table::{Table, TableOptions};
 use ogive::{Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, seeds};
@@ -39,9 +39,12 @@ fn keys(random: &mut Random, count: u64, apart: u64, one_in: u64) -> Vec<u64> {
     (0..count).map(next).collect()
 }
 
-fn without_in_flight() -> FastPaths {
-    FastPaths { in_flight: false, ..FastPaths::ALL }
-}
+/// With reads in flight, without, and without large pages.
+const SETTINGS: [FastPaths; 3] = [
+    FastPaths::ALL,
+    FastPaths { in_flight: false, ..FastPaths::ALL },
+    FastPaths { large_pages: false, ..FastPaths::ALL },
+];
 
 #[test]
 fn rows_do_not_depend_on_reads_in_flight() {
@@ -66,7 +69,7 @@ fn rows_do_not_depend_on_reads_in_flight() {
             let expected = reference(kind, &left, &right);
             for method in METHODS {
                 for memory_bytes in [8 << 20, 48 << 20] {
-                    for fast_paths in [FastPaths::ALL, without_in_flight()] {
+                    for fast_paths in SETTINGS {
                         let options =
                             options(kind, method, memory_bytes).profile(profile.clone()).fast_paths(fast_paths);
                         let what = format!("seed {seed}, {shapes:?}, {memory_bytes} bytes, {fast_paths:?}");
@@ -96,6 +99,32 @@ fn sources(storage: &Arc<dyn Storage>) -> Result<(JoinSource, JoinSource)> {
 fn measured(method: JoinMethod, memory_bytes: u64) -> JoinOptions {
     let profile = Profile::affine("measured", 80.0, 900.0, 4).unwrap().with_peak(1500.0).unwrap();
     options(JoinKind::Inner, method, memory_bytes).profile(profile)
+}
+
+/// Half a large page is read at a time, so the number of requests tells where large pages are used.
+#[test]
+fn only_direct_reads_with_enough_memory_go_into_large_pages() {
+    let folder = tempfile::tempdir_in(".").unwrap();
+    let direct: Arc<dyn Storage> = Arc::new(LocalStorage::direct(folder.path()));
+    let (left, right) = relations();
+    write_table(&direct, "left", &left, PLAIN);
+    if !write_table(&direct, "right", &right, PLAIN).is_direct() {
+        return;
+    }
+    let cached: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
+    let requests = |storage: &Arc<dyn Storage>, memory_bytes, large_pages| {
+        let (one, other) = sources(storage).unwrap();
+        let options = measured(JoinMethod::Merge, memory_bytes).fast_paths(FastPaths { large_pages, ..FastPaths::ALL });
+        let report = join(&one, &other, JoinOutput::caller(|_, _, _| Ok(())), &options).unwrap();
+        assert_eq!(report.rows, left.len() as u64);
+        report.requests
+    };
+    let of = |storage, memory_bytes| [true, false].map(|large_pages| requests(storage, memory_bytes, large_pages));
+    let [on, off] = of(&direct, 64 << 20);
+    assert!(on > off, "{on} and {off} requests");
+    for [on, off] in [of(&direct, 2 << 20), of(&cached, 64 << 20)] {
+        assert_eq!(on, off);
+    }
 }
 
 #[test]

@@ -30,6 +30,9 @@ const RATIOS: [u64; 2] = [100, 1000];
 /// Minimum number of rounds.
 const ROUNDS: u64 = 3;
 const OURS: [&str; 3] = ["auto", "merge", "inlj"];
+/// Our settings: reads in flight, and large pages, which take only direct reads.
+const OURS_DIRECT: [(bool, bool); 3] = [(true, true), (true, false), (false, false)];
+const OURS_CACHED: [(bool, bool); 2] = [(true, false), (false, false)];
 /// The methods of the paper; with the planned scan, which other crates cannot have, they are all that look keys up.
 const PAPERS: [&str; 4] = ["inlj:btree", "inlj:btree-iter", "inlj:pgm:128", "inlj:pgm-sampled"];
 /// Bytes per request of plain reading.
@@ -40,6 +43,7 @@ struct ColdCase<'a> {
     place: &'a Place,
     method: JoinMethod,
     in_flight: bool,
+    large_pages: bool,
     outcomes: Vec<Outcome>,
 }
 
@@ -58,23 +62,25 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn cases<'a>(context: &Context, places: &'a [Place; 2]) -> Result<Vec<ColdCase<'a>>> {
-    let case = |place, method: &str, in_flight| -> Result<ColdCase<'a>> {
-        Ok(ColdCase { place, method: method.parse()?, in_flight, outcomes: Vec::new() })
+    let case = |place, method: &str, in_flight, large_pages| -> Result<ColdCase<'a>> {
+        Ok(ColdCase { place, method: method.parse()?, in_flight, large_pages, outcomes: Vec::new() })
     };
     let ours: Vec<&str> = match context.methods.as_slice() {
         [] => OURS.to_vec(),
         asked => asked.iter().map(String::as_str).collect(),
     };
     let mut cases = Vec::new();
-    for place in places {
+    let [direct, cached] = places;
+    for (place, settings) in [(direct, &OURS_DIRECT[..]), (cached, &OURS_CACHED[..])] {
         for method in &ours {
-            cases.push(case(place, method, true)?);
-            cases.push(case(place, method, false)?);
+            for &(in_flight, large_pages) in settings {
+                cases.push(case(place, method, in_flight, large_pages)?);
+            }
         }
     }
     // The paper reads through the page cache.
     for method in PAPERS {
-        cases.push(case(&places[1], method, false)?);
+        cases.push(case(&places[1], method, false, false)?);
     }
     Ok(cases)
 }
@@ -97,7 +103,7 @@ fn compare(
             evict(device.folder.path(), &[INNER, &outer(ratio)])?;
             let (_, left) = open_table(&case.place.inputs, &outer(ratio), &case.place.profile)?;
             let (_, right) = open_table(&case.place.inputs, INNER, &case.place.profile)?;
-            let fast_paths = FastPaths { in_flight: case.in_flight, ..FastPaths::ALL };
+            let fast_paths = FastPaths { in_flight: case.in_flight, large_pages: case.large_pages, ..FastPaths::ALL };
             let options = free_options(&JoinOptions::default().fast_paths(fast_paths), case.method);
             case.outcomes.push(case.place.join(&left, &right, &options)?);
         }
@@ -141,6 +147,7 @@ impl ColdCase<'_> {
         let record = record
             .figure("method", self.method.to_string())
             .figure("in_flight", u64::from(self.in_flight))
+            .figure("large_pages", u64::from(self.large_pages))
             .spread("measured_us", &self.of(Outcome::total_us))
             .figure("predicted_us", median(|outcome| outcome.report.predicted_us))
             .figure("reading_us", reading_us)

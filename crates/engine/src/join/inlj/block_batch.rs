@@ -1,7 +1,8 @@
 //! Batches of blocks of a table: read together, checked, and kept as stored.
 
 use crate::error::{Error, Result};
-use crate::join::block_run::{Piece, pieces_of, read_pieces};
+use crate::io::LargeBuffer;
+use crate::join::block_run::{Piece, pieces_of, read_pieces, request_bytes_of};
 use crate::join::plan::worthwhile_gap_bytes;
 use crate::join::read_lanes::StartedRead;
 use crate::join::task::Task;
@@ -38,9 +39,7 @@ pub(super) const BATCH_OVERHEAD_BYTES: u64 = 2 * ALIGNMENT as u64;
 /// A batch of blocks read together, in order.
 #[derive(Debug, Default)]
 pub(super) struct BlockBatch {
-    buffer: Vec<u8>,
-    /// Offset in the buffer at which the data begins.
-    begin: usize,
+    buffer: LargeBuffer,
     pub(super) blocks: Vec<BatchBlock>,
     widths: (usize, usize),
 }
@@ -55,7 +54,7 @@ pub(super) enum BlockRows<'a> {
 impl BlockBatch {
     #[inline]
     fn bytes(&self, location: Range<usize>) -> &[u8] {
-        self.buffer.get(self.begin + location.start..self.begin + location.end).unwrap_or_default()
+        self.buffer.get(location).unwrap_or_default()
     }
 
     /// The rows of a block.
@@ -117,14 +116,16 @@ impl BlockBatch {
         is_ahead: bool,
     ) -> Result<StartedRead<Self>> {
         let layout = BatchLayout::of(table, task, ranges)?;
-        let needed = usize::try_from(layout.bytes).map_err(|_| too_large(layout.bytes))? + ALIGNMENT;
-        let each = request_bytes.min(layout.bytes.max(1));
+        let needed = usize::try_from(layout.bytes).map_err(|_| too_large(layout.bytes))?;
+        let each = request_bytes_of(task, table.is_direct(), request_bytes).min(layout.bytes.max(1));
         let pieces = pieces_of(&layout.ranges, each, false);
         task.count_reads(pieces.len() as u64, layout.bytes);
         let (table, in_turn) = (table.clone(), is_ahead && task.reads_in_turn());
+        let large_pages = task.fast_paths.large_pages && table.is_direct();
         let path = table.path().to_owned();
         let read = move || {
-            self.fill(&table, layout.blocks, &pieces, needed, in_turn)?;
+            self.buffer.make_room(needed, 0, large_pages);
+            self.fill(&table, layout.blocks, &pieces, in_turn)?;
             Ok(self)
         };
         Ok(if is_ahead { task.start_read(&path, read) } else { StartedRead::later(&path, read) })
@@ -135,24 +136,17 @@ impl BlockBatch {
         table: &Table,
         blocks: Vec<(u64, u64, Range<usize>)>,
         pieces: &[Piece],
-        needed: usize,
         in_turn: bool,
     ) -> Result<()> {
         self.blocks.clear();
         self.widths = table.dense_widths().unwrap_or((0, 0));
-        if self.buffer.len() < needed {
-            self.buffer = Vec::new();
-            self.buffer = vec![0; needed];
-        }
-        self.begin = self.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        let rest = self.buffer.get_mut(self.begin..).unwrap_or_default();
-        read_pieces(&**table.data_file(), pieces, rest, in_turn)?;
+        read_pieces(&**table.data_file(), pieces, &mut self.buffer, in_turn)?;
         blocks.into_iter().try_for_each(|(number, offset, location)| self.push(table, number, offset, location))
     }
 
     /// Checks a block, and adds it to the batch unless it has no rows.
     fn push(&mut self, table: &Table, number: u64, offset: u64, location: Range<usize>) -> Result<()> {
-        let bytes = self.buffer.get_mut(self.begin + location.start..self.begin + location.end).unwrap_or_default();
+        let bytes = self.buffer.get_mut(location.clone()).unwrap_or_default();
         table.check_block(number, offset, bytes)?;
         let mut unpacked = Vec::new();
         let rows = match table.open_block(number, offset, bytes, &mut unpacked)? {

@@ -1,6 +1,6 @@
 //! The read shape: the size of requests, and how many are issued at once.
 
-use crate::io::Profile;
+use crate::io::{LARGE_PAGE_BYTES, Profile};
 
 /// Shortest and longest request of a scan, in bytes: below, calls cost more than the bytes read; above, no known device
 /// gains.
@@ -60,8 +60,9 @@ pub(in crate::join) struct StreamShape {
     pub(in crate::join) in_flight: u32,
 }
 
-/// Shortest request of a stream on a measured device, unless memory is short: each costs a wake-up or two.
-const STREAM_REQUEST_BYTES_MIN: u64 = 1 << 20;
+/// Shortest request of a stream on a measured device, unless memory is short: each costs a wake-up or two, and fills a
+/// large page of memory.
+const STREAM_REQUEST_BYTES_MIN: u64 = LARGE_PAGE_BYTES as u64;
 /// Least memory of a stream with such requests.
 const STREAM_BYTES_MIN: u64 = 16 << 20;
 /// Most runs in flight: of single requests on a measured device, and of batches that fill the device by themselves.
