@@ -216,6 +216,7 @@ pub fn experiments() -> &'static [Experiment] {
         store::CODING,
         store::READS,
         store::BATCHES,
+        store::SCANS,
         disk::BLOCK_SIZE,
         disk::BUFFER,
         join::FIG3,

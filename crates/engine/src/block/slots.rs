@@ -114,7 +114,7 @@ impl SlotCache {
     }
 
     /// Bytes currently available to blocks.
-    fn budget_bytes(&self) -> u64 {
+    pub(crate) fn budget_bytes(&self) -> u64 {
         self.limit_bytes.saturating_sub(self.reserved_bytes.load(Ordering::Relaxed))
     }
 

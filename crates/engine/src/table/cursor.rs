@@ -4,8 +4,8 @@ use super::block::{BlockHead, BlockView, ValueLocation};
 use super::coded::CodedCursor;
 use super::format::Section;
 use super::key::KeyBound;
-use super::range::READ_AHEAD_BYTES_MAX;
 use super::reader::{ReadContext, Table, TableInner};
+use super::rows_ahead::RowsAhead;
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::{PendingReads, Purpose, RangeRequest, ReadRequest};
@@ -45,12 +45,12 @@ pub(crate) struct TableCursor {
     at: Option<CursorPosition>,
     /// Key of the current record, unless its block is coded.
     key: Vec<u8>,
-    /// Prefetched blocks, in forward order.
+    /// Through the cache: the rows of blocks that were read.
+    rows: RowsAhead,
+    /// In a compaction, prefetched blocks.
     ahead: VecDeque<(u64, Arc<[u8]>)>,
-    /// In a compaction, the blocks behind those: their read was started, or could not be.
+    /// The blocks behind those: their read was started, or could not be.
     started: Option<(u64, Result<StartedChunk>)>,
-    /// Number of blocks to read next time.
-    reach: u64,
     failed: Option<Error>,
 }
 
@@ -91,7 +91,8 @@ impl Table {
 
 impl TableCursor {
     fn new(table: Table, mode: CursorMode) -> Self {
-        Self { table, mode, at: None, key: Vec::new(), ahead: VecDeque::new(), started: None, reach: 1, failed: None }
+        let (rows, ahead) = (RowsAhead::default(), VecDeque::new());
+        Self { table, mode, at: None, key: Vec::new(), rows, ahead, started: None, failed: None }
     }
 
     /// Kind of the current record; `None` without a position.
@@ -266,7 +267,7 @@ impl TableCursor {
     fn forget_ahead(&mut self) {
         self.ahead.clear();
         self.started = None;
-        self.reach = 1;
+        self.rows.forget();
     }
 
     /// Moves to the record that `find` returns in a block, or to the first record of the following blocks.
@@ -340,6 +341,9 @@ impl TableCursor {
 
     /// A block: prefetched, from the cache, or read together with those that follow.
     fn fetch(&mut self, block: u64) -> Result<Arc<[u8]>> {
+        if self.mode == CursorMode::Cached {
+            return self.fetch_cached(block);
+        }
         while self.ahead.front().is_some_and(|&(number, _)| number < block) {
             self.ahead.pop_front();
         }
@@ -352,18 +356,9 @@ impl TableCursor {
         let inner = self.table.inner.clone();
         let each = inner.meta.block_bytes.max(1);
         match self.mode {
-            CursorMode::Compaction(0) => self.ahead = inner.read_past_cache(block, 1)?.into(),
+            CursorMode::Compaction(0) | CursorMode::Cached => self.ahead = inner.read_past_cache(block, 1)?.into(),
             CursorMode::Compaction(ahead) => {
                 self.fetch_chunk(block, (ahead / REQUESTS_AHEAD / each).max(1), follows)?
-            }
-            CursorMode::Cached => {
-                if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
-                    return Ok(found);
-                }
-                let is_ahead = follows && inner.fast_paths.prefetch;
-                self.reach = if is_ahead { (self.reach * 2).min(READ_AHEAD_BYTES_MAX / each).max(1) } else { 1 };
-                let last = block.saturating_add(self.reach - 1).min(inner.meta.blocks - 1);
-                self.ahead = (block..).zip(inner.row(0, block, last, &mut ReadContext::default())?).collect();
             }
         }
         self.ahead.front().map(|(_, bytes)| bytes.clone()).ok_or_else(|| inner.malformed(block))
@@ -371,6 +366,23 @@ impl TableCursor {
 }
 
 impl TableCursor {
+    /// A block from the row in use, from the cache, or read.
+    fn fetch_cached(&mut self, block: u64) -> Result<Arc<[u8]>> {
+        if let Some(found) = self.rows.in_use(block) {
+            return Ok(found);
+        }
+        let inner = self.table.inner.clone();
+        if !self.rows.is_next(block, true) {
+            if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
+                return Ok(found);
+            }
+            if self.at.as_ref().is_none_or(|here| here.block + 1 != block) {
+                self.rows.forget();
+            }
+        }
+        self.rows.block(&inner, block, inner.meta.blocks - 1, true, &mut ReadContext::default())
+    }
+
     /// Takes consecutive blocks from `first` on, and starts to read those behind them before waiting.
     fn fetch_chunk(&mut self, first: u64, blocks: u64, follows: bool) -> Result<()> {
         let inner = self.table.inner.clone();

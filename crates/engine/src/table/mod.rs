@@ -45,6 +45,7 @@ mod reader;
 mod report;
 mod rescue;
 mod rewrite;
+mod rows_ahead;
 mod scan;
 mod scan_index;
 mod search;

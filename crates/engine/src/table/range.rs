@@ -6,19 +6,16 @@ use super::key::KeyBound;
 use super::operations::Record;
 use super::read_trace::ReadTrace;
 use super::reader::{ReadContext, Table, TableInner};
+use super::rows_ahead::RowsAhead;
 use super::search::RecordPosition;
 use crate::error::Result;
-use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Limit of the read-ahead of a scan, which doubles with each read, in bytes.
-pub(super) const READ_AHEAD_BYTES_MAX: u64 = 256 << 10;
-
 /// An iterator over the records of a key range, in key order, from both ends.
 ///
-/// Blocks are read as the iterator proceeds, with a read-ahead that grows with the length of the scan. After an error
-/// the iterator ends.
+/// Blocks are read as the iterator proceeds, with a read-ahead that grows with the length of the scan, and several
+/// reads in flight in a long one. After an error the iterator ends.
 #[derive(Debug)]
 pub struct TableRange {
     table: Table,
@@ -41,9 +38,7 @@ struct BlockPosition {
 /// Prefetched blocks, and the one that records are taken from.
 #[derive(Debug, Default)]
 struct ReadAheadBuffer {
-    blocks: VecDeque<(u64, Arc<[u8]>)>,
-    /// Number of blocks to read next time.
-    reach: u64,
+    rows: RowsAhead,
     opened: Option<OpenedBlock>,
 }
 
@@ -66,28 +61,7 @@ impl ReadAheadBuffer {
         forward: bool,
         reads: &mut ReadContext<'_>,
     ) -> Result<Arc<[u8]>> {
-        while self.blocks.front().is_some_and(|&(number, _)| number != block) {
-            self.blocks.pop_front();
-        }
-        if self.blocks.is_empty() {
-            let ahead_bytes =
-                if inner.fast_paths.prefetch { READ_AHEAD_BYTES_MAX.min(inner.working_bytes / 8) } else { 0 };
-            let most = (ahead_bytes / inner.meta.block_bytes.max(1)).max(1);
-            self.reach = (self.reach * 2).clamp(1, most);
-            let (first, last) = match forward {
-                true => (block, block.saturating_add(self.reach - 1).min(last)),
-                false => (block.saturating_sub(self.reach - 1).max(last), block),
-            };
-            let row = inner.row(0, first, last, reads)?;
-            self.blocks = (first..).zip(row).collect();
-            if !forward {
-                self.blocks.make_contiguous().reverse();
-            }
-        }
-        match self.blocks.front() {
-            Some((_, bytes)) => Ok(bytes.clone()),
-            None => Err(inner.malformed(block)),
-        }
+        self.rows.block(inner, block, last, forward, reads)
     }
 
     fn opened(&mut self, inner: &TableInner, number: u64, bytes: &[u8]) -> Result<&mut OpenedBlock> {

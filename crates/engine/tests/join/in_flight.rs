@@ -1,7 +1,7 @@
 //! Goal: several reads in flight change no row, no error and no memory limit of a join, and none outlives it.
 //! Method: relations of random shapes on memory, on files read past the page cache and through it, joined with and
-//! without reads in flight and large pages, and held against the reference; reads that fail while others are in flight; joins that are
-//! dropped in the middle.
+//! without reads in flight and large pages, and held against the reference; reads that fail while others are in flight;
+//! joins that are dropped in the middle.
 
 use crate::support::{DENSE, Row, Shape, check, numbered, options, reference, write_table};
 use ogive::io::{FastPaths, LocalStorage, MemoryStorage, Profile, Storage};

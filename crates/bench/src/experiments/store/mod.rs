@@ -4,11 +4,13 @@ mod batches;
 mod coding;
 mod fio;
 mod reads;
+mod scans;
 mod soak;
 mod typed;
 
 pub(super) use batches::BATCHES;
 pub(super) use coding::CODING;
 pub(super) use reads::READS;
+pub(super) use scans::SCANS;
 pub(super) use soak::SOAK;
 pub(super) use typed::TYPED;
