@@ -411,8 +411,8 @@ impl PendingRecords {
         (first - begin, last - begin)
     }
 
-    /// The ends of the largest coded blocks from `begin` on that take at most so many bytes, the fewer first; `None` if
-    /// the one that ends at `known` does not fit.
+    /// The ends of the largest coded blocks from `begin` on that take at most `limits` bytes, which ascend; `None` if
+    /// the block that ends at `known` takes more.
     fn coded_ends(
         &self,
         columns: &PendingColumns,

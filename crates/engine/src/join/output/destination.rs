@@ -60,7 +60,7 @@ impl<'a> JoinOutput<'a> {
         Self { target: OutputTarget::Table { storage, name: name.to_owned(), options: Box::new(options) } }
     }
 
-    /// Options for [`Self::table`] with the least memory and time: exact separators, blocks of 4 KiB that are not coded.
+    /// Options for [`Self::table`] with the least memory and time: exact separators, plain blocks of 4 KiB.
     #[must_use]
     pub fn options() -> TableWriteOptions {
         TableWriteOptions { design: DesignRequest::Coded, coding: false, ..TableWriteOptions::default() }
