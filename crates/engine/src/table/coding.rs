@@ -87,8 +87,10 @@ pub(super) struct PendingColumns {
     /// The code of the records that were pending when the last group was fitted.
     code: Option<Arc<KeyCode>>,
     is_little_endian: Option<bool>,
-    /// First and last end of blocks by where they begin.
-    ends: RefCell<Vec<(u32, (u32, u32))>>,
+    /// Number of records that are no longer pending.
+    discarded: u64,
+    /// First and last end of blocks by where they begin, counted from 1 and from the start of the table.
+    ends: RefCell<Vec<(u64, (u32, u32))>>,
     /// Where the last block that was sized begins, and the first of its ends: blocks that begin later reach that far.
     known_fit: Cell<Option<(usize, usize)>>,
 }
@@ -132,7 +134,7 @@ impl PendingColumns {
         self.values_before += value_bytes as u64;
         self.suffixes_before = self.suffix_end(records);
         self.suffix_ends.drain(..records.min(self.suffix_ends.len()));
-        self.ends.borrow_mut().clear();
+        self.discarded += records as u64;
         self.known_fit.set(None);
     }
 }
@@ -509,17 +511,19 @@ impl PendingRecords {
 
     /// The ends of a block that begins at `begin`, if they are remembered.
     pub(super) fn remembered_ends(&self, begin: usize) -> Option<(u32, u32)> {
-        let ends = self.columns.as_ref()?.ends.borrow();
-        ends.get(begin % REMEMBERED_ENDS).filter(|(at, _)| *at == begin as u32 + 1).map(|(_, ends)| *ends)
+        let columns = self.columns.as_ref()?;
+        let (at, ends) = (columns.discarded + begin as u64 + 1, columns.ends.borrow());
+        ends.get(at as usize % REMEMBERED_ENDS).filter(|known| known.0 == at).map(|(_, ends)| *ends)
     }
 
-    /// Remembers the ends of a block until records are dropped.
+    /// Remembers the ends of a block.
     pub(super) fn remember_ends(&self, begin: usize, fits: (u32, u32)) {
         let Some(columns) = &self.columns else { return };
         let mut ends = columns.ends.borrow_mut();
         if ends.is_empty() {
             ends.resize(REMEMBERED_ENDS, (0, (0, 0)));
         }
-        ends[begin % REMEMBERED_ENDS] = (begin as u32 + 1, fits);
+        let at = columns.discarded + begin as u64 + 1;
+        ends[at as usize % REMEMBERED_ENDS] = (at, fits);
     }
 }
