@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use rocksdb::{
     BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, DataBlockIndexType, Options, ReadOptions,
-    TableWriteOptions, WriteBatch,
+    WriteOptions, WriteBatch,
 };
 
 use crate::store::{Batch, Reader, Settings, Store, System, Writer};
@@ -105,7 +105,7 @@ fn options(settings: &Settings) -> Options {
 
 impl Store for RocksDb {
     fn writer(&self) -> Result<Box<dyn Writer + '_>> {
-        let mut options = TableWriteOptions::default();
+        let mut options = WriteOptions::default();
         options.set_sync(self.synced);
         Ok(Box::new(RocksDbWriter { db: &self.db, options, batch: WriteBatch::default() }))
     }
@@ -135,7 +135,7 @@ impl Store for RocksDb {
 
 struct RocksDbWriter<'s> {
     db: &'s DB,
-    options: TableWriteOptions,
+    options: WriteOptions,
     batch: WriteBatch,
 }
 
