@@ -44,12 +44,22 @@ impl BitWriter {
 }
 
 /// Reads the integer of `width` bits (at most 64) at bit `offset`; `None` past the end.
+#[inline]
 pub fn read(bytes: &[u8], offset: u64, width: u32) -> Option<u64> {
+    // A word of 64 bits has that many after the first ones of its first byte.
+    const NARROW_BITS: u32 = u64::BITS - 7;
     if width == 0 {
         return Some(0);
     }
-    let first = usize::try_from(offset / 8).ok()?;
-    let skip = (offset % 8) as u32;
+    let (first, skip) = (usize::try_from(offset / 8).ok()?, (offset % 8) as u32);
+    match bytes.get(first..)?.first_chunk() {
+        Some(word) if width <= NARROW_BITS => Some(u64::from_le_bytes(*word) >> skip & ((1 << width) - 1)),
+        _ => read_wide(bytes, first, skip, width),
+    }
+}
+
+/// As [`read`], `skip` bits after byte `first`, for wide integers and near the end of the bytes.
+fn read_wide(bytes: &[u8], first: usize, skip: u32, width: u32) -> Option<u64> {
     let span = (skip + width).div_ceil(8) as usize;
     let source = bytes.get(first..)?;
     let word = match source.first_chunk::<16>() {

@@ -10,7 +10,6 @@ use super::search::RecordPosition;
 use super::value::{ValuePointer, ValueReader};
 use crate::error::{Error, Result};
 use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
 
 /// A record: key and value.
 pub type Record = (Vec<u8>, Vec<u8>);
@@ -276,7 +275,8 @@ impl Traced<'_> {
         let malformed = || inner.damaged(inner.tail_offset, "the record counts are malformed");
         let (block, before) = inner.counts(&mut self.reads)?.locate(position).ok_or_else(malformed)?;
         let bytes = inner.child(0, block, &mut self.reads)?;
-        let place = RecordPosition { block, index: (position - before) as usize, bytes: Some(bytes) };
+        let place =
+            RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(block, (position - before) as usize) };
         Ok(Some((inner.stored(&place)?.0.to_vec(), inner.value_at(&place)?)))
     }
 
@@ -314,17 +314,13 @@ impl TableInner {
 
     /// The record at a position, as it is stored.
     pub(super) fn stored<'p>(&self, position: &'p RecordPosition) -> Result<(SplitKey<'p>, StoredValue<'p>)> {
-        let malformed = || self.malformed(position.block);
-        let bytes: &'p Arc<[u8]> = position.bytes.as_ref().ok_or_else(malformed)?;
-        let view = self.view(position.block, bytes)?;
-        view.key(position.index).zip(view.value(position.index)).ok_or_else(malformed)
+        let view = self.view_at(position)?;
+        view.key(position.index).zip(view.value(position.index)).ok_or_else(|| self.malformed(position.block))
     }
 
     /// The value at a position.
     pub(super) fn value_at(&self, position: &RecordPosition) -> Result<Vec<u8>> {
-        let malformed = || self.malformed(position.block);
-        let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
-        self.value_of(self.view(position.block, bytes)?.value(position.index).ok_or_else(malformed)?)
+        self.value_of(self.view_at(position)?.value(position.index).ok_or_else(|| self.malformed(position.block))?)
     }
 
     /// The bytes of a stored value.
@@ -370,7 +366,7 @@ impl TableInner {
             if position.index < self.view(position.block, &bytes)?.count() {
                 return Ok(Some(RecordPosition { bytes: Some(bytes), ..position }));
             }
-            position = RecordPosition { block: position.block + 1, index: 0, bytes: None };
+            position = RecordPosition::unread(position.block + 1, 0);
         }
     }
 

@@ -192,7 +192,8 @@ impl TableRange {
                 let last = if back.index == 0 { back.block.saturating_sub(1) } else { back.block };
                 let bytes = self.forward.block(inner, front.block, last, true, &mut reads)?;
                 if front.index < self.forward.count(inner, front.block, &bytes)? {
-                    let found = RecordPosition { block: front.block, index: front.index, bytes: Some(bytes) };
+                    let found =
+                        RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(front.block, front.index) };
                     front.index += 1;
                     break Some(found);
                 }
@@ -200,7 +201,7 @@ impl TableRange {
             } else if back.index > 0 {
                 let bytes = self.backward.block(inner, back.block, front.block, false, &mut reads)?;
                 back.index -= 1;
-                break Some(RecordPosition { block: back.block, index: back.index, bytes: Some(bytes) });
+                break Some(RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(back.block, back.index) });
             } else {
                 let block = back.block - 1;
                 let bytes = self.backward.block(inner, block, front.block, false, &mut reads)?;

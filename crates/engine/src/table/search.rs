@@ -1,7 +1,7 @@
 //! The general lookup: routes a search position through the index layers to a block and a record, and verifies what
 //! approximate nodes predicted.
 
-use super::block::BlockView;
+use super::block::{BlockHead, BlockView};
 use super::coded::CodedBlock;
 use super::filter;
 use super::format::{FilterMeta, Section};
@@ -24,6 +24,15 @@ pub(super) struct RecordPosition {
     pub(super) index: usize,
     /// The block, if it was read.
     pub(super) bytes: Option<Arc<[u8]>>,
+    /// Its head, if it was decoded.
+    pub(super) head: Option<BlockHead>,
+}
+
+impl RecordPosition {
+    /// A position in a block that was not read.
+    pub(super) fn unread(block: u64, index: usize) -> Self {
+        Self { block, index, bytes: None, head: None }
+    }
 }
 
 /// A key's hash, and the page of the filter that covers the key.
@@ -168,7 +177,7 @@ impl TableInner {
 
     /// The first record at or after a bound.
     pub(super) fn lower_bound(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<RecordPosition> {
-        let end = RecordPosition { block: self.meta.blocks, index: 0, bytes: None };
+        let end = RecordPosition::unread(self.meta.blocks, 0);
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(end) };
         if self.resident.has_unordered_separators {
             return self.bisect(probe, reads);
@@ -215,13 +224,23 @@ impl TableInner {
                 if index == view.count() {
                     low += 1;
                 } else if index > 0 || low > 0 || block == 0 || is_exact || is_first {
-                    return Ok((RecordPosition { block, index, bytes: Some(bytes.clone()) }, has_key));
+                    let (bytes, head) = (Some(bytes.clone()), Some(view.head()));
+                    return Ok((RecordPosition { block, index, bytes, head }, has_key));
                 }
             }
             if low == row.len() && (is_exact || last == end) || (first, last) == (0, end) {
-                return Ok((RecordPosition { block: first + low as u64, index: 0, bytes: None }, false));
+                return Ok((RecordPosition::unread(first + low as u64, 0), false));
             }
             (first, last) = widen(first, last, end);
+        }
+    }
+
+    /// The block of a position that was read.
+    pub(super) fn view_at<'p>(&self, position: &'p RecordPosition) -> Result<BlockView<'p>> {
+        let bytes: &'p Arc<[u8]> = position.bytes.as_ref().ok_or_else(|| self.malformed(position.block))?;
+        match position.head {
+            Some(head) => Ok(BlockView::with_head(head, bytes)),
+            None => self.view(position.block, bytes),
         }
     }
 
@@ -248,11 +267,11 @@ impl TableInner {
             if self.ends_before(middle, &bytes, &probe)? { low = middle + 1 } else { high = middle }
         }
         if low == self.meta.blocks {
-            return Ok(RecordPosition { block: low, index: 0, bytes: None });
+            return Ok(RecordPosition::unread(low, 0));
         }
         let bytes = self.child(0, low, reads)?;
         let index = self.view(low, &bytes)?.lower_bound(&probe).ok_or_else(|| self.malformed(low))?;
-        Ok(RecordPosition { block: low, index, bytes: Some(bytes) })
+        Ok(RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(low, index) })
     }
 
     /// The first record of a key, if there is one.

@@ -530,12 +530,10 @@ impl TableInner {
     /// Locates the newest version of a key with a sequence number of at most `at`.
     fn locate_version(&self, key: &[u8], at: u64, reads: &mut ReadContext<'_>) -> Result<Option<VersionLocation>> {
         let Some(position) = self.find(key, reads)? else { return Ok(None) };
+        let newest = self.version_in(&self.view_at(&position)?, position.index);
         let (mut block, mut bytes) = (position.block, position.bytes);
-        if let Some(here) = &bytes {
-            let newest = self.version_in(&self.view(block, here)?, position.index);
-            if newest.ok_or_else(|| self.malformed(block))?.1 <= at {
-                return Ok(bytes.map(|here| (here, position.index, block)));
-            }
+        if newest.ok_or_else(|| self.malformed(block))?.1 <= at {
+            return Ok(bytes.map(|here| (here, position.index, block)));
         }
         while block < self.meta.blocks {
             let here = match bytes.take() {

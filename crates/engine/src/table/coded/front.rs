@@ -22,8 +22,8 @@ use std::ops::Range;
 /// Records from one restart to the next, as in LevelDB: a search reads 8 of them on average, and a restart costs the
 /// bytes that its key shares with the one before.
 pub(in crate::table) const FRONT_RESTART_RECORDS: usize = 16;
-/// Longest prefix of a group.
-pub(in crate::table) const FRONT_PREFIX_BYTES_MAX: usize = 255;
+/// Longest prefix of a group, which limits what a decoded group takes; then a group spends 16 bytes a key on it.
+pub(in crate::table) const FRONT_PREFIX_BYTES_MAX: usize = 1024;
 /// Most bytes beyond the prefix that a key shares with the one before: the window of a key that is put together.
 pub(in crate::table) const FRONT_SHARED_BYTES_MAX: usize = KEY_WINDOW_BYTES_MAX;
 /// Bytes of a copy of fixed length, which takes no call: most keys of text share fewer bytes, and add fewer.
