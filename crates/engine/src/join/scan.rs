@@ -42,6 +42,7 @@ impl TableRelation {
             rows: table.len(),
             is_exact: true,
             bytes: report.data_bytes,
+            decoded_bytes: table.decoded_bytes(),
             key_type: table.key_type(),
             key_bytes: table.key_type().width(),
             // The header in front of the values of a versioned table is not returned.

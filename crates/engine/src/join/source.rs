@@ -28,6 +28,8 @@ pub struct RelationFacts {
     pub is_exact: bool,
     /// Bytes read by a full scan.
     pub bytes: u64,
+    /// Estimated bytes of all keys and values in memory: more than are read if they are stored coded or compressed.
+    pub decoded_bytes: u64,
     /// The type of the keys.
     pub key_type: KeyType,
     /// Width of all keys, if fixed.
@@ -38,6 +40,16 @@ pub struct RelationFacts {
     pub is_sorted: bool,
     /// Whether keys are known to be distinct.
     pub is_distinct: bool,
+}
+
+impl RelationFacts {
+    /// Bytes of all keys and values in memory; estimated unless all rows have one width.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self.key_bytes.zip(self.value_bytes) {
+            Some((key, value)) if key + value > 0 => self.rows.saturating_mul((key + value) as u64),
+            _ => self.decoded_bytes,
+        }
+    }
 }
 
 /// The keys from `from` (inclusive) to `to` (exclusive).

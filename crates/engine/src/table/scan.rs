@@ -103,6 +103,14 @@ impl Table {
         self.inner.meta.largest_block_bytes.max(self.inner.meta.block_bytes)
     }
 
+    /// Estimated bytes of all records in memory: those of blocks as long as the largest one, or as many as are stored
+    /// if that is more.
+    pub(crate) fn decoded_bytes(&self) -> u64 {
+        let meta = &self.inner.meta;
+        let unpacked_bytes = if self.is_compressed() { meta.largest_block_bytes.max(meta.block_bytes) } else { 0 };
+        meta.blocks.saturating_mul(meta.decoded_block_bytes.max(unpacked_bytes)).max(meta.data_bytes)
+    }
+
     /// Whether blocks may be compressed.
     pub(crate) fn is_compressed(&self) -> bool {
         self.inner.meta.compression != Compression::None.name()

@@ -12,6 +12,7 @@
 mod in_flight;
 mod suite;
 mod support;
+mod text_keys;
 
 use ogive::index::extend::Tunable;
 use ogive::join::JoinMethod;

@@ -58,6 +58,7 @@ impl HashPartitions {
             rows: bucket.rows,
             is_exact: true,
             bytes: bucket.bytes - frames,
+            decoded_bytes: bucket.bytes - frames,
             is_sorted: false,
             ..self.facts.clone()
         };

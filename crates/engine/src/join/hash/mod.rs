@@ -25,4 +25,5 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use run::HashJoin;
+pub(crate) use run::{HashJoin, table_room_bytes};
+pub(crate) use table::table_memory_bytes;

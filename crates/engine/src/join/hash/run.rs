@@ -33,6 +33,13 @@ pub(crate) struct HashJoin<'a> {
     pub(crate) spill: &'a Arc<Spill>,
 }
 
+/// Most memory of a hash table of a join that has `memory_bytes`, and in which rows come out in key order only after a
+/// sort if `sorts_output`; a larger one is partitioned. The planner predicts with it.
+pub(crate) fn table_room_bytes(memory_bytes: u64, sorts_output: bool) -> u64 {
+    let memory_bytes = if sorts_output { memory_bytes - memory_bytes / ORDER_DIVISOR } else { memory_bytes };
+    memory_bytes.saturating_sub(2 * input_bytes(memory_bytes))
+}
+
 /// A level of the recursion: what to join within which memory.
 #[derive(Clone, Copy)]
 struct HashLevel<'a> {
@@ -64,27 +71,27 @@ impl HashJoin<'_> {
         done: &mut dyn FnMut(u64),
     ) -> Result<()> {
         let level = HashLevel { range, memory_bytes, depth: 0 };
-        let (build, probe) = self.sides();
-        let fits = table::memory_bytes(build.facts()) + 2 * input_bytes(memory_bytes) <= memory_bytes;
-        let facts = build.facts();
-        // The memory of rows of varying width is known only after reading them: they may be compressed in their table.
-        let is_certain = facts.is_exact && facts.key_bytes.is_some() && facts.value_bytes.is_some();
+        let (_, probe) = self.sides();
+        let output = &mut HashOutput { sink, done };
+        if any_order {
+            return self.join_level(level, output);
+        }
         // With one table in memory, rows come out in the order of the probe side.
         // Those of the build side that have no partner come last.
         let keeps_build = self.task.kind.keeps_unmatched_right();
-        let in_order = any_order || (fits && is_certain && probe.facts().is_sorted && !keeps_build);
-        if in_order {
-            return self.join_level(level, &mut HashOutput { sink, done });
+        if probe.facts().is_sorted && !keeps_build && self.in_memory(level, output)? {
+            return Ok(());
         }
+        let HashOutput { sink, done } = output;
         let order_bytes = memory_bytes / ORDER_DIVISOR;
         let mut order = OrderSink::new(self.spill, order_bytes)?;
         let level = HashLevel { memory_bytes: memory_bytes - order_bytes, ..level };
-        self.join_level(level, &mut HashOutput { sink: &mut order, done })?;
-        order.drain_to(sink)
+        self.join_level(level, &mut HashOutput { sink: &mut order, done: *done })?;
+        order.drain_to(*sink)
     }
 
     fn build(&self) -> Side {
-        let is_smaller = self.left.facts().bytes < self.right.facts().bytes;
+        let is_smaller = self.left.facts().memory_bytes() < self.right.facts().memory_bytes();
         if self.task.kind == JoinKind::Inner && is_smaller { Side::Left } else { Side::Right }
     }
 
@@ -97,6 +104,14 @@ impl HashJoin<'_> {
     }
 
     fn join_level(&self, level: HashLevel<'_>, output: &mut HashOutput<'_>) -> Result<()> {
+        match self.in_memory(level, output)? {
+            true => Ok(()),
+            false => self.scattered(level, output),
+        }
+    }
+
+    /// Joins by one table in memory; `false`, without any output, if it does not fit.
+    fn in_memory(&self, level: HashLevel<'_>, output: &mut HashOutput<'_>) -> Result<bool> {
         let HashLevel { range, memory_bytes, depth } = level;
         let (build, probe) = self.sides();
         let total = if depth == 0 { build.facts().rows } else { 0 };
@@ -105,23 +120,24 @@ impl HashJoin<'_> {
         let seed = SEEDS[depth.min(SEEDS.len() - 1)];
         let available = (memory_bytes - memory_bytes.min(scan_bytes), scan_bytes);
         let built = HashTable::build(&**build, range, self.task, available, !seed, &mut progress)?;
-        if let Some(table) = built {
-            let mut stream = probe.scan(range, self.task, self.task.budget.take(scan_bytes, "reading")?)?;
-            let is_left = self.build() == Side::Right;
-            let mut count = |rows| {
-                if is_left {
-                    (output.done)(rows)
-                }
-            };
-            let mut probe = HashProbe::new(self.task, &table, self.build())?;
-            return probe.run(self.task, &mut *stream, output.sink, &mut count);
-        }
-        self.scattered(level, output, &mut progress)
+        let Some(table) = built else { return Ok(false) };
+        let mut stream = probe.scan(range, self.task, self.task.budget.take(scan_bytes, "reading")?)?;
+        let is_left = self.build() == Side::Right;
+        let mut count = |rows| {
+            if is_left {
+                (output.done)(rows)
+            }
+        };
+        let mut probe = HashProbe::new(self.task, &table, self.build())?;
+        probe.run(self.task, &mut *stream, output.sink, &mut count)?;
+        Ok(true)
     }
 
     /// Partitions both relations by hash, and joins pairs of partitions.
-    fn scattered(&self, level: HashLevel<'_>, output: &mut HashOutput<'_>, progress: &mut SortProgress) -> Result<()> {
+    fn scattered(&self, level: HashLevel<'_>, output: &mut HashOutput<'_>) -> Result<()> {
         let HashLevel { range, memory_bytes, depth } = level;
+        let total = if depth == 0 { self.left.facts().rows.saturating_add(self.right.facts().rows) } else { 0 };
+        let progress = &mut SortProgress::new(self.task, total);
         let Some(&seed) = SEEDS.get(depth) else { return self.sort_and_merge(level, output, progress) };
         let (build, _) = self.sides();
         let needed = table::memory_bytes(build.facts());
@@ -130,7 +146,7 @@ impl HashJoin<'_> {
         let wanted = (needed.saturating_mul(BUCKET_DIVISOR) / memory_bytes.max(1) + 2).min(BUCKETS_MAX);
         let flush = flush_bytes(&self.task.profile).min(buffers / wanted).max(FLUSH_BYTES_MIN);
         let buckets = wanted.min(buffers / flush).max(2) as usize;
-        let bytes = self.left.facts().bytes.saturating_add(self.right.facts().bytes);
+        let bytes = self.left.facts().memory_bytes().saturating_add(self.right.facts().memory_bytes());
         if Scatter::list_bytes(bytes, flush as usize) > memory_bytes / 4 {
             // The list of chunks would not fit memory.
             return self.sort_and_merge(level, output, progress);

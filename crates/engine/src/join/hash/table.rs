@@ -43,7 +43,9 @@ pub(super) struct HashTable {
     next: Vec<u32>,
     same_key: Vec<u32>,
     seed: u64,
-    _memory: MemoryGrant,
+    memory: MemoryGrant,
+    /// Most memory it may take, in bytes.
+    limit_bytes: u64,
 }
 
 #[derive(Debug)]
@@ -68,15 +70,20 @@ impl TableCapacity {
         let rows = facts.rows.saturating_mul(slack).max(16);
         let bytes = match widths {
             Some((key, value)) => rows.saturating_mul((key + value) as u64),
-            None => facts.bytes.saturating_mul(slack).max(4096),
+            None => facts.decoded_bytes.saturating_mul(slack).max(4096),
         };
         Self { rows, bytes, widths }
     }
 
     fn memory_bytes(self) -> u64 {
-        let span = if self.widths.is_some() { 0 } else { size_of::<Span>() as u64 };
-        self.bytes.saturating_add(self.rows.saturating_mul(ROW_OVERHEAD_BYTES + span))
+        table_memory_bytes(self.rows, self.bytes, self.widths.is_some())
     }
+}
+
+/// Memory of a table of this many rows with keys and values of `bytes` together, in bytes. The planner predicts with it.
+pub(crate) fn table_memory_bytes(rows: u64, bytes: u64, is_dense: bool) -> u64 {
+    let span = if is_dense { 0 } else { size_of::<Span>() as u64 };
+    bytes.saturating_add(rows.saturating_mul(ROW_OVERHEAD_BYTES + span))
 }
 
 /// Memory of a table of all rows of a relation, in bytes.
@@ -107,8 +114,9 @@ impl HashTable {
             None => RowStorage::Spans(Vec::with_capacity(capacity_plan.rows as usize)),
         };
         let bytes = Vec::with_capacity(capacity_plan.bytes as usize);
-        let mut table =
-            Self { bytes, storage, heads: Vec::new(), next: Vec::new(), same_key: Vec::new(), seed, _memory: memory };
+        let limit_bytes = memory_bytes - scan_bytes;
+        let (heads, next, same_key) = (Vec::new(), Vec::new(), Vec::new());
+        let mut table = Self { bytes, storage, heads, next, same_key, seed, memory, limit_bytes };
         let mut long = Vec::new();
         while stream.advance(None)? {
             task.check()?;
@@ -150,7 +158,8 @@ impl HashTable {
 
     fn push(&mut self, key: &[u8], value: &[u8], capacity_plan: &TableCapacity) -> bool {
         let at = self.bytes.len();
-        if key.len() + value.len() > self.bytes.capacity() - at {
+        let needed = key.len() + value.len();
+        if needed > self.bytes.capacity() - at && !self.make_room(needed) {
             return false;
         }
         if let RowStorage::Spans(spans) = &mut self.storage {
@@ -161,6 +170,26 @@ impl HashTable {
         }
         self.bytes.extend_from_slice(key);
         self.bytes.extend_from_slice(value);
+        true
+    }
+
+    /// Makes room for a row of `needed` bytes where the size of the relation was underestimated; `false` if memory is
+    /// short. A relation of one width has its exact size.
+    fn make_room(&mut self, needed: usize) -> bool {
+        let (length, held) = (self.bytes.len(), self.bytes.capacity());
+        let least = length.saturating_add(needed);
+        if matches!(self.storage, RowStorage::Dense { .. }) || least > u32::MAX as usize {
+            return false;
+        }
+        let doubled = held.saturating_mul(2).min(u32::MAX as usize);
+        // Old and new bytes are in memory together while they are copied.
+        let left_bytes = self.limit_bytes.saturating_sub(self.memory.bytes());
+        let grown = doubled.max(least);
+        if grown as u64 > left_bytes || !self.memory.try_grow(grown as u64) {
+            return false;
+        }
+        self.bytes.reserve_exact(grown - length);
+        self.memory.shrink_to(self.memory.bytes() - held as u64);
         true
     }
 

@@ -1,7 +1,7 @@
 //! Goal: hash joins give the rows of a plain reference at every memory limit, and leave no file behind.
 
 use super::*;
-use crate::io::{MemoryStorage, Storage};
+use crate::io::{MemoryStorage, Meter, Storage};
 use crate::join::options::{JoinKind, JoinOptions};
 use crate::join::records::mix;
 use crate::join::source::{KeyRange, Relation};
@@ -89,4 +89,18 @@ fn a_full_storage_and_an_interruption_leave_nothing() {
         let join = HashJoin { left: &left, right: &right, task: spill.task(), spill };
         join.run(&KeyRange::all(), MIB, false, &mut Kept::default(), &mut |_| ())
     });
+}
+
+#[test]
+fn rows_larger_than_was_stated_go_to_memory_if_they_fit() {
+    let (left, right) = (test_relations::texts(20_000, 5000), test_relations::texts(10_000, 5000));
+    for (memory_bytes, fits) in [(16 * MIB, true), (MIB, false)] {
+        let spilled = Meter::new(Arc::new(MemoryStorage::new()));
+        let options = JoinOptions { memory_bytes, ..JoinOptions::default() };
+        let spill = Spill::open(&Task::new(&options).unwrap(), Arc::new(spilled.clone()), "join").unwrap();
+        let (left, right) = (caller(&left), caller(&right));
+        let join = HashJoin { left: &left, right: &right, task: spill.task(), spill: &spill };
+        join.run(&KeyRange::all(), memory_bytes, true, &mut Kept::default(), &mut |_| ()).unwrap();
+        assert_eq!(spilled.snapshot().writes.bytes == 0, fits, "{memory_bytes} bytes of memory");
+    }
 }

@@ -86,7 +86,7 @@ impl PlanInput<'_> {
     /// The smaller relation, unless the join returns rows of the left one individually.
     fn hashed(&self) -> Side {
         match self.context.kind {
-            JoinKind::Inner if self.left.rows < self.right.rows => Side::Left,
+            JoinKind::Inner if self.left.memory_bytes < self.right.memory_bytes => Side::Left,
             _ => Side::Right,
         }
     }
@@ -174,6 +174,7 @@ mod tests {
             name: format!("table of {rows}"),
             rows,
             bytes: rows * 16.0,
+            memory_bytes: rows * 16.0,
             key_bytes: Some(8.0),
             value_bytes: Some(8.0),
             is_sorted: true,

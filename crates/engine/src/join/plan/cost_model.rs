@@ -38,7 +38,7 @@ impl CostModel<'_> {
     /// Size of all rows of a relation in memory, in bytes.
     #[must_use]
     pub fn row_bytes(&self, side: Side) -> f64 {
-        self.0.side(side).memory_bytes()
+        self.0.side(side).memory_bytes
     }
 
     /// Whether a relation is in key order.

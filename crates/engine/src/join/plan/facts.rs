@@ -48,6 +48,8 @@ pub(in crate::join) struct SideFacts {
     pub(in crate::join) rows: f64,
     /// Bytes read by a full scan.
     pub(in crate::join) bytes: f64,
+    /// Size of all rows in memory, in bytes.
+    pub(in crate::join) memory_bytes: f64,
     pub(in crate::join) key_bytes: Option<f64>,
     pub(in crate::join) value_bytes: Option<f64>,
     pub(in crate::join) is_sorted: bool,
@@ -87,18 +89,13 @@ impl SideFacts {
     pub(in crate::join) fn row_bytes(&self) -> f64 {
         match (self.key_bytes, self.value_bytes) {
             (Some(key), Some(value)) => key + value,
-            _ => (self.bytes / self.rows.max(1.0)).max(self.key_bytes.unwrap_or(1.0)),
+            _ => (self.memory_bytes / self.rows.max(1.0)).max(self.key_bytes.unwrap_or(1.0)),
         }
     }
 
     /// Estimated size of a key, in bytes.
     pub(in crate::join) fn key_bytes_about(&self) -> f64 {
         self.key_bytes.unwrap_or_else(|| UNKNOWN_KEY_BYTES.min(self.row_bytes()))
-    }
-
-    /// Size of all rows in memory, in bytes.
-    pub(in crate::join) fn memory_bytes(&self) -> f64 {
-        self.rows * self.row_bytes()
     }
 
     /// Whether all rows have one width.

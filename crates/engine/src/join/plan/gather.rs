@@ -82,6 +82,7 @@ fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<HistogramPoint>) {
         name: facts.name.clone(),
         rows: facts.rows as f64,
         bytes: facts.bytes as f64,
+        memory_bytes: facts.memory_bytes() as f64,
         key_bytes: facts.key_bytes.map(|bytes| bytes as f64),
         value_bytes: facts.value_bytes.map(|bytes| bytes as f64),
         is_sorted: facts.is_sorted,

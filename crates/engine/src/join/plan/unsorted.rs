@@ -5,10 +5,9 @@ use super::device::Requests;
 use super::facts::{LookupAccess, PlanInput, SideFacts};
 use super::rates;
 use crate::io::Profile;
+use crate::join::hash::{table_memory_bytes, table_room_bytes};
 use crate::join::options::Side;
 
-/// Memory overhead of a row in a hash table, in bytes.
-const HASH_ROW_OVERHEAD_BYTES: f64 = 16.0;
 /// Runs are written in chunks of 1/64 of the memory, within bounds; [`FAN_IN_MAX`] limits the runs merged at once.
 const RUN_CHUNK_DIVISOR: f64 = 64.0;
 const RUN_CHUNK_BYTES_LIMITS: (f64, f64) = (4_096.0, 262_144.0);
@@ -37,10 +36,10 @@ impl PlanInput<'_> {
         let (least, most) = RUN_CHUNK_BYTES_LIMITS;
         let chunk = (memory_bytes / RUN_CHUNK_DIVISOR).clamp(least, most);
         let beside = memory_bytes / SORT_INPUT_DIVISOR + (memory_bytes / 8.0).min(SORT_SCRATCH_BYTES) + 2.0 * chunk;
-        let runs = (side.memory_bytes() / (memory_bytes - beside).max(chunk)).ceil().max(1.0);
+        let runs = (side.memory_bytes / (memory_bytes - beside).max(chunk)).ceil().max(1.0);
         self.sort(&mut cost, side, side.rows / runs);
         if runs <= 1.0 {
-            *room_bytes -= side.memory_bytes();
+            *room_bytes -= side.memory_bytes;
             return cost;
         }
         let fan_in = (memory_bytes / chunk).clamp(2.0, FAN_IN_MAX);
@@ -68,8 +67,12 @@ impl PlanInput<'_> {
         let mut cost = self.scan(built);
         cost.work(1.0, rates::JOIN_NS);
         cost += self.scan(asked);
-        let table_bytes = built.rows * (built.row_bytes() + HASH_ROW_OVERHEAD_BYTES);
-        let room_bytes = self.input_bytes() * rates::HELD_FRACTION;
+        // Rows of the built side without partner come last.
+        let keeps_built = self.context.kind.keeps_unmatched_right();
+        let any_order = self.context.any_order;
+        let sorts_output = !any_order && (!asked.is_sorted || keeps_built);
+        let table_bytes = table_memory_bytes(built.rows as u64, built.memory_bytes as u64, built.is_dense()) as f64;
+        let room_bytes = table_room_bytes(self.input_bytes() as u64, sorts_output) as f64;
         let is_partitioned = table_bytes > room_bytes;
         let mut buckets = 1.0;
         if is_partitioned {
@@ -83,9 +86,7 @@ impl PlanInput<'_> {
         cost.work(built.rows, rates::HASH_ROW_NS[in_cache]);
         cost.work(asked.rows, rates::HASH_PROBE_NS[in_cache]);
         cost.hold(table_bytes.min(room_bytes));
-        // Rows of the built side without partner come last.
-        let keeps_built = self.context.kind.keeps_unmatched_right();
-        if !self.context.any_order && (is_partitioned || !asked.is_sorted || keeps_built) {
+        if sorts_output || (is_partitioned && !any_order) {
             cost += self.in_order(&self.output_side(), &mut self.input_bytes());
         }
         cost += self.output();
@@ -99,18 +100,18 @@ impl PlanInput<'_> {
         cost.work(1.0, rates::JOIN_NS);
         let mut room_bytes = self.input_bytes() / 2.0;
         let mut sides = [&self.left, &self.right];
-        sides.sort_by(|a, b| a.memory_bytes().total_cmp(&b.memory_bytes()));
+        sides.sort_by(|a, b| a.memory_bytes.total_cmp(&b.memory_bytes));
         for side in sides {
             cost += self.scan(side);
             if side.is_sorted {
                 continue;
             }
-            if side.memory_bytes() <= room_bytes / 2.0 {
-                room_bytes -= side.memory_bytes();
+            if side.memory_bytes <= room_bytes / 2.0 {
+                room_bytes -= side.memory_bytes;
                 self.sort(&mut cost, side, side.rows);
                 continue;
             }
-            let buckets = (side.memory_bytes() / BUCKET_BYTES).ceil().min(BUCKETS_MAX);
+            let buckets = (side.memory_bytes / BUCKET_BYTES).ceil().min(BUCKETS_MAX);
             let flush = (flush_bytes(self.context.profile) as f64)
                 .min(room_bytes * 0.75 / buckets)
                 .max(FLUSH_BYTES_LIMITS.0 as f64);
@@ -129,6 +130,7 @@ impl PlanInput<'_> {
             name: String::new(),
             rows: self.output_rows(),
             bytes: 0.0,
+            memory_bytes: self.output_rows() * self.output_row_bytes(),
             key_bytes: self.left.key_bytes,
             value_bytes: Some((self.output_row_bytes() - self.left.key_bytes_about()).max(0.0)),
             is_sorted: false,
@@ -139,7 +141,7 @@ impl PlanInput<'_> {
 
     /// The cost of writing all rows and reading them back.
     fn spill(&self, cost: &mut Cost, side: &SideFacts, write_bytes: f64, read_bytes: f64) {
-        let bytes = side.memory_bytes();
+        let bytes = side.memory_bytes;
         let writes = Requests::sequential(bytes, write_bytes as u64, 1);
         let reads = Requests::sequential(bytes, read_bytes as u64, 1);
         cost.write(writes, self.context.profile);

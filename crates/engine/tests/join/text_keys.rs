@@ -1,0 +1,66 @@
+//! Goal: joins of text keys that share a long prefix cost what the planner predicts.
+//! Method: tables whose front-coded blocks take a fraction of the memory of their rows; a meter counts what is spilled.
+
+use crate::support::{Row, Shape, collect, options, reference, table};
+use ogive::KeyType;
+use ogive::io::{MemoryStorage, Meter, Profile};
+use ogive::join::{Explanation, JoinKind, JoinMethod, JoinReport};
+use std::sync::Arc;
+
+const MEMORY_BYTES: u64 = 64 << 20;
+const ROWS: u64 = 200_000;
+/// Rows of the larger relation per row of the smaller one.
+const RATIO: u64 = 20;
+
+/// Every `step`-th page of a site, in order.
+fn pages(count: u64, step: u64, coding: bool) -> (Vec<Row>, Shape) {
+    let key = |page: u64| format!("https://www.example.org/catalogue/items/{page:012}/overview.html");
+    let rows = (0..count).map(|row| (key(row * step).into_bytes(), vec![row as u8; (row % 3) as usize])).collect();
+    (rows, Shape { key_type: KeyType::Text, value_width: None, design: "coded", block_bytes: 4096, coding })
+}
+
+/// Bytes of the blocks of both relations.
+fn input_bytes(explanation: &Explanation) -> f64 {
+    explanation.left.bytes + explanation.right.bytes
+}
+
+fn predicted(report: &JoinReport) -> &Explanation {
+    report.explanation.as_ref().unwrap()
+}
+
+#[test]
+fn a_hash_join_of_text_that_fits_memory_spills_nothing() {
+    for coding in [true, false] {
+        let ((few, shape), (many, _)) = (pages(ROWS / RATIO, RATIO, coding), pages(ROWS, 1, coding));
+        for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Full] {
+            let spilled = Meter::new(Arc::new(MemoryStorage::new()));
+            let asked = options(kind, JoinMethod::Hash, MEMORY_BYTES).profile(Profile::named("nvme").unwrap());
+            let asked = asked.spill(Some((Arc::new(spilled.clone()), "spilled".into())));
+            let (mut rows, report) = collect(&table(&many, shape), &table(&few, shape), &asked).unwrap();
+            let explanation = predicted(&report);
+            let what = format!("coding: {coding}, {kind}: {} bytes read", report.bytes_read);
+            assert!(rows.is_sorted_by(|a, b| a.0 <= b.0), "{what}");
+            rows.sort();
+            assert!(rows == reference(kind, &many, &few), "{what}");
+            if kind != JoinKind::Full {
+                assert_eq!(spilled.snapshot().writes.bytes, 0, "{what}");
+                assert_eq!(report.bytes_read as f64, input_bytes(explanation), "{what}");
+                assert_eq!(explanation.predicted.bytes_spilled, 0.0, "{what}");
+                assert_eq!(explanation.predicted.bytes_read, input_bytes(explanation), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hash_join_of_text_that_does_not_fit_memory_is_predicted_to_spill() {
+    let ((few, shape), (many, _)) = (pages(ROWS, 2, true), pages(ROWS, 1, true));
+    let asked = options(JoinKind::Inner, JoinMethod::Hash, 8 << 20).profile(Profile::named("nvme").unwrap());
+    let spilled = Meter::new(Arc::new(MemoryStorage::new()));
+    let asked = asked.spill(Some((Arc::new(spilled.clone()), "spilled".into())));
+    let (rows, report) = collect(&table(&many, shape), &table(&few, shape), &asked).unwrap();
+    assert_eq!(rows, reference(JoinKind::Inner, &many, &few));
+    assert!(spilled.snapshot().writes.bytes > 0 && predicted(&report).predicted.bytes_spilled > 0.0);
+    let ratio = predicted(&report).predicted.bytes_read / report.bytes_read as f64;
+    assert!((0.5..2.0).contains(&ratio), "predicted {ratio} of {} bytes", report.bytes_read);
+}
