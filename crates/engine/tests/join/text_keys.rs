@@ -5,6 +5,7 @@ use crate::support::{Row, Shape, collect, options, reference, table};
 use ogive::KeyType;
 use ogive::io::{MemoryStorage, Meter, Profile};
 use ogive::join::{Explanation, JoinKind, JoinMethod, JoinReport};
+use ogive_testkit::Random;
 use std::sync::Arc;
 
 const MEMORY_BYTES: u64 = 64 << 20;
@@ -12,10 +13,12 @@ const ROWS: u64 = 200_000;
 /// Rows of the larger relation per row of the smaller one.
 const RATIO: u64 = 20;
 
-/// Every `step`-th page of a site, in order.
-fn pages(count: u64, step: u64, coding: bool) -> (Vec<Row>, Shape) {
-    let key = |page: u64| format!("https://www.example.org/catalogue/items/{page:012}/overview.html");
-    let rows = (0..count).map(|row| (key(row * step).into_bytes(), vec![row as u8; (row % 3) as usize])).collect();
+/// One in `rarity` of the first pages of a site, drawn at random, in order.
+fn pages(count: u64, rarity: u64, coding: bool) -> (Vec<Row>, Shape) {
+    let mut random = Random::new(rarity);
+    let key = |page: u64| format!("https://www.example.org/catalogue/items/{page:012}/overview.html").into_bytes();
+    let drawn = (0..count).filter(|_| random.one_in(rarity));
+    let rows = drawn.map(|page| (key(page), vec![page as u8; (page % 3) as usize])).collect();
     (rows, Shape { key_type: KeyType::Text, value_width: None, design: "coded", block_bytes: 4096, coding })
 }
 
@@ -31,7 +34,7 @@ fn predicted(report: &JoinReport) -> &Explanation {
 #[test]
 fn a_hash_join_of_text_that_fits_memory_spills_nothing() {
     for coding in [true, false] {
-        let ((few, shape), (many, _)) = (pages(ROWS / RATIO, RATIO, coding), pages(ROWS, 1, coding));
+        let ((few, shape), (many, _)) = (pages(ROWS, RATIO, coding), pages(ROWS, 1, coding));
         for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Full] {
             let spilled = Meter::new(Arc::new(MemoryStorage::new()));
             let asked = options(kind, JoinMethod::Hash, MEMORY_BYTES).profile(Profile::named("nvme").unwrap());
@@ -63,4 +66,30 @@ fn a_hash_join_of_text_that_does_not_fit_memory_is_predicted_to_spill() {
     assert!(spilled.snapshot().writes.bytes > 0 && predicted(&report).predicted.bytes_spilled > 0.0);
     let ratio = predicted(&report).predicted.bytes_read / report.bytes_read as f64;
     assert!((0.5..2.0).contains(&ratio), "predicted {ratio} of {} bytes", report.bytes_read);
+}
+
+/// Rows whose blocks are many: values that do not compress.
+fn with_values(rows: &[Row]) -> Vec<Row> {
+    let mut random = Random::new(3);
+    let mut value = || (0..10).flat_map(|_| random.below(u64::MAX).to_be_bytes()).collect();
+    rows.iter().map(|(key, _)| (key.clone(), value())).collect()
+}
+
+#[test]
+fn reads_of_a_planned_scan_are_predicted_for_keys_with_a_long_shared_prefix() {
+    for coding in [true, false] {
+        let (many, shape) = pages(ROWS, 1, coding);
+        let many = with_values(&many);
+        // Spread over all blocks, far apart, and in a tenth of them.
+        for (pages_of_few, rarity) in [(ROWS, RATIO), (ROWS, 1000), (ROWS / 10, 2)] {
+            let (few, _) = pages(pages_of_few, rarity, coding);
+            let asked = options(JoinKind::Inner, JoinMethod::Inlj, MEMORY_BYTES);
+            let asked = asked.profile(Profile::named("nvme").unwrap());
+            let (rows, report) = collect(&table(&many, shape), &table(&few, shape), &asked).unwrap();
+            assert_eq!(rows.len(), few.len());
+            let ratio = predicted(&report).predicted.bytes_read / report.bytes_read as f64;
+            let what = format!("one in {rarity} of {pages_of_few} pages, coding: {coding}");
+            assert!((0.5..2.0).contains(&ratio), "{what}: predicted {ratio} of {} bytes", report.bytes_read);
+        }
+    }
 }

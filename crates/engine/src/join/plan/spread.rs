@@ -13,6 +13,7 @@
 use super::device::Requests;
 use crate::io::Profile;
 use crate::table::HistogramPoint;
+use ogive_model::coded::common_prefix;
 
 /// An interval of keys in which both sides are assumed to be evenly spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,32 +76,35 @@ pub(in crate::join) struct TableHistogram<'a> {
     pub(in crate::join) rows: f64,
 }
 
-/// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block.
-struct BlockCurve(Vec<(f64, f64)>);
+/// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block. Between
+/// two points, keys count as numbers from their first byte that differs, so that long shared prefixes hide nothing.
+struct BlockCurve(Vec<HistogramPoint>);
 
 impl BlockCurve {
-    /// The last point, for which there is no separator, is extrapolated from the blocks before it.
-    fn of(histogram: &TableHistogram<'_>, shared: usize) -> Self {
-        let position = |key: &[u8]| {
-            let mut word = [0; 16];
-            word.iter_mut().zip(key.iter().skip(shared)).for_each(|(to, from)| *to = *from);
-            u128::from_be_bytes(word) as f64
-        };
-        let mut points: Vec<(f64, f64)> = histogram.points.iter().map(|(key, block)| (position(key), *block)).collect();
-        if let [.., before, last] = points[..] {
-            let slope = (last.0 - before.0) / (last.1 - before.1).max(f64::MIN_POSITIVE);
-            let end = last.0 + slope * (histogram.blocks - last.1).max(0.0);
-            points.push((end.min(u128::MAX as f64), histogram.blocks));
+    /// The ends, for which there are no separators, are extrapolated from the blocks beside them. `None` with fewer than
+    /// two separators.
+    fn of(histogram: &TableHistogram<'_>) -> Option<Self> {
+        // The separator of the first block of text is the empty key, whatever its keys are.
+        let unknown = histogram.points.iter().take_while(|(key, _)| key.is_empty()).count();
+        let mut points = histogram.points[unknown..].to_vec();
+        let ([first, second, ..], [.., before, last]) = (&points[..], &points[..]) else { return None };
+        let start = (extrapolated(second, first, 0.0).min(first.0.clone()), 0.0);
+        let end = (extrapolated(before, last, histogram.blocks).max(last.0.clone()), histogram.blocks);
+        if first.1 > 0.0 {
+            points.insert(0, start);
         }
-        Self(points)
+        points.push(end);
+        Some(Self(points))
     }
 
-    /// The block of a position, as a fractional number.
-    fn block_at(&self, position: f64) -> f64 {
-        let right = self.0.partition_point(|(known, _)| *known < position);
+    /// The block of a key, as a fractional number.
+    fn block_at(&self, key: &[u8]) -> f64 {
+        let right = self.0.partition_point(|(known, _)| known.as_slice() < key);
         match (right.checked_sub(1).and_then(|left| self.0.get(left)), self.0.get(right)) {
             (Some(left), Some(right)) => {
-                let share = (position - left.0) / (right.0 - left.0).max(f64::MIN_POSITIVE);
+                let shared = common_prefix(&left.0, &right.0);
+                let [low, at, high] = [&left.0, key, &right.0].map(|key| position(key, shared));
+                let share = (at - low) / (high - low).max(f64::MIN_POSITIVE);
                 left.1 + (right.1 - left.1) * share.clamp(0.0, 1.0)
             }
             (None, Some(first)) => first.1,
@@ -109,11 +113,20 @@ impl BlockCurve {
     }
 }
 
-/// Length of the common prefix of all keys in the histograms.
-fn shared_prefix(histograms: &[&[HistogramPoint]]) -> usize {
-    let mut ends = histograms.iter().flat_map(|points| points.first().into_iter().chain(points.last()));
-    let Some((first, _)) = ends.next() else { return 0 };
-    ends.map(|(key, _)| key.iter().zip(first).take_while(|(a, b)| a == b).count()).min().unwrap_or(0)
+/// A key as a number, without its first `shared` bytes.
+fn position(key: &[u8], shared: usize) -> f64 {
+    let mut word = [0; 16];
+    word.iter_mut().zip(key.iter().skip(shared)).for_each(|(to, from)| *to = *from);
+    u128::from_be_bytes(word) as f64
+}
+
+/// The key at a block beyond the second of two points, on the line through both.
+fn extrapolated(from: &HistogramPoint, to: &HistogramPoint, block: f64) -> Vec<u8> {
+    let shared = common_prefix(&from.0, &to.0);
+    let [start, end] = [from, to].map(|(key, _)| position(key, shared));
+    let blocks = (to.1 - from.1).abs().max(f64::MIN_POSITIVE).copysign(to.1 - from.1);
+    let at = end + (end - start) / blocks * (block - to.1);
+    [&to.0[..shared], &(at.clamp(0.0, u128::MAX as f64) as u128).to_be_bytes()].concat()
 }
 
 impl Spread {
@@ -125,15 +138,13 @@ impl Spread {
     /// From two key histograms: two neighbouring points of the outer one enclose a number of its rows in proportion to
     /// its blocks, spread evenly over the inner blocks between the same keys.
     pub(in crate::join) fn between(outer: &TableHistogram<'_>, inner: &TableHistogram<'_>) -> Self {
-        if outer.points.len() < 2 || inner.points.len() < 2 {
+        let (Some(outer_curve), Some(inner_curve)) = (BlockCurve::of(outer), BlockCurve::of(inner)) else {
             return Self::even(outer.rows, inner.blocks);
-        }
-        let shared = shared_prefix(&[outer.points, inner.points]);
-        let (outer_curve, inner_curve) = (BlockCurve::of(outer, shared), BlockCurve::of(inner, shared));
+        };
         let rows_a_block = outer.rows / outer.blocks.max(1.0);
-        let interval = |pair: &[(f64, f64)]| KeyInterval {
+        let interval = |pair: &[HistogramPoint]| KeyInterval {
             outer_rows: (pair[1].1 - pair[0].1).max(0.0) * rows_a_block,
-            inner_blocks: (inner_curve.block_at(pair[1].0) - inner_curve.block_at(pair[0].0)).max(0.0),
+            inner_blocks: (inner_curve.block_at(&pair[1].0) - inner_curve.block_at(&pair[0].0)).max(0.0),
         };
         Self { intervals: outer_curve.0.windows(2).map(interval).collect() }
     }
