@@ -88,7 +88,8 @@ impl<'a> Execution<'a> {
         }
         let _queue = self.task.budget.take(parallel.memory_bytes(), "handing rows over between threads")?;
         let each_bytes = self.task.budget.left_bytes() / threads as u64;
-        parallel.run(self.task, &ranges, &|range, sink| self.join(range, each_bytes, sink), sink)
+        let work = |range: &KeyRange, sink: &mut dyn RowSink| self.join(range, each_bytes, sink);
+        self.task.averaged(threads, || parallel.run(self.task, &ranges, &work, sink))
     }
 
     /// Whether ranges of keys can be joined independently at no extra cost.

@@ -4,7 +4,8 @@ use super::method::JoinMethod;
 use super::plan::Explanation;
 use serde::Serialize;
 
-/// The running time of a join by phase, in seconds. The phases add up to the total.
+/// The running time of a join by phase, in seconds. The phases add up to the total; with several joining threads, each
+/// is the mean of theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Seconds {
     /// Choosing the method.
@@ -36,7 +37,8 @@ pub struct JoinReport {
     pub rows: u64,
     /// Time by phase.
     pub seconds: Seconds,
-    /// Predicted time in microseconds.
+    /// Predicted time in microseconds: [`Cost::elapsed_us`](super::Cost::elapsed_us) of the plan, which allows for
+    /// reads that pass while rows are joined. Methods are ranked by `total_us`, which does not.
     pub predicted_us: f64,
     /// Bytes read from the relations, their indexes and spill files.
     pub bytes_read: u64,

@@ -151,7 +151,7 @@ impl ColdCase<'_> {
             .spread("measured_us", &self.of(Outcome::total_us))
             .figure("predicted_us", median(|outcome| outcome.report.predicted_us))
             .figure("reading_us", reading_us)
-            .figure("waits_share", reading_us / self.median_us())
+            .figure("waits_share", median(waits_share))
             .figure("mb_per_s", median(|outcome| outcome.report.bytes_read as f64) / self.median_us())
             .figure("requests", median(|outcome| outcome.report.requests as f64))
             .figure("over_paper", self.median_us() / paper_us);
@@ -160,6 +160,12 @@ impl ColdCase<'_> {
             None => record,
         }
     }
+}
+
+/// The fraction of a join's time in which it waited for reads, from 0 to 1.
+fn waits_share(outcome: &Outcome) -> f64 {
+    let seconds = &outcome.report.seconds;
+    seconds.reading / seconds.total().max(f64::MIN_POSITIVE)
 }
 
 /// Drops files from the page cache.

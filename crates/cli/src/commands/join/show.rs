@@ -28,8 +28,10 @@ pub(super) fn choice(explanation: &Explanation) -> Vec<String> {
         ),
         String::new(),
     ];
-    let headings = ["method", "probes", "predicted", "device", "CPU", "reads", "bytes", "spilled"];
+    let headings = ["method", "probes", "device", "CPU", "sum", "predicted", "reads", "bytes", "spilled"];
     lines.push(plain_table(&headings, explanation.alternatives.iter().filter_map(row)));
+    lines
+        .push("methods are ranked by the sum; reads that pass while rows are joined shorten the predicted time".into());
     lines.extend(explanation.alternatives.iter().filter_map(refusal));
     lines
 }
@@ -57,13 +59,15 @@ fn word(side: Side) -> &'static str {
 }
 
 fn row(alternative: &Alternative) -> Option<Vec<String>> {
-    let Cost { total_us, device_us, cpu_us, requests, bytes_read, bytes_spilled, .. } = alternative.predicted?;
+    let cost = alternative.predicted?;
+    let Cost { total_us, device_us, cpu_us, requests, bytes_read, bytes_spilled, .. } = cost;
     Some(vec![
         alternative.method.clone(),
         alternative.inner.map_or("", word).to_owned(),
-        human_us(total_us),
         human_us(device_us),
         human_us(cpu_us),
+        human_us(total_us),
+        human_us(cost.elapsed_us()),
         grouped(requests.ceil() as u64),
         human_bytes(bytes_read as u64),
         human_bytes(bytes_spilled as u64),

@@ -80,7 +80,7 @@ impl TableCapacity {
     }
 }
 
-/// Memory of a table of this many rows with keys and values of `bytes` together, in bytes. The planner predicts with it.
+/// Memory of a table of this many rows, whose keys and values take `bytes`. The planner predicts with it.
 pub(crate) fn table_memory_bytes(rows: u64, bytes: u64, is_dense: bool) -> u64 {
     let span = if is_dense { 0 } else { size_of::<Span>() as u64 };
     bytes.saturating_add(rows.saturating_mul(ROW_OVERHEAD_BYTES + span))

@@ -76,13 +76,14 @@ pub(in crate::join) struct TableHistogram<'a> {
     pub(in crate::join) rows: f64,
 }
 
-/// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block. Between
-/// two points, keys count as numbers from their first byte that differs, so that long shared prefixes hide nothing.
+/// The distribution of keys over blocks: a piecewise linear function through points of increasing key and block.
+/// Between two points, keys count as numbers from the first byte in which these differ, so that a long shared prefix
+/// hides nothing.
 struct BlockCurve(Vec<HistogramPoint>);
 
 impl BlockCurve {
-    /// The ends, for which there are no separators, are extrapolated from the blocks beside them. `None` with fewer than
-    /// two separators.
+    /// The ends, for which there are no separators, are extrapolated from the blocks beside them. `None` with fewer
+    /// than two separators.
     fn of(histogram: &TableHistogram<'_>) -> Option<Self> {
         // The separator of the first block of text is the empty key, whatever its keys are.
         let unknown = histogram.points.iter().take_while(|(key, _)| key.is_empty()).count();
