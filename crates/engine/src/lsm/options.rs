@@ -36,7 +36,8 @@ pub struct DbOptions {
     /// store is new enough.
     pub coding: bool,
     /// Whether to upgrade a store that a program before format version 4 of tables wrote, so that new tables may have
-    /// coded blocks. Such a program cannot open the store then.
+    /// coded blocks. Such a program cannot open the store then. It is the last step of an opening: one that fails
+    /// before leaves the format as it was.
     pub upgrade: bool,
     /// Bits per key of the Bloom filters; `None` for no filters.
     pub filter_bits_per_key: Option<u32>,

@@ -75,7 +75,6 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     };
     if !read_only {
         state.begin_opening(new_nonce());
-        state.has_coding |= options.upgrade;
     }
     let unnamed = UnreferencedFiles::find(&storage, &state)?;
     unnamed.check(&*storage)?;
@@ -96,7 +95,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     }
     let visible = state.last_sequence;
     let shared = shared(state, tables, values, unflushed);
-    let core = Core {
+    let mut core = Core {
         options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
         binding: shared.state.binding(),
         cache,
@@ -120,6 +119,11 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         storage,
     };
     core.begin(memtable_set, closed.is_some(), &ends)?;
+    if options.upgrade && !read_only {
+        // Last, so that an opening that fails before leaves the format as it was.
+        core.raise_format()?;
+        core.options.coding = options.coding;
+    }
     Ok(core)
 }
 
@@ -275,6 +279,20 @@ impl Core {
         drop(shared);
         drop(writer);
         sealed.map_or(Ok(()), |memtable_set| self.flush_memtable_set(&memtable_set))
+    }
+
+    /// Raises the format of the store to the newest, durably.
+    ///
+    /// # Errors
+    /// Errors of the storage: the format is unchanged, unless only the sync of the folder or the removal of the old
+    /// manifest failed.
+    fn raise_format(&self) -> Result<()> {
+        let mut shared = self.shared.lock();
+        if shared.state.has_coding {
+            return Ok(());
+        }
+        shared.state.has_coding = true;
+        self.renew_manifest(&mut shared)
     }
 
     /// Syncs the value files that the logs point into; the process that wrote them may have left this to the operating

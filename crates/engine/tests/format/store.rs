@@ -6,6 +6,7 @@
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Keyspace};
+use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -150,4 +151,28 @@ fn an_older_store_has_coded_blocks_only_once_it_is_upgraded() {
     let shared: Arc<dyn Storage> = storage;
     let report = verify_store(&shared, &mut |_, _| {}).unwrap();
     assert!(report.is_sound(), "{report:?}");
+}
+
+/// An opening that fails for lack of space changes no format; one that succeeds has raised it, whatever fails later.
+#[test]
+fn an_upgrade_that_fails_leaves_the_format_as_it_was() {
+    let mut failures = 0;
+    for operation in [Operation::Create, Operation::Write, Operation::Sync, Operation::Rename] {
+        for at in 0.. {
+            let storage = fixture(FILES);
+            let injector = FaultInjector::new(storage.clone());
+            injector.fail_from(operation, at, Fault::NoSpace);
+            let opened = Db::open_in(Arc::new(injector.clone()), &options().upgrade(true));
+            let is_upgraded = opened.is_ok();
+            let closed = opened.and_then(|db| db.close());
+            let has_coding = Db::open_read_only_in(storage.clone(), &options()).unwrap().stats().has_coding;
+            assert_eq!(has_coding, is_upgraded, "{operation:?} {at}: {closed:?}");
+            is_read_written_and_sound(storage);
+            if closed.is_ok() {
+                break;
+            }
+            failures += 1;
+        }
+    }
+    assert!(failures > 8, "{failures}");
 }

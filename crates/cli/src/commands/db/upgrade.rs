@@ -2,7 +2,7 @@
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::output::Output;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ cannot; tables that are written from then on take less space. Existing tables st
 pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     let was_new = store.read()?.stats().has_coding;
     if !was_new {
-        store.upgrade()?.close()?;
+        store.upgrade().and_then(|db| Ok(db.close()?)).map_err(|failure| truthful(store, failure))?;
     }
     if output.is_json() {
         output.json(&json!({ "upgraded": !was_new }))?;
@@ -29,4 +29,13 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
         output.line(format_args!("{store}: upgraded; `ogive db compact` rewrites its tables"))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Adds to a failure whether the format was raised: the newest manifest says so, even if a later step failed.
+fn truthful(store: &StoreFolder, failure: Failure) -> Failure {
+    match store.read().map(|db| db.stats().has_coding) {
+        Ok(true) => failure.but("the upgrade took effect all the same"),
+        Ok(false) => failure.but("the format is unchanged"),
+        Err(_) => failure,
+    }
 }
