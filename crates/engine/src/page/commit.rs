@@ -36,6 +36,7 @@ impl Transaction {
         }
         let shared = Arc::clone(&self.shared);
         shared.check_poison()?;
+        self.is_committing = true;
         let outcome = self.log_all(&shared, &old_state);
         let sequence = shared.poison_on_error(outcome)?;
         self.publish(&shared, sequence);

@@ -148,7 +148,9 @@ impl PageFile {
         let opened = OpenedPageFile { storage, name, options, header, store, recovery, is_assumed: false };
         let shared = opened.share(Some((file, writer)), Some(lock), None);
         super::checkpoint::remove_segments(&shared, shared.first_segment())?;
-        Ok(Self { shared })
+        let opened = Self { shared };
+        opened.with_writer(|writer, shared| writer.cut(shared))?;
+        Ok(opened)
     }
 
     /// Opens a file read-only at its last commit, concurrently with a writer in this process or another. The writer
@@ -300,7 +302,7 @@ impl PageFile {
             pages: get(&counters.page_count),
             free_pages: get(&counters.free_pages),
             map_pages: get(&counters.map_pages),
-            file_bytes: get(&counters.page_count) * shared.store.page_bytes as u64,
+            file_bytes: shared.store.file.len(),
             log_bytes: get(&counters.log_bytes),
             sequence: shared.current().sequence,
             checkpointed: get(&counters.checkpointed),

@@ -97,6 +97,14 @@ impl PageSpace {
         }
     }
 
+    /// Forgets the pages from `page_count` on, which no commit and no checkpoint has.
+    pub(super) fn shrink(&mut self, page_count: u32) {
+        if let Some(pages) = self.page_count.checked_sub(page_count) {
+            self.claim(page_count, pages);
+            self.page_count = page_count;
+        }
+    }
+
     /// Frees pages by a commit in `segment`.
     pub(super) fn hold(&mut self, segment: u32, first: PageNumber, pages: u32) {
         // A page number from a damaged node may be any.

@@ -14,7 +14,8 @@ pub struct PageStatistics {
     pub free_pages: u64,
     /// Pages that hold the space map.
     pub map_pages: u64,
-    /// Bytes of the page file, the log excluded.
+    /// Length of the page file in bytes, the log excluded. New pages may be only in the log until a checkpoint, and
+    /// after a failed write the file may be longer than its pages until it is opened for writing.
     pub file_bytes: u64,
     /// Bytes of the log now.
     pub log_bytes: u64,

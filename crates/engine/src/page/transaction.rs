@@ -42,11 +42,16 @@ pub struct Transaction {
     pub(super) fresh: Extents,
     pub(super) combiner: WriteCombiner,
     pub(super) keeper: StatisticsRecorder,
+    /// Pages of the file when the transaction began.
+    pages_before: u32,
+    /// Whether a commit was attempted, which may be in the log even if it failed.
+    pub(super) is_committing: bool,
 }
 
 impl Transaction {
     pub(super) fn new(shared: Arc<PageFileShared>, writer: Box<PageWriter>) -> Self {
         let view = SnapshotView::new(Arc::clone(&shared));
+        let pages_before = writer.space.page_count;
         Self {
             state: view.state.to_vec(),
             shared,
@@ -61,6 +66,8 @@ impl Transaction {
             fresh: Extents::default(),
             combiner: WriteCombiner::default(),
             keeper: StatisticsRecorder::default(),
+            pages_before,
+            is_committing: false,
         }
     }
 
@@ -280,6 +287,9 @@ impl Transaction {
             let (first, pages) = taken.extent;
             let written = (first..first + pages).any(|page| self.fresh.contains(page));
             writer.space.put_back(taken, written, segment);
+        }
+        if !self.is_committing {
+            writer.shrink(&self.shared, self.pages_before);
         }
         self.view = None;
         self.shared.give_writer_back(writer);

@@ -97,6 +97,25 @@ impl PageWriter {
         self.write_header(Header { last_segment, ..self.header.clone() })
     }
 
+    /// Gives up the pages from `page_count` on, which an aborted transaction has added, and cuts them off the file. If
+    /// the file cannot be cut, the next opening does it.
+    pub(super) fn shrink(&mut self, shared: &PageFileShared, page_count: u32) {
+        self.space.shrink(page_count);
+        if self.cut(shared).is_err() {
+            // A handle whose write failed refuses everything, and a full disk is what most needs the space.
+            _ = shared.storage.open_update(&shared.name).and_then(|file| cut(&*file, self.length_bytes(shared)));
+        }
+    }
+
+    /// Cuts off what follows the last page: the rest of an aborted transaction or an interrupted checkpoint.
+    pub(super) fn cut(&self, shared: &PageFileShared) -> Result<()> {
+        cut(&*self.file, self.length_bytes(shared))
+    }
+
+    fn length_bytes(&self, shared: &PageFileShared) -> u64 {
+        u64::from(self.space.page_count) * shared.store.page_bytes as u64
+    }
+
     /// Syncs all commits so far.
     pub(super) fn sync(&mut self) -> Result<()> {
         let Some(segment) = &mut self.segment else {
@@ -133,4 +152,9 @@ impl PageWriter {
         let parts = self.places.parts.iter().filter(|place| place.0 != 0).count();
         counters.map_pages.store((parts + self.places.directory.len()) as u64, Ordering::Relaxed);
     }
+}
+
+/// Cuts a file that is longer than this. It may be shorter, while its last pages are only in the log.
+fn cut(file: &dyn UpdatableFile, length_bytes: u64) -> Result<()> {
+    if file.len() > length_bytes { file.set_len(length_bytes) } else { Ok(()) }
 }

@@ -3,7 +3,7 @@
 
 use crate::support::{Model, change, options};
 use ogive::Error;
-use ogive::io::{MemoryStorage, Storage};
+use ogive::io::{MemoryStorage, Purpose, Storage};
 use ogive::page::{PageFile, PageOptions};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, enumerate_faults};
 use std::sync::Arc;
@@ -130,4 +130,54 @@ fn a_creation_that_fails_leaves_nothing_behind() {
         }
     }
     assert!(failures >= 4, "{failures}");
+}
+
+/// Whether the rest of an aborted transaction stays in the file, however the transaction ends.
+#[test]
+fn the_file_is_cut_back_after_an_aborted_transaction() {
+    const PAGES: u32 = 5_000;
+    let fill = |file: &PageFile, pages: u32| {
+        let mut tx = file.begin()?;
+        let first = tx.allocate_extent(pages)?;
+        (first..first + pages).try_for_each(|page| tx.write_fresh(page, Purpose::Leaf, &[7; 100]))?;
+        Ok::<_, Error>((tx, (first, pages)))
+    };
+    let inner: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let length = || inner.open("f").unwrap().len();
+    let injector = FaultInjector::new(Arc::clone(&inner));
+    let storage: Arc<dyn Storage> = Arc::new(injector.clone());
+    let file = PageFile::create(&storage, "f", &small(), b"").unwrap();
+    let (tx, one) = fill(&file, 10).unwrap();
+    tx.commit().unwrap();
+    file.checkpoint().unwrap();
+    let before = length();
+
+    let aborted = fill(&file, PAGES).unwrap();
+    assert!(length() > before + 1_000_000, "most pages are written before the commit");
+    drop(aborted);
+    assert_eq!((length(), file.statistics().file_bytes), (before, before));
+    // The pages are taken again.
+    let (tx, two) = fill(&file, 10).unwrap();
+    tx.commit().unwrap();
+    file.verify(&[one, two]).unwrap();
+    file.checkpoint().unwrap();
+    let before = length();
+
+    // A full disk, whose handle accepts nothing more.
+    injector.fail_from(Operation::Write, 1, Fault::NoSpace);
+    let failed = fill(&file, PAGES);
+    assert!(failed.is_err(), "{:?}", failed.map(drop));
+    assert_eq!(length(), before);
+    injector.clear();
+    drop(file);
+
+    // A process that was killed: the next opening cuts the file.
+    let file = inner.open_update("f").unwrap();
+    file.set_len(before + 1_000_000).unwrap();
+    let read_only = PageFile::open_read_only(&inner, "f", &small()).unwrap();
+    assert_eq!(read_only.statistics().file_bytes, before + 1_000_000, "the length is that of the file");
+    drop(read_only);
+    let file = PageFile::open(&inner, "f", &small()).unwrap();
+    assert_eq!((length(), file.statistics().file_bytes), (before, before));
+    file.verify(&[one, two]).unwrap();
 }
