@@ -87,6 +87,11 @@ pub(crate) trait RecordSource {
         has_values(|visit| self.visit(visit))
     }
 
+    /// The number of records, perhaps estimated; `None` if it takes reading them.
+    fn expected(&self) -> Option<u64> {
+        None
+    }
+
     /// Calls `visit` with each record.
     fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()>;
 }
@@ -105,7 +110,7 @@ pub(crate) fn export(
     interrupt: &Interrupt,
 ) -> Result<u64> {
     let format = RecordFormat::of_path(target, output.is_json())?;
-    let mut work = ExportWork::start(interrupt);
+    let mut work = ExportWork::start(source.expected(), interrupt);
     if target.as_os_str() == "-" {
         let written = write_text(source, format, &mut OutputBytes(output), &mut work);
         return match written {
@@ -136,7 +141,7 @@ pub(crate) fn write_file(
     place: &OutputFile,
     interrupt: &Interrupt,
 ) -> Result<()> {
-    write_growing(source, format, place, &mut ExportWork::start(interrupt))
+    write_growing(source, format, place, &mut ExportWork::start(source.expected(), interrupt))
 }
 
 fn write_growing(
@@ -299,12 +304,13 @@ struct ExportWork {
     progress: Progress,
     interrupt: Interrupt,
     records: u64,
+    expected: Option<u64>,
 }
 
 impl ExportWork {
-    fn start(interrupt: &Interrupt) -> Self {
-        let progress = Progress::start("exporting", None, Unit::Items);
-        Self { progress, interrupt: interrupt.clone(), records: 0 }
+    fn start(expected: Option<u64>, interrupt: &Interrupt) -> Self {
+        let progress = Progress::start("exporting", expected, Unit::Items);
+        Self { expected, progress, interrupt: interrupt.clone(), records: 0 }
     }
 
     fn step(&mut self) -> Result<()> {
@@ -312,7 +318,11 @@ impl ExportWork {
         // After each record, since one may have a GiB.
         self.interrupt.check()?;
         if self.records.is_multiple_of(RECORDS_A_STEP) {
-            self.progress.reach(self.records);
+            match self.expected {
+                // An estimate may be too low.
+                Some(expected) => self.progress.reach_of(self.records, expected.max(self.records)),
+                None => self.progress.reach(self.records),
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::replace::Force;
 use crate::size::counted;
 use ogive::types::RecordType;
 use serde_json::json;
+use std::ops::Bound;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -60,6 +61,14 @@ impl RecordSource for TableRecords {
         match self.open.table.value_width() {
             Some(width) => Ok(width > 0),
             None => has_values(|visit| self.visit(visit)),
+        }
+    }
+
+    fn expected(&self) -> Option<u64> {
+        match &self.bounds {
+            None => Some(0),
+            Some((Bound::Unbounded, Bound::Unbounded)) => Some(self.open.table.len()),
+            Some(_) => None,
         }
     }
 

@@ -45,6 +45,8 @@ pub struct StoreReport {
     pub logs: u64,
     /// Number of write groups in them.
     pub groups: u64,
+    /// Number of entries in these groups.
+    pub log_records: u64,
     /// Bytes of all these files.
     pub bytes: u64,
     /// Files left by a crash that are not part of the store, and which the next opening removes. They are not defects.

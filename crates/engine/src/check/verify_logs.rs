@@ -58,6 +58,7 @@ impl StoreVerifier<'_> {
             }
         }
         self.report.groups += 1;
+        self.report.log_records += operations.len() as u64;
         Ok(true)
     }
 

@@ -7,8 +7,18 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::human_bytes;
-use ogive::lsm::Db;
+use ogive::io::LocalStorage;
+use ogive::lsm::{Db, DbStats};
 use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Time between two looks at the progress.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Help after the arguments.
 pub(super) const EXAMPLES: &str = "\
@@ -16,12 +26,15 @@ Examples:
   ogive db compact fruit
 
 Merges all tables and drops removed entries and old versions, which makes lookups fastest and the store smallest. Stores
-also compact themselves in the background, step by step.";
+also compact themselves in the background, step by step. The bytes are those of tables and values, and of logs whose
+entries are not in tables yet.";
 
 /// Runs the command.
 pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
-    let (before, after) = compact(store.write_stoppable(&interrupt)?, &interrupt)?;
+    let read_bytes = Arc::new(AtomicU64::new(0));
+    let db = store.write_counted(&interrupt, &read_bytes)?;
+    let (before, after) = compact(db, store.path(), &read_bytes, &interrupt)?;
     if output.is_json() {
         output.json(&json!({ "bytes_before": before, "bytes_after": after }))?;
     } else {
@@ -30,23 +43,53 @@ pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Merges all tables; gives the bytes of the store before and after.
-pub(super) fn compact(db: Db, interrupt: &Interrupt) -> Result<(u64, u64)> {
-    let bytes = |db: &Db| {
-        let stats = db.stats();
-        stats.table_bytes + stats.value_file_bytes
-    };
-    let before = bytes(&db);
-    let progress = Progress::start("compacting", None, Unit::Bytes);
-    let compacted = db.compact();
-    drop(progress);
-    if let Err(error) = compacted {
+/// Merges all tables of the store in a folder, of whose data `read_bytes` have been read so far; gives the bytes of the
+/// store before and after.
+pub(super) fn compact(db: Db, folder: &Path, read_bytes: &AtomicU64, interrupt: &Interrupt) -> Result<(u64, u64)> {
+    let stats = db.stats();
+    let before = data_bytes(&stats) + log_bytes(&stats, folder);
+    if let Err(error) = with_progress(read_bytes, before, || db.compact()) {
         let Some(failure) = interrupt.interrupted(&error) else { return Err(error.into()) };
         // All entries are durable, even if closing fails.
         let _ = db.close();
         return Err(failure.but("the compactions finished so far are kept, and no entry is lost"));
     }
-    let after = bytes(&db);
+    let after = data_bytes(&db.stats());
     db.close()?;
     Ok((before, after))
+}
+
+/// Bytes of tables and values.
+fn data_bytes(stats: &DbStats) -> u64 {
+    stats.table_bytes + stats.value_file_bytes
+}
+
+/// Bytes of the logs of an open store, if they hold entries that are not in tables.
+fn log_bytes(stats: &DbStats, folder: &Path) -> u64 {
+    if stats.keyspaces.iter().all(|keyspace| keyspace.memtable_records == 0) {
+        return 0;
+    }
+    // Only for information: a log that goes meanwhile counts nothing.
+    let names = LocalStorage::names(folder).unwrap_or_default();
+    let logs = names.iter().filter(|name| name.ends_with(".log"));
+    logs.filter_map(|name| folder.join(name).metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// Shows progress during `work`, by what it has read of about `total` bytes.
+fn with_progress<T>(read_bytes: &AtomicU64, total: u64, work: impl FnOnce() -> T) -> T {
+    let at_start = read_bytes.load(Ordering::Relaxed);
+    thread::scope(|scope| {
+        let (ending, ended) = channel::<()>();
+        scope.spawn(move || {
+            let mut progress = Progress::start("compacting", Some(total), Unit::Bytes);
+            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let done = read_bytes.load(Ordering::Relaxed) - at_start;
+                // Some data is read twice, on its way through several levels.
+                progress.reach_of(done, total.max(done));
+            }
+        });
+        let result = work();
+        drop(ending);
+        result
+    })
 }

@@ -60,6 +60,12 @@ impl RecordSource for OpenKeyspace {
         self.types()
     }
 
+    fn expected(&self) -> Option<u64> {
+        let stats = self.db.stats();
+        let found = stats.keyspaces.iter().find(|found| found.name == self.keyspace.name());
+        found.map(|found| found.rows)
+    }
+
     fn visit(&self, visit: &mut RecordVisitor<'_>) -> Result<()> {
         for entry in self.keyspace.iter() {
             let (key, value) = entry?;

@@ -10,17 +10,29 @@ use ogive::io::{
 };
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The folder of a store that can be interrupted.
 #[derive(Debug)]
 pub(super) struct Stoppable {
     inner: LocalStorage,
     interrupt: Interrupt,
+    /// Bytes that were read of tables and values.
+    read_bytes: Arc<AtomicU64>,
 }
 
 impl Stoppable {
     pub(super) fn around(inner: LocalStorage, interrupt: &Interrupt) -> Arc<dyn Storage> {
-        Arc::new(Self { inner, interrupt: interrupt.clone() })
+        Self::counting(inner, interrupt, &Arc::default())
+    }
+
+    /// Also counts the bytes that are read of tables and values.
+    pub(super) fn counting(
+        inner: LocalStorage,
+        interrupt: &Interrupt,
+        read_bytes: &Arc<AtomicU64>,
+    ) -> Arc<dyn Storage> {
+        Arc::new(Self { inner, interrupt: interrupt.clone(), read_bytes: Arc::clone(read_bytes) })
     }
 }
 
@@ -37,7 +49,11 @@ impl StorageWrapper for Stoppable {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         let inner = self.inner.open(name)?;
         match is_data(name) {
-            true => Ok(Arc::new(StoppableReader { inner, interrupt: self.interrupt.clone() })),
+            true => Ok(Arc::new(StoppableReader {
+                inner,
+                interrupt: self.interrupt.clone(),
+                read_bytes: Arc::clone(&self.read_bytes),
+            })),
             false => Ok(inner),
         }
     }
@@ -56,6 +72,16 @@ impl StorageWrapper for Stoppable {
 struct StoppableReader {
     inner: Arc<dyn ReadableFile>,
     interrupt: Interrupt,
+    read_bytes: Arc<AtomicU64>,
+}
+
+impl StoppableReader {
+    /// Counts reads of these lengths, unless there was an interrupt.
+    fn count(&self, lengths: impl Iterator<Item = usize>) -> Result<()> {
+        self.interrupt.engine_check()?;
+        self.read_bytes.fetch_add(lengths.map(|length| length as u64).sum(), Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 impl ReaderWrapper for StoppableReader {
@@ -64,17 +90,17 @@ impl ReaderWrapper for StoppableReader {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        self.interrupt.engine_check()?;
+        self.count([request.buffer.len()].into_iter())?;
         self.inner.read(request)
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.interrupt.engine_check()?;
+        self.count(requests.iter().map(|request| request.buffer.len()))?;
         self.inner.read_many(requests)
     }
 
     fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
-        self.interrupt.engine_check()?;
+        self.count(ranges.iter().map(|range| range.bytes))?;
         self.inner.start_reads(ranges)
     }
 }
@@ -114,7 +140,7 @@ mod tests {
         // There is something to flush, whatever the threads of the store have done so far.
         db.insert(7_u32.to_be_bytes(), b"newer").unwrap();
         interrupt.ask();
-        let failure = super::super::compact::compact(db, &interrupt).unwrap_err();
+        let failure = super::super::compact::compact(db, folder.path(), &AtomicU64::new(0), &interrupt).unwrap_err();
         assert!(failure.to_string().contains("interrupted; the compactions finished so far are kept"), "{failure}");
         assert_eq!(entries(folder.path()), 2000);
     }

@@ -25,6 +25,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The keyspace that every store has.
 pub(super) const DEFAULT_KEYSPACE: &str = "default";
@@ -132,6 +133,11 @@ impl StoreFolder {
         Ok(Db::open(&self.folder, &self.options().upgrade(true))?)
     }
 
+    /// The folder.
+    pub(super) fn path(&self) -> &Path {
+        &self.folder
+    }
+
     /// The folder, with long work ended by interrupts.
     pub(super) fn stoppable(&self, interrupt: &Interrupt) -> Arc<dyn Storage> {
         Stoppable::around(self.options().storage(&self.folder), interrupt)
@@ -139,8 +145,14 @@ impl StoreFolder {
 
     /// Opens the store for writing that may be interrupted.
     pub(super) fn write_stoppable(&self, interrupt: &Interrupt) -> Result<Db> {
+        self.write_counted(interrupt, &Arc::default())
+    }
+
+    /// Opens the store for writing that may be interrupted, and counts the bytes that are read of its tables and values.
+    pub(super) fn write_counted(&self, interrupt: &Interrupt, read_bytes: &Arc<AtomicU64>) -> Result<Db> {
         self.check_there()?;
-        Db::open_in(self.stoppable(interrupt), &self.options()).map_err(|error| match error {
+        let storage = Stoppable::counting(self.options().storage(&self.folder), interrupt, read_bytes);
+        Db::open_in(storage, &self.options()).map_err(|error| match error {
             Error::Interrupted => Failure::from(error).but("the store is unchanged"),
             error => error.into(),
         })

@@ -31,6 +31,7 @@ impl Report for StoreReport {
             "values": self.values,
             "logs": self.logs,
             "groups": self.groups,
+            "log_records": self.log_records,
             "bytes": self.bytes,
             "orphans": self.orphans,
         }))
@@ -44,13 +45,14 @@ impl Report for StoreReport {
             output.line(format_args!("and {} more findings", grouped(self.further_findings)))?;
         }
         output.line(format_args!(
-            "{name}: {}; {}, {}, {} with {}, {}",
+            "{name}: {}; {} with {}, {} with {}, {} with {}",
             if self.is_sound() { "sound" } else { "damaged" },
             counted(self.tables, "table"),
             counted(self.records, "record"),
             counted(self.value_files, "value file"),
             counted(self.values, "value"),
-            counted(self.logs, "log")
+            counted(self.logs, "log"),
+            counted(self.log_records, "record")
         ))
     }
 
