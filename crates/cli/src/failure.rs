@@ -1,6 +1,7 @@
 //! Errors of the command, with their hints and exit codes.
 
 use crate::input::InputError;
+use crate::size::exact_size;
 use std::io;
 
 /// The exit code of commands that were interrupted: 128 and the number of the signal.
@@ -140,10 +141,10 @@ impl Failure {
                 Some(format!("raise --memory, or write the value to standard output with `ogive {get} --raw`"))
             }
             Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
-                Some(format!("use --memory {needed_bytes}"))
+                Some(format!("use --memory {}", exact_size(*needed_bytes)))
             }
             Self::Engine(ogive::Error::JoinMemoryShort { needed_bytes, .. }) => {
-                Some(format!("try --memory {needed_bytes}"))
+                Some(format!("try --memory {}", exact_size(*needed_bytes)))
             }
             Self::Engine(error) => crate::words::advice_on_foreign(error),
             _ => None,

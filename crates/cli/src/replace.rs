@@ -74,7 +74,7 @@ pub(crate) fn claim(output: &Path, kind: OutputKind, inputs: &[&Path], force: Op
     let place = OutputFile::of(output)?;
     place.refuse_inputs(inputs)?;
     refuse_reserved(output)?;
-    let Some(found) = metadata(&place.path) else { return Ok(place) };
+    let Some(found) = metadata(&place.path) else { return place.in_folder() };
     if !found.is_file() {
         return Err(match found.is_dir() {
             true => kept(&place.shown, "a folder", "name a file"),
@@ -187,6 +187,15 @@ impl OutputFile {
         };
         let (folder, name) = LocalStorage::split_path(&path)?;
         Ok(Self { path, folder, name, shown: output.display().to_string(), is_taken: false, is_forced: false })
+    }
+
+    /// Refuses a place whose folder does not exist.
+    fn in_folder(self) -> Result<Self> {
+        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
+        match fs::metadata(folder) {
+            Ok(_) => Ok(self),
+            Err(source) => Err(Failure::File { action: "create", path: self.shown, source }),
+        }
     }
 
     /// Refuses a place that is one of the inputs, under any name.

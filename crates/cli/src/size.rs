@@ -10,6 +10,36 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteSize(pub(crate) u64);
 
+/// A number of records or the like as an argument.
+///
+/// # Errors
+/// A message for the user for what is not a whole number below 2^64.
+pub(crate) fn whole_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "use a whole number in digits, without units".into())
+}
+
+/// As [`whole_number`], and at least 1.
+///
+/// # Errors
+/// As there.
+pub(crate) fn positive_count(text: &str) -> Result<u64, String> {
+    match whole_number(text)? {
+        0 => Err("use at least 1".into()),
+        count => Ok(count),
+    }
+}
+
+/// A number of bytes as [`ByteSize`] reads it, in the greatest unit that is exact.
+pub(crate) fn exact_size(size_bytes: u64) -> String {
+    let is_multiple = |shift: u32| size_bytes > 0 && size_bytes.trailing_zeros() >= shift;
+    match size_bytes {
+        _ if is_multiple(30) => format!("{}GiB", size_bytes >> 30),
+        _ if is_multiple(20) => format!("{}MiB", size_bytes >> 20),
+        _ if is_multiple(10) => format!("{}KiB", size_bytes >> 10),
+        _ => size_bytes.to_string(),
+    }
+}
+
 /// Memory for sorting as an argument.
 ///
 /// # Errors

@@ -62,7 +62,7 @@ pub(crate) fn from_argument(value_type: &ValueType, argument: &[u8]) -> Result<V
     let value = std::str::from_utf8(argument).ok().and_then(|text| value_type.parse(text).ok());
     value.ok_or_else(|| {
         let hint = match value_type {
-            ValueType::Row(_) => "write its fields in this order, separated by commas",
+            ValueType::Row(_) => "write its fields in this order, separated by commas, each a value of its type",
             ValueType::Scalar(_) => "all values here have this type",
         };
         Failure::usage(format!("'{}' is not a value of type {value_type}", key::shortened(argument)), hint)

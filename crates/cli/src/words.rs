@@ -1,5 +1,6 @@
 //! Messages of the engine in terms of the command: its options instead of methods and fields of the library.
 
+use crate::size::exact_size;
 use ogive::lsm::is_store_file;
 use ogive::{Error, FileFormat, Profile};
 use std::fmt;
@@ -46,6 +47,10 @@ pub(crate) fn of_command(error: &Error) -> String {
             Foreign::Other => format!("{path} is {foreign}"),
             _ => format!("{path} is {foreign}, not {wanted}"),
         };
+    }
+    if let Error::MemoryShort { path, needed_bytes, given_bytes, .. } = error {
+        let (path, needed, given) = (path.display(), exact_size(*needed_bytes), exact_size(*given_bytes));
+        return format!("{path} needs at least {needed} of memory, but --memory is {given}");
     }
     let mut message = error.to_string();
     for (programs, commands) in WORDS {

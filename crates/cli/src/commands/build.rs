@@ -11,11 +11,12 @@ use crate::output::{Output, note};
 use crate::replace::{Force, OutputKind, claim};
 use crate::report;
 use crate::sample;
-use crate::size::{ByteSize, human_bytes, sort_memory};
+use crate::size::{ByteSize, exact_size, human_bytes, sort_memory};
 use crate::source::Source;
+use ogive::FileFormat;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
-use ogive::table::{TableReport, TableWriteOptions};
+use ogive::table::{Table, TableOptions, TableReport, TableWriteOptions};
 use ogive::tune::DesignRequest;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -63,7 +64,7 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
-    /// Memory for sorting, at least 64 KiB
+    /// Memory for sorting, at least 64 KiB; what exceeds it is sorted in temporary files beside the table
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
 
@@ -131,6 +132,9 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
     if let Some(warning) = kept_too_much(arguments, &report) {
         note(format_args!("warning: {warning}"));
     }
+    if let Some(lost) = not_kept(arguments, &report) {
+        note(lost);
+    }
     if output.is_json() {
         output.json(&report)?;
     } else {
@@ -166,6 +170,30 @@ fn make(
     } else {
         load(&arguments.input, &target, "building", interrupt)
     }
+}
+
+/// The options of a table that was the input which the new table does not have, if any.
+fn not_kept(arguments: &BuildArguments, new: &TableReport) -> Option<String> {
+    let path = &arguments.input.path;
+    // Opening a pipe again would wait for another writer.
+    let may_be_table = !arguments.external && arguments.input.format.is_none() && path.is_file();
+    if !may_be_table || !matches!(FileFormat::of_path(path), Ok(Some(FileFormat::Table))) {
+        return None;
+    }
+    // The table was just read, so an error is no reason to fail.
+    let old = Table::open_path(path, &TableOptions::default()).ok()?.explain();
+    let mut lost = Vec::new();
+    if old.compression != new.compression && new.compression == Compression::None.name() {
+        lost.push(format!("its compression (--compress {})", old.compression));
+    }
+    if old.filter_bytes > 0 && new.filter_bytes == 0 {
+        lost.push("its filter (--filter)".into());
+    }
+    if old.block_size_bytes != new.block_size_bytes && arguments.block_size.is_none() {
+        lost.push(format!("its block size (--block-size {})", exact_size(old.block_size_bytes)));
+    }
+    let lost = [lost.join(", ")].into_iter().find(|lost| !lost.is_empty())?;
+    Some(format!("{} is built anew, without {lost}", path.display()))
 }
 
 /// A warning about an index that keeps more in memory than requested, because the keys allow no smaller one.

@@ -76,13 +76,13 @@ fn look(path: &Path) -> Result<Info> {
             facts: json!({}),
             next: format!("`ogive info {}`", without_number(path).display()),
         }),
-        Some(_) => Ok(Info {
+        found if found.is_some() || is_lock_of_store(path)? => Ok(Info {
             kind: "store file",
             text: "a file of a store; its name and its neighbours belong to it".into(),
             facts: json!({}),
             next: format!("`ogive info {}`", path.parent().unwrap_or(Path::new(".")).display()),
         }),
-        None => Ok(match words::foreign(path) {
+        _ => Ok(match words::foreign(path) {
             Some(Foreign::Profile(profile)) => Info {
                 kind: "profile",
                 text: Foreign::Profile(profile.clone()).to_string(),
@@ -99,6 +99,12 @@ fn look(path: &Path) -> Result<Info> {
             },
         }),
     }
+}
+
+/// Whether a file, which has no content of its own, is the lock of a store.
+fn is_lock_of_store(path: &Path) -> Result<bool> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(path.file_name().is_some_and(|name| name == "LOCK") && db::info(folder)?.is_some())
 }
 
 fn table(path: &Path) -> Result<Info> {

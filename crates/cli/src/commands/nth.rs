@@ -6,7 +6,7 @@ use super::verbs;
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
-use crate::size::grouped;
+use crate::size::counted;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -67,6 +67,6 @@ pub(crate) fn run(arguments: &TableNth, output: &mut Output) -> Result<Outcome> 
         return Ok(Outcome::Done);
     }
     output.flush()?;
-    note(format_args!("no record at position {position}; the table has {} records", grouped(open.table.len())));
+    note(format_args!("no record at position {position}; the table has {}", counted(open.table.len(), "record")));
     Ok(Outcome::Negative)
 }

@@ -6,6 +6,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::size::whole_number;
 use crate::value;
 use ogive::types::ValueType;
 use serde::Serialize;
@@ -197,7 +198,7 @@ pub(crate) struct RangeOptions {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Window {
     /// Print at most N entries
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number)]
     pub(crate) limit: Option<u64>,
 
     /// Print the entries in reverse order

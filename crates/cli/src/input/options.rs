@@ -86,12 +86,12 @@ pub(crate) struct InputOptions {
 
     /// Type of the keys: bool, u8 to u128, i8 to i128, f32, f64, text, bytes, bytes1 to bytes255 for bytes of one
     /// length, uuid, date, time(UNIT), timestamp(UNIT), decimal(P,S), or a tuple such as '(text, date desc)' [default:
-    /// the narrowest that fits all keys]
+    /// the first of u64, i64, u128, i128, f64, bool, date, time, timestamp, UUID and text that fits all keys]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 
     /// Type of a column, such as price=decimal(8,2); with a question mark, empty fields are nulls [default: the
-    /// narrowest of integers, f64, bool, date, time, timestamp, UUID and text that fits all rows]
+    /// first of u64, i64, u128, i128, f64, bool, date, time, timestamp, UUID and text that fits all rows]
     #[arg(long = "type", value_name = "COL=TYPE", help_heading = "Input")]
     pub(crate) column_types: Vec<ColumnType>,
 
@@ -138,6 +138,13 @@ impl InputOptions {
     /// # Errors
     /// [`Failure::Refused`] for an Ogive table, even a damaged one, unless `--format` is given.
     pub(crate) fn refuse_table(&self) -> Result<()> {
+        self.refuse_table_but(
+            "use `ogive scan` to print its records, or `ogive build --external` to add a second index",
+        )
+    }
+
+    /// As [`Self::refuse_table`], with advice what to do with a table.
+    pub(crate) fn refuse_table_but(&self, advice: &str) -> Result<()> {
         if self.format.is_some() || !self.path.is_file() {
             return Ok(());
         }
@@ -150,10 +157,7 @@ impl InputOptions {
                 | Error::MemoryShort { .. },
             ) => {
                 let path = shown(&self.path);
-                Err(Failure::refused(
-                    format!("{path} is an Ogive table, not an input file"),
-                    "use `ogive scan` to print its records, or `ogive build --external` to add a second index",
-                ))
+                Err(Failure::refused(format!("{path} is an Ogive table, not an input file"), advice))
             }
             Err(_) => self.refuse_damaged(),
         }
@@ -176,8 +180,13 @@ impl InputOptions {
                 "print its entries with `ogive index scan`, or check it with `ogive index verify`",
             ),
             (Some(FileFormat::PageLog), _) => ("is the log of an Ogive index", "use `ogive index scan` on that index"),
-            (Some(_), _) => ("is a damaged Ogive table", "check it with `ogive verify`"),
-            (None, TABLE_EXTENSION) => ("has the name of an Ogive table and is none", "check it with `ogive verify`"),
+            (Some(_), _) => (
+                "is a damaged Ogive table",
+                "`ogive verify` says what is damaged, and `ogive repair` saves what is not",
+            ),
+            (None, TABLE_EXTENSION) => {
+                ("has the name of an Ogive table and is none", "restore it from a copy if it was cut off")
+            }
             (None, INDEX_EXTENSION) => {
                 ("has the name of an Ogive index and is none", "check it with `ogive index verify`")
             }

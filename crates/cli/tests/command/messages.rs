@@ -175,3 +175,31 @@ fn files_that_are_none_of_ogive_are_named_alike_by_all_commands() {
         folder.run(&["db", "scan", file]).exits_with_error().complains_of(&format!("{file} is {name}"));
     }
 }
+
+#[test]
+fn advice_fits_the_mistake() {
+    let folder = Folder::new();
+    folder.write("words.txt", "apple\nbanana\n");
+    folder.build("words.txt", "t.ogive", &["--compress", "lz4", "--filter", "10", "--block-size", "512"]);
+    folder.run(&["index", "create", "p.ogx", "--value-type", "{n: u8}"]).exits_with(0);
+    folder.run(&["db", "put", "s", "apple", "red"]).exits_with(0);
+    let says = |arguments: &[&str], word: &str| folder.run(arguments).exits_with_error().complains_of(word);
+    says(&["db", "import", "s", "t.ogive"], "`ogive db ingest`").keeps_quiet_about("--external");
+    says(&["index", "load", "p.ogx", "t.ogive"], "`ogive export`").keeps_quiet_about("--external");
+    says(&["index", "put", "p.ogx", "5", "300"], "each a value of its type");
+    says(&["build", "words.txt", "-o", "nowhere/t.ogive"], "cannot create nowhere/t.ogive");
+    says(&["nth", "t.ogive", "5"], "the table has 2 records");
+    says(&["scan", "t.ogive", "--limit", "1k"], "use a whole number in digits").keeps_quiet_about("invalid digit");
+    says(&["db", "import", "s", "words.txt", "--batch", "0"], "use at least 1")
+        .keeps_quiet_about("18446744073709551615");
+    says(&["db", "get", "s", "apple", "--memory", "64KiB"], "needs at least 1MiB of memory, but --memory is 64KiB");
+    let info = folder.run(&["info", "s/LOCK"]).exits_with(0);
+    assert!(info.stdout.contains("a file of a store") && !info.stdout.contains("build"), "{}", info.stdout);
+
+    let note = folder.run(&["build", "t.ogive", "-o", "again.ogive"]).exits_with(0);
+    for lost in ["its compression (--compress lz4)", "its filter (--filter)", "its block size (--block-size 512)"] {
+        assert!(note.stderr.contains(lost), "{}", note.stderr);
+    }
+    let kept = ["--compress", "lz4", "--filter", "10", "--block-size", "512"];
+    folder.build("t.ogive", "kept.ogive", &kept).keeps_quiet_about("without");
+}

@@ -60,7 +60,11 @@ impl PageFile {
         if storage.exists(name)? {
             return Err(taken());
         }
-        let lock = storage.lock(&lock_name(name))?;
+        // A folder that takes no lock file takes no other one.
+        let lock = storage.lock(&lock_name(name)).map_err(|error| match error {
+            Error::Io { source, .. } => Error::io("create", storage.path(name), source),
+            error => error,
+        })?;
         if storage.exists(name)? {
             return Err(taken());
         }

@@ -85,7 +85,7 @@ pub(super) fn check_design(options: &TableWriteOptions) -> Result<()> {
         return Ok(());
     }
     Err(Error::InvalidArgument(format!(
-        "design {} works on numbers; keys of type {} take tuned, coded or none",
+        "design {} works on numbers of up to 64 bits; keys of type {} take tuned, coded or none",
         options.design, options.key_type
     )))
 }

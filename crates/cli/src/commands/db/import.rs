@@ -7,7 +7,7 @@ use crate::input::{Input, InputOptions, KEYSPACE, KnownColumns, blame_holder};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
-use crate::size::grouped;
+use crate::size::{grouped, positive_count};
 use ogive::lsm::{Batch, Db, Keyspace};
 use ogive::types::RecordType;
 use ogive::{Durability, KeyType};
@@ -48,7 +48,7 @@ pub(crate) struct DbImport {
     add_columns: bool,
 
     /// Rows per batch
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = positive_count)]
     batch: u64,
 }
 
@@ -62,7 +62,7 @@ const NOTHING: &str = "no row is durable";
 pub(crate) fn run(arguments: &DbImport, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
-    arguments.input.refuse_table()?;
+    arguments.input.refuse_table_but("`ogive db ingest` adds the records of a table to a store")?;
     let keyspace = KeyspaceOptions { name: arguments.name.clone(), keys: arguments.keys };
     // Before anything is created, so that a refused import leaves no store, no keyspace and no types.
     let known = keyspace.known_types()?;

@@ -12,7 +12,7 @@ use crate::load::{BuildProgress, RECORDS_A_STEP};
 use crate::output::{Output, note};
 use crate::pipe::shown;
 use crate::progress::{Progress, Unit};
-use crate::size::{ByteSize, counted, grouped, sort_memory};
+use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory};
 use crate::value;
 use ogive::Error;
 use ogive::index::{Raw, Word};
@@ -57,10 +57,10 @@ pub(crate) struct IndexLoad {
     random: bool,
 
     /// Records per commit; ignored in a bulk load [default: all; 10,000 with --random]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive_count)]
     batch: Option<u64>,
 
-    /// Memory for sorting, at least 64 KiB
+    /// Memory for sorting, at least 64 KiB; what exceeds it is sorted in temporary files beside the index
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     sort_memory: ByteSize,
 
@@ -79,7 +79,7 @@ struct LoadReport {
 pub(crate) fn run(arguments: &IndexLoad, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
-    arguments.input.refuse_table()?;
+    arguments.input.refuse_table_but("`ogive export` writes its records to a file that can be loaded, such as CSV")?;
     arguments.index.file.refuse_input(&arguments.input.path)?;
     // The names of columns are read ahead of the records.
     let (input, _scratch) = match arguments.input.has_columns() {
@@ -151,6 +151,9 @@ fn load<W: Word>(
             }
             done => return done.map(|records| LoadReport { records, bulk: true }),
         }
+    }
+    if !arguments.random && !index.is_empty()? {
+        note("the index is not empty; sorting the input, and inserting its records");
     }
     match arguments.random {
         true => insert_singly(index, arguments, interrupt, committed)?,
