@@ -48,6 +48,12 @@ pub(crate) enum Failure {
         /// The alternative.
         hint: String,
     },
+    /// An interrupt after which the command can go on in a certain way.
+    #[error("interrupted")]
+    Interrupted {
+        /// How to go on.
+        hint: String,
+    },
     /// A failure after part of the work was done.
     #[error("{failure}; {done}")]
     Partial {
@@ -115,7 +121,7 @@ impl Failure {
             Self::Partial { failure, .. } => failure.exit_code(),
             // The engine parses some options, such as the name of a design.
             Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
-            Self::Engine(ogive::Error::Interrupted) => INTERRUPTED,
+            Self::Engine(ogive::Error::Interrupted) | Self::Interrupted { .. } => INTERRUPTED,
             _ => 1,
         }
     }
@@ -123,7 +129,7 @@ impl Failure {
     /// Advice, if the message does not already give it.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
-            Self::Usage { hint, .. } | Self::Refused { hint, .. } => Some(hint.clone()),
+            Self::Usage { hint, .. } | Self::Refused { hint, .. } | Self::Interrupted { hint } => Some(hint.clone()),
             Self::Input(error) => error.hint(),
             Self::Partial { failure, .. } => failure.hint(),
             Self::File { source, .. } => match source.kind() {
@@ -167,6 +173,8 @@ mod tests {
         assert_eq!(Failure::usage("no", "yes").exit_code(), 2);
         assert_eq!(Failure::refused("no", "yes").exit_code(), 1);
         assert_eq!(Failure::from(ogive::Error::Interrupted).but("7 rows are durable").exit_code(), 130);
+        let interrupted = Failure::Interrupted { hint: "load the rest".into() }.but("7 rows are durable");
+        assert_eq!((interrupted.exit_code(), interrupted.hint().as_deref()), (130, Some("load the rest")));
         assert_eq!(Failure::from_output(io::ErrorKind::BrokenPipe.into()).exit_code(), 0);
         assert_eq!(Failure::from_output(io::ErrorKind::StorageFull.into()).exit_code(), 1);
     }

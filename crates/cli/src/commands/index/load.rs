@@ -270,7 +270,7 @@ fn check<W: Word>(index: &WordIndex<W>, interrupt: &Interrupt, committed: u64) -
         true => "load only the rest of the file, since this index keeps repeated records",
         false => "load the file again; records already loaded are overwritten",
     };
-    Err(Failure::refused("interrupted", hint))
+    Err(Failure::Interrupted { hint: hint.into() })
 }
 
 /// The progress of a load of unsorted records.
