@@ -53,7 +53,7 @@ fn chain(error: &anyhow::Error) -> String {
     error
         .chain()
         .map(ToString::to_string)
-        .reduce(|told, cause| if told.ends_with(&cause) { told } else { format!("{told}: {cause}") })
+        .reduce(|told, cause| if told.contains(&format!(": {cause}")) { told } else { format!("{told}: {cause}") })
         .unwrap_or_default()
 }
 
@@ -70,7 +70,7 @@ mod tests {
     fn a_cause_that_the_message_includes_is_told_once() {
         let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
         let error = anyhow::Error::from(ogive::Error::Io { action: "create", path: "k.u64".into(), source: denied() });
-        assert_eq!(chain(&error), "cannot create k.u64: permission denied");
+        assert_eq!(chain(&error), "cannot create k.u64: permission denied (check the permissions)");
         let error = Err::<(), _>(denied()).context("no keys").unwrap_err();
         assert_eq!(chain(&error), "no keys: permission denied");
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use rocksdb::{
     BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, DataBlockIndexType, Options, ReadOptions,
-    WriteOptions, WriteBatch,
+    WriteBatch, WriteOptions,
 };
 
 use crate::store::{Batch, Reader, Settings, Store, System, Writer};

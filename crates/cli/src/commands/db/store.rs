@@ -148,7 +148,7 @@ impl StoreFolder {
         self.write_counted(interrupt, &Arc::default())
     }
 
-    /// Opens the store for writing that may be interrupted, and counts the bytes read of its tables and values.
+    /// As [`Self::write_stoppable`], and counts the bytes that are read of tables and values.
     pub(super) fn write_counted(&self, interrupt: &Interrupt, read_bytes: &Arc<AtomicU64>) -> Result<Db> {
         self.check_there()?;
         let storage = Stoppable::counting(self.options().storage(&self.folder), interrupt, read_bytes);
