@@ -1,7 +1,7 @@
-//! The measured profile of the device that an experiment runs on.
+//! The device that an experiment runs on: its measured profile, and plain reading as a yardstick.
 
 use anyhow::Result;
-use ogive::io::{MeasureOptions, MeasuredProfile, measure_profile};
+use ogive::io::{MeasureOptions, MeasuredProfile, Purpose, ReadRequest, ReadableFile, measure_profile};
 use std::path::Path;
 
 /// Size of the temporary file of a measurement, and its seconds: enough for a profile, and short beside an experiment.
@@ -16,4 +16,15 @@ pub(super) fn measure_device(folder: &Path) -> Result<MeasuredProfile> {
         eprintln!("warning: {warning}");
     }
     Ok(measured)
+}
+
+/// Reads a file from end to end, one request of the length of `buffer` at a time.
+pub(super) fn read_plainly(file: &dyn ReadableFile, buffer: &mut [u8]) -> Result<()> {
+    let mut offset = 0;
+    while offset < file.len() {
+        let length = (file.len() - offset).min(buffer.len() as u64) as usize;
+        file.read(ReadRequest { offset, buffer: &mut buffer[..length], purpose: Purpose::Walk })?;
+        offset += length as u64;
+    }
+    Ok(())
 }

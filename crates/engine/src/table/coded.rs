@@ -9,9 +9,9 @@
 //!
 //! All keys have one length, unless they are [front-coded](front); then there are no spans. `lead` is the number of
 //! records by which the block begins after the start of a group ([`ogive_model::column`]); it holds for all columns.
-//! `value` is the length of every value, unless there are ends,
-//! which count from a number stored before the columns. Where all sequence numbers or kinds are the same, the head has
-//! them. Values of up to 16 bytes may be numbers too: of the last 8 bytes, and of those before.
+//! `value` is the length of every value, unless there are ends, which count from a number stored before the columns.
+//! Where all sequence numbers or kinds are the same, the head has them. Values of up to 16 bytes may be numbers too: of
+//! the last 8 bytes, and of those before.
 
 use super::block::{ShortValue, SplitKey, ValueLocation, VersionTag, start_bytes};
 use super::columns::ColumnRows;
@@ -117,9 +117,10 @@ pub(super) fn encode(parts: &CodedParts<'_>, rows: &impl ColumnRows, start_bytes
             (*width, VALUE_WORDS_FLAG | flag(*is_little_endian, LITTLE_ENDIAN_FLAG))
         }
     };
-    let flags =
-        flag(parts.sequences.is_some(), SEQUENCES_FLAG) | flag(parts.kinds.is_some(), KINDS_FLAG) | values_flags;
-    let flags = flags | flag(parts.front.is_some(), FRONT_FLAG);
+    let flags = flag(parts.sequences.is_some(), SEQUENCES_FLAG)
+        | flag(parts.kinds.is_some(), KINDS_FLAG)
+        | flag(parts.front.is_some(), FRONT_FLAG)
+        | values_flags;
     raw.extend_from_slice(&[parts.lead as u8, flags, parts.code.spans.len() as u8, tag.kind]);
     raw.extend_from_slice(&(width as u32).to_le_bytes());
     raw.extend_from_slice(&if parts.sequences.is_some() { 0 } else { tag.sequence }.to_le_bytes());

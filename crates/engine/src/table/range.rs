@@ -10,7 +10,6 @@ use super::rows_ahead::RowsAhead;
 use super::search::RecordPosition;
 use crate::error::Result;
 use std::ops::Bound;
-use std::sync::Arc;
 
 /// An iterator over the records of a key range, in key order, from both ends.
 ///
@@ -52,18 +51,6 @@ struct OpenedBlock {
 }
 
 impl ReadAheadBuffer {
-    /// Returns the block, read together with those that follow in this direction.
-    fn block(
-        &mut self,
-        inner: &TableInner,
-        block: u64,
-        last: u64,
-        forward: bool,
-        reads: &mut ReadContext<'_>,
-    ) -> Result<Arc<[u8]>> {
-        self.rows.block(inner, block, last, forward, reads)
-    }
-
     fn opened(&mut self, inner: &TableInner, number: u64, bytes: &[u8]) -> Result<&mut OpenedBlock> {
         if self.opened.as_ref().is_none_or(|opened| opened.number != number) {
             let view = inner.view(number, bytes)?;
@@ -190,7 +177,7 @@ impl TableRange {
             if forward {
                 // The last block that holds a record of the range.
                 let last = if back.index == 0 { back.block.saturating_sub(1) } else { back.block };
-                let bytes = self.forward.block(inner, front.block, last, true, &mut reads)?;
+                let bytes = self.forward.rows.block(inner, front.block, last, true, &mut reads)?;
                 if front.index < self.forward.count(inner, front.block, &bytes)? {
                     let found =
                         RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(front.block, front.index) };
@@ -199,12 +186,12 @@ impl TableRange {
                 }
                 front = BlockPosition { block: front.block + 1, index: 0 };
             } else if back.index > 0 {
-                let bytes = self.backward.block(inner, back.block, front.block, false, &mut reads)?;
+                let bytes = self.backward.rows.block(inner, back.block, front.block, false, &mut reads)?;
                 back.index -= 1;
                 break Some(RecordPosition { bytes: Some(bytes), ..RecordPosition::unread(back.block, back.index) });
             } else {
                 let block = back.block - 1;
-                let bytes = self.backward.block(inner, block, front.block, false, &mut reads)?;
+                let bytes = self.backward.rows.block(inner, block, front.block, false, &mut reads)?;
                 back = BlockPosition { block, index: self.backward.count(inner, block, &bytes)? };
             }
         };

@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use ogive::io::{FastPaths, Purpose, ReadRequest, ReadableFile, Timer};
+use ogive::io::{FastPaths, Timer};
 use ogive::join::{JoinMethod, JoinOptions};
 
+use super::super::device::read_plainly;
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
@@ -109,7 +110,9 @@ fn compare(
         }
         for (place, plain_us) in places.iter().zip(&mut plain_us) {
             evict(device.folder.path(), &[INNER])?;
-            plain_us.push(read_plainly(&*place.inputs.open(INNER)?)?);
+            let (mut buffer, timer) = (vec![0; PIECE_BYTES], Timer::start());
+            read_plainly(&*place.inputs.open(INNER)?, &mut buffer)?;
+            plain_us.push(timer.elapsed_us());
         }
         progress.step();
     }
@@ -177,17 +180,4 @@ fn evict(folder: &Path, names: &[&str]) -> Result<()> {
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
     }
     Ok(())
-}
-
-/// Reads a file from end to end, one request at a time: microseconds.
-fn read_plainly(file: &dyn ReadableFile) -> Result<f64> {
-    let mut buffer = vec![0; PIECE_BYTES];
-    let timer = Timer::start();
-    let mut offset = 0;
-    while offset < file.len() {
-        let length = (file.len() - offset).min(PIECE_BYTES as u64) as usize;
-        file.read(ReadRequest { offset, buffer: &mut buffer[..length], purpose: Purpose::Walk })?;
-        offset += length as u64;
-    }
-    Ok(timer.elapsed_us())
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::io::{Purpose, ReadRequest, Storage, Timer};
+use ogive::io::{Storage, Timer};
 use ogive::join::{JoinMethod, JoinOptions};
 
+use super::super::device::read_plainly;
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
@@ -75,13 +76,7 @@ fn plain(place: &Place, output_bytes: u64) -> Result<f64> {
     let results = place.results();
     let timer = Timer::start();
     for name in [outer(1).as_str(), INNER] {
-        let file = place.inputs.open(name)?;
-        let mut offset = 0;
-        while offset < file.len() {
-            let length = (file.len() - offset).min(PIECE_BYTES as u64) as usize;
-            file.read(ReadRequest { offset, buffer: &mut buffer[..length], purpose: Purpose::Walk })?;
-            offset += length as u64;
-        }
+        read_plainly(&*place.inputs.open(name)?, &mut buffer)?;
     }
     write(&results, &buffer, output_bytes)?;
     let elapsed_us = timer.elapsed_us();

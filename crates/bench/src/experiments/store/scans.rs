@@ -7,10 +7,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
-use ogive::io::{FastPaths, LocalStorage, Purpose, ReadRequest, Storage, Timer};
+use ogive::io::{FastPaths, LocalStorage, Storage, Timer};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
 use ogive::{Db, DbOptions, KeyType};
 
+use super::super::device::read_plainly;
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use crate::output::{Record, Spread};
@@ -47,7 +48,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     write(Arc::new(LocalStorage::new(folder.path())), records)?;
     let storage: Arc<LocalStorage> = Arc::new(LocalStorage::direct(folder.path()));
     let mut times = [const { [const { Vec::new() }; 2] }; SUBJECTS.len()];
-    let mut plain_us = [Vec::new(), Vec::new()];
+    let mut plain = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         progress.step();
         progress.on("scanning".to_owned());
@@ -56,12 +57,12 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 times.push(scan(&storage, subject, in_flight, records)?);
             }
         }
-        plain_us[0].push(read_plainly(&storage, &[TABLE.to_owned()])?);
+        plain[0].push(plain_us(&storage, &[TABLE.to_owned()])?);
         let in_store: Vec<String> = storage.list()?.into_iter().filter(|name| name.ends_with(".table")).collect();
-        plain_us[1].push(read_plainly(&storage, &in_store)?);
+        plain[1].push(plain_us(&storage, &in_store)?);
     }
     for (subject, times) in SUBJECTS.iter().zip(times) {
-        let plain_us = &plain_us[usize::from(*subject == "store")];
+        let plain_us = &plain[usize::from(*subject == "store")];
         output.report(figures(subject, &times, Spread::of(plain_us).median))?;
     }
     Ok(())
@@ -123,17 +124,10 @@ fn counted<R>(records: impl Iterator<Item = ogive::Result<R>>, most: usize) -> R
 }
 
 /// Reads files from end to end, one request at a time: microseconds.
-fn read_plainly(storage: &Arc<LocalStorage>, names: &[String]) -> Result<f64> {
-    let mut buffer = vec![0; PIECE_BYTES];
-    let timer = Timer::start();
+fn plain_us(storage: &Arc<LocalStorage>, names: &[String]) -> Result<f64> {
+    let (mut buffer, timer) = (vec![0; PIECE_BYTES], Timer::start());
     for name in names {
-        let file = storage.open(name)?;
-        let mut offset = 0;
-        while offset < file.len() {
-            let length = (file.len() - offset).min(PIECE_BYTES as u64) as usize;
-            file.read(ReadRequest { offset, buffer: &mut buffer[..length], purpose: Purpose::Walk })?;
-            offset += length as u64;
-        }
+        read_plainly(&*storage.open(name)?, &mut buffer)?;
     }
     Ok(timer.elapsed_us())
 }
