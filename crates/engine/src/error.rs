@@ -205,6 +205,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// The storage cannot do this: objects of an object store, for example, are written once and as a whole.
+    #[error("cannot {action} {}: {hint}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// The operation, as a verb.
+        action: &'static str,
+        /// The reason, and what to do instead.
+        hint: String,
+    },
     /// The lock is held, by another handle of this process or by another process.
     #[error("{} is locked by {}", path.display(), holder(*is_own))]
     Locked {

@@ -2,9 +2,10 @@
 
 use super::storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
-    check_write,
+    check_write, not_for_objects,
 };
 use crate::error::{Error, Result};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,12 +18,18 @@ type Content = Arc<RwLock<Vec<u8>>>;
 pub struct MemoryStorage {
     files: Arc<Mutex<BTreeMap<String, Content>>>,
     locks: Arc<Mutex<BTreeSet<String>>>,
+    is_object_store: bool,
 }
 
 impl MemoryStorage {
     /// Creates an empty directory.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates an empty object store in memory, with the rules of [`Storage`] for objects.
+    pub fn objects() -> Self {
+        Self { is_object_store: true, ..Self::default() }
     }
 
     /// Stores a complete file, replacing any of the same name; used by tests for damaged files.
@@ -57,9 +64,19 @@ impl MemoryStorage {
     fn failed(&self, action: &'static str, name: &str, kind: ErrorKind) -> Error {
         Error::io(action, self.path(name), kind.into())
     }
+
+    /// Refuses what an object store cannot do.
+    fn check_files(&self, action: &'static str, name: &str) -> Result<()> {
+        check_name(name)?;
+        if self.is_object_store { Err(not_for_objects(action, self.path(name))) } else { Ok(()) }
+    }
 }
 
 impl Storage for MemoryStorage {
+    fn is_object_store(&self) -> bool {
+        self.is_object_store
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         let content = self.find("open", name)?;
         let length_bytes = content.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
@@ -73,21 +90,38 @@ impl Storage for MemoryStorage {
             return Err(self.failed("create", name, ErrorKind::AlreadyExists));
         }
         let content = Content::default();
+        if self.is_object_store {
+            let (files, name, path) = (Arc::clone(&self.files), name.to_owned(), self.path(name));
+            return Ok(Box::new(ObjectWriter { files, name, content: Some(Vec::new()), length_bytes: 0, path }));
+        }
         files.insert(name.to_owned(), Arc::clone(&content));
         Ok(Box::new(MemoryWriter { content, length_bytes: 0, path: self.path(name) }))
     }
 
+    fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        check_name(name)?;
+        match self.files().entry(name.to_owned()) {
+            Entry::Occupied(_) => Err(self.failed("create", name, ErrorKind::AlreadyExists)),
+            Entry::Vacant(place) => {
+                place.insert(Arc::new(RwLock::new(bytes.to_vec())));
+                Ok(())
+            }
+        }
+    }
+
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.check_files("update", name)?;
         Ok(Arc::new(MemoryFile { content: self.find("open", name)?, path: self.path(name) }))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.check_files("update", name)?;
         self.create(name)?;
         self.open_update(name)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        check_name(from)?;
+        self.check_files("rename", from)?;
         check_name(to)?;
         let mut files = self.files();
         let content = files.remove(from).ok_or_else(|| self.failed("rename", from, ErrorKind::NotFound))?;
@@ -117,7 +151,7 @@ impl Storage for MemoryStorage {
     }
 
     fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        check_name(name)?;
+        self.check_files("lock", name)?;
         self.files().entry(name.to_owned()).or_default();
         if !self.locks.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
             return Err(Error::Locked { path: self.path(name), is_own: true });
@@ -201,6 +235,43 @@ impl WritableFile for MemoryWriter {
     }
 }
 
+/// An object that is stored at its first sync.
+#[derive(Debug)]
+struct ObjectWriter {
+    files: Arc<Mutex<BTreeMap<String, Content>>>,
+    name: String,
+    /// `None` once it is stored.
+    content: Option<Vec<u8>>,
+    length_bytes: u64,
+    path: PathBuf,
+}
+
+impl WritableFile for ObjectWriter {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        check_write(&self.path, self.length_bytes, offset)?;
+        let refused = || not_for_objects("write to", self.path.clone());
+        let content = self.content.as_mut().filter(|_| offset == self.length_bytes).ok_or_else(refused)?;
+        content.extend_from_slice(bytes);
+        self.length_bytes = content.len() as u64;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        let Some(content) = self.content.take() else { return Ok(()) };
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(self.name.clone(), Arc::new(RwLock::new(content)));
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
 #[derive(Debug)]
 struct MemoryFile {
     content: Content,
@@ -243,5 +314,34 @@ impl UpdatableFile for MemoryFile {
 
     fn sync(&self) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Objects appear whole and once, and refuse what only files can do.
+    #[test]
+    fn objects_appear_whole_at_their_first_sync() {
+        let storage = MemoryStorage::objects();
+        let mut file = storage.create("a").unwrap();
+        file.append(b"one").unwrap();
+        assert!(!storage.exists("a").unwrap());
+        file.append(b"two").unwrap();
+        file.sync().unwrap();
+        assert_eq!(storage.content("a").unwrap(), b"onetwo");
+        assert!(matches!(file.append(b"three"), Err(Error::Unsupported { .. })));
+        drop(storage.create("b").unwrap());
+        assert_eq!(storage.list().unwrap(), ["a"]);
+
+        storage.put_if_absent("c", b"first").unwrap();
+        let second = storage.put_if_absent("c", b"second");
+        assert!(matches!(second, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists));
+        assert_eq!(storage.content("c").unwrap(), b"first");
+        assert!(matches!(storage.rename("c", "d"), Err(Error::Unsupported { .. })));
+        assert!(matches!(storage.lock("c"), Err(Error::Unsupported { .. })));
+        assert!(matches!(storage.open_update("c"), Err(Error::Unsupported { .. })));
+        assert!(matches!(storage.create_update("d"), Err(Error::Unsupported { .. })));
     }
 }

@@ -54,7 +54,7 @@ pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub(crate) use storage::remove_if_present;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
-    check_write,
+    check_write, not_for_objects,
 };
 pub use worker::Worker;
 pub(crate) use worker::spawn_helper;

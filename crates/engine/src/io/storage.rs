@@ -50,12 +50,35 @@ pub struct ReadRequest<'a> {
 ///
 /// Names are plain file names without separators. All methods may be called from several threads. A file is durable
 /// under its name only after both [`WritableFile::sync`] *and* [`Storage::sync_directory`].
+///
+/// In an *object store* ([`Self::is_object_store`]), files are objects: written once, as a whole, under their final
+/// names. A file that was created appears at its first sync, complete and durable, accepts nothing after it, and never
+/// appears if it is dropped before. Objects cannot be appended to, updated in place, renamed or locked:
+/// [`Self::open_update`], [`Self::create_update`], [`Self::rename`] and [`Self::lock`] are [`Error::Unsupported`].
 pub trait Storage: Debug + Send + Sync {
+    /// Whether files are objects, as described above.
+    fn is_object_store(&self) -> bool {
+        false
+    }
+
     /// Opens an existing file for reading.
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>>;
 
     /// Creates a new, empty file for writing; an existing file is an error of kind `AlreadyExists`.
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>>;
+
+    /// Writes a file of these bytes, unless there is one of that name. Of several concurrent calls for a name, in any
+    /// processes, one succeeds. In an object store the file appears as a whole, and is durable when this returns;
+    /// elsewhere it is written as by [`Self::create`] and synced.
+    ///
+    /// # Errors
+    /// An error of kind `AlreadyExists` if there is such a file; storage errors, after which there may be one.
+    fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let mut file = self.create(name)?;
+        file.append(bytes)?;
+        file.sync()?;
+        self.sync_directory()
+    }
 
     /// Opens an existing file for reading and in-place writing, in one mode (buffered or direct) for both.
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>>;
@@ -284,4 +307,10 @@ pub fn check_write(path: &Path, length_bytes: u64, offset: u64) -> Result<()> {
         "cannot write at byte {offset} of {}: it has {length_bytes} bytes; write at most at its end",
         path.display()
     )))
+}
+
+/// The error of an operation that objects do not have, for implementations of [`Storage`] by object stores.
+pub fn not_for_objects(action: &'static str, path: PathBuf) -> Error {
+    let hint = "an object is written once, as a whole; keep files that change on a file system".to_owned();
+    Error::Unsupported { path, action, hint }
 }

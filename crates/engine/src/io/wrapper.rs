@@ -26,6 +26,11 @@ pub trait StorageWrapper: Debug + Send + Sync {
         self.inner().create(name)
     }
 
+    /// As [`Storage::put_if_absent`].
+    fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.inner().put_if_absent(name, bytes)
+    }
+
     /// As [`Storage::open_update`].
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         self.inner().open_update(name)
@@ -68,6 +73,14 @@ pub trait StorageWrapper: Debug + Send + Sync {
 }
 
 impl<W: StorageWrapper> Storage for W {
+    fn is_object_store(&self) -> bool {
+        self.inner().is_object_store()
+    }
+
+    fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        StorageWrapper::put_if_absent(self, name, bytes)
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         StorageWrapper::open(self, name)
     }
