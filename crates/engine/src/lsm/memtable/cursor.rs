@@ -15,29 +15,49 @@ pub(crate) struct MemtableCursor {
     memtable: Arc<Memtable>,
     /// The current node, or the head if unpositioned.
     node: u32,
+    /// The list of the node; a newer one may have replaced it.
+    generation: usize,
 }
 
 impl MemtableCursor {
     pub(super) fn new(memtable: Arc<Memtable>) -> Self {
-        Self { memtable, node: HEAD }
+        Self { memtable, node: HEAD, generation: 0 }
     }
 }
 
 impl MemtableCursor {
     /// Moves to the node that `lead` finds.
     fn go(&mut self, lead: impl FnOnce(&List) -> u32) -> Result<()> {
-        self.node = self.memtable.list().map_or(HEAD, lead);
+        (self.generation, self.node) =
+            self.memtable.list().map_or((0, HEAD), |(generation, list)| (generation, lead(list)));
         Ok(())
+    }
+
+    /// Moves to the node that `lead` finds from the current one, if there is one.
+    fn step(&mut self, lead: impl FnOnce(&List, u32) -> u32) -> Result<()> {
+        let Some(entry) = self.entry() else { return self.go(|_| HEAD) };
+        let (generation, node) = match self.memtable.list() {
+            Some((generation, list)) if generation == self.generation => (generation, lead(list, self.node)),
+            // The same entry is in the newer list, at another place.
+            Some((generation, list)) => (generation, lead(list, list.find(&list.target(entry.key, entry.sequence)).1)),
+            None => (0, HEAD),
+        };
+        (self.generation, self.node) = (generation, node);
+        Ok(())
+    }
+
+    fn list(&self) -> Option<&List> {
+        self.memtable.list_of(self.generation)
     }
 }
 
 impl EntryCursor for MemtableCursor {
     fn entry(&self) -> Option<Entry<'_>> {
-        self.memtable.list()?.entry(self.node)
+        self.list()?.entry(self.node)
     }
 
     fn value_slice(&self) -> Option<Slice> {
-        self.memtable.list()?.value_slice(self.node)
+        self.list()?.value_slice(self.node)
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
@@ -58,13 +78,11 @@ impl EntryCursor for MemtableCursor {
     }
 
     fn next(&mut self) -> Result<()> {
-        let node = self.node;
-        self.go(|list| if node == HEAD { HEAD } else { list.after(node) })
+        self.step(List::after)
     }
 
     fn prev(&mut self) -> Result<()> {
-        let node = self.node;
-        self.go(|list| match list.entry(node) {
+        self.step(|list, node| match list.entry(node) {
             Some(entry) => list.find(&list.target(entry.key, entry.sequence)).0,
             None => HEAD,
         })

@@ -17,8 +17,10 @@ use std::sync::{Arc, OnceLock};
 /// sees everything that was inserted before it began, and possibly some later entries, whose sequence numbers are newer
 /// than its own.
 pub(crate) struct Memtable {
-    /// Allocated with the first entry, since many keyspaces may be idle.
-    list: OnceLock<Box<List>>,
+    /// The first list is allocated with the first entry, since many keyspaces may be idle. If the first keys came one
+    /// by one, so that their common prefix was unknown, a second list replaces it once there are enough of them. Readers
+    /// of the first one may go on: they miss only entries newer than their start.
+    lists: [OnceLock<Box<List>>; 2],
     inserter: Mutex<Inserter>,
     tombstones: Published<RangeTombstones>,
     has_tombstones: AtomicBool,
@@ -38,7 +40,7 @@ impl Memtable {
 
     /// Creates an empty memtable that follows `older`, whose keys predict the common prefix of the next keys.
     pub(crate) fn after(older: &Self) -> Self {
-        let prefix = older.list().and_then(|list| {
+        let prefix = older.list().and_then(|(_, list)| {
             let (first, last) = (list.entry(list.after(HEAD))?, list.entry(list.last())?);
             let is_telling = first.key != last.key;
             is_telling.then(|| distinguishing_prefix(first.key, std::iter::once(last.key)).to_vec())
@@ -49,7 +51,7 @@ impl Memtable {
     fn with_prefix(prefix: Option<Vec<u8>>) -> Self {
         let inserter = Inserter::new(prefix);
         Self {
-            list: OnceLock::new(),
+            lists: [const { OnceLock::new() }; 2],
             room: AtomicUsize::new(inserter.room()),
             inserter: Mutex::new(inserter),
             tombstones: Published::new(RangeTombstones::new()),
@@ -71,12 +73,8 @@ impl Memtable {
         let tombstones = operations.iter().filter(|operation| operation.action == Action::RemoveRange);
         let (removed, mut taken) = (tombstones.clone().count(), 0);
         if removed < operations.len() {
-            let list = self.list.get_or_init(|| {
-                let (list, begun) = inserter.begin(bytes, operations);
-                taken += begun;
-                Box::new(list)
-            });
-            taken += inserter.insert(list, bytes, operations);
+            let (list, grown) = self.list_for(&mut inserter, bytes, operations);
+            taken += grown + inserter.insert(list, bytes, operations);
         }
         if removed > 0 {
             taken += self.remove_ranges(bytes, tombstones);
@@ -87,6 +85,23 @@ impl Memtable {
         let is_tombstone = |operation: &&Operation| operation.action == Action::Put(ValueKind::Remove);
         self.point_tombstones.fetch_add(operations.iter().filter(is_tombstone).count(), Relaxed);
         true
+    }
+
+    /// The list to insert operations into, and the bytes allocated for it.
+    fn list_for(&self, inserter: &mut Inserter, bytes: &[u8], operations: &[Operation]) -> (&List, u64) {
+        let mut grown = 0;
+        let mut begun = |(list, taken)| {
+            grown = taken;
+            Box::new(list)
+        };
+        let list = match (self.list(), &self.lists) {
+            (None, [first, _]) => first.get_or_init(|| begun(inserter.begin(bytes, operations))),
+            (Some((_, list)), [_, second]) => match inserter.begin_again(list, bytes, operations) {
+                Some(again) => second.get_or_init(|| begun(again)),
+                None => list,
+            },
+        };
+        (list, grown)
     }
 
     fn remove_ranges<'a>(&self, bytes: &[u8], operations: impl Iterator<Item = &'a Operation>) -> u64 {
@@ -105,13 +120,13 @@ impl Memtable {
 
     /// The newest entry of `key` at or below `at`, regardless of range tombstones.
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Entry<'_>> {
-        let list = self.list()?;
+        let (_, list) = self.list()?;
         list.entry(list.find(&list.target(key, at)).1).filter(|entry| entry.key == key)
     }
 
     /// As [`get`](Self::get): the kind, sequence number and value.
     pub(crate) fn get_slice(&self, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
-        let list = self.list()?;
+        let (_, list) = self.list()?;
         let node = list.find(&list.target(key, at)).1;
         let entry = list.entry(node).filter(|entry| entry.key == key)?;
         Some((entry.kind, entry.sequence, list.value_slice(node)?))
@@ -165,8 +180,18 @@ impl Memtable {
         MemtableCursor::new(Arc::clone(self))
     }
 
-    pub(super) fn list(&self) -> Option<&List> {
-        self.list.get().map(|list| &**list)
+    /// The list with all entries, and its number.
+    #[inline]
+    pub(super) fn list(&self) -> Option<(usize, &List)> {
+        let [first, second] = &self.lists;
+        let newest = second.get().map(|list| (1, list)).or_else(|| first.get().map(|list| (0, list)));
+        newest.map(|(number, list)| (number, &**list))
+    }
+
+    /// A list by its number.
+    #[inline]
+    pub(super) fn list_of(&self, number: usize) -> Option<&List> {
+        self.lists.get(number)?.get().map(|list| &**list)
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Inserter {
     last: u64,
     /// The expected common prefix of the keys.
     prefix: Option<Vec<u8>>,
+    /// Whether the list was begun with too few keys to tell their common prefix.
+    is_learning: bool,
     /// Nodes for the next guide.
     recent: Vec<(u64, u32)>,
     /// The operations to insert, in order: key prefix and index.
@@ -51,6 +53,7 @@ impl Inserter {
             before,
             last: NULL_LINK,
             prefix,
+            is_learning: false,
             recent: Vec::new(),
             order: Vec::new(),
         }
@@ -65,9 +68,39 @@ impl Inserter {
     /// Creates the list for its first operations; returns it with its memory in bytes.
     pub(super) fn begin(&mut self, buffer: &[u8], operations: &[Operation]) -> (List, u64) {
         let expected = self.prefix.take();
-        let (list, words, bytes) = List::new(expected.as_deref().unwrap_or_else(|| shared_prefix(buffer, operations)));
+        self.is_learning = expected.is_none() && keys_of(buffer, operations).count() < PREFIX_KEYS_MIN;
+        let learned = || common_prefix(keys_of(buffer, operations)).unwrap_or_default();
+        let (list, words, bytes) = List::new(expected.as_deref().unwrap_or_else(learned));
         self.words = words;
         (list, bytes)
+    }
+
+    /// Creates a list that replaces `list`, if its keys and those of `operations` are enough to tell a common prefix
+    /// that was unknown so far. Returns it, with the entries of `list`, and its memory in bytes.
+    pub(super) fn begin_again(&mut self, list: &List, buffer: &[u8], operations: &[Operation]) -> Option<(List, u64)> {
+        if !self.is_learning {
+            return None;
+        }
+        let nodes = || std::iter::successors(Some(list.after(HEAD)), |&node| Some(list.after(node)));
+        let nodes = || nodes().take_while(|&node| node != HEAD);
+        let older = nodes().filter_map(|node| list.entry(node)).map(|entry| entry.key);
+        let prefix = common_prefix(older.chain(keys_of(buffer, operations)))?;
+        self.is_learning = false;
+        if prefix.is_empty() {
+            return None;
+        }
+        let (again, words, mut bytes) = List::new(prefix);
+        *self = Self { words, random: self.random, ..Self::new(None) };
+        for group in list.groups.from(0).iter().map_while(|group| group.get()) {
+            let (number, grown) = again.groups.take(&mut self.groups, 1)?;
+            again.groups.from(number).first()?.get_or_init(|| Arc::clone(group));
+            bytes += grown;
+        }
+        for node in nodes() {
+            let (record, key) = list.record(node, &again.key_prefixes)?;
+            bytes += self.insert_one(&again, &record, key)?;
+        }
+        Some((again, bytes))
     }
 
     /// Inserts the entries among `operations`, which must fit; returns the bytes allocated.
@@ -181,15 +214,17 @@ impl Inserter {
     }
 }
 
-/// The common prefix of the keys of a group, if there are enough of them.
-fn shared_prefix<'a>(buffer: &'a [u8], operations: &[Operation]) -> &'a [u8] {
-    let mut keys = operations.iter().filter(|operation| operation.action != Action::RemoveRange);
-    match keys.next().map(|operation| key_of(buffer, operation)) {
-        Some(first) if operations.len() >= PREFIX_KEYS_MIN => {
-            distinguishing_prefix(first, keys.map(|operation| key_of(buffer, operation)))
-        }
-        _ => &[],
-    }
+/// The common prefix of keys, if there are enough of them to tell.
+fn common_prefix<'a>(keys: impl Iterator<Item = &'a [u8]> + Clone) -> Option<&'a [u8]> {
+    let mut others = keys.clone();
+    let first = others.next()?;
+    (keys.take(PREFIX_KEYS_MIN).count() == PREFIX_KEYS_MIN).then(|| distinguishing_prefix(first, others))
+}
+
+/// The keys of the entries of a group.
+fn keys_of<'a>(buffer: &'a [u8], operations: &'a [Operation]) -> impl Iterator<Item = &'a [u8]> + Clone {
+    let entries = operations.iter().filter(|operation| operation.action != Action::RemoveRange);
+    entries.map(|operation| key_of(buffer, operation))
 }
 
 fn key_of<'a>(buffer: &'a [u8], operation: &Operation) -> &'a [u8] {

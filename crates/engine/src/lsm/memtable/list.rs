@@ -219,6 +219,22 @@ impl List {
         Slice::of_buffer(self.group(self.words.from(node))?, start..start + entry.value.len())
     }
 
+    /// The content of a node, with its key, for a list of other key prefixes that has the same groups.
+    pub(super) fn record(&self, node: u32, key_prefixes: &KeyPrefixes) -> Option<(NodeRecord, &[u8])> {
+        let words = self.words.from(node);
+        let (place, extent) = (words.first()?.load(Relaxed), words.get(1)?.load(Relaxed));
+        let Entry { key, sequence, kind, .. } = self.entry(node)?;
+        let record = NodeRecord {
+            key_prefix: key_prefixes.of(key),
+            group: (extent >> 32) as u32,
+            key_start: (place >> 32) as u32,
+            key_bytes: extent as u32,
+            sequence,
+            kind,
+        };
+        Some((record, key))
+    }
+
     /// The entry of a node, and the offset of its value in the buffer.
     fn parts(&self, node: u32) -> Option<(Entry<'_>, usize)> {
         if node == HEAD {

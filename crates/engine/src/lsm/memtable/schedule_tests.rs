@@ -11,8 +11,9 @@ use ogive_testkit::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// Keys with a common prefix, which a memtable finds out after some insertions, and then begins another list.
 fn key(sequence: u64) -> Vec<u8> {
-    sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[..5].to_vec()
+    [b"prefix", &sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[..5]].concat()
 }
 
 /// Entries whose value is their sequence number.

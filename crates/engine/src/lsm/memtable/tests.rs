@@ -172,14 +172,14 @@ fn the_least_and_greatest_keys_are_ordinary() {
 #[test]
 fn a_memtable_that_follows_another_takes_keys_of_any_prefix() {
     let older = filled(&[(0..50).map(|i| (ValueKind::Value, format!("user{i:020}").into_bytes(), vec![])).collect()]);
-    assert_eq!(older.list().unwrap().key_prefixes.common(), b"user0000000000000000");
+    assert_eq!(older.list().unwrap().1.key_prefixes.common(), b"user0000000000000000");
     let memtable = Memtable::after(&older);
     let keys =
         ["", "u", "user", "user000000000000000000", "user00000000000000000017", "uses", "v", "user0000000000000000001"];
     for (sequence, key) in (1..).zip(keys) {
         add(&memtable, sequence, &[(ValueKind::Value, key.into(), key.into())]);
     }
-    assert_eq!(memtable.list().unwrap().key_prefixes.common(), b"user0000000000000000");
+    assert_eq!(memtable.list().unwrap().1.key_prefixes.common(), b"user0000000000000000");
     let mut sorted = keys;
     sorted.sort_unstable();
     let memtable = Arc::new(memtable);
@@ -192,7 +192,31 @@ fn a_memtable_that_follows_another_takes_keys_of_any_prefix() {
     }
     let last = Memtable::after(&Memtable::after(&Memtable::new()));
     add(&last, 1, &[(ValueKind::Value, b"any".to_vec(), vec![])]);
-    assert!(last.list().unwrap().key_prefixes.common().is_empty());
+    assert!(last.list().unwrap().1.key_prefixes.common().is_empty());
+}
+
+#[test]
+fn a_memtable_finds_the_common_prefix_of_keys_that_come_one_by_one() {
+    let keys: Vec<Vec<u8>> = (0..100_u64).map(|i| [&[0; 8][..], &(i * 71 % 100).to_be_bytes()].concat()).collect();
+    let memtable = Arc::new(Memtable::new());
+    let mut cursor = memtable.cursor();
+    for (sequence, key) in (1..).zip(&keys) {
+        add(&memtable, sequence, &[(ValueKind::Value, key.clone(), key.clone())]);
+        // The cursor stands in the first list when the second one replaces it, and walks on in that.
+        if sequence == 10 {
+            cursor.first().unwrap();
+        }
+    }
+    assert_eq!(memtable.list().unwrap().1.key_prefixes.common(), [0; 12]);
+    let mut sorted = keys.clone();
+    sorted.sort();
+    for key in &sorted {
+        assert_eq!(cursor.entry().unwrap().value, key);
+        assert_eq!(memtable.get(key, SEQUENCE_MAX).unwrap().value, key);
+        cursor.next().unwrap();
+    }
+    assert_eq!(cursor.entry(), None);
+    assert_eq!(memtable.len(), keys.len());
 }
 
 #[test]
