@@ -361,6 +361,22 @@ pub enum Error {
         /// What is missing.
         detail: String,
     },
+    /// An object was replaced, truncated or removed while it was open: bytes of two objects are never mixed.
+    #[error("{} was changed while it was open: {detail}; open it again", path.display())]
+    ObjectChanged {
+        /// The URL of the object.
+        path: PathBuf,
+        /// The difference.
+        detail: String,
+    },
+    /// A URL whose scheme is not registered in this program.
+    #[error("cannot open {url}: {detail}")]
+    UnknownScheme {
+        /// The URL, without its query.
+        url: String,
+        /// The reason, and what to do.
+        detail: String,
+    },
     /// The caller requested cancellation. The operation documents the resulting state.
     #[error("interrupted")]
     Interrupted,
@@ -411,10 +427,15 @@ fn holder(is_own: bool) -> &'static str {
 /// An error of the system in its words; the standard library calls a missing file an entity.
 fn plain(source: &io::Error) -> String {
     match source.kind() {
-        io::ErrorKind::NotFound if source.raw_os_error().is_none() => "no such file or directory".into(),
-        io::ErrorKind::AlreadyExists if source.raw_os_error().is_none() => "the name is taken".into(),
+        io::ErrorKind::NotFound if is_bare(source) => "no such file or directory".into(),
+        io::ErrorKind::AlreadyExists if is_bare(source) => "the name is taken".into(),
         _ => source.to_string(),
     }
+}
+
+/// Whether an error has no words but those of its kind.
+fn is_bare(source: &io::Error) -> bool {
+    source.raw_os_error().is_none() && source.get_ref().is_none()
 }
 
 /// What a person can do about the usual refusals of the operating system.
@@ -424,6 +445,10 @@ fn hint(action: &str, source: &io::Error) -> &'static str {
     }
     if action.starts_with("start a thread") {
         return " (use fewer threads, or raise the limit of threads: `ulimit -u`)";
+    }
+    if source.get_ref().is_some() {
+        // Its words include the advice.
+        return "";
     }
     match source.kind() {
         io::ErrorKind::NotFound => " (check the path)",

@@ -1,7 +1,7 @@
 //! The formats of Ogive files, recognised by their magic numbers.
 
 use crate::error::Result;
-use crate::io::{LocalStorage, Purpose, ReadRequest, ReadableFile, Storage};
+use crate::io::{Place, Purpose, ReadRequest, ReadableFile, locate};
 use std::path::Path;
 
 /// Begins the footer of a table.
@@ -70,13 +70,13 @@ impl FileFormat {
         Ok(None)
     }
 
-    /// [`Self::of_file`] of the local file at `path`.
+    /// [`Self::of_file`] of the file at a path or URL.
     ///
     /// # Errors
-    /// [`crate::Error::Io`].
+    /// [`crate::Error::Io`]; errors of [`locate`].
     pub fn of_path(path: &Path) -> Result<Option<Self>> {
-        let (folder, name) = LocalStorage::split_path(path)?;
-        Self::of_file(&*LocalStorage::new(folder).open(&name)?)
+        let Place { storage, name } = locate(path)?;
+        Self::of_file(&*storage.open(&name)?)
     }
 
     /// What the file is, and how to open it, for a message about a file of another format.
@@ -102,7 +102,7 @@ fn contains(bytes: &[u8], magic: &[u8; 8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::MemoryStorage;
+    use crate::io::{MemoryStorage, Storage};
 
     fn format_of(content: Vec<u8>) -> Option<FileFormat> {
         let storage = MemoryStorage::new();

@@ -65,6 +65,12 @@ impl MemoryStorage {
         Error::io(action, self.path(name), kind.into())
     }
 
+    /// An object that appears at its first sync.
+    fn object_writer(&self, name: &str) -> Box<dyn WritableFile> {
+        let (files, name, path) = (Arc::clone(&self.files), name.to_owned(), self.path(name));
+        Box::new(ObjectWriter { files, name, content: Some(Vec::new()), length_bytes: 0, path })
+    }
+
     /// Refuses what an object store cannot do.
     fn check_files(&self, action: &'static str, name: &str) -> Result<()> {
         check_name(name)?;
@@ -91,11 +97,19 @@ impl Storage for MemoryStorage {
         }
         let content = Content::default();
         if self.is_object_store {
-            let (files, name, path) = (Arc::clone(&self.files), name.to_owned(), self.path(name));
-            return Ok(Box::new(ObjectWriter { files, name, content: Some(Vec::new()), length_bytes: 0, path }));
+            return Ok(self.object_writer(name));
         }
         files.insert(name.to_owned(), Arc::clone(&content));
         Ok(Box::new(MemoryWriter { content, length_bytes: 0, path: self.path(name) }))
+    }
+
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        check_name(name)?;
+        if !self.is_object_store {
+            let hint = "write it under another name, and rename it".to_owned();
+            return Err(Error::Unsupported { path: self.path(name), action: "replace at once", hint });
+        }
+        Ok(self.object_writer(name))
     }
 
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -333,6 +347,14 @@ mod tests {
         assert_eq!(storage.content("a").unwrap(), b"onetwo");
         assert!(matches!(file.append(b"three"), Err(Error::Unsupported { .. })));
         drop(storage.create("b").unwrap());
+        assert!(
+            matches!(storage.create("a"), Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists)
+        );
+        let mut file = storage.create_replacing("a").unwrap();
+        file.append(b"three").unwrap();
+        assert_eq!(storage.content("a").unwrap(), b"onetwo");
+        file.sync().unwrap();
+        assert_eq!(storage.content("a").unwrap(), b"three");
         assert_eq!(storage.list().unwrap(), ["a"]);
 
         storage.put_if_absent("c", b"first").unwrap();

@@ -30,6 +30,7 @@ mod positional;
 mod profile;
 mod read_ahead;
 mod read_pool;
+mod schemes;
 mod storage;
 mod stream;
 pub(crate) mod sync;
@@ -51,6 +52,9 @@ pub use meter::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
 pub use open_files::OpenFiles;
 pub use profile::{Profile, ProfilePoint};
 pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
+pub use schemes::{
+    FolderUrl, Place, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
+};
 pub(crate) use storage::remove_if_present;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,

@@ -75,6 +75,11 @@ impl<O: StorageObserver> StorageWrapper for ObservedStorage<O> {
         Ok(Box::new(ObservedWriter { inner: self.inner.create(name)?, observer: Arc::clone(&self.observer) }))
     }
 
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        let inner = self.inner.create_replacing(name)?;
+        Ok(Box::new(ObservedWriter { inner, observer: Arc::clone(&self.observer) }))
+    }
+
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         Ok(self.file(self.inner.open_update(name)?))
     }

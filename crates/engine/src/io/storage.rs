@@ -53,8 +53,9 @@ pub struct ReadRequest<'a> {
 ///
 /// In an *object store* ([`Self::is_object_store`]), files are objects: written once, as a whole, under their final
 /// names. A file that was created appears at its first sync, complete and durable, accepts nothing after it, and never
-/// appears if it is dropped before. Objects cannot be appended to, updated in place, renamed or locked:
-/// [`Self::open_update`], [`Self::create_update`], [`Self::rename`] and [`Self::lock`] are [`Error::Unsupported`].
+/// appears if it is dropped before. An existing file of the name may be reported as late as by that sync. Objects cannot
+/// be appended to, updated in place, renamed or locked: [`Self::open_update`], [`Self::create_update`],
+/// [`Self::rename`] and [`Self::lock`] are [`Error::Unsupported`].
 pub trait Storage: Debug + Send + Sync {
     /// Whether files are objects, as described above.
     fn is_object_store(&self) -> bool {
@@ -66,6 +67,16 @@ pub trait Storage: Debug + Send + Sync {
 
     /// Creates a new, empty file for writing; an existing file is an error of kind `AlreadyExists`.
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>>;
+
+    /// As [`Self::create`], in an object store, for a file that takes the place of any file of that name when it appears.
+    /// Elsewhere a file is replaced by [`Self::rename`].
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] if files are not objects.
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        let hint = "write it under another name, and rename it".to_owned();
+        Err(Error::Unsupported { path: self.path(name), action: "replace at once", hint })
+    }
 
     /// Writes a file of these bytes, unless there is one of that name. Of several concurrent calls for a name, in any
     /// processes, one succeeds. In an object store the file appears as a whole, and is durable when this returns;
@@ -161,8 +172,9 @@ pub(super) fn copy_file(source: &dyn ReadableFile, target: &dyn Storage, new_nam
         file.sync()
     };
     let outcome = copy();
-    if outcome.is_err() {
-        drop(file);
+    drop(file);
+    // An object that was not completed is not there; one of that name is another's.
+    if outcome.is_err() && !target.is_object_store() {
         // If the removal fails too, the first error is reported.
         _ = target.remove(new_name);
     }

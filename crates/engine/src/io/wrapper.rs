@@ -26,6 +26,11 @@ pub trait StorageWrapper: Debug + Send + Sync {
         self.inner().create(name)
     }
 
+    /// As [`Storage::create_replacing`].
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.inner().create_replacing(name)
+    }
+
     /// As [`Storage::put_if_absent`].
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.inner().put_if_absent(name, bytes)
@@ -87,6 +92,10 @@ impl<W: StorageWrapper> Storage for W {
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         StorageWrapper::create(self, name)
+    }
+
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        StorageWrapper::create_replacing(self, name)
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {

@@ -65,6 +65,20 @@ fn a_table_whose_separators_were_spoiled_is_written_again_with_plain_ones() {
     }
 }
 
+/// An object cannot be read before it is published, so it is not written again.
+#[test]
+fn a_table_whose_separators_were_spoiled_is_never_published_as_an_object() {
+    let storage = Arc::new(MemoryStorage::objects());
+    for _ in 0..2 {
+        let mut writer = full_writer(&storage, options(KeyType::Text, DesignRequest::Tuned));
+        writer.corrupt_separators(|strings, _| *strings = shifted_strings(strings.children()));
+        assert!(matches!(writer.finish(), Err(Error::Internal { .. })));
+        assert_eq!(storage.list().unwrap(), Vec::<String>::new());
+    }
+    full_writer(&storage, options(KeyType::Text, DesignRequest::Tuned)).finish().unwrap();
+    check_all(&storage, KeyType::Text);
+}
+
 #[test]
 fn a_table_whose_plain_separators_are_wrong_too_is_refused_and_leaves_nothing() {
     let storage = Arc::new(MemoryStorage::new());

@@ -1,4 +1,5 @@
-//! An output file under a temporary name that is published atomically when it is complete.
+//! An output file that is published atomically when it is complete: written under a temporary name that is renamed, or
+//! uploaded as an object, which appears as a whole.
 
 use super::options::TableOptions;
 use super::reader::read_tail;
@@ -24,12 +25,11 @@ const TEMPORARY_SUFFIX: &str = ".ogive-tmp";
 pub(crate) struct PublishedFile {
     storage: Arc<dyn Storage>,
     name: String,
-    temporary: String,
+    /// `None` in an object store, where a file appears when it is complete.
+    temporary: Option<TemporaryName>,
     /// `None` while a worker has the file, or after the worker failed.
     file: Option<Box<dyn WritableFile>>,
     behind: Option<WriteBehind>,
-    /// Shows other writers of the name that this file is not a leftover.
-    _lock: Box<dyn FileLock>,
     pub(super) file_id: u64,
     /// Allocated at the first append.
     buffer: Vec<u8>,
@@ -42,6 +42,14 @@ pub(crate) struct PublishedFile {
     poisoned: bool,
 }
 
+/// The name of a file before it is published.
+#[derive(Debug)]
+struct TemporaryName {
+    name: String,
+    /// Shows other writers of the final name that this file is not a leftover.
+    _lock: Box<dyn FileLock>,
+}
+
 impl PublishedFile {
     /// Creates a file that will be named `name`; removes leftovers of killed writers of that name.
     ///
@@ -50,7 +58,7 @@ impl PublishedFile {
     /// belongs to a file that is not an Ogive table; storage errors.
     pub(crate) fn create(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
         check_replaced(&*storage, name, replace)?;
-        Self::create_checked(storage, name)
+        Self::create_checked(storage, name, replace)
     }
 
     /// Creates a file of a foreign format, which replaces any file if `replace` is set.
@@ -61,22 +69,26 @@ impl PublishedFile {
         if !replace && storage.exists(name)? {
             return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
         }
-        Self::create_checked(storage, name)
+        Self::create_checked(storage, name, replace)
     }
 
-    fn create_checked(storage: Arc<dyn Storage>, name: &str) -> Result<Self> {
-        remove_leftovers(&*storage, name)?;
+    fn create_checked(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
         let file_id = random_u64();
-        let temporary = format!("{name}.{file_id:016x}{TEMPORARY_SUFFIX}");
-        let file = storage.create(&temporary)?;
-        let lock = storage.lock(&temporary)?;
+        let (file, temporary) = if storage.is_object_store() {
+            (if replace { storage.create_replacing(name)? } else { storage.create(name)? }, None)
+        } else {
+            remove_leftovers(&*storage, name)?;
+            let temporary = format!("{name}.{file_id:016x}{TEMPORARY_SUFFIX}");
+            let file = storage.create(&temporary)?;
+            let lock = storage.lock(&temporary)?;
+            (file, Some(TemporaryName { name: temporary, _lock: lock }))
+        };
         Ok(Self {
             name: name.to_owned(),
             storage,
             temporary,
             file: Some(file),
             behind: None,
-            _lock: lock,
             file_id,
             buffer: Vec::new(),
             buffer_bytes: WRITE_BYTES,
@@ -124,8 +136,12 @@ impl PublishedFile {
     }
 
     /// Moves writing to a worker with at most this number of buffers, which syncs every `sync_every_bytes`. If the
-    /// system cannot start a thread, writes stay on this one.
+    /// system cannot start a thread, writes stay on this one. Objects are uploaded in parts while more is written, and
+    /// their sync is their end, so they need no worker.
     pub(crate) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) {
+        if self.temporary.is_none() {
+            return;
+        }
         let options = BehindOptions { buffer_bytes: self.buffer_capacity(), buffers, sync_every_bytes };
         if let Some(file) = self.file.take() {
             match WriteBehind::start(file, options) {
@@ -217,29 +233,36 @@ impl PublishedFile {
         }
     }
 
-    /// Opens the file as written so far under its temporary name; nothing may be appended after that.
-    pub(super) fn reopen(&mut self) -> Result<super::Table> {
+    /// Opens the file as written so far under its temporary name; nothing may be appended after that. `None` for an
+    /// object, which cannot be read before it is published.
+    pub(super) fn reopen(&mut self) -> Result<Option<super::Table>> {
+        if self.temporary.is_none() {
+            return Ok(None);
+        }
         self.sync()?;
-        super::Table::open(self.storage.clone(), &self.temporary, &TableOptions::default())
+        let Some(temporary) = &self.temporary else { return Ok(None) };
+        super::Table::open(self.storage.clone(), &temporary.name, &TableOptions::default()).map(Some)
     }
 
-    /// Syncs the file, renames it to its final name, and syncs the directory.
+    /// Syncs the file, renames it to its final name, and syncs the directory. An object is published by its sync.
     ///
     /// # Errors
     /// Storage errors. Before the rename there is no file under the name; after it, the complete file.
     pub(crate) fn publish(&mut self) -> Result<()> {
         self.sync()?;
-        // Another writer may have removed the file as a leftover before it was locked; the lock then created an empty
-        // one.
-        match self.storage.open(&self.temporary) {
-            Ok(found) if found.len() != self.written => {
-                return Err(Error::Locked { path: self.storage.path(&self.name), is_own: false });
+        if let Some(temporary) = &self.temporary {
+            // Another writer may have removed the file as a leftover before it was locked; the lock then created an
+            // empty one.
+            match self.storage.open(&temporary.name) {
+                Ok(found) if found.len() != self.written => {
+                    return Err(Error::Locked { path: self.storage.path(&self.name), is_own: false });
+                }
+                // Some storages show a file only when it is complete.
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                found => _ = found?,
             }
-            // Some storages show a file only when it is complete.
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
-            found => _ = found?,
+            self.storage.rename(&temporary.name, &self.name)?;
         }
-        self.storage.rename(&self.temporary, &self.name)?;
         self.published = true;
         self.storage.sync_directory()
     }
@@ -247,11 +270,11 @@ impl PublishedFile {
 
 impl Drop for PublishedFile {
     fn drop(&mut self) {
-        // Writing must have ended before the file is removed.
+        // Writing must have ended before the file is removed; an upload is aborted here.
         (self.behind, self.file) = (None, None);
-        if !self.published {
+        if let (Some(temporary), false) = (&self.temporary, self.published) {
             // A destructor cannot report errors; a leftover is removed by the next writer of the name.
-            _ = self.storage.remove(&self.temporary);
+            _ = self.storage.remove(&temporary.name);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::sync::Mutex;
-use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
+use crate::io::{FastPaths, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -209,13 +209,13 @@ impl Table {
         }
     }
 
-    /// Opens the table at a path of the local file system, with buffered reads.
+    /// Opens the table at a path or a URL ([`locate`]). Local files are read through the page cache.
     ///
     /// # Errors
     /// As [`Self::open`].
     pub fn open_path(path: &Path, options: &TableOptions) -> Result<Self> {
-        let (folder, name) = LocalStorage::split_path(path)?;
-        Self::open(Arc::new(LocalStorage::new(folder)), &name, options)
+        let Place { storage, name } = locate(path)?;
+        Self::open(storage, &name, options)
     }
 
     /// The type of the keys.

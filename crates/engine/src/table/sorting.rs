@@ -71,6 +71,8 @@ impl SortingWriter {
     /// `memory_bytes` limits the memory of the sort, and is at least
     /// [`SORT_BUDGET_BYTES_MIN`](super::sort::SORT_BUDGET_BYTES_MIN).
     ///
+    /// In an object store only records that fit the memory can be sorted; see [`Self::create_with_scratch`].
+    ///
     /// # Errors
     /// As [`TableWriter::create`]; [`Error::InvalidArgument`] for a budget that is too small.
     pub fn create(
@@ -79,11 +81,28 @@ impl SortingWriter {
         options: TableWriteOptions,
         memory_bytes: u64,
     ) -> Result<Self> {
-        let sorter = Sorter::new(storage.clone(), memory_bytes, name)?;
+        Self::create_with_scratch(storage.clone(), name, options, memory_bytes, storage)
+    }
+
+    /// As [`Self::create`], with the temporary files of the sort in another storage: those of a table in an object
+    /// store must be on a file system.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn create_with_scratch(
+        storage: Arc<dyn Storage>,
+        name: &str,
+        options: TableWriteOptions,
+        memory_bytes: u64,
+        scratch: Arc<dyn Storage>,
+    ) -> Result<Self> {
+        let sorter = Sorter::new(scratch.clone(), memory_bytes, name)?;
         let versioned = options.versioned;
-        let writer = TableWriter::create(storage.clone(), name, options)?;
-        // Only now is it certain that the name may be written.
-        remove_leftovers(&*storage, name)?;
+        let writer = TableWriter::create(storage, name, options)?;
+        if !scratch.is_object_store() {
+            // Only now is it certain that the name may be written.
+            remove_leftovers(&*scratch, name)?;
+        }
         let order = match () {
             () if versioned => SortLayout::Tagged,
             () if writer.takes_streams() => SortLayout::Placed,

@@ -15,6 +15,7 @@ use super::options::TableWriteOptions;
 use super::pending::PendingRecords;
 use super::plan::{BlockPlan, DEFAULT_BLOCK_BYTES};
 use super::published_file::PublishedFile;
+use super::reader::Table;
 use super::report::TableReport;
 use super::sections::{FilterWriter, write_counts, write_tail};
 use super::value::{VALUE_BYTES_MAX, ValuePointer, ValueWriter};
@@ -585,13 +586,15 @@ impl TableWriter {
             return Err(internal(format!("{defect}, even with plain separators")));
         }
         let failed = internal(defect.clone());
+        let Some(scanned) = self.end_without_index(locations)? else {
+            // An object cannot be read before it is published, and a table without index is not.
+            return Err(failed);
+        };
         let mut options = self.options.clone();
         if options.key_type.is_numeric() {
             options.design = DesignRequest::Btree;
         }
         options.block_bytes = u32::try_from(self.block_bytes).ok();
-        self.write_rest(BuiltIndex::None { data_bytes: self.locations.end() }, locations)?;
-        let scanned = self.out.reopen()?;
         let mut plain = Self::create(self.storage.clone(), &self.name, options)?;
         (plain.has_plain_separators, plain.lookahead_bytes) = (true, self.lookahead_bytes);
         plain.append_scanned(&scanned)?;
@@ -599,6 +602,15 @@ impl TableWriter {
             return Err(failed);
         }
         plain.finish()
+    }
+
+    /// Ends the file without an index and opens it for a scan; `None` if it is an object, which cannot be read yet.
+    fn end_without_index(&mut self, locations: (&[u8], u64)) -> Result<Option<Table>> {
+        if self.storage.is_object_store() {
+            return Ok(None);
+        }
+        self.write_rest(BuiltIndex::None { data_bytes: self.locations.end() }, locations)?;
+        self.out.reopen()
     }
 }
 

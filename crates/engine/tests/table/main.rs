@@ -9,6 +9,7 @@ mod faults;
 mod key_types;
 mod keys;
 mod layers_of_strings;
+mod objects;
 mod reads;
 mod reference;
 mod repair;
