@@ -7,6 +7,7 @@ use crate::commands::{
 };
 use crate::failure::Result;
 use crate::output::Output;
+use crate::urls::StorageOption;
 use clap::Parser;
 
 const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, with indexes learned from the keys";
@@ -22,11 +23,22 @@ Examples:
 Exit codes: 0 on success, 1 on an error or an absent key, 2 on a usage error, 130 after an interrupt.";
 
 /// The version, and the features that are built in.
-const LONG_VERSION: &str = match (cfg!(feature = "parquet"), cfg!(feature = "zstd")) {
-    (true, true) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +parquet +zstd"),
-    (true, false) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: +parquet -zstd"),
-    (false, true) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: -parquet +zstd"),
-    (false, false) => concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: -parquet -zstd"),
+const LONG_VERSION: &str = {
+    macro_rules! text {
+        ($object_store:literal, $parquet:literal, $zstd:literal) => {
+            concat!(env!("CARGO_PKG_VERSION"), "\nfeatures: ", $object_store, " ", $parquet, " ", $zstd)
+        };
+    }
+    match (cfg!(feature = "object-store"), cfg!(feature = "parquet"), cfg!(feature = "zstd")) {
+        (true, true, true) => text!("+object-store", "+parquet", "+zstd"),
+        (true, true, false) => text!("+object-store", "+parquet", "-zstd"),
+        (true, false, true) => text!("+object-store", "-parquet", "+zstd"),
+        (true, false, false) => text!("+object-store", "-parquet", "-zstd"),
+        (false, true, true) => text!("-object-store", "+parquet", "+zstd"),
+        (false, true, false) => text!("-object-store", "+parquet", "-zstd"),
+        (false, false, true) => text!("-object-store", "-parquet", "+zstd"),
+        (false, false, false) => text!("-object-store", "-parquet", "-zstd"),
+    }
 };
 
 /// The parsed command line.
@@ -37,6 +49,10 @@ pub(crate) struct Arguments {
     /// Print results to standard output as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+
+    /// Option of the object stores behind URLs, such as region=eu-west-1; or in the URL: s3://bucket/a?region=eu-west-1
+    #[arg(long = "storage-option", global = true, value_name = "KEY=VALUE", help_heading = "Object stores")]
+    pub(crate) storage_options: Vec<StorageOption>,
 
     #[command(subcommand)]
     command: Command,

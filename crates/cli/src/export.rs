@@ -250,19 +250,24 @@ fn write_table(source: &dyn RecordSource, place: &OutputFile, work: &mut ExportW
     Ok(())
 }
 
-/// A file under a unique temporary name, removed on drop unless it was published.
+/// A file under a unique temporary name, or an upload, removed or aborted on drop unless it was published.
 struct TemporaryOutput<'a> {
     storage: &'a dyn Storage,
-    temporary: String,
+    /// `None` in an object store, where a file appears when it is complete.
+    temporary: Option<String>,
     file: Box<dyn WritableFile>,
     is_published: bool,
     /// Marks the file as in use, so that later exports do not remove it as a leftover.
-    _lock: Box<dyn FileLock>,
+    _lock: Option<Box<dyn FileLock>>,
 }
 
 impl<'a> TemporaryOutput<'a> {
     /// Begins a file for `name`, and removes leftovers of killed exports to that name.
     fn begin(storage: &'a dyn Storage, name: &str) -> Result<Self> {
+        if storage.is_object_store() {
+            let file = storage.create_replacing(name)?;
+            return Ok(Self { storage, temporary: None, file, is_published: false, _lock: None });
+        }
         for other in storage.list()?.iter().filter(|other| is_growing(other, name)) {
             if let Ok(_lock) = storage.lock(other) {
                 storage.remove(other)?;
@@ -271,13 +276,15 @@ impl<'a> TemporaryOutput<'a> {
         let temporary = format!("{name}.{:016x}{TEMPORARY}", random_u64());
         let file = storage.create(&temporary)?;
         let lock = storage.lock(&temporary)?;
-        Ok(Self { storage, temporary, file, is_published: false, _lock: lock })
+        Ok(Self { storage, temporary: Some(temporary), file, is_published: false, _lock: Some(lock) })
     }
 
     /// Makes the file durable under its name.
     fn publish(mut self, name: &str) -> Result<()> {
         self.file.sync()?;
-        self.storage.rename(&self.temporary, name)?;
+        if let Some(temporary) = &self.temporary {
+            self.storage.rename(temporary, name)?;
+        }
         self.is_published = true;
         Ok(self.storage.sync_directory()?)
     }
@@ -285,9 +292,9 @@ impl<'a> TemporaryOutput<'a> {
 
 impl Drop for TemporaryOutput<'_> {
     fn drop(&mut self) {
-        if !self.is_published {
+        if let (Some(temporary), false) = (&self.temporary, self.is_published) {
             // The first error is more useful.
-            let _ = self.storage.remove(&self.temporary);
+            let _ = self.storage.remove(temporary);
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::load::Target;
 use crate::monitored::MonitoredStorage;
 use crate::progress::{Progress, Unit};
+use crate::urls;
 use ogive::Error;
 use ogive::io::LocalStorage;
 use ogive::table::TableReport;
@@ -63,7 +64,13 @@ pub(crate) fn build_external(
     interrupt: &Interrupt,
 ) -> Result<TableReport> {
     // The data may be a link: the index stores its name and writes nothing to it.
-    let (folder, data_name) = LocalStorage::split_link(&input.path)?;
+    let (folder, data_name) = match urls::is_url(&input.path) {
+        true => {
+            let (data, name) = urls::place(&input.path, false)?;
+            (data.path(&name).parent().unwrap_or(Path::new("")).to_owned(), name)
+        }
+        false => LocalStorage::split_link(&input.path)?,
+    };
     let index_path = target.storage.path(&target.name);
     if !same_folder(&folder, index_path.parent().unwrap_or(Path::new(""))) {
         return Err(Failure::usage(

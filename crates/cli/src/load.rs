@@ -5,6 +5,7 @@ use crate::input::{Input, InputError, InputOptions, Schema};
 use crate::interrupt::Interrupt;
 use crate::monitored::MonitoredStorage;
 use crate::progress::{PhasedProgress, Progress, Unit};
+use crate::scratch::Scratch;
 use ogive::io::Storage;
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
@@ -173,9 +174,16 @@ pub(crate) fn pour(
         .expected_records(facts.records)
         .search(target.options.search.clone().threads(threads));
     let storage = MonitoredStorage::new(Arc::clone(&target.storage), interrupt);
+    // Temporary files of a sort cannot be objects.
+    let scratch = (sort && storage.is_object_store()).then(Scratch::create).transpose()?;
     let mut writer = if sort {
         let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
-        Writer::Sorting(SortingWriter::create(storage.clone(), &target.name, options, budget_bytes)?)
+        let beside: Arc<dyn Storage> = match &scratch {
+            Some(scratch) => MonitoredStorage::new(scratch.storage(), interrupt),
+            None => storage.clone(),
+        };
+        let (target, name) = (storage.clone(), &target.name);
+        Writer::Sorting(SortingWriter::create_with_scratch(target, name, options, budget_bytes, beside)?)
     } else {
         Writer::Sorted(TableWriter::create(storage.clone(), &target.name, options)?)
     };

@@ -30,6 +30,7 @@ mod scratch;
 mod size;
 mod source;
 mod table_text;
+mod urls;
 mod value;
 mod words;
 
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, &words),
     };
+    urls::register(&arguments.storage_options);
     let mut output = Output::new(arguments.json);
     let outcome = arguments.run(&mut output).and_then(|outcome| output.flush().map(|()| outcome));
     match outcome {

@@ -34,6 +34,11 @@ impl StorageWrapper for MonitoredStorage {
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         Ok(Box::new(MonitoredWriter { inner: self.inner.create(name)?, interrupt: self.interrupt.clone() }))
     }
+
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        let inner = self.inner.create_replacing(name)?;
+        Ok(Box::new(MonitoredWriter { inner, interrupt: self.interrupt.clone() }))
+    }
 }
 
 #[derive(Debug)]

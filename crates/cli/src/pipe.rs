@@ -1,10 +1,11 @@
-//! Input files: regular ones, and pipes, whose writer may keep them waiting forever.
+//! Input files: regular ones, those behind URLs, and pipes, whose writer may keep them waiting forever.
 //!
 //! The system restarts a read, or the opening of a pipe without a writer, that an interrupt has ended. So a thread of
 //! its own waits for a pipe, and the reader looks for interrupts meanwhile. The thread ends with the process at the
 //! latest.
 
 use crate::interrupt;
+use crate::urls::{UrlInput, is_url};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Display, Path, PathBuf};
@@ -31,6 +32,7 @@ pub(crate) fn shown(path: &Path) -> Display<'_> {
 pub(crate) enum InputFile {
     Regular(File),
     Pipe(Pipe),
+    Url(Box<UrlInput>),
 }
 
 /// A pipe or a terminal.
@@ -45,6 +47,9 @@ pub(crate) struct Pipe {
 impl InputFile {
     /// Opens a file. Errors of a pipe are reported when it is read.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if is_url(path) {
+            return UrlInput::open(path).map(|input| Self::Url(Box::new(input)));
+        }
         let is_waiting = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
         if is_waiting { Ok(Self::Pipe(Pipe::new(path))) } else { File::open(path).map(Self::Regular) }
     }
@@ -54,6 +59,7 @@ impl InputFile {
         match self {
             Self::Regular(file) => file.metadata().map(|metadata| metadata.is_file().then_some(metadata.len())),
             Self::Pipe(_) => Ok(None),
+            Self::Url(input) => Ok(Some(input.length_bytes())),
         }
     }
 }
@@ -124,6 +130,7 @@ impl Read for InputFile {
         match self {
             Self::Regular(file) => file.read(buffer),
             Self::Pipe(pipe) => pipe.read(buffer),
+            Self::Url(input) => input.read(buffer),
         }
     }
 }

@@ -12,6 +12,7 @@
 
 use crate::commands::index::is_index;
 use crate::failure::{Failure, Result};
+use crate::urls::{self, is_url};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
 use ogive::lsm::is_store_file;
@@ -46,6 +47,8 @@ pub(crate) struct OutputFile {
     pub(crate) path: PathBuf,
     folder: PathBuf,
     pub(crate) name: String,
+    /// The storage, if the place is a URL.
+    remote: Option<Arc<dyn Storage>>,
     /// The path as given, for messages.
     shown: String,
     /// Whether the file exists.
@@ -71,6 +74,9 @@ pub(crate) fn claim(output: &Path, kind: OutputKind, inputs: &[&Path], force: Op
     if is_open_file(output) {
         return Err(no_plain_file(&output.display().to_string()));
     }
+    if is_url(output) {
+        return claim_url(output, kind, inputs, force);
+    }
     let place = OutputFile::of(output)?;
     place.refuse_inputs(inputs)?;
     refuse_reserved(output)?;
@@ -89,13 +95,40 @@ pub(crate) fn claim(output: &Path, kind: OutputKind, inputs: &[&Path], force: Op
             Err(kept(&place.shown, "an index", "remove it and its log first, or choose another name"))
         }
         Some(Force { force: true }) => Ok(OutputFile { is_taken: true, is_forced: true, ..place }),
-        _ => {
-            let hint = match force {
-                Some(_) => "choose another name, remove the file, or use --force",
-                None => "choose another place, or remove the file",
-            };
-            Err(kept(&place.shown, &format!("{} and is not replaced", kind.denied()), hint))
-        }
+        _ => Err(not_replaced(&place.shown, kind, force)),
+    }
+}
+
+/// The refusal of a file of another kind.
+fn not_replaced(shown: &str, kind: OutputKind, force: Option<Force>) -> Failure {
+    let hint = match force {
+        Some(_) => "choose another name, remove the file, or use --force",
+        None => "choose another place, or remove the file",
+    };
+    kept(shown, &format!("{} and is not replaced", kind.denied()), hint)
+}
+
+/// As [`claim`], for a URL: an object is replaced as a whole when the new one is complete.
+fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Force>) -> Result<OutputFile> {
+    let shown = output.display().to_string();
+    if kind == OutputKind::Profile {
+        return Err(Failure::refused(format!("a storage profile is not written to {shown}"), "name a local file"));
+    }
+    let (storage, name) = urls::place(output, false)?;
+    let (path, folder) = (output.to_owned(), PathBuf::new());
+    let is_taken = storage.exists(&name)?;
+    let remote = Some(Arc::clone(&storage));
+    let place = OutputFile { path, folder, name, remote, shown, is_taken, is_forced: false };
+    place.refuse_inputs(inputs)?;
+    if !is_taken {
+        return Ok(place);
+    }
+    let table = || Table::open(storage, &place.name, &TableOptions::default());
+    let is_of_kind = kind == OutputKind::Table && !matches!(table(), Err(Error::NotATable { .. }));
+    match force {
+        _ if is_of_kind => Ok(place),
+        Some(Force { force: true }) => Ok(OutputFile { is_forced: true, ..place }),
+        _ => Err(not_replaced(&place.shown, kind, force)),
     }
 }
 
@@ -186,7 +219,15 @@ impl OutputFile {
             }
         };
         let (folder, name) = LocalStorage::split_path(&path)?;
-        Ok(Self { path, folder, name, shown: output.display().to_string(), is_taken: false, is_forced: false })
+        Ok(Self {
+            path,
+            folder,
+            name,
+            remote: None,
+            shown: output.display().to_string(),
+            is_taken: false,
+            is_forced: false,
+        })
     }
 
     /// Refuses a place whose folder does not exist.
@@ -203,6 +244,12 @@ impl OutputFile {
     /// # Errors
     /// [`Failure::Refused`].
     pub(crate) fn refuse_inputs(&self, inputs: &[&Path]) -> Result<()> {
+        if self.remote.is_some() {
+            return match inputs.contains(&self.path.as_path()) {
+                true => Err(kept(&self.shown, "an input of this command", "choose another name")),
+                false => Ok(()),
+            };
+        }
         let Some(found) = metadata(&self.path) else { return Ok(()) };
         let is_input = |input: &&Path| metadata(input).is_some_and(|input| is_same_file(&found, &input));
         match inputs.iter().find(|input| is_input(input)) {
@@ -231,8 +278,11 @@ impl OutputFile {
 
     /// The folder as storage, in which a file that is to be replaced counts as absent.
     pub(crate) fn storage(&self, open: impl FnOnce(PathBuf) -> LocalStorage) -> Arc<dyn Storage> {
-        let inner = open(self.folder.clone());
-        if self.is_forced { Arc::new(ReplacingFolder { inner, name: self.name.clone() }) } else { Arc::new(inner) }
+        let inner = match &self.remote {
+            Some(remote) => Arc::clone(remote),
+            None => Arc::new(open(self.folder.clone())),
+        };
+        if self.is_forced { Arc::new(ReplacingFolder { inner, name: self.name.clone() }) } else { inner }
     }
 
     /// Adds to a failure that the input did not cause whether the old file is still there.
@@ -253,16 +303,16 @@ impl OutputFile {
 /// A folder in which one name counts as absent.
 #[derive(Debug)]
 struct ReplacingFolder {
-    inner: LocalStorage,
+    inner: Arc<dyn Storage>,
     name: String,
 }
 
 impl StorageWrapper for ReplacingFolder {
     fn inner(&self) -> &dyn Storage {
-        &self.inner
+        &*self.inner
     }
 
     fn exists(&self, name: &str) -> ogive::Result<bool> {
-        if name == self.name { Ok(false) } else { Storage::exists(&self.inner, name) }
+        if name == self.name { Ok(false) } else { self.inner.exists(name) }
     }
 }

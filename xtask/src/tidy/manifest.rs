@@ -13,8 +13,13 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/model/Cargo.toml", ours: &[], outside: false },
     Rule { path: "crates/engine/Cargo.toml", ours: &["ogive-model"], outside: true },
     Rule { path: "crates/papers/Cargo.toml", ours: &["ogive", "ogive-model"], outside: false },
+    Rule { path: "crates/object-store/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
-    Rule { path: "crates/cli/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
+    Rule {
+        path: "crates/cli/Cargo.toml",
+        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers"],
+        outside: true,
+    },
     Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
     Rule {
         path: "crates/fuzz/Cargo.toml",

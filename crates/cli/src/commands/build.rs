@@ -13,6 +13,8 @@ use crate::report;
 use crate::sample;
 use crate::size::{ByteSize, exact_size, human_bytes, sort_memory};
 use crate::source::Source;
+use crate::urls::{self, path_argument};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
@@ -27,6 +29,7 @@ Examples:
   ogive build rows.csv -o rows.ogive --key id --value name   columns by name or number
   ogive build keys.u64 -o keys.ogive --payload 8 --for s3    SOSD keys, tuned for an object store
   ogive build keys.u64 -o keys.ogive --external              an external index; the data stay in keys.u64
+  ogive build s3://bucket/rows.csv -o s3://bucket/rows.ogive   from and to an object store
   ogive build old.ogive -o new.ogive --for s3                a table again; also from an index or a store
   ogive build logs.csv -o logs.ogive --memory 64MiB          sort unsorted input within 64 MiB
 
@@ -48,12 +51,13 @@ pub(crate) struct BuildArguments {
     input: InputOptions,
 
     /// Table to write
-    #[arg(short, long, value_name = "TABLE")]
+    #[arg(short, long, value_name = "TABLE", value_parser = OsStringValueParser::new().map(path_argument))]
     output: PathBuf,
 
-    /// Storage to tune the index for: optane, nvme, ssd, hdd, nfs, s3, or a file written by `ogive profile`
-    #[arg(long = "for", value_name = "PROFILE", default_value = "nvme")]
-    profile: String,
+    /// Storage to tune the index for: optane, nvme, ssd, hdd, nfs, s3, or a file written by `ogive profile` [default:
+    /// nvme, or s3 if TABLE is a URL]
+    #[arg(long = "for", value_name = "PROFILE")]
+    profile: Option<String>,
 
     /// Index design: tuned, coded, btree, pgm:EPS, radix-spline, radix-spline:EPS, rmi, none, or fixed layers such as
     /// layers=2,builder=gband,lambda=4096
@@ -176,7 +180,8 @@ fn make(
 fn not_kept(arguments: &BuildArguments, new: &TableReport) -> Option<String> {
     let path = &arguments.input.path;
     // Opening a pipe again would wait for another writer.
-    let may_be_table = !arguments.external && arguments.input.format.is_none() && path.is_file();
+    let may_be_table =
+        !arguments.external && arguments.input.format.is_none() && (path.is_file() || urls::is_url(path));
     if !may_be_table || !matches!(FileFormat::of_path(path), Ok(Some(FileFormat::Table))) {
         return None;
     }
@@ -208,7 +213,10 @@ fn write_options(arguments: &BuildArguments) -> Result<TableWriteOptions> {
     Ok(TableWriteOptions::default()
         .block_bytes(arguments.block_size.map(block_bytes).transpose()?)
         .design(arguments.design.parse::<DesignRequest>()?)
-        .profile(Profile::by_name_or_file(&arguments.profile)?)
+        .profile(match &arguments.profile {
+            Some(profile) => Profile::by_name_or_file(profile)?,
+            None => urls::profile_of(&arguments.output)?,
+        })
         .coding(!arguments.no_coding)
         .compression(match arguments.compress {
             Compress::None => Compression::None,

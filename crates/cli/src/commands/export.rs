@@ -9,6 +9,8 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::replace::Force;
 use crate::size::counted;
+use crate::urls::path_argument;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::types::RecordType;
 use serde_json::json;
 use std::ops::Bound;
@@ -35,7 +37,7 @@ pub(crate) struct ExportArguments {
     table: TableArguments,
 
     /// File to write; - for standard output
-    #[arg(value_name = "OUTPUT")]
+    #[arg(value_name = "OUTPUT", value_parser = OsStringValueParser::new().map(path_argument))]
     target: PathBuf,
 
     #[command(flatten)]

@@ -5,7 +5,9 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, human_bytes};
+use crate::urls::{path_argument, refuse_updated};
 use crate::words::{self, Foreign};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::table::{Table, TableOptions};
 use serde_json::{Map, Value, json};
@@ -23,7 +25,7 @@ Opens the file or folder and reads no more than that takes. Exits with 1 if it i
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InfoArguments {
     /// File or folder to look at
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().map(path_argument))]
     path: PathBuf,
 }
 
@@ -69,7 +71,10 @@ fn look(path: &Path) -> Result<Info> {
     }
     match FileFormat::of_path(path)? {
         Some(FileFormat::Table) => table(path),
-        Some(FileFormat::PageFile) => index::info(path),
+        Some(FileFormat::PageFile) => {
+            refuse_updated(path)?;
+            index::info(path)
+        }
         Some(FileFormat::PageLog) => Ok(Info {
             kind: "index log",
             text: "a segment of the log of an index; it belongs beside the index".into(),

@@ -4,10 +4,13 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::replace::{Force, OutputKind, claim};
+use crate::replace::{Force, OutputFile, OutputKind, claim};
 use crate::size::{ByteSize, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
-use ogive::io::{MeasureOptions, MeasuredProfile, measure_profile};
+use crate::urls::{is_url, measure_url_profile, path_argument};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -15,6 +18,7 @@ Examples:
   ogive profile .                          measure the device of this folder
   ogive profile /mnt/data -o data.json     save the profile, for `ogive build --for data.json`
   ogive profile . --seconds 60             measure longer, for more stable figures
+  ogive profile s3://bucket/prefix         measure an object store, with an object that is removed afterwards
 
 Reads a temporary file, bypassing the page cache, and measures the time to read 512 B to 16 MiB and the reads per second
 with 1 to 64 in flight. Removes the file afterwards.";
@@ -23,8 +27,8 @@ with 1 to 64 in flight. Removes the file afterwards.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfileArguments {
-    /// Folder on the device to measure
-    #[arg(value_name = "PATH")]
+    /// Folder on the device to measure, or URL of a folder in an object store
+    #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().map(path_argument))]
     path: PathBuf,
 
     /// Save the profile to FILE; replaces an existing profile, and any other file only with --force
@@ -47,6 +51,9 @@ pub(crate) struct ProfileArguments {
 pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<Outcome> {
     let claimed = |file: &PathBuf| claim(file, OutputKind::Profile, &[&arguments.path], Some(arguments.force));
     let place = arguments.output.as_ref().map(claimed).transpose()?;
+    if is_url(&arguments.path) {
+        return measure_url(arguments, place.as_ref(), output);
+    }
     let folder = if arguments.path.is_file() { arguments.path.parent() } else { None };
     let folder = folder.unwrap_or(&arguments.path);
     // The folder of a bare file name is empty and means the current one.
@@ -70,6 +77,61 @@ pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<O
     Ok(Outcome::Done)
 }
 
+/// Block size of the lookups that are counted: as much as costs hardly more than nothing would be too many bytes to pay
+/// for.
+const COUNTED_BLOCK_BYTES: u64 = 64 << 10;
+
+/// Measures an object store.
+fn measure_url(arguments: &ProfileArguments, place: Option<&OutputFile>, output: &mut Output) -> Result<Outcome> {
+    let measured = measure_url_profile(&arguments.path, arguments.seconds)?;
+    let profile = measured.profile;
+    if let Some(place) = place {
+        profile.save(&place.path).map_err(|error| place.left(error.into()))?;
+    }
+    if output.is_json() {
+        let mut object = serde_json::to_value(&profile).unwrap_or_default();
+        object["million_lookups"] = json!({
+            "block_bytes": COUNTED_BLOCK_BYTES,
+            "opening_bytes": measured.opening_bytes,
+            "requests_open_table": 1_000_000,
+            "bytes_open_table": 1_000_000 * COUNTED_BLOCK_BYTES,
+            "requests_cold": 2_000_000,
+            "bytes_cold": 1_000_000 * (COUNTED_BLOCK_BYTES + measured.opening_bytes),
+        });
+        output.json(&object)?;
+        return Ok(Outcome::Done);
+    }
+    print_url(&profile, measured.opening_bytes, arguments.output.as_deref(), output)?;
+    Ok(Outcome::Done)
+}
+
+fn print_url(profile: &Profile, opening_bytes: u64, stored: Option<&Path>, output: &mut Output) -> Result<()> {
+    let sizes = (10..24).step_by(2).map(|bits| 1_u64 << bits);
+    let times = sizes.map(|bytes| vec![human_bytes(bytes), human_us(profile.time_us(bytes))]);
+    output.line(plain_table(&["read size", "median"], times))?;
+    output.line("")?;
+    output.line(format_args!("{} serves about {} requests at once", profile.name(), profile.parallel()))?;
+    let (block, cold) = (COUNTED_BLOCK_BYTES, COUNTED_BLOCK_BYTES + opening_bytes);
+    output.line(format_args!(
+        "a million lookups in an open table, in blocks of {}: 1,000,000 GETs, {}; each from nothing: 2,000,000 \
+         GETs, {}",
+        human_bytes(block),
+        human_bytes(1_000_000 * block),
+        human_bytes(1_000_000 * cold)
+    ))?;
+    next_step(stored, output)
+}
+
+/// How to go on with a profile.
+fn next_step(stored: Option<&Path>, output: &mut Output) -> Result<()> {
+    match stored {
+        Some(file) => {
+            output.line(format_args!("saved to {0}; next: ogive build INPUT -o TABLE --for {0}", file.display()))
+        }
+        None => output.line("save it with -o FILE, and tune tables for it with --for FILE"),
+    }
+}
+
 fn print(measured: &MeasuredProfile, stored: Option<&Path>, output: &mut Output) -> Result<()> {
     let times = measured.points.iter().map(|point| {
         vec![human_bytes(point.size_bytes), human_us(point.median_us), human_us(point.p99_us), grouped(point.reads)]
@@ -86,10 +148,5 @@ fn print(measured: &MeasuredProfile, stored: Option<&Path>, output: &mut Output)
         if measured.cold { "bypassing the page cache" } else { "through the page cache, not from the device" };
     output
         .line(format_args!("{} serves about {} reads at once; measured {reached}", measured.name, measured.parallel))?;
-    match stored {
-        Some(file) => {
-            output.line(format_args!("saved to {0}; next: ogive build INPUT -o TABLE --for {0}", file.display()))
-        }
-        None => output.line("save it with -o FILE, and tune tables for it with --for FILE"),
-    }
+    next_step(stored, output)
 }

@@ -8,7 +8,8 @@ use crate::progress::{Progress, Unit};
 use crate::reads;
 use crate::records::RecordFields;
 use crate::size::ByteSize;
-use ogive::io::LocalStorage;
+use crate::urls::{self, is_url, path_argument};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::{ReadTrace, Table, TableOptions, Traced};
 use ogive::types::ValueType;
 use serde_json::{Value, json};
@@ -17,13 +18,12 @@ use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The table to read, and how to read it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TableArguments {
     /// Table to read
-    #[arg(value_name = "TABLE")]
+    #[arg(value_name = "TABLE", value_parser = OsStringValueParser::new().map(path_argument))]
     path: PathBuf,
 
     /// Memory for the index, cached blocks and values
@@ -86,11 +86,10 @@ impl TableArguments {
 
     /// Opens the table; its reads are printed with `explain`.
     pub(crate) fn open(&self, explain: bool) -> Result<OpenTable> {
-        let (folder, name) = LocalStorage::split_path(&self.path)?;
-        let storage = if self.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-        let options = TableOptions::default().memory_bytes(self.memory.0);
-        let table = Table::open(Arc::new(storage), &name, &options)?;
-        let cold = self.direct.then(|| table.is_direct());
+        let (storage, name) = urls::place(&self.path, self.direct)?;
+        let options = TableOptions::default().memory_bytes(self.memory.0).profile(urls::profile_of(&self.path)?);
+        let table = Table::open(storage, &name, &options)?;
+        let cold = (self.direct && !is_url(&self.path)).then(|| table.is_direct());
         if cold == Some(false) {
             note(format_args!(
                 "warning: the file system of {self} does not support direct reads; using the page cache"

@@ -62,6 +62,12 @@ enum Kind {
 /// Runs the command.
 pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Outcome> {
     let path = &arguments.path;
+    if crate::urls::is_url(path) {
+        return Err(Failure::refused(
+            format!("{} is in an object store, and is not repaired there", path.display()),
+            "copy it to a file system, repair the copy, and copy that back",
+        ));
+    }
     if path.is_dir() {
         if arguments.output.is_some() {
             let hint = "leave out -o; copy the folder first";

@@ -3,9 +3,8 @@
 use super::{db, index};
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions, open_to_see, table_input};
+use crate::urls;
 use ogive::FileFormat;
-use ogive::io::{LocalStorage, Storage};
-use std::sync::Arc;
 
 /// The records of an input that is a table, an index or a store; `None` for any other, and if a format is given.
 ///
@@ -13,14 +12,13 @@ use std::sync::Arc;
 /// [`Failure::Usage`] for options that choose or type columns, which these have already; errors of opening it.
 pub(crate) fn open(options: &InputOptions, keyspace: &str) -> Result<Option<Box<dyn Input>>> {
     let path = &options.path;
-    if options.format.is_some() || (!path.is_file() && !path.is_dir()) {
+    if options.format.is_some() || (!path.is_file() && !path.is_dir() && !urls::is_url(path)) {
         return Ok(None);
     }
     let found: Option<Box<dyn Input>> = if path.is_dir() {
         Some(db::input(path, keyspace)?)
     } else {
-        let (folder, name) = LocalStorage::split_path(path)?;
-        let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
+        let (storage, name) = urls::place(path, false)?;
         match FileFormat::of_path(path)? {
             Some(FileFormat::Table) => Some(Box::new(table_input(path, &open_to_see(&storage, &name)?))),
             Some(FileFormat::PageFile) => Some(index::input(path, &storage, &name)?),

@@ -15,6 +15,7 @@ use crate::pipe::{InputFile, STANDARD_INPUT, shown};
 use crate::sample::sample;
 use crate::scratch::Scratch;
 use crate::size::ByteSize;
+use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
@@ -145,7 +146,7 @@ impl InputOptions {
 
     /// As [`Self::refuse_table`], with advice what to do with a table.
     pub(crate) fn refuse_table_but(&self, advice: &str) -> Result<()> {
-        if self.format.is_some() || !self.path.is_file() {
+        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) {
             return Ok(());
         }
         match Table::open_path(&self.path, &TableOptions::default()) {
@@ -170,7 +171,7 @@ impl InputOptions {
     /// [`Failure::Refused`] if the file has the extension or a magic number of an Ogive file, unless `--format` is
     /// given; errors of reading it.
     pub(crate) fn refuse_damaged(&self) -> Result<()> {
-        if self.format.is_some() || !self.path.is_file() {
+        if self.format.is_some() || !(self.path.is_file() || is_url(&self.path)) {
             return Ok(());
         }
         let (what, advice) = match (FileFormat::of_path(&self.path)?, extension(&self.path).as_str()) {
@@ -208,19 +209,27 @@ impl InputOptions {
         self.spool.as_deref().unwrap_or(&self.path)
     }
 
+    /// Whether the input is behind a URL, and of a format that is read from a copy.
+    fn is_fetched(&self) -> bool {
+        is_url(self.source()) && matches!(self.format(), Format::Sosd | Format::Parquet)
+    }
+
     /// Whether the file can be read more than once. A pipe cannot.
     pub(crate) fn is_rereadable(&self) -> bool {
+        if is_url(self.source()) {
+            return !self.is_fetched();
+        }
         std::fs::metadata(self.source()).map_or(true, |metadata| metadata.is_file())
     }
 
     /// The input, to be read more than once: a pipe of Parquet, or whose types are guessed, is copied to a temporary
-    /// file first.
+    /// file first, and so are files of Parquet and of SOSD behind URLs.
     ///
     /// # Errors
     /// Those of reading and copying.
     pub(crate) fn rereadable(&self, interrupt: &Interrupt) -> Result<(Self, Option<Scratch>)> {
         let is_typed = self.key_type.is_some() && self.format() == Format::Lines;
-        if self.is_rereadable() || is_typed || self.format() == Format::Sosd {
+        if !self.is_fetched() && (self.is_rereadable() || is_typed || self.format() == Format::Sosd) {
             return Ok((self.clone(), None));
         }
         let scratch = Scratch::create()?;
@@ -326,7 +335,7 @@ impl InputOptions {
 
     /// A sample of the keys, if available without reading the whole file.
     pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
-        if self.format() != Format::Sosd {
+        if self.format() != Format::Sosd || self.is_fetched() {
             return Ok(None);
         }
         let mut input = self.open_sosd()?;
@@ -338,7 +347,7 @@ impl InputOptions {
     }
 
     fn open_sosd(&self) -> Result<SosdInput> {
-        Ok(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
+        Ok(SosdInput::open(self.source(), &self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
     }
 
     fn check(&self) -> Result<()> {
@@ -377,9 +386,9 @@ pub(crate) fn parse_delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// The path of an argument; `-` is standard input.
+/// The path or URL of an argument; `-` is standard input.
 pub(crate) fn input_path(argument: OsString) -> PathBuf {
-    if argument == "-" { PathBuf::from(STANDARD_INPUT) } else { PathBuf::from(argument) }
+    if argument == "-" { PathBuf::from(STANDARD_INPUT) } else { path_argument(argument) }
 }
 
 /// Bytes per key in a SOSD file, if the name is that of one.

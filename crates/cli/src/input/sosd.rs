@@ -25,14 +25,14 @@ pub(crate) struct SosdInput {
 }
 
 impl SosdInput {
-    /// Opens a file and checks its count against its length.
+    /// Opens the file at `source`, which messages call `path`, and checks its count against its length.
     ///
     /// # Errors
     /// [`InputError::NotSosd`] when they do not match.
-    pub(crate) fn open(path: &Path, key_bytes: u64) -> Result<Self, InputError> {
+    pub(crate) fn open(source: &Path, path: &Path, key_bytes: u64) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let not_sosd = |detail| InputError::NotSosd { path: path.to_owned(), key_bytes, detail };
-        let mut file = File::open(path).map_err(refused)?;
+        let mut file = File::open(source).map_err(refused)?;
         let length_bytes = file.metadata().map_err(refused)?.len();
         if length_bytes < HEADER_BYTES {
             return Err(not_sosd(format!("its {length_bytes} bytes are too few for the count")));

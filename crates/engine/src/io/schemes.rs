@@ -31,6 +31,7 @@ pub struct Place {
 pub struct FolderUrl {
     scheme: String,
     address: String,
+    file: Option<String>,
     query: Option<String>,
 }
 
@@ -45,6 +46,18 @@ impl FolderUrl {
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// The name of the file that was asked for, if it was not the folder itself.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// The same URL with this query.
+    #[must_use]
+    pub fn with_query(&self, query: &str) -> Self {
+        Self { query: Some(query.to_owned()), ..self.clone() }
     }
 
     /// The text after the first question mark. It may contain secrets.
@@ -110,7 +123,7 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Place> {
         return Err(Error::InvalidArgument(format!("{url} does not name a file; add a name to it: {url}/NAME")));
     };
     let (folder, name) = (folder.to_owned(), name.to_owned());
-    Ok(Place { storage: open(&FolderUrl { address: folder, ..url })?, name })
+    Ok(Place { storage: open(&FolderUrl { address: folder, file: Some(name.clone()), ..url })?, name })
 }
 
 /// The storage of the files in a folder, given by its path or URL: `data`, `s3://bucket/prefix`.
@@ -165,7 +178,7 @@ fn parse(path: &Path) -> Result<Option<FolderUrl>> {
             "{scheme}://{address} names no bucket or host; give it as {scheme}://BUCKET/NAME"
         )));
     }
-    Ok(Some(FolderUrl { scheme, address: address.to_owned(), query }))
+    Ok(Some(FolderUrl { scheme, address: address.to_owned(), file: None, query }))
 }
 
 /// The path of a `file://` URL, or a path as it is.

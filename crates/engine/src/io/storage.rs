@@ -53,8 +53,8 @@ pub struct ReadRequest<'a> {
 ///
 /// In an *object store* ([`Self::is_object_store`]), files are objects: written once, as a whole, under their final
 /// names. A file that was created appears at its first sync, complete and durable, accepts nothing after it, and never
-/// appears if it is dropped before. An existing file of the name may be reported as late as by that sync. Objects cannot
-/// be appended to, updated in place, renamed or locked: [`Self::open_update`], [`Self::create_update`],
+/// appears if it is dropped before. An existing file of the name may be reported as late as by that sync. Objects
+/// cannot be appended to, updated in place, renamed or locked: [`Self::open_update`], [`Self::create_update`],
 /// [`Self::rename`] and [`Self::lock`] are [`Error::Unsupported`].
 pub trait Storage: Debug + Send + Sync {
     /// Whether files are objects, as described above.
@@ -68,8 +68,8 @@ pub trait Storage: Debug + Send + Sync {
     /// Creates a new, empty file for writing; an existing file is an error of kind `AlreadyExists`.
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>>;
 
-    /// As [`Self::create`], in an object store, for a file that takes the place of any file of that name when it appears.
-    /// Elsewhere a file is replaced by [`Self::rename`].
+    /// As [`Self::create`], in an object store, for a file that takes the place of any file of that name when it
+    /// appears. Elsewhere a file is replaced by [`Self::rename`].
     ///
     /// # Errors
     /// [`Error::Unsupported`] if files are not objects.

@@ -88,6 +88,7 @@ impl IndexCreate {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcome> {
+    crate::urls::refuse_updated(&arguments.path)?;
     let (folder, name) = LocalStorage::split_path(&arguments.path)?;
     refuse_reserved(&arguments.path)?;
     let mut pages = arguments.paging.options();

@@ -4,6 +4,7 @@ use super::any::{AnyIndex, OpenIndex};
 use super::text::Form;
 use crate::failure::Result;
 use crate::size::ByteSize;
+use crate::urls::refuse_updated;
 use ogive::Durability;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::{LostLog, PageOptions};
@@ -154,6 +155,7 @@ impl IndexFile {
     }
 
     fn place(&self) -> Result<(Arc<dyn Storage>, String)> {
+        refuse_updated(&self.file)?;
         let (folder, name) = LocalStorage::split_path(&self.file)?;
         Ok((self.paging.storage(folder), name))
     }

@@ -5,6 +5,8 @@ use crate::failure::{Failure, Result};
 use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
 use crate::replace::Force;
 use crate::size::ByteSize;
+use crate::urls::path_argument;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::KeyType;
 use ogive::join::{JoinKind, JoinMethod};
 use std::ffi::OsString;
@@ -54,7 +56,7 @@ pub(crate) struct JoinArguments {
     pub(super) both: BothSides,
 
     /// Output file: .csv, .tsv, .jsonl or .ndjson, .parquet if built in, else a table; - for standard output
-    #[arg(short, long, value_name = "OUT")]
+    #[arg(short, long, value_name = "OUT", value_parser = OsStringValueParser::new().map(path_argument))]
     pub(super) output: PathBuf,
 
     /// Kind of join: inner, left (keep left rows without a match), full (keep rows of both without a match), semi (left
@@ -159,7 +161,7 @@ impl OutputFormat {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct LeftSide {
     /// Left input: a table, an index, a store, or a file (SOSD, lines, CSV, TSV, JSON lines, Parquet)
-    #[arg(value_name = "LEFT")]
+    #[arg(value_name = "LEFT", value_parser = OsStringValueParser::new().map(path_argument))]
     left: PathBuf,
 
     /// Format of LEFT [default: by its name, else lines]
@@ -201,7 +203,7 @@ pub(super) struct LeftSide {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct RightSide {
     /// Right input; takes the same kinds as LEFT
-    #[arg(value_name = "RIGHT")]
+    #[arg(value_name = "RIGHT", value_parser = OsStringValueParser::new().map(path_argument))]
     right: PathBuf,
 
     /// Format of RIGHT [default: by its name, else lines]

@@ -10,6 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
 use crate::pipe::{STANDARD_INPUT, shown};
 use crate::replace::{OutputFile, OutputKind, claim, is_same_file};
+use crate::urls::{URL_PROFILE, is_url};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
@@ -69,8 +70,8 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
         .profile(profile)
         .stop(Some(interrupt.flag()))
         .watcher(Some(watch::watcher()))
-        // A join into a file spills next to it.
-        .spill((!writes_by_the_engine(to) || arguments.is_piped()).then(spill_folder));
+        // A join into a local file spills next to it.
+        .spill((!writes_by_the_engine(to) || arguments.is_piped() || is_url(&arguments.output)).then(spill_folder));
     if !arguments.conditions.is_empty() {
         options = options.condition(condition::parse(&arguments.conditions, &left.source, &right.source)?);
     }
@@ -152,7 +153,7 @@ fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The spill folder of joins to standard output: the system's temporary folder.
+/// The spill folder of joins to standard output, and to object stores: the system's temporary folder.
 fn spill_folder() -> (Arc<dyn Storage>, String) {
     (Arc::new(LocalStorage::new(std::env::temp_dir())), "ogive-join".to_owned())
 }
@@ -163,6 +164,7 @@ fn profile(arguments: &JoinArguments) -> Result<Profile> {
         Some("cached") => join::cached_profile(),
         Some(name) => Profile::by_name_or_file(name)?,
         None if arguments.io == Some(Io::Cached) => join::cached_profile(),
+        None if arguments.sides().iter().any(|side| is_url(&side.input.path)) => Profile::named(URL_PROFILE)?,
         None => Profile::default(),
     })
 }

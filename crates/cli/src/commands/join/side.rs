@@ -9,13 +9,13 @@ use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
 use crate::pipe::shown;
 use crate::scratch::Scratch;
-use ogive::io::{LocalStorage, Profile, Storage};
+use crate::urls::{is_url, place};
+use ogive::io::Profile;
 use ogive::join::{JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions};
 use ogive::{Error, KeyType};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Options for opening the inputs.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
         let (storage, name) = place(path, opening.direct)?;
         match open_to_see(&storage, &name) {
             Ok(_) => InputKind::Table,
-            Err(Error::NotATable { .. }) if index::is_index(&storage, &name)? => InputKind::Index,
+            Err(Error::NotATable { .. }) if !is_url(path) && index::is_index(&storage, &name)? => InputKind::Index,
             Err(Error::NotATable { .. }) => {
                 side.input.refuse_damaged()?;
                 InputKind::File
@@ -210,12 +210,6 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
     };
     side.check_flags(&found)?;
     Ok(found)
-}
-
-fn place(path: &Path, direct: bool) -> Result<(Arc<dyn Storage>, String)> {
-    let (folder, name) = LocalStorage::split_path(path)?;
-    let storage = if direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
-    Ok((Arc::new(storage), name))
 }
 
 impl SideOptions {
@@ -321,7 +315,7 @@ impl SideOptions {
         let table = Table::open(storage, &name, &options)?;
         Ok(OpenSide {
             data: Some(table.data_path().to_owned()),
-            refused_direct: opening.direct && !table.is_direct(),
+            refused_direct: opening.direct && !is_url(&self.input.path) && !table.is_direct(),
             is_empty: table.is_empty(),
             ..OpenSide::of(JoinSource::table(&table), table.key_type())
         })
@@ -339,7 +333,7 @@ impl SideOptions {
             return Err(InputError::Empty { path: input.path }.into());
         }
         let is_plain = input.format() == Format::Sosd && input.payload.is_none();
-        if is_plain && found.plan.schema.record_type.keys == KeyType::U64 {
+        if is_plain && !is_url(&input.path) && found.plan.schema.record_type.keys == KeyType::U64 {
             let (storage, name) = place(&input.path, opening.direct)?;
             if let Some(layout) = sosd_layout(&input.path) {
                 let source = JoinSource::records(&*storage, &name, layout, !found.plan.sort)?;

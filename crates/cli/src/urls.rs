@@ -1,0 +1,225 @@
+//! URLs in the place of files: `s3://bucket/fruit.ogive`, with the feature `object-store`.
+//!
+//! A URL is a path like any other in this program, but for its query, which may contain secrets: it is taken off where
+//! arguments are parsed, kept here, and joined again where a storage is opened. So no message, result or trace has it.
+
+use crate::failure::{Failure, Result};
+use ogive::io::{LocalStorage, PendingReads, Place, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage};
+use ogive::{Error, io::locate};
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The profile of tables behind URLs, unless another is given.
+pub(crate) const URL_PROFILE: &str = "s3";
+/// Bytes of an input that are read at a time, and how many such reads are ahead.
+const PIECE_BYTES: u64 = 4 << 20;
+const PIECES_AHEAD: usize = 4;
+
+/// The queries of URLs, by the URL without it.
+static QUERIES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+
+/// An option of object stores, as `--storage-option` takes it.
+#[derive(Clone)]
+pub(crate) struct StorageOption {
+    #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store takes it"))]
+    name: String,
+    #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store takes it"))]
+    value: String,
+}
+
+/// The value may be a secret.
+impl std::fmt::Debug for StorageOption {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.name)
+    }
+}
+
+impl std::str::FromStr for StorageOption {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("give it as KEY=VALUE")?;
+        Ok(Self { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+/// The path of an argument. The query of a URL is kept apart, and `file://` is a plain path.
+pub(crate) fn path_argument(argument: OsString) -> PathBuf {
+    let path = PathBuf::from(argument);
+    if path.to_str().is_some_and(|text| text.starts_with("file://")) {
+        return locate(&path).map_or(path, |Place { storage, name }| storage.path(&name));
+    }
+    let clean = ogive::io::without_query(&path);
+    if let (Some(url), Some(clean)) = (path.to_str(), clean.to_str())
+        && let Some(query) = url.strip_prefix(clean).and_then(|rest| rest.strip_prefix('?'))
+    {
+        let mut queries = QUERIES.lock().unwrap_or_else(PoisonError::into_inner);
+        queries.insert(clean.trim_end_matches('/').to_owned(), query.to_owned());
+    }
+    clean
+}
+
+/// Whether a path is a URL of another storage than the local file system.
+pub(crate) fn is_url(path: &Path) -> bool {
+    ogive::io::remote_url(path).is_some()
+}
+
+/// Registers the object stores.
+#[cfg(feature = "object-store")]
+pub(crate) fn register(options: &[StorageOption]) {
+    use ogive_object_store::{ObjectOptions, ObjectStorage, SCHEMES};
+    let given =
+        options.iter().fold(ObjectOptions::default(), |given, StorageOption { name, value }| given.value(name, value));
+    for scheme in SCHEMES {
+        let given = given.clone();
+        ogive::io::register_scheme(scheme, move |url| {
+            let key = url.file().map_or_else(|| url.to_string(), |file| format!("{url}/{file}"));
+            let query = QUERIES.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+            let url = query.map_or_else(|| url.clone(), |query| url.with_query(&query));
+            Ok(Arc::new(ObjectStorage::connect(&url, &given)?))
+        });
+    }
+}
+
+/// Without object stores there is nothing to register.
+#[cfg(not(feature = "object-store"))]
+pub(crate) fn register(_options: &[StorageOption]) {}
+
+/// The storage and the name of a file. `direct` bypasses the page cache of local files.
+pub(crate) fn place(path: &Path, direct: bool) -> ogive::Result<(Arc<dyn Storage>, String)> {
+    if is_url(path) {
+        let Place { storage, name } = locate(path)?;
+        return Ok((storage, name));
+    }
+    let (folder, name) = LocalStorage::split_path(path)?;
+    let storage = if direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
+    Ok((Arc::new(storage), name))
+}
+
+/// The profile of a file's storage, where none is given.
+pub(crate) fn profile_of(path: &Path) -> ogive::Result<Profile> {
+    if is_url(path) { Profile::named(URL_PROFILE) } else { Ok(Profile::default()) }
+}
+
+/// The measurement of an object store.
+#[derive(Debug)]
+pub(crate) struct UrlProfile {
+    pub(crate) profile: Profile,
+    /// Size of the read that opens a table.
+    pub(crate) opening_bytes: u64,
+}
+
+/// Measures the store of a folder.
+#[cfg(feature = "object-store")]
+pub(crate) fn measure_url_profile(path: &Path, budget_s: f64) -> Result<UrlProfile> {
+    use crate::progress::{Progress, Unit};
+    use ogive_object_store::{ObjectMeasureOptions, measure_objects, opening_bytes};
+    let storage = ogive::io::locate_folder(path)?;
+    let options = ObjectMeasureOptions::default().budget_s(budget_s);
+    let name = path.display().to_string();
+    let measure = |progress: &mut dyn FnMut(u64, u64)| measure_objects(&storage, &name, &options, progress);
+    let profile = Progress::during("measuring", Unit::Items, measure)?;
+    let opening_bytes = opening_bytes(&profile);
+    Ok(UrlProfile { profile, opening_bytes })
+}
+
+/// Without object stores, no URL can be opened.
+#[cfg(not(feature = "object-store"))]
+pub(crate) fn measure_url_profile(path: &Path, _budget_s: f64) -> Result<UrlProfile> {
+    ogive::io::locate_folder(path)?;
+    Ok(UrlProfile { profile: profile_of(path)?, opening_bytes: 0 })
+}
+
+/// Refuses a URL where a file is updated in place.
+pub(crate) fn refuse_updated(path: &Path) -> Result<()> {
+    if !is_url(path) {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        format!("{} is in an object store, where an index cannot be", path.display()),
+        "an index is updated in place, and objects are written once, as a whole; keep it on a file system, or use a \
+         table (`ogive build`)",
+    ))
+}
+
+/// An input behind a URL, read from front to back with several requests in flight.
+#[derive(Debug)]
+pub(crate) struct UrlInput {
+    file: Arc<dyn ReadableFile>,
+    /// Offset of the next read to start.
+    next: u64,
+    ahead: VecDeque<Box<dyn PendingReads>>,
+    piece: ReadBuffer,
+    /// Bytes of the piece that were taken.
+    taken: usize,
+}
+
+impl UrlInput {
+    /// Opens the file at a URL.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let opened = place(path, false).and_then(|(storage, name)| storage.open(&name));
+        let file = opened.map_err(plain)?;
+        Ok(Self { file, next: 0, ahead: VecDeque::new(), piece: ReadBuffer::default(), taken: 0 })
+    }
+
+    /// The length in bytes.
+    pub(crate) fn length_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
+    fn fill(&mut self) -> ogive::Result<()> {
+        while self.ahead.len() < PIECES_AHEAD && self.next < self.file.len() {
+            let bytes = PIECE_BYTES.min(self.file.len() - self.next);
+            let range = RangeRequest { offset: self.next, bytes: bytes as usize, purpose: Purpose::Input };
+            self.ahead.push_back(self.file.start_reads(&[range])?);
+            self.next += bytes;
+        }
+        if crate::interrupt::is_asked_anywhere() {
+            return Err(Error::Interrupted);
+        }
+        if let Some(first) = self.ahead.pop_front() {
+            (self.piece, self.taken) = (first.wait()?.pop().unwrap_or_default(), 0);
+        }
+        Ok(())
+    }
+}
+
+impl Read for UrlInput {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.piece.len() {
+            (self.piece, self.taken) = (ReadBuffer::default(), 0);
+            self.fill().map_err(plain)?;
+        }
+        let length = buffer.len().min(self.piece.len() - self.taken);
+        buffer[..length].copy_from_slice(&self.piece[self.taken..][..length]);
+        self.taken += length;
+        Ok(length)
+    }
+}
+
+/// An error without the name of the file, which the caller adds.
+fn plain(error: Error) -> io::Error {
+    match error {
+        Error::Io { source, .. } => source,
+        error => io::Error::other(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_of_a_url_is_taken_off_and_found_again() {
+        let path = path_argument("s3://bucket/a?secret_access_key=SECRET".into());
+        assert_eq!(path, Path::new("s3://bucket/a"));
+        assert!(QUERIES.lock().unwrap().get("s3://bucket/a").is_some_and(|query| query.contains("SECRET")));
+        assert_eq!(path_argument("a?b".into()), Path::new("a?b"));
+        assert_eq!(path_argument("file:///a/b%20c".into()), Path::new("/a/b c"));
+        assert!(format!("{:?}", "key=SECRET".parse::<StorageOption>().unwrap()) == "key");
+        assert!("key".parse::<StorageOption>().is_err());
+    }
+}

@@ -1,0 +1,282 @@
+//! An open object: reads that state which object they are of.
+
+use crate::failure::{Failure, FailureKind};
+use crate::ranges::{JoinedRange, join};
+use crate::retry::Call;
+use crate::runtime::Job;
+use crate::storage::{Client, ObjectName};
+use bytes::Bytes;
+use futures_util::future::try_join_all;
+use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStoreExt};
+use ogive::io::{PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, check_range};
+use ogive::{Error, Result};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Which object was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Identity {
+    length_bytes: u64,
+    e_tag: Option<String>,
+    /// `None` if the store does not state it.
+    modified_ns: Option<u64>,
+}
+
+impl Identity {
+    fn of(meta: &ObjectMeta) -> Self {
+        let modified_ns = meta.last_modified.timestamp_nanos_opt().and_then(|time| u64::try_from(time).ok());
+        // Where it is missing, the crate states the start of 1970.
+        let modified_ns = modified_ns.filter(|&time| time > 0);
+        Self { length_bytes: meta.size, e_tag: meta.e_tag.clone(), modified_ns }
+    }
+
+    /// The ETag as a condition. Weak ones never match there.
+    fn condition(&self) -> Option<String> {
+        self.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
+    }
+
+    /// The difference of the object of an answer, if it is another one.
+    fn difference(&self, found: &Self) -> Option<String> {
+        if self.length_bytes != found.length_bytes {
+            return Some(format!("it had {} bytes, and has {} now", self.length_bytes, found.length_bytes));
+        }
+        match (&self.e_tag, &found.e_tag) {
+            (None, None) if self.modified_ns != found.modified_ns => {
+                Some("its time of modification differs".to_owned())
+            }
+            (one, other) if one != other => Some("its ETag differs".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// Bytes of the end of an object, from the request that opened it.
+#[derive(Clone, Debug)]
+struct Tail {
+    offset: u64,
+    bytes: Bytes,
+}
+
+/// The answer of the request that opens an object.
+#[derive(Debug)]
+pub(crate) struct OpenedObject {
+    identity: Identity,
+    tail: Option<Tail>,
+}
+
+impl OpenedObject {
+    /// Opens an object by one request for its last bytes. Where they cannot be asked for without its length, that is
+    /// asked for first.
+    pub(crate) async fn open(client: &Client, object: &ObjectName) -> Result<Self> {
+        Call::begin(client.limits).attempts("open", &object.path, |_| Self::attempt(client, object)).await
+    }
+
+    async fn attempt(client: &Client, object: &ObjectName) -> Result<Self, Failure> {
+        let _place = client.places.acquire().await;
+        if client.has_suffix_ranges.load(Ordering::Relaxed) {
+            let options = GetOptions::new().with_range(Some(GetRange::Suffix(client.opening_bytes)));
+            let failure = match client.store.get_opts(&object.location, options).await {
+                Ok(answer) => return Self::of_answer(answer).await,
+                Err(error) => Failure::from(error),
+            };
+            match failure.kind {
+                FailureKind::NotSupported => client.has_suffix_ranges.store(false, Ordering::Relaxed),
+                // An empty object has no last bytes.
+                FailureKind::Range | FailureKind::Other => {
+                    let meta = client.store.head(&object.location).await.map_err(Failure::from)?;
+                    return if meta.size == 0 { Ok(Self::without_tail(&meta)) } else { Err(failure) };
+                }
+                _ => return Err(failure),
+            }
+        }
+        let meta = client.store.head(&object.location).await.map_err(Failure::from)?;
+        if meta.size == 0 || meta.size > client.opening_bytes {
+            return Ok(Self::without_tail(&meta));
+        }
+        let identity = Identity::of(&meta);
+        let bytes = fetch(client, object, &identity, 0..meta.size).await?;
+        Ok(Self { identity, tail: Some(Tail { offset: 0, bytes }) })
+    }
+
+    fn without_tail(meta: &ObjectMeta) -> Self {
+        Self { identity: Identity::of(meta), tail: None }
+    }
+
+    async fn of_answer(answer: GetResult) -> Result<Self, Failure> {
+        let (identity, range) = (Identity::of(&answer.meta), answer.range.clone());
+        let bytes = body(answer).await?;
+        Ok(Self { identity, tail: Some(Tail { offset: range.start, bytes }) })
+    }
+}
+
+/// All bytes that an answer announced.
+async fn body(answer: GetResult) -> Result<Bytes, Failure> {
+    let announced = answer.range.end - answer.range.start;
+    let bytes = answer.bytes().await.map_err(|error| match Failure::from(error) {
+        // Whatever breaks an answer that had begun may not happen again.
+        failure if failure.kind == FailureKind::Other => Failure::new(FailureKind::Broken, "the answer broke off"),
+        failure => failure,
+    })?;
+    if bytes.len() as u64 != announced { Err(Failure::short_body(bytes.len(), announced)) } else { Ok(bytes) }
+}
+
+/// A range of the object that was opened, or the failure that it is not that one any more.
+async fn fetch(client: &Client, object: &ObjectName, identity: &Identity, range: Range<u64>) -> Result<Bytes, Failure> {
+    let changed = |detail: String| Failure::new(FailureKind::Changed, detail);
+    let options = GetOptions::new().with_range(Some(range.clone())).with_if_match(identity.condition());
+    let answer = client.store.get_opts(&object.location, options).await.map_err(|error| {
+        let failure = Failure::from(error);
+        match failure.kind {
+            FailureKind::NotFound => changed("it was removed".to_owned()),
+            FailureKind::Exists => changed("another object has its name".to_owned()),
+            FailureKind::Range => changed("it is shorter now".to_owned()),
+            _ => failure,
+        }
+    })?;
+    if let Some(detail) = identity.difference(&Identity::of(&answer.meta)) {
+        return Err(changed(detail));
+    }
+    if answer.range != range {
+        return Err(Failure::new(FailureKind::Broken, "the answer has another range than the request"));
+    }
+    body(answer).await
+}
+
+/// What a request needs, shared with the tasks that make it.
+#[derive(Debug)]
+struct Shared {
+    client: Arc<Client>,
+    object: ObjectName,
+    identity: Identity,
+}
+
+impl Shared {
+    async fn read(&self, call: Call, range: Range<u64>) -> Result<Bytes> {
+        let attempt = |_| async {
+            let _place = self.client.places.acquire().await;
+            fetch(&self.client, &self.object, &self.identity, range.clone()).await
+        };
+        call.attempts("read", &self.object.path, attempt).await
+    }
+}
+
+/// An object that is open for reading.
+#[derive(Debug)]
+pub(crate) struct ObjectFile {
+    shared: Arc<Shared>,
+    /// Kept while the object is open if it is the whole object, else until a read lies outside.
+    tail: Mutex<Option<Tail>>,
+}
+
+impl ObjectFile {
+    pub(crate) fn new(client: Arc<Client>, object: ObjectName, opened: OpenedObject) -> Self {
+        let OpenedObject { identity, tail } = opened;
+        Self { shared: Arc::new(Shared { client, object, identity }), tail: Mutex::new(tail) }
+    }
+
+    /// The bytes of all ranges, if the opening request brought them.
+    fn kept(&self, ranges: &[Range<u64>], is_opening: bool) -> Option<Vec<Bytes>> {
+        let mut kept = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = kept.as_ref()?;
+        let slice = |range: &Range<u64>| {
+            let start = range.start.checked_sub(tail.offset)? as usize;
+            let end = range.end.checked_sub(tail.offset)? as usize;
+            (end <= tail.bytes.len()).then(|| tail.bytes.slice(start..end))
+        };
+        let found: Option<Vec<Bytes>> = ranges.iter().map(slice).collect();
+        if found.is_none() && tail.offset > 0 && !is_opening {
+            *kept = None;
+        }
+        found
+    }
+
+    /// Starts the requests for these ranges.
+    fn start(&self, ranges: &[Range<u64>], purpose: Option<Purpose>) -> Result<StartedReads> {
+        let path = &self.shared.object.path;
+        if let Some(kept) = self.kept(ranges, purpose == Some(Purpose::Open)) {
+            return Ok(StartedReads::Kept(kept));
+        }
+        let joined = join(ranges, &self.shared.client.profile);
+        let (shared, requests) = (Arc::clone(&self.shared), joined.clone());
+        let job = Job::start(path, async move {
+            let (shared, call) = (&shared, Call::begin(shared.client.limits));
+            let reads = requests.into_iter().map(|one| shared.read(call, one.range));
+            try_join_all(reads).await
+        })?;
+        Ok(StartedReads::InFlight { job, joined, ranges: ranges.to_vec(), shared: Arc::clone(&self.shared) })
+    }
+}
+
+impl ReadableFile for ObjectFile {
+    fn len(&self) -> u64 {
+        self.shared.identity.length_bytes
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        self.read_many(vec![request])
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        for request in &requests {
+            check_range(self.path(), self.len(), request)?;
+        }
+        let range = |request: &ReadRequest<'_>| request.offset..request.offset + request.buffer.len() as u64;
+        let ranges: Vec<_> = requests.iter().map(range).collect();
+        let read = self.start(&ranges, requests.first().map(|first| first.purpose))?.bytes()?;
+        for (request, bytes) in requests.into_iter().zip(read) {
+            request.buffer.copy_from_slice(&bytes);
+        }
+        Ok(())
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        let mut plain = Vec::with_capacity(ranges.len());
+        for range in ranges {
+            let end = range.offset.checked_add(range.bytes as u64).filter(|&end| end <= self.len());
+            let past = || Error::io("read", self.path(), std::io::ErrorKind::UnexpectedEof.into());
+            plain.push(range.offset..end.ok_or_else(past)?);
+        }
+        Ok(Box::new(self.start(&plain, ranges.first().map(|first| first.purpose))?))
+    }
+
+    fn modified_ns(&self) -> Option<u64> {
+        self.shared.identity.modified_ns
+    }
+
+    fn path(&self) -> &Path {
+        &self.shared.object.path
+    }
+}
+
+/// Ranges that are read.
+#[derive(Debug)]
+enum StartedReads {
+    Kept(Vec<Bytes>),
+    InFlight { job: Job<Result<Vec<Bytes>>>, joined: Vec<JoinedRange>, ranges: Vec<Range<u64>>, shared: Arc<Shared> },
+}
+
+impl StartedReads {
+    /// Waits for the bytes of all ranges.
+    fn bytes(self) -> Result<Vec<Bytes>> {
+        let (job, joined, ranges, shared) = match self {
+            Self::Kept(bytes) => return Ok(bytes),
+            Self::InFlight { job, joined, ranges, shared } => (job, joined, ranges, shared),
+        };
+        let mut bytes = vec![Bytes::new(); ranges.len()];
+        for (read, one) in job.wait(&shared.object.path)??.into_iter().zip(&joined) {
+            for &member in &one.members {
+                let (range, start) = (&ranges[member], one.range.start);
+                bytes[member] = read.slice((range.start - start) as usize..(range.end - start) as usize);
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl PendingReads for StartedReads {
+    fn wait(self: Box<Self>) -> Result<Vec<ReadBuffer>> {
+        Ok(self.bytes()?.into_iter().map(|bytes| ReadBuffer::from(Vec::from(bytes))).collect())
+    }
+}

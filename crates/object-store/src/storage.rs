@@ -1,0 +1,255 @@
+//! A folder of an object store as [`Storage`].
+
+use crate::failure::{Failure, FailureKind};
+use crate::file::{ObjectFile, OpenedObject};
+use crate::options::ObjectOptions;
+use crate::ranges::opening_bytes;
+use crate::retry::{Call, CallLimits};
+use crate::runtime::run;
+use crate::upload::{ObjectUpload, put};
+use bytes::Bytes;
+use object_store::path::Path as Location;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode};
+use ogive::io::{FileLock, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, not_for_objects};
+use ogive::{Error, Result};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use tokio::sync::Semaphore;
+
+/// A connection to a bucket, shared by its folders.
+pub(crate) struct Client {
+    /// Makes each request once: retries are this crate's, which knows what is ambiguous.
+    pub(crate) store: Arc<dyn ObjectStore>,
+    /// Uploads parts, which may be sent again.
+    pub(crate) parts: Arc<dyn ObjectStore>,
+    pub(crate) profile: Profile,
+    pub(crate) limits: CallLimits,
+    pub(crate) part_bytes: usize,
+    /// Size of an opening read in bytes.
+    pub(crate) opening_bytes: u64,
+    /// Whether the store serves the last bytes of an object of unknown length.
+    pub(crate) has_suffix_ranges: AtomicBool,
+    pub(crate) is_read_only: bool,
+    /// Reads that may be in flight.
+    pub(crate) places: Semaphore,
+}
+
+impl Client {
+    /// A connection by two clients: one that makes each request once, and one for parts of uploads.
+    pub(crate) fn new(
+        store: Arc<dyn ObjectStore>,
+        parts: Arc<dyn ObjectStore>,
+        options: &ObjectOptions,
+        is_read_only: bool,
+    ) -> Result<Self> {
+        Ok(Self {
+            store,
+            parts,
+            profile: options.profile.clone(),
+            limits: options.limits()?,
+            part_bytes: options.part_bytes.max(1),
+            opening_bytes: opening_bytes(&options.profile),
+            has_suffix_ranges: AtomicBool::new(true),
+            is_read_only,
+            places: Semaphore::new(options.profile.parallel() as usize),
+        })
+    }
+}
+
+/// Says nothing of the client, whose fields include credentials.
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Client").finish_non_exhaustive()
+    }
+}
+
+/// The objects below a prefix of a bucket, as files; see [`Storage`] for what objects can do.
+///
+/// Clones share the connection. Objects further below, after another slash, are not files of it.
+#[derive(Clone)]
+pub struct ObjectStorage {
+    pub(crate) client: Arc<Client>,
+    prefix: String,
+    /// The URL for messages, without query, user and password.
+    shown: String,
+}
+
+impl fmt::Debug for ObjectStorage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ObjectStorage").field("url", &self.shown).finish()
+    }
+}
+
+/// An object by its place in the store and its URL for messages.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectName {
+    pub(crate) location: Location,
+    pub(crate) path: PathBuf,
+}
+
+impl ObjectStorage {
+    /// The folder `prefix` of any store of the crate `object_store`. `shown` is its URL in messages, without secrets.
+    ///
+    /// The store should not retry by itself: [`Storage::put_if_absent`] could report as taken what it has written.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for invalid options.
+    pub fn new(store: Arc<dyn ObjectStore>, prefix: &str, shown: &str, options: &ObjectOptions) -> Result<Self> {
+        let client = Client::new(store.clone(), store, options, false)?;
+        Ok(Self::of_client(Arc::new(client), prefix, shown.to_owned()))
+    }
+
+    pub(crate) fn of_client(client: Arc<Client>, prefix: &str, shown: String) -> Self {
+        Self { client, prefix: prefix.trim_matches('/').to_owned(), shown: shown.trim_end_matches('/').to_owned() }
+    }
+
+    /// The profile that the storage reads by.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.client.profile
+    }
+
+    /// The URL of the folder, without secrets.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.shown
+    }
+
+    pub(crate) fn object(&self, name: &str) -> Result<ObjectName> {
+        check_name(name)?;
+        let key = if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) };
+        let location = Location::parse(&key).map_err(|_| {
+            Error::InvalidArgument(format!(
+                "{} is no valid name of an object; leave out empty parts, \".\" and control characters",
+                self.path(name).display()
+            ))
+        })?;
+        Ok(ObjectName { location, path: self.path(name) })
+    }
+
+    /// Refuses to write where only reading is possible.
+    fn writable(&self, action: &'static str, name: &str) -> Result<ObjectName> {
+        let object = self.object(name)?;
+        if self.client.is_read_only {
+            let hint = "files behind http are read only; write to s3://, gs:// or az://, or to a local file".to_owned();
+            return Err(Error::Unsupported { path: object.path, action, hint });
+        }
+        Ok(object)
+    }
+
+    fn upload(&self, name: &str, mode: PutMode) -> Result<Box<dyn WritableFile>> {
+        let object = self.writable("create", name)?;
+        Ok(Box::new(ObjectUpload::new(Arc::clone(&self.client), object, mode)))
+    }
+
+    /// Length, time and ETag of an object; `None` if there is none.
+    fn head(&self, name: &str) -> Result<Option<ObjectMeta>> {
+        let ObjectName { location, path } = self.object(name)?;
+        let (client, place) = (Arc::clone(&self.client), path.clone());
+        run(&path, async move {
+            let (client, location) = (&client, &location);
+            let head = |_| async move {
+                match client.store.head(location).await.map_err(Failure::from) {
+                    Err(failure) if failure.kind == FailureKind::NotFound => Ok(None),
+                    found => found.map(Some),
+                }
+            };
+            Call::begin(client.limits).attempts("look for", &place, head).await
+        })
+    }
+}
+
+impl Storage for ObjectStorage {
+    fn is_object_store(&self) -> bool {
+        true
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let object = self.object(name)?;
+        let (client, place) = (Arc::clone(&self.client), object.clone());
+        let opened = run(&object.path, async move { OpenedObject::open(&client, &place).await })?;
+        Ok(Arc::new(ObjectFile::new(Arc::clone(&self.client), object, opened)))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.upload(name, PutMode::Create)
+    }
+
+    fn create_replacing(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.upload(name, PutMode::Overwrite)
+    }
+
+    fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let object = self.writable("create", name)?;
+        let (client, place, bytes) = (Arc::clone(&self.client), object.clone(), Bytes::copy_from_slice(bytes));
+        run(&object.path, async move { put(&client, &place, bytes, PutMode::Create).await })
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Err(not_for_objects("update", self.path(name)))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Err(not_for_objects("update", self.path(name)))
+    }
+
+    fn rename(&self, from: &str, _to: &str) -> Result<()> {
+        Err(not_for_objects("rename", self.path(from)))
+    }
+
+    /// Removes an object. Some stores do not say whether there was one.
+    fn remove(&self, name: &str) -> Result<()> {
+        let ObjectName { location, path } = self.writable("remove", name)?;
+        let (client, place) = (Arc::clone(&self.client), path.clone());
+        run(&path, async move {
+            let (client, location) = (&client, &location);
+            let remove = |before| async move {
+                match client.store.delete(location).await.map_err(Failure::from) {
+                    // An earlier attempt may have removed it.
+                    Err(failure) if failure.kind == FailureKind::NotFound && before > 0 => Ok(()),
+                    outcome => outcome,
+                }
+            };
+            Call::begin(client.limits).attempts("remove", &place, remove).await
+        })
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        Ok(self.head(name)?.is_some())
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let prefix = match self.prefix.as_str() {
+            "" => None,
+            prefix => Some(Location::parse(prefix).map_err(|_| {
+                Error::InvalidArgument(format!("{} is no valid folder of an object store", self.shown))
+            })?),
+        };
+        let path = PathBuf::from(&self.shown);
+        let (client, place) = (Arc::clone(&self.client), path.clone());
+        let listed = run(&path, async move {
+            let (client, prefix) = (&client, prefix.as_ref());
+            let list = |_| async move { client.store.list_with_delimiter(prefix).await.map_err(Failure::from) };
+            Call::begin(client.limits).attempts("list", &place, list).await
+        })?;
+        let names = listed.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned));
+        let mut names: Vec<String> = names.filter(|name| check_name(name).is_ok()).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Objects are durable when they appear.
+    fn sync_directory(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        Err(not_for_objects("lock", self.path(name)))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        Path::new(&self.shown).join(name)
+    }
+}

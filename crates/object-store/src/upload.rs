@@ -1,0 +1,277 @@
+//! Uploads: objects that appear whole when they are complete.
+//!
+//! A file smaller than a part is one PUT, which is conditional where the name must be free. A longer one is a multipart
+//! upload, for which stores have no condition: that the name is free is checked when it begins. An upload that is
+//! dropped is aborted.
+
+use crate::failure::{Failure, FailureKind};
+use crate::retry::Call;
+use crate::runtime::{Job, run};
+use crate::storage::{Client, ObjectName};
+use bytes::Bytes;
+use object_store::{MultipartUpload, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload};
+use ogive::io::{WritableFile, check_write, not_for_objects};
+use ogive::{Error, Result};
+use std::collections::VecDeque;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Parts in flight of an upload; one more is being filled.
+const PARTS_IN_FLIGHT: usize = 4;
+/// After this many parts they become larger: stores take at most 10,000.
+const PARTS_OF_A_SIZE: usize = 1_000;
+
+/// Writes an object by one PUT.
+///
+/// # Errors
+/// [`Error::Io`] of kind `AlreadyExists` if `mode` is [`PutMode::Create`] and there is another object of the name. An
+/// object with these bytes counts as ours only after an attempt whose outcome is unknown.
+pub(crate) async fn put(client: &Client, object: &ObjectName, bytes: Bytes, mode: PutMode) -> Result<()> {
+    let is_unknown = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let attempt = |_| async {
+        let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
+        let payload = PutPayload::from(bytes.clone());
+        let Err(error) = client.store.put_opts(&object.location, payload, options).await else { return Ok(()) };
+        let failure = Failure::from(error);
+        is_unknown.fetch_or(failure.is_ambiguous(), order);
+        match failure.kind {
+            FailureKind::Exists if is_unknown.load(order) => compare(client, object, &bytes, failure).await,
+            FailureKind::Exists => check_taken(client, object, failure).await,
+            _ => Err(failure),
+        }
+    };
+    Call::begin(client.limits).attempts("create", &object.path, attempt).await
+}
+
+/// After an attempt whose outcome is unknown: succeeds if the object that is there has our bytes.
+async fn compare(client: &Client, object: &ObjectName, bytes: &Bytes, taken: Failure) -> Result<(), Failure> {
+    let found = async { client.store.get(&object.location).await?.bytes().await };
+    match found.await.map_err(Failure::from) {
+        Ok(found) if found == bytes => Ok(()),
+        Ok(_) => Err(taken),
+        Err(failure) => Err(not_taken(failure)),
+    }
+}
+
+/// Stores also refuse while another request for the name runs, which may fail: then there is no object, and another
+/// attempt is made.
+async fn check_taken(client: &Client, object: &ObjectName, taken: Failure) -> Result<(), Failure> {
+    match client.store.head(&object.location).await.map_err(Failure::from) {
+        Ok(_) => Err(taken),
+        Err(failure) => Err(not_taken(failure)),
+    }
+}
+
+fn not_taken(failure: Failure) -> Failure {
+    match failure.kind {
+        FailureKind::NotFound => Failure::new(FailureKind::Busy, "another request for the name was running"),
+        _ => failure,
+    }
+}
+
+/// The state of an upload.
+enum UploadState {
+    /// Less than a part was written.
+    Collecting,
+    /// Parts are on their way.
+    Parts {
+        upload: Box<dyn MultipartUpload>,
+        in_flight: VecDeque<Job<Result<(), Failure>>>,
+        sent: usize,
+    },
+    Complete,
+    Failed,
+}
+
+/// An object that is being written.
+pub(crate) struct ObjectUpload {
+    client: Arc<Client>,
+    object: ObjectName,
+    mode: PutMode,
+    buffer: Vec<u8>,
+    length_bytes: u64,
+    state: UploadState,
+}
+
+impl fmt::Debug for ObjectUpload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ObjectUpload").field("url", &self.object.path).finish_non_exhaustive()
+    }
+}
+
+impl ObjectUpload {
+    pub(crate) fn new(client: Arc<Client>, object: ObjectName, mode: PutMode) -> Self {
+        Self { client, object, mode, buffer: Vec::new(), length_bytes: 0, state: UploadState::Collecting }
+    }
+
+    fn poisoned(&self) -> Error {
+        Error::Poisoned { path: self.object.path.clone() }
+    }
+
+    /// Size of the next part.
+    fn part_bytes(&self) -> usize {
+        let sent = if let UploadState::Parts { sent, .. } = &self.state { *sent } else { 0 };
+        self.client.part_bytes * (1 + sent / PARTS_OF_A_SIZE)
+    }
+
+    /// Runs a step; if it fails the upload is aborted, and takes no more bytes.
+    fn or_abort<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outcome = step(self);
+        if outcome.is_err() {
+            self.abort();
+        }
+        outcome
+    }
+
+    /// Begins a multipart upload.
+    fn begin(&mut self) -> Result<()> {
+        let (client, object, mode) = (Arc::clone(&self.client), self.object.clone(), self.mode.clone());
+        let upload = run(&self.object.path, async move {
+            let call = Call::begin(client.limits);
+            let (client, object) = (&client, &object);
+            if mode == PutMode::Create {
+                call.attempts("create", &object.path, |_| check_free(client, object)).await?;
+            }
+            let begin = |_| async move {
+                let options = PutMultipartOptions::default();
+                client.parts.put_multipart_opts(&object.location, options).await.map_err(Failure::from)
+            };
+            call.attempts("create", &object.path, begin).await
+        })?;
+        self.state = UploadState::Parts { upload, in_flight: VecDeque::new(), sent: 0 };
+        Ok(())
+    }
+
+    /// Sends the buffer as a part, and waits while too many are in flight.
+    fn send_part(&mut self) -> Result<()> {
+        let path = &self.object.path;
+        let UploadState::Parts { upload, in_flight, sent } = &mut self.state else { return Ok(()) };
+        let part = upload.put_part(PutPayload::from(std::mem::take(&mut self.buffer)));
+        in_flight.push_back(Job::start(path, async move { part.await.map_err(Failure::from) })?);
+        *sent += 1;
+        while in_flight.len() > PARTS_IN_FLIGHT {
+            wait_for_part(in_flight, path)?;
+        }
+        Ok(())
+    }
+
+    fn flush_parts(&mut self) -> Result<()> {
+        while self.buffer.len() >= self.part_bytes() {
+            if matches!(self.state, UploadState::Collecting) {
+                self.begin()?;
+            }
+            let part_bytes = self.part_bytes();
+            let rest = self.buffer.split_off(part_bytes);
+            self.send_part()?;
+            self.buffer = rest;
+        }
+        Ok(())
+    }
+
+    /// Sends what is left, and completes the upload.
+    fn complete(&mut self) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.send_part()?;
+        }
+        let path = self.object.path.clone();
+        let state = std::mem::replace(&mut self.state, UploadState::Failed);
+        let UploadState::Parts { mut upload, mut in_flight, sent } = state else { return Ok(()) };
+        while !in_flight.is_empty() {
+            if let Err(error) = wait_for_part(&mut in_flight, &path) {
+                self.state = UploadState::Parts { upload, in_flight, sent };
+                return Err(error);
+            }
+        }
+        let client = Arc::clone(&self.client);
+        let (upload, outcome) = Job::start(&path, async move {
+            let completed = tokio::time::timeout(client.limits.deadline, upload.complete()).await;
+            let late = || Failure::new(FailureKind::TimedOut, "the upload was not completed in time");
+            let outcome = completed.map_err(|_| late()).and_then(|done| done.map(drop).map_err(Failure::from));
+            (upload, outcome)
+        })?
+        .wait(&path)?;
+        if let Err(failure) = outcome {
+            self.state = UploadState::Parts { upload, in_flight, sent };
+            return Err(failure.into_error("complete", path, 1));
+        }
+        self.state = UploadState::Complete;
+        Ok(())
+    }
+
+    /// Gives the upload up: the store forgets its parts.
+    fn abort(&mut self) {
+        let state = std::mem::replace(&mut self.state, UploadState::Failed);
+        self.buffer = Vec::new();
+        let UploadState::Parts { mut upload, in_flight, .. } = state else { return };
+        drop(in_flight);
+        let limits = self.client.limits;
+        // If that fails, the store removes the parts by the rules of the bucket: see docs/object-stores.md.
+        _ = run(&self.object.path, async move {
+            _ = tokio::time::timeout(limits.deadline, upload.abort()).await;
+            Ok(())
+        });
+    }
+}
+
+fn wait_for_part(in_flight: &mut VecDeque<Job<Result<(), Failure>>>, path: &Path) -> Result<()> {
+    let Some(part) = in_flight.pop_front() else { return Ok(()) };
+    part.wait(path)?.map_err(|failure| failure.into_error("write to", path.to_owned(), 1))
+}
+
+/// Fails if there is an object of the name.
+async fn check_free(client: &Client, object: &ObjectName) -> Result<(), Failure> {
+    match client.store.head(&object.location).await.map_err(Failure::from) {
+        Ok(_) => Err(Failure::new(FailureKind::Exists, "the name is taken")),
+        Err(failure) if failure.kind == FailureKind::NotFound => Ok(()),
+        Err(failure) => Err(failure),
+    }
+}
+
+impl WritableFile for ObjectUpload {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        check_write(&self.object.path, self.length_bytes, offset)?;
+        match self.state {
+            UploadState::Failed => return Err(self.poisoned()),
+            UploadState::Complete => return Err(not_for_objects("write to", self.object.path.clone())),
+            _ if offset != self.length_bytes => return Err(not_for_objects("update", self.object.path.clone())),
+            _ => {}
+        }
+        self.buffer.extend_from_slice(bytes);
+        self.length_bytes += bytes.len() as u64;
+        self.or_abort(Self::flush_parts)
+    }
+
+    /// Completes the object: it appears under its name, durable. Nothing can be written after that.
+    fn sync(&mut self) -> Result<()> {
+        match self.state {
+            UploadState::Complete => Ok(()),
+            UploadState::Failed => Err(self.poisoned()),
+            UploadState::Parts { .. } => self.or_abort(Self::complete),
+            UploadState::Collecting => {
+                let bytes = Bytes::from(std::mem::take(&mut self.buffer));
+                let (client, object, mode) = (Arc::clone(&self.client), self.object.clone(), self.mode.clone());
+                self.or_abort(|this| run(&this.object.path, async move { put(&client, &object, bytes, mode).await }))?;
+                self.state = UploadState::Complete;
+                Ok(())
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.object.path
+    }
+}
+
+impl Drop for ObjectUpload {
+    fn drop(&mut self) {
+        if matches!(self.state, UploadState::Parts { .. }) {
+            self.abort();
+        }
+    }
+}
