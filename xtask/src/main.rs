@@ -4,6 +4,7 @@
 
 mod fuzz;
 mod long;
+mod moto;
 mod process;
 mod source;
 mod test;
@@ -28,7 +29,7 @@ Commands:
                                 without cargo-fuzz, installs it
   help                          print this
 
-What is missing is installed: rustfmt, clippy, cargo-fuzz.
+What is missing is installed: rustfmt, clippy, cargo-fuzz, and moto (in target/moto), if there is Python.
 Exit codes: 0 all is well, 1 a check failed, 2 wrong usage.
 ";
 

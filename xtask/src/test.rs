@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, long, tidy};
+use crate::{Failure, long, moto, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
     ensure_components(root)?;
     let mut times = Vec::new();
-    for check in checks() {
+    let server = moto::prepare(root);
+    for check in checks(server.as_deref()) {
         let (name, seconds) = match &check {
             Check::Program(step) => (step.name, timed(&format!("{}: {}", step.name, step.line()), || step.run(root))?),
             Check::Tidy => ("tidy", timed("tidy: cargo xtask tidy", || tidy::run(root))?),
@@ -34,7 +35,12 @@ enum Check {
     Examples,
 }
 
-fn checks() -> Vec<Check> {
+fn checks(server: Option<&Path>) -> Vec<Check> {
+    let tests = Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests");
+    let tests = match server {
+        Some(server) => tests.with(moto::PROGRAM_VARIABLE, &server.display().to_string()),
+        None => tests,
+    };
     vec![
         Check::Program(Step::new("format", "cargo fmt --all --check")),
         Check::Program(Step::new("format of fuzz/", "cargo fmt --manifest-path fuzz/Cargo.toml --check")),
@@ -46,7 +52,7 @@ fn checks() -> Vec<Check> {
             Step::new("documentation", "cargo doc --workspace --all-features --lib --no-deps")
                 .with("RUSTDOCFLAGS", "-D warnings"),
         ),
-        Check::Program(Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests")),
+        Check::Program(tests),
         Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
         Check::Examples,
     ]

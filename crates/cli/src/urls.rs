@@ -24,7 +24,6 @@ static QUERIES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
 /// An option of object stores, as `--storage-option` takes it.
 #[derive(Clone)]
 pub(crate) struct StorageOption {
-    #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store takes it"))]
     name: String,
     #[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store takes it"))]
     value: String,

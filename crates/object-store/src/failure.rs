@@ -140,18 +140,22 @@ struct Answer {
     /// The code in the body, such as `NoSuchKey`.
     code: Option<String>,
     http: Option<HttpErrorKind>,
+    /// Whether the object ends before the range.
+    is_past_end: bool,
     reason: &'static str,
 }
 
 impl Answer {
     fn of(error: &object_store::Error) -> Self {
-        let mut answer = Self { status: None, code: None, http: None, reason: "the request failed" };
+        let mut answer =
+            Self { status: None, code: None, http: None, is_past_end: false, reason: "the request failed" };
         let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
         while let Some(error) = cause {
             let text = error.to_string();
             answer.status = answer.status.or_else(|| status_in(&text));
             answer.code = answer.code.take().or_else(|| code_in(&text));
             answer.http = answer.http.or_else(|| error.downcast_ref::<HttpError>().map(HttpError::kind));
+            answer.is_past_end |= text.contains("but object was only");
             answer.note_reason(&text);
             cause = error.source();
         }
@@ -175,6 +179,7 @@ impl Answer {
 
     fn kind(&self) -> FailureKind {
         match (self.status, self.http) {
+            _ if self.is_past_end => FailureKind::Range,
             (Some(416), _) => FailureKind::Range,
             (Some(429 | 503), _) => FailureKind::Busy,
             (Some(401), _) => FailureKind::Unauthenticated,

@@ -9,7 +9,7 @@ use ogive::KeyType;
 use ogive::block::compress::Compression;
 use ogive::io::{FastPaths, MemoryStorage, Meter, Storage};
 use ogive::join::{JoinKind, JoinMethod};
-use ogive::table::{SortingWriter, Table, TableOptions, TableWriteOptions, TableWriter};
+use ogive::table::{SortingWriter, Table, TableOptions, TableReport, TableWriteOptions, TableWriter};
 use std::fmt;
 use std::sync::Arc;
 
@@ -205,6 +205,23 @@ impl Shape {
         checked.map_err(fail)
     }
 
+    /// Writes the rows as a table to a storage, unsorted if the shape says so and else sorted, and holds all answers
+    /// against the sorted rows. Sorts spill to memory.
+    ///
+    /// # Errors
+    /// The wrong answer, or the failure.
+    pub fn check_in(&self, storage: &Arc<dyn Storage>, effort: Effort) -> Result<(), ShapeFailure> {
+        let rows = Rows::new(self);
+        let effort =
+            effort.where_each_reads(if self.table.design == "none" { rows.bytes() } else { self.block_bytes() });
+        let checked = match &self.way {
+            Way::Unsorted { sort_bytes } => self.write_unsorted(&rows, *sort_bytes, storage),
+            _ => self.write_sorted(&rows, storage).map(|(table, _)| table),
+        };
+        let checked = checked.and_then(|table| check_table(&table, &Answers::of(&rows), effort));
+        checked.map_err(|detail| ShapeFailure { shape: Box::new(self.clone()), detail })
+    }
+
     /// Size of a block.
     fn block_bytes(&self) -> u64 {
         u64::from(self.table.block_bytes.unwrap_or(4096))
@@ -250,18 +267,7 @@ impl Shape {
     fn check_sorted(&self, rows: &Rows, effort: Effort) -> Result<(), String> {
         let meter = Meter::new(Arc::new(MemoryStorage::new()));
         let storage: Arc<dyn Storage> = Arc::new(meter.clone());
-        let write = || {
-            let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
-            let mut writer = TableWriter::create(Arc::clone(&storage), "t", options)?;
-            let mut value = Vec::new();
-            for row in 0..rows.len() {
-                rows.value(row, &mut value);
-                writer.append(rows.key(row), &value)?;
-            }
-            let report = writer.finish()?;
-            Ok::<_, ogive::Error>((Table::open(Arc::clone(&storage), "t", &self.open_options())?, report))
-        };
-        let (table, report) = doing("written sorted", write())?;
+        let (table, report) = self.write_sorted(rows, &storage)?;
         check_table(&table, &Answers::of(rows), effort)?;
         // A writer whose index could not be proved writes the table once more: then answers are right, and a mistake is
         // there.
@@ -272,21 +278,43 @@ impl Shape {
         Ok(())
     }
 
-    fn check_unsorted(&self, rows: &Rows, sort_bytes: u64, effort: Effort) -> Result<(), String> {
-        let storage = Arc::new(MemoryStorage::new());
+    fn write_sorted(&self, rows: &Rows, storage: &Arc<dyn Storage>) -> Result<(Table, TableReport), String> {
         let write = || {
             let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
-            let mut writer = SortingWriter::create(storage.clone(), "t", options, sort_bytes)?;
+            let mut writer = TableWriter::create(Arc::clone(storage), "t", options)?;
+            let mut value = Vec::new();
+            for row in 0..rows.len() {
+                rows.value(row, &mut value);
+                writer.append(rows.key(row), &value)?;
+            }
+            let report = writer.finish()?;
+            Ok::<_, ogive::Error>((Table::open(Arc::clone(storage), "t", &self.open_options())?, report))
+        };
+        doing("written sorted", write())
+    }
+
+    fn check_unsorted(&self, rows: &Rows, sort_bytes: u64, effort: Effort) -> Result<(), String> {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let table = self.write_unsorted(rows, sort_bytes, &storage)?;
+        check_table(&table, &Answers::of(rows), effort)
+    }
+
+    fn write_unsorted(&self, rows: &Rows, sort_bytes: u64, storage: &Arc<dyn Storage>) -> Result<Table, String> {
+        let scratch: Arc<dyn Storage> =
+            if storage.is_object_store() { Arc::new(MemoryStorage::new()) } else { Arc::clone(storage) };
+        let write = || {
+            let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
+            let target = Arc::clone(storage);
+            let mut writer = SortingWriter::create_with_scratch(target, "t", options, sort_bytes, scratch)?;
             let mut value = Vec::new();
             for row in rows.shuffled() {
                 rows.value(row, &mut value);
                 writer.append(rows.key(row), &value)?;
             }
             writer.finish()?;
-            Table::open(storage.clone(), "t", &self.open_options())
+            Table::open(Arc::clone(storage), "t", &self.open_options())
         };
-        let table = doing("written unsorted", write())?;
-        check_table(&table, &Answers::of(rows), effort)
+        doing("written unsorted", write())
     }
 }
 

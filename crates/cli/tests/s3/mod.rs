@@ -1,0 +1,5 @@
+//! Tables, inputs, joins and failures on S3.
+
+mod failures;
+mod server;
+mod tables;

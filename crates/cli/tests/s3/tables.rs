@@ -1,0 +1,161 @@
+//! Goal: every command that takes a table or an input takes a URL. Method: the same records as files and as objects,
+//! with the same answers.
+
+use super::server::{BUCKET, Place};
+use std::fmt::Write;
+
+/// Rows of a CSV file whose keys are not sorted as text.
+fn rows(count: u64) -> String {
+    let mut text = "id,name\n".to_owned();
+    (0..count).for_each(|i| writeln!(text, "{},name {}", i * 3, i % 100).unwrap());
+    text
+}
+
+fn url(name: &str) -> String {
+    format!("s3://{BUCKET}/{name}")
+}
+
+#[test]
+fn a_table_is_built_read_checked_and_exported_by_url() {
+    let Some(place) = Place::new() else { return };
+    place.write("rows.csv", rows(20_000));
+    let table = url("tables/rows.ogive");
+    let prints = |words: &[&str]| place.prints(words);
+    place.prints(&["build", "rows.csv", "-o", &table]);
+    place.prints(&["build", "rows.csv", "-o", "rows.ogive", "--for", "s3"]);
+    assert_eq!(place.server.names("tables/"), ["tables/rows.ogive"]);
+    for words in [
+        &["get", "TABLE", "300"][..],
+        &["scan", "TABLE", "--from", "100", "--to", "200", "--json"],
+        &["count", "TABLE", "--from", "100"],
+        &["rank", "TABLE", "3000"],
+        &["nth", "TABLE", "77"],
+        &["explain", "TABLE", "--json"],
+        &["verify", "TABLE"],
+        &["export", "TABLE", "-"],
+    ] {
+        let of = |table: &str| {
+            let words: Vec<&str> = words.iter().map(|word| if *word == "TABLE" { table } else { word }).collect();
+            prints(&words).replace(table, "TABLE")
+        };
+        assert_eq!(of(&table), of("rows.ogive"), "{words:?}");
+    }
+    let explained = prints(&["get", &table, "300", "--explain"]);
+    assert!(explained.contains("2 reads"), "{explained}");
+    assert!(prints(&["info", &table]).contains("a table: 20,000 records"));
+    let absent = place.run(&["get", &table, "301"]);
+    assert_eq!(absent.code, Some(1), "{absent:?}");
+    // Replaced as a whole, and kept if it is something else.
+    place.prints(&["build", "rows.csv", "-o", &table, "--keys-only"]);
+    place.server.put("tables/text", "no table, but text of some length ".repeat(100));
+    let refused = place.run(&["build", "rows.csv", "-o", &url("tables/text")]);
+    refused.complains_of(&["s3://bucket/tables/text", "not an Ogive table"]);
+    place.prints(&["build", "rows.csv", "-o", &url("tables/text"), "--force"]);
+    assert!(prints(&["info", &url("tables/text")]).contains("a table: 20,000 records"));
+}
+
+#[test]
+fn inputs_and_outputs_of_all_formats_are_urls() {
+    let Some(place) = Place::new() else { return };
+    place.server.put("inputs/rows.csv", rows(5_000));
+    let count = |table: &str| place.prints(&["count", table]).trim().to_owned();
+    place.prints(&["build", &url("inputs/rows.csv"), "-o", &url("inputs/rows.ogive")]);
+    assert_eq!(count(&url("inputs/rows.ogive")), "5000");
+    // An order that must be sorted, more of it than the memory holds.
+    let shuffled: String = (0..30_000_u64).map(|i| format!("{:08}\n", i * 7919 % 30_000)).collect();
+    place.server.put("inputs/lines.txt", shuffled);
+    let sorted = url("inputs/lines.ogive");
+    place.prints(&["build", &url("inputs/lines.txt"), "-o", &sorted, "--memory", "128KiB"]);
+    assert_eq!(count(&sorted), "30000");
+    let mut keys = 3_000_u64.to_le_bytes().to_vec();
+    (0..3_000_u64).for_each(|i| keys.extend((i * i).to_le_bytes()));
+    place.server.put("inputs/keys.u64", keys);
+    place.prints(&["build", &url("inputs/keys.u64"), "-o", "keys.ogive"]);
+    assert_eq!(count("keys.ogive"), "3000");
+    place.prints(&["tune", &url("inputs/keys.u64"), "--for", "s3"]);
+    // An index of data that stay where they are.
+    place.prints(&["build", &url("inputs/keys.u64"), "-o", &url("inputs/keys.idx"), "--external"]);
+    assert_eq!(count(&url("inputs/keys.idx")), "3000");
+    let refused = place.run(&["build", &url("inputs/keys.u64"), "-o", &url("elsewhere/keys.idx"), "--external"]);
+    refused.complains_of(&["different folders"]);
+    // A table again, and other formats.
+    place.prints(&["build", &url("inputs/rows.ogive"), "-o", &url("inputs/again.ogive")]);
+    for format in ["csv", "tsv", "jsonl", "ogive"] {
+        let target = url(&format!("outputs/rows.{format}"));
+        place.prints(&["export", &url("inputs/rows.ogive"), &target]);
+        place.prints(&["build", &target, "-o", "back.ogive", "--force"]);
+        assert_eq!(count("back.ogive"), "5000", "{format}");
+    }
+    assert_eq!(place.server.names("outputs/").len(), 4, "no temporary objects");
+}
+
+#[test]
+fn joins_read_and_write_urls() {
+    let Some(place) = Place::new() else { return };
+    place.server.put("joins/left.csv", rows(4_000));
+    place.write("right.csv", rows(1_000));
+    place.prints(&["build", &url("joins/left.csv"), "-o", &url("joins/left.ogive")]);
+    place.prints(&["build", "right.csv", "-o", &url("joins/right.ogive")]);
+    let (left, right) = (url("joins/left.ogive"), url("joins/right.ogive"));
+    for (left, right, out) in [
+        (left.clone(), right.clone(), url("joins/out.ogive")),
+        (url("joins/left.csv"), right.clone(), url("joins/out.csv")),
+        (left.clone(), "right.csv".to_owned(), "out.jsonl".to_owned()),
+    ] {
+        let joined = place.prints(&["join", &left, &right, "-o", &out, "--json"]);
+        assert!(joined.contains("1000"), "{joined}");
+    }
+    assert_eq!(place.prints(&["count", &url("joins/out.ogive")]).trim(), "1000");
+    assert_eq!(place.prints(&["join", &left, &right, "-o", "-"]).lines().count(), 1_000);
+    assert_eq!(place.server.names("joins/out").len(), 2);
+    let refused = place.run(&["join", &left, &right, "-o", &left]);
+    refused.complains_of(&["an input of this command"]);
+}
+
+#[test]
+fn options_come_from_the_url_or_the_command_line_and_http_is_read_only() {
+    let Some(place) = Place::new() else { return };
+    place.write("rows.csv", rows(100));
+    let endpoint = place.server.endpoint();
+    let bare = |words: &[&str]| {
+        let mut command = super::server::command(&place.path(""), words);
+        let output = command.output().unwrap();
+        super::server::Run::new(words, output)
+    };
+    let query = format!("?endpoint={endpoint}&access_key_id=SECRET1&secret_access_key=SECRET2&region=us-east-1");
+    let table = format!("{}{query}", url("options/rows.ogive"));
+    let built = bare(&["build", "rows.csv", "-o", &table, "--json"]);
+    assert_eq!(built.code, Some(0), "{built:?}");
+    assert!(!built.stdout.contains("SECRET") && !built.stderr.contains("SECRET"), "{built:?}");
+    let got = bare(&["get", &table, "298", "--explain", "--json"]);
+    assert_eq!(got.code, Some(1), "{got:?}");
+    assert!(!got.stdout.contains("SECRET") && !got.stderr.contains("SECRET"), "{got:?}");
+    let options = [format!("endpoint={endpoint}"), "access_key_id=x".into(), "secret_access_key=SECRET".into()];
+    let mut words = vec!["get", "s3://bucket/options/rows.ogive", "297"];
+    options.iter().for_each(|option| words.extend(["--storage-option", option]));
+    let got = bare(&words);
+    assert_eq!((got.code, got.stdout.trim()), (Some(0), "name 99"), "{got:?}");
+    bare(&["get", "s3://bucket/a", "1", "--storage-option", "no_such=SECRET"])
+        .complains_of(&["no_such", "s3://bucket"]);
+    bare(&["get", "tape://drive/a", "1"]).complains_of(&["tape://drive", "no storage"]);
+
+    // Without credentials, of an object that all may read.
+    place.prints(&["build", "rows.csv", "-o", "rows.ogive"]);
+    place.server.put("options/public.ogive", std::fs::read(place.path("rows.ogive")).unwrap());
+    let http = format!("{endpoint}/{BUCKET}/options/public.ogive?signature=SECRET");
+    let got = bare(&["get", &http, "297"]);
+    assert_eq!((got.code, got.stdout.trim()), (Some(0), "name 99"), "{got:?}");
+    bare(&["get", &http, "298"]).complains_of(&["not found"]);
+    bare(&["build", "rows.csv", "-o", &format!("{endpoint}/{BUCKET}/new.ogive")]).complains_of(&["read only"]);
+}
+
+#[test]
+fn a_store_is_measured_and_left_as_it_was() {
+    let Some(place) = Place::new() else { return };
+    let measured = place.prints(&["profile", &url("profiles"), "--seconds", "1", "-o", "p.json", "--json"]);
+    assert!(measured.contains("\"requests_cold\"") && measured.contains("\"parallel\""), "{measured}");
+    assert_eq!(place.server.names("profiles"), Vec::<String>::new());
+    place.write("rows.csv", rows(100));
+    place.prints(&["build", "rows.csv", "-o", "t.ogive", "--for", "p.json"]);
+    assert!(place.prints(&["profile", &url("profiles"), "--seconds", "1"]).contains("a million lookups"));
+}

@@ -1,0 +1,335 @@
+//! A store in memory that fails as told, and counts requests, rounds and bytes.
+//!
+//! Requests that begin before one of them has ended form a *wave*; each takes the same real time, so a client that
+//! waits for one answer before it asks on makes a wave for each. The time of a wave is modelled by a profile.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt, StreamExt};
+use object_store::client::{HttpError, HttpErrorKind};
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+};
+use ogive::io::{Profile, Storage};
+use ogive_object_store::{ObjectOptions, ObjectStorage};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// The real time of a request where waves are counted.
+const WAVE: Duration = Duration::from_millis(60);
+
+/// What happens to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// 503 SlowDown; nothing is done.
+    SlowDown,
+    /// The connection breaks before anything is done.
+    Reset,
+    /// The connection breaks after the request was executed.
+    LateReset,
+    /// The body ends after this many bytes, without an error.
+    Short(usize),
+    /// No answer at all.
+    Silence,
+    /// 403.
+    Denied,
+}
+
+/// What the store does not do, as some do not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lacks {
+    /// Suffix ranges, as Azure.
+    pub(crate) suffix_ranges: bool,
+    /// ETags.
+    pub(crate) e_tags: bool,
+    /// Conditions of reads: they are ignored.
+    pub(crate) conditions: bool,
+}
+
+/// What was asked of a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) gets: u64,
+    pub(crate) heads: u64,
+    pub(crate) puts: u64,
+    pub(crate) lists: u64,
+    pub(crate) deletes: u64,
+    pub(crate) uploads: u64,
+    pub(crate) aborts: u64,
+    /// Bytes of answers to GETs.
+    pub(crate) bytes: u64,
+    /// Sizes of the GETs of each wave.
+    pub(crate) waves: Vec<Vec<u64>>,
+}
+
+impl Counts {
+    /// The modelled time of all waves.
+    pub(crate) fn modelled_us(&self, profile: &Profile) -> f64 {
+        self.waves.iter().map(|sizes| profile.batch_us(sizes)).sum()
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    counts: Counts,
+    gets: VecDeque<Option<Fault>>,
+    puts: VecDeque<Option<Fault>>,
+    parts: VecDeque<Option<Fault>>,
+    hidden: Vec<String>,
+    in_wave: usize,
+}
+
+/// The store.
+#[derive(Debug)]
+pub(crate) struct FaultyStore {
+    pub(crate) inner: InMemory,
+    state: Arc<Mutex<State>>,
+    lacks: Lacks,
+    counts_waves: bool,
+}
+
+impl FaultyStore {
+    pub(crate) fn new() -> Arc<Self> {
+        Self::lacking(Lacks::default())
+    }
+
+    pub(crate) fn lacking(lacks: Lacks) -> Arc<Self> {
+        Arc::new(Self { inner: InMemory::new(), state: Arc::default(), lacks, counts_waves: false })
+    }
+
+    /// A store whose requests take so long that waves can be told apart.
+    pub(crate) fn in_waves() -> Arc<Self> {
+        let (inner, lacks) = (InMemory::new(), Lacks::default());
+        Arc::new(Self { inner, state: Arc::default(), lacks, counts_waves: true })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// The storage of a folder of the store, with short waits between attempts.
+    pub(crate) fn storage(self: &Arc<Self>, options: ObjectOptions) -> Arc<dyn Storage> {
+        let options = options.backoff_ms(1);
+        Arc::new(ObjectStorage::new(self.clone(), "folder", "test://bucket/folder", &options).unwrap())
+    }
+
+    /// What happens to the next GETs and HEADs.
+    pub(crate) fn fail_gets(&self, faults: &[Fault]) {
+        self.state().gets.extend(faults.iter().map(|&fault| Some(fault)));
+    }
+
+    /// What happens to the GETs and HEADs behind this many.
+    pub(crate) fn fail_gets_after(&self, sound: usize, faults: &[Fault]) {
+        self.state().gets.extend(std::iter::repeat_n(None, sound));
+        self.fail_gets(faults);
+    }
+
+    pub(crate) fn fail_puts(&self, faults: &[Fault]) {
+        self.state().puts.extend(faults.iter().map(|&fault| Some(fault)));
+    }
+
+    pub(crate) fn fail_parts(&self, faults: &[Option<Fault>]) {
+        self.state().parts.extend(faults);
+    }
+
+    /// Leaves an object out of listings, which lag.
+    pub(crate) fn hide(&self, name: &str) {
+        self.state().hidden.push(name.to_owned());
+    }
+
+    /// The requests since the last call.
+    pub(crate) fn take_counts(&self) -> Counts {
+        std::mem::take(&mut self.state().counts)
+    }
+
+    /// Puts an object behind the back of the storage.
+    pub(crate) fn put(&self, name: &str, content: &[u8]) {
+        let location = Path::from(format!("folder/{name}"));
+        let put = self.inner.put(&location, PutPayload::from(content.to_vec()));
+        put.now_or_never().unwrap().unwrap();
+    }
+
+    /// The bytes of an object, if there is one.
+    pub(crate) fn content(&self, name: &str) -> Option<Vec<u8>> {
+        let location = Path::from(format!("folder/{name}"));
+        let got = async { self.inner.get(&location).await?.bytes().await };
+        got.now_or_never().unwrap().ok().map(Vec::from)
+    }
+
+    pub(crate) fn remove(&self, name: &str) {
+        let location = Path::from(format!("folder/{name}"));
+        self.inner.delete(&location).now_or_never().unwrap().unwrap();
+    }
+
+    async fn wave(&self, bytes: u64) {
+        if !self.counts_waves {
+            return;
+        }
+        {
+            let mut state = self.state();
+            if state.in_wave == 0 {
+                state.counts.waves.push(Vec::new());
+            }
+            state.in_wave += 1;
+            state.counts.waves.last_mut().unwrap().push(bytes);
+        }
+        tokio::time::sleep(WAVE).await;
+        // The members of a wave end together before the next request begins.
+        self.state().in_wave -= 1;
+    }
+}
+
+impl fmt::Display for FaultyStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("faulty store")
+    }
+}
+
+fn slow_down() -> Error {
+    generic("Server returned non-2xx status code: 503 Slow Down: <Error><Code>SlowDown</Code></Error>".into())
+}
+
+fn generic(source: Box<dyn std::error::Error + Send + Sync>) -> Error {
+    Error::Generic { store: "faulty", source }
+}
+
+fn reset() -> Error {
+    let source = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+    generic(Box::new(HttpError::new(HttpErrorKind::Interrupted, source)))
+}
+
+fn denied(location: &Path) -> Error {
+    Error::PermissionDenied {
+        path: location.to_string(),
+        source: "Server returned non-2xx status code: 403 Forbidden: <Code>AccessDenied</Code> SECRET".into(),
+    }
+}
+
+/// Fails before the request is executed.
+async fn before(fault: Option<Fault>, location: &Path) -> Result<()> {
+    match fault {
+        Some(Fault::SlowDown) => Err(slow_down()),
+        Some(Fault::Reset) => Err(reset()),
+        Some(Fault::Denied) => Err(denied(location)),
+        Some(Fault::Silence) => std::future::pending().await,
+        _ => Ok(()),
+    }
+}
+
+#[async_trait]
+impl ObjectStore for FaultyStore {
+    async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        let fault = {
+            let mut state = self.state();
+            state.counts.puts += 1;
+            state.puts.pop_front().flatten()
+        };
+        before(fault, location).await?;
+        let put = self.inner.put_opts(location, payload, opts).await;
+        if fault == Some(Fault::LateReset) { Err(reset()) } else { put }
+    }
+
+    async fn put_multipart_opts(&self, location: &Path, opts: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+        self.state().counts.uploads += 1;
+        let inner = self.inner.put_multipart_opts(location, opts).await?;
+        Ok(Box::new(FaultyUpload { inner, state: Arc::clone(&self.state) }))
+    }
+
+    async fn get_opts(&self, location: &Path, mut options: GetOptions) -> Result<GetResult> {
+        let fault = {
+            let mut state = self.state();
+            if options.head {
+                state.counts.heads += 1;
+            } else {
+                state.counts.gets += 1;
+            }
+            state.gets.pop_front().flatten()
+        };
+        before(fault, location).await?;
+        if self.lacks.suffix_ranges && matches!(options.range, Some(GetRange::Suffix(_))) {
+            return Err(Error::NotSupported { source: "suffix ranges".into() });
+        }
+        if self.lacks.conditions || self.lacks.e_tags {
+            options.if_match = None;
+        }
+        let is_head = options.head;
+        let mut result = self.inner.get_opts(location, options).await?;
+        if self.lacks.e_tags {
+            result.meta.e_tag = None;
+        }
+        if is_head {
+            return Ok(result);
+        }
+        let bytes = result.range.end - result.range.start;
+        self.state().counts.bytes += bytes;
+        self.wave(bytes).await;
+        if let Some(Fault::Short(kept)) = fault {
+            let (meta, range, attributes) = (result.meta.clone(), result.range.clone(), result.attributes.clone());
+            let whole = result.bytes().await?;
+            let part: Bytes = whole.slice(..kept.min(whole.len()));
+            let payload = GetResultPayload::Stream(stream::once(async { Ok(part) }).boxed());
+            return Ok(GetResult { payload, meta, range, attributes });
+        }
+        if fault == Some(Fault::LateReset) {
+            let broken = stream::iter([Ok(Bytes::from_static(b"x")), Err(reset())]).boxed();
+            return Ok(GetResult { payload: GetResultPayload::Stream(broken), ..result });
+        }
+        Ok(result)
+    }
+
+    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.state().counts.deletes += 1;
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.state().counts.lists += 1;
+        let mut listed = self.inner.list_with_delimiter(prefix).await?;
+        let hidden = self.state().hidden.clone();
+        listed.objects.retain(|object| !hidden.iter().any(|name| object.location.filename() == Some(name)));
+        Ok(listed)
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// A multipart upload whose parts may fail.
+#[derive(Debug)]
+struct FaultyUpload {
+    inner: Box<dyn MultipartUpload>,
+    state: Arc<Mutex<State>>,
+}
+
+#[async_trait]
+impl MultipartUpload for FaultyUpload {
+    fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        let fault = self.state.lock().unwrap().parts.pop_front().flatten();
+        let part = self.inner.put_part(data);
+        async move {
+            before(fault, &Path::from("part")).await?;
+            part.await
+        }
+        .boxed()
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        self.inner.complete().await
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        self.state.lock().unwrap().counts.aborts += 1;
+        self.inner.abort().await
+    }
+}

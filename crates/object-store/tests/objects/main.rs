@@ -1,0 +1,12 @@
+//! Object stores: reads, writes, tables, faults, counts of requests, and runtimes of callers.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod counts;
+mod faults;
+mod faulty_store;
+mod reads;
+mod runtimes;
+mod secrets;
+mod tables;
+mod writes;
