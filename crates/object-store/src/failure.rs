@@ -9,6 +9,9 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
+/// The reason of a failure that nothing is known of.
+const UNKNOWN_REASON: &str = "the request failed";
+
 /// The kind of a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
@@ -124,11 +127,13 @@ impl From<object_store::Error> for Failure {
             FailureKind::Exists => "the name is taken",
             FailureKind::Denied => "access denied",
             FailureKind::Unauthenticated => "no valid credentials",
-            FailureKind::NotSupported => "the store does not support this",
+            FailureKind::NotSupported if answer.reason == UNKNOWN_REASON => "the store does not support this",
             FailureKind::Busy => "the store is busy",
             FailureKind::Range => "no such range",
             FailureKind::TimedOut => "no answer in time",
-            FailureKind::Broken | FailureKind::Changed | FailureKind::Other => answer.reason,
+            FailureKind::NotSupported | FailureKind::Broken | FailureKind::Changed | FailureKind::Other => {
+                answer.reason
+            }
         };
         Self::new(kind, answer.describe(reason))
     }
@@ -147,8 +152,7 @@ struct Answer {
 
 impl Answer {
     fn of(error: &object_store::Error) -> Self {
-        let mut answer =
-            Self { status: None, code: None, http: None, is_past_end: false, reason: "the request failed" };
+        let mut answer = Self { status: None, code: None, http: None, is_past_end: false, reason: UNKNOWN_REASON };
         let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
         while let Some(error) = cause {
             let text = error.to_string();
@@ -198,7 +202,7 @@ impl Answer {
 
     fn describe(&self, reason: &str) -> String {
         let reason = match self.http {
-            Some(HttpErrorKind::Connect) if self.reason == "the request failed" => "no connection",
+            Some(HttpErrorKind::Connect) if self.reason == UNKNOWN_REASON => "no connection",
             Some(HttpErrorKind::Interrupted | HttpErrorKind::Decode) => "the connection broke",
             _ => reason,
         };
