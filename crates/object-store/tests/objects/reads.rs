@@ -135,6 +135,7 @@ fn reads_that_are_given_up_end_and_leave_their_places_to_others() {
     let store = FaultyStore::new();
     store.put("a", &bytes_of(500_000, 1));
     let file: Arc<dyn ReadableFile> = store.storage(small()).open("a").unwrap();
+    store.take_counts();
     for at in 0..40 {
         store.fail_gets(&[Fault::Silence]);
         let range = RangeRequest { offset: at * 100, bytes: 10, purpose: Purpose::Data };
