@@ -2,17 +2,18 @@
 
 use crate::failure::{Failure, FailureKind};
 use crate::ranges::{JoinedRange, join};
-use crate::retry::Call;
+use crate::replay;
+use crate::retry::{Call, CallLimits};
 use crate::runtime::Job;
 use crate::storage::{Client, ObjectName};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStoreExt};
-use ogive::io::{PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, check_range};
+use ogive::io::{PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, check_range};
 use ogive::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which object was opened.
@@ -60,7 +61,7 @@ struct Tail {
 }
 
 /// The answer of the request that opens an object.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OpenedObject {
     identity: Identity,
     tail: Option<Tail>,
@@ -146,14 +147,37 @@ async fn fetch(client: &Client, object: &ObjectName, identity: &Identity, range:
 
 /// What a request needs, shared with the tasks that make it.
 #[derive(Debug)]
-struct Shared {
+pub(crate) struct Shared {
+    /// Different for all files that are opened.
+    number: u64,
     client: Arc<Client>,
     object: ObjectName,
     identity: Identity,
 }
 
 impl Shared {
-    async fn read(&self, call: Call, range: Range<u64>) -> Result<Bytes> {
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.object.path
+    }
+
+    pub(crate) fn len_bytes(&self) -> u64 {
+        self.identity.length_bytes
+    }
+
+    pub(crate) fn limits(&self) -> CallLimits {
+        self.client.limits
+    }
+
+    pub(crate) fn profile(&self) -> &Profile {
+        &self.client.profile
+    }
+
+    /// Reads a range, within the deadline of a call.
+    pub(crate) async fn read(&self, call: Call, range: Range<u64>) -> Result<Bytes> {
         let attempt = |_| async {
             let _place = self.client.places.acquire().await;
             fetch(&self.client, &self.object, &self.identity, range.clone()).await
@@ -173,7 +197,9 @@ pub(crate) struct ObjectFile {
 impl ObjectFile {
     pub(crate) fn new(client: Arc<Client>, object: ObjectName, opened: OpenedObject) -> Self {
         let OpenedObject { identity, tail } = opened;
-        Self { shared: Arc::new(Shared { client, object, identity }), tail: Mutex::new(tail) }
+        static OPENED: AtomicU64 = AtomicU64::new(0);
+        let number = OPENED.fetch_add(1, Ordering::Relaxed);
+        Self { shared: Arc::new(Shared { number, client, object, identity }), tail: Mutex::new(tail) }
     }
 
     /// The bytes of all ranges, if the opening request brought them.
@@ -197,6 +223,9 @@ impl ObjectFile {
         let path = &self.shared.object.path;
         if let Some(kept) = self.kept(ranges, purpose == Some(Purpose::Open)) {
             return Ok(StartedReads::Kept(kept));
+        }
+        if let Some(replayed) = replay::read(&self.shared, ranges) {
+            return Ok(StartedReads::Kept(replayed?));
         }
         let joined = join(ranges, &self.shared.client.profile);
         let (shared, requests) = (Arc::clone(&self.shared), joined.clone());

@@ -28,17 +28,20 @@
 //! * Files appear whole, by one PUT or by a multipart upload that is completed at the end and aborted when dropped.
 //! * No error, message or `Debug` form shows credentials or the query of a URL.
 
+mod asynchronous;
 mod connect;
 mod failure;
 mod file;
 mod measure;
 mod options;
 mod ranges;
+mod replay;
 mod retry;
 mod runtime;
 mod storage;
 mod upload;
 
+pub use asynchronous::{AsyncDb, AsyncTable};
 pub use connect::{SCHEMES, register, register_with};
 pub use measure::{ObjectMeasureOptions, measure_objects};
 pub use options::ObjectOptions;

@@ -63,6 +63,28 @@ impl<T> Drop for Job<T> {
     }
 }
 
+/// Starts a future whose outcome is awaited, on any runtime. Dropping it gives it up, with its requests.
+pub(crate) fn spawn<T: Send + 'static, F: Future<Output = ogive::Result<T>> + Send + 'static>(
+    path: &Path,
+    future: F,
+) -> ogive::Result<impl Future<Output = ogive::Result<T>> + Send + use<T, F>> {
+    /// Ends a task when it is dropped.
+    struct Ending(AbortHandle);
+    impl Drop for Ending {
+        fn drop(&mut self) {
+            self.0.abort();
+        }
+    }
+    let runtime = runtime().map_err(|source| Error::io("start the threads for requests to", path, source))?;
+    let (task, path) = (runtime.spawn(future), path.to_owned());
+    let ending = Ending(task.abort_handle());
+    Ok(async move {
+        let outcome = task.await.map_err(|error| Error::io("request", path, io::Error::other(error)))?;
+        drop(ending);
+        outcome
+    })
+}
+
 /// Runs a future to its end.
 pub(crate) fn run<T: Send + 'static>(
     path: &Path,

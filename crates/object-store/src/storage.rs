@@ -4,6 +4,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::file::{ObjectFile, OpenedObject};
 use crate::options::ObjectOptions;
 use crate::ranges::opening_bytes;
+use crate::replay;
 use crate::retry::{Call, CallLimits};
 use crate::runtime::run;
 use crate::upload::{ObjectUpload, put};
@@ -148,7 +149,7 @@ impl ObjectStorage {
     fn head(&self, name: &str) -> Result<Option<ObjectMeta>> {
         let ObjectName { location, path } = self.object(name)?;
         let (client, place) = (Arc::clone(&self.client), path.clone());
-        run(&path, async move {
+        replay::ask("look for", &path, async move {
             let (client, location) = (&client, &location);
             let head = |_| async move {
                 match client.store.head(location).await.map_err(Failure::from) {
@@ -169,7 +170,7 @@ impl Storage for ObjectStorage {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         let object = self.object(name)?;
         let (client, place) = (Arc::clone(&self.client), object.clone());
-        let opened = run(&object.path, async move { OpenedObject::open(&client, &place).await })?;
+        let opened = replay::ask("open", &object.path, async move { OpenedObject::open(&client, &place).await })?;
         Ok(Arc::new(ObjectFile::new(Arc::clone(&self.client), object, opened)))
     }
 
@@ -229,12 +230,12 @@ impl Storage for ObjectStorage {
         };
         let path = PathBuf::from(&self.shown);
         let (client, place) = (Arc::clone(&self.client), path.clone());
-        let listed = run(&path, async move {
+        let objects = replay::ask("list", &path, async move {
             let (client, prefix) = (&client, prefix.as_ref());
             let list = |_| async move { client.store.list_with_delimiter(prefix).await.map_err(Failure::from) };
-            Call::begin(client.limits).attempts("list", &place, list).await
+            Call::begin(client.limits).attempts("list", &place, list).await.map(|listed| listed.objects)
         })?;
-        let names = listed.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned));
+        let names = objects.iter().filter_map(|object| object.location.filename().map(str::to_owned));
         let mut names: Vec<String> = names.filter(|name| check_name(name).is_ok()).collect();
         names.sort();
         Ok(names)

@@ -5,6 +5,7 @@
 mod counts;
 mod faults;
 mod faulty_store;
+mod futures;
 mod reads;
 mod runtimes;
 mod secrets;

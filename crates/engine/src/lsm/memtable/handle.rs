@@ -18,8 +18,8 @@ use std::sync::{Arc, OnceLock};
 /// than its own.
 pub(crate) struct Memtable {
     /// The first list is allocated with the first entry, since many keyspaces may be idle. If the first keys came one
-    /// by one, so that their common prefix was unknown, a second list replaces it once there are enough of them. Readers
-    /// of the first one may go on: they miss only entries newer than their start.
+    /// by one, so that their common prefix was unknown, a second list replaces it once there are enough of them.
+    /// Readers of the first one may go on: they miss only entries newer than their start.
     lists: [OnceLock<Box<List>>; 2],
     inserter: Mutex<Inserter>,
     tombstones: Published<RangeTombstones>,

@@ -1,0 +1,247 @@
+//! Calls of the engine as futures, by replay.
+//!
+//! The engine plans its reads and waits for them in the calling thread. An *attempt* runs such a call, but notes what
+//! it would wait for, and lets it fail. Then all that was noted is requested at once, and the call is attempted again
+//! with the answers, until it waits for nothing:
+//!
+//! ```text
+//! attempt 1   open the table          noted: suffix of the object   -> one request
+//! attempt 2   opened, search, read    noted: blocks 17..18          -> one request
+//! attempt 3   opened, search, read    found
+//! ```
+//!
+//! So futures take the same way as plain calls, and as many rounds of requests. An attempt takes microseconds. Dropping
+//! the future gives its requests up.
+
+use crate::file::Shared;
+use crate::ranges::join;
+use crate::retry::Call;
+use crate::runtime::{run, spawn};
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt, try_join_all};
+use ogive::{Error, Result};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Attempts that a part of a file is kept for without being read.
+const UNUSED_ATTEMPTS_MAX: u32 = 2;
+/// First and longest request of a scan in bytes; each is twice as long as the one before.
+const SCAN_BYTES: (u64, u64) = (128 << 10, 4 << 20);
+/// Requests of a scan in flight.
+const SCAN_REQUESTS: u64 = 2;
+
+thread_local! {
+    /// The attempt that this thread is making.
+    static ATTEMPT: RefCell<Option<Attempt>> = const { RefCell::new(None) };
+}
+
+/// What an answer is about: an action, and the path of an object or folder.
+type Question = (&'static str, PathBuf);
+type KnownAnswer = Arc<dyn Any + Send + Sync>;
+
+/// Something that a call waits for.
+enum Want {
+    Answer { question: Question, future: BoxFuture<'static, Result<KnownAnswer>> },
+    Ranges { file: Arc<Shared>, ranges: Vec<Range<u64>> },
+}
+
+/// A part of a file.
+struct Part {
+    offset: u64,
+    bytes: Bytes,
+    /// Attempts since it was read.
+    unused: u32,
+}
+
+#[derive(Default)]
+struct Attempt {
+    answers: HashMap<Question, KnownAnswer>,
+    /// By the number of the open file.
+    parts: HashMap<u64, Vec<Part>>,
+    wanted: Vec<Want>,
+}
+
+impl Attempt {
+    fn part(&mut self, file: &Arc<Shared>, range: &Range<u64>) -> Option<Bytes> {
+        if range.is_empty() {
+            return Some(Bytes::new());
+        }
+        let parts = self.parts.get_mut(&file.number())?;
+        parts.iter_mut().find_map(|part| {
+            let start = range.start.checked_sub(part.offset)? as usize;
+            let end = (range.end - part.offset) as usize;
+            let found = (end <= part.bytes.len()).then(|| part.bytes.slice(start..end))?;
+            part.unused = 0;
+            Some(found)
+        })
+    }
+}
+
+/// The error of a call that must be attempted again.
+fn pending(path: &Path) -> Error {
+    Error::io("wait for", path, ErrorKind::WouldBlock.into())
+}
+
+fn is_pending(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::WouldBlock)
+}
+
+/// The outcome of a future: within an attempt known, or noted and pending; elsewhere waited for.
+pub(crate) fn ask<T: Clone + Send + Sync + 'static>(
+    action: &'static str,
+    path: &Path,
+    future: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    if ATTEMPT.with_borrow(Option::is_none) {
+        return run(path, future);
+    }
+    ATTEMPT.with_borrow_mut(|attempt| {
+        let attempt = attempt.get_or_insert_default();
+        let question = (action, path.to_owned());
+        if let Some(known) = attempt.answers.get(&question).and_then(|answer| answer.downcast_ref::<T>()) {
+            return Ok(known.clone());
+        }
+        let future = future.map(|outcome| outcome.map(|value| Arc::new(value) as KnownAnswer)).boxed();
+        attempt.wanted.push(Want::Answer { question, future });
+        Err(pending(path))
+    })
+}
+
+/// Ranges of a file within an attempt: known, or noted and pending. `None` outside of attempts.
+pub(crate) fn read(file: &Arc<Shared>, ranges: &[Range<u64>]) -> Option<Result<Vec<Bytes>>> {
+    ATTEMPT.with_borrow_mut(|attempt| {
+        let attempt = attempt.as_mut()?;
+        let found: Vec<Option<Bytes>> = ranges.iter().map(|range| attempt.part(file, range)).collect();
+        let missing = ranges.iter().zip(&found).filter(|(_, found)| found.is_none());
+        let missing: Vec<Range<u64>> = missing.map(|(range, _)| range.clone()).collect();
+        if missing.is_empty() {
+            return Some(Ok(found.into_iter().flatten().collect()));
+        }
+        attempt.wanted.push(Want::Ranges { file: Arc::clone(file), ranges: missing });
+        Some(Err(pending(file.path())))
+    })
+}
+
+/// The state between the attempts of a call.
+#[derive(Default)]
+pub(crate) struct Replay {
+    attempt: Attempt,
+    /// Size of the next requests of a scan.
+    scan_bytes: Option<u64>,
+}
+
+/// The outcome of an attempt.
+pub(crate) enum Attempted<T> {
+    Done(Result<T>),
+    /// What was noted must be [fetched](Replay::fetch), and the call attempted again.
+    Pending,
+}
+
+impl Replay {
+    /// The state of a scan, which requests what follows the blocks that it needs as well.
+    pub(crate) fn of_scan() -> Self {
+        Self { scan_bytes: Some(SCAN_BYTES.0), ..Self::default() }
+    }
+
+    /// Runs a call to its end.
+    pub(crate) async fn call<T>(mut self, mut call: impl FnMut() -> Result<T>) -> Result<T> {
+        loop {
+            match self.attempt(&mut call) {
+                Attempted::Done(outcome) => return outcome,
+                Attempted::Pending => self.fetch().await?,
+            }
+        }
+    }
+
+    /// Attempts a call in this thread.
+    pub(crate) fn attempt<T>(&mut self, call: impl FnOnce() -> Result<T>) -> Attempted<T> {
+        /// Ends the attempt, also if the call panics.
+        struct Ended<'a>(&'a mut Attempt);
+        impl Drop for Ended<'_> {
+            fn drop(&mut self) {
+                *self.0 = ATTEMPT.take().unwrap_or_default();
+            }
+        }
+        ATTEMPT.set(Some(std::mem::take(&mut self.attempt)));
+        let ended = Ended(&mut self.attempt);
+        let outcome = call();
+        drop(ended);
+        match outcome {
+            Err(error) if is_pending(&error) => Attempted::Pending,
+            Err(_) if !self.attempt.wanted.is_empty() => Attempted::Pending,
+            outcome => {
+                self.attempt.wanted.clear();
+                Attempted::Done(outcome)
+            }
+        }
+    }
+
+    /// Requests all that the last attempts noted. Dropping the future gives the requests up.
+    pub(crate) async fn fetch(&mut self) -> Result<()> {
+        for parts in self.attempt.parts.values_mut() {
+            parts.iter_mut().for_each(|part| part.unused += 1);
+            parts.retain(|part| part.unused <= UNUSED_ATTEMPTS_MAX);
+        }
+        let (mut questions, mut files) = (HashMap::new(), HashMap::new());
+        for want in std::mem::take(&mut self.attempt.wanted) {
+            match want {
+                Want::Answer { question, future } => _ = questions.entry(question).or_insert(future),
+                Want::Ranges { file, ranges } => {
+                    let (_, all) = files.entry(file.number()).or_insert((file, Vec::new()));
+                    all.extend(ranges.into_iter().flat_map(|range| self.requests(range)));
+                }
+            }
+        }
+        for (file, ranges) in files.values_mut() {
+            let length = file.len_bytes();
+            ranges.iter_mut().for_each(|range| range.end = range.end.min(length));
+            ranges.retain(|range| !range.is_empty());
+        }
+        self.grow();
+        let answers = questions.into_iter().map(|(question, future)| async move {
+            let running = spawn(&question.1, future)?;
+            Ok::<_, Error>((question, running.await?))
+        });
+        let reads = files.into_values().map(|(file, ranges)| async move {
+            let (path, number) = (file.path().to_owned(), file.number());
+            Ok::<_, Error>((number, spawn(&path, read_parts(file, ranges))?.await?))
+        });
+        let (answers, reads) = futures_util::try_join!(try_join_all(answers), try_join_all(reads))?;
+        self.attempt.answers.extend(answers);
+        for (number, read) in reads {
+            self.attempt.parts.entry(number).or_default().extend(read);
+        }
+        Ok(())
+    }
+
+    /// The requests for a range: of a scan, also what follows.
+    fn requests(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let Some(bytes) = self.scan_bytes else { return vec![range] };
+        let first = range.start..range.end.max(range.start + bytes);
+        let later = (0..SCAN_REQUESTS - 1).map(|number| {
+            let start = first.end.saturating_add(number * bytes);
+            start..start.saturating_add(bytes)
+        });
+        std::iter::once(first.clone()).chain(later).collect()
+    }
+
+    fn grow(&mut self) {
+        self.scan_bytes = self.scan_bytes.map(|bytes| (bytes * 2).min(SCAN_BYTES.1));
+    }
+}
+
+/// Reads ranges of a file, as many at a time as the profile says.
+async fn read_parts(file: Arc<Shared>, ranges: Vec<Range<u64>>) -> Result<Vec<Part>> {
+    let (file, call) = (&file, Call::begin(file.limits()));
+    let joined = join(&ranges, file.profile());
+    let reads = joined.into_iter().map(|one| async move {
+        let offset = one.range.start;
+        Ok::<_, Error>(Part { offset, bytes: file.read(call, one.range).await?, unused: 0 })
+    });
+    try_join_all(reads).await
+}
