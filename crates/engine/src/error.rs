@@ -302,6 +302,27 @@ pub enum Error {
         /// The failure.
         cause: String,
     },
+    /// Another process or handle has opened a store on an object store for writing since. What this handle has
+    /// acknowledged is in the store; what failed with this error is not.
+    #[error(
+        "{} was taken over by another writer, so this handle cannot write any more; open the store again to take it \
+         back",
+        path.display()
+    )]
+    Fenced {
+        /// The folder of the store.
+        path: PathBuf,
+    },
+    /// The version of a store that a reader has open is gone: its writer removed files of it after the grace period.
+    #[error(
+        "the version of {} that this reader opened was removed by its writer; refresh the reader, or open the store \
+         again (or write with a longer `DbOptions::object_grace_s`)",
+        path.display()
+    )]
+    VersionGone {
+        /// The folder of the store.
+        path: PathBuf,
+    },
     /// A store was closed by [`Db::close`](crate::lsm::Db::close), and another of its handles was used after that.
     #[error("{} was closed; open it again", path.display())]
     StoreClosed {

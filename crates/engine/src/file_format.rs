@@ -19,6 +19,9 @@ pub(crate) const VALUE_FILE_MAGIC: [u8; 8] = *b"OGIVEVAL";
 /// Begins the footer of a value file; no chunk begins with it.
 pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGIVEVF";
 
+/// Begins the seal that ends a chain of objects.
+pub(crate) const SEAL_MAGIC: [u8; 8] = *b"OGIVSEAL";
+
 /// Bytes at each end of a file that are searched: both slots of the header of a page file, and the padded tail of a
 /// damaged table.
 const SEARCHED_BYTES: u64 = 8 << 10;

@@ -2,6 +2,7 @@
 //!
 //! - [`SimulatedDisk`]: a disk that loses, reorders and tears unsynced writes, with [`enumerate_crashes`] to try every
 //!   point at which power can be lost.
+//! - [`SimulatedObjects`]: an object store whose clients die, sleep, and send requests late, twice or never.
 //! - [`FaultInjector`]: fails the k-th call to the storage.
 //! - [`ReferenceTable`]: the expected answers of a table.
 //! - [`key_sets`]: keys that have broken learned indexes.
@@ -21,6 +22,7 @@ mod joined;
 pub mod key_sets;
 pub mod kinds;
 mod model;
+mod objects;
 mod random;
 mod repeat;
 pub mod shapes;
@@ -31,6 +33,7 @@ pub use fault::{Fault, FaultInjector, Operation, enumerate_faults};
 pub use image::Survival;
 pub use joined::joined_values;
 pub use model::{Record, ReferenceTable};
+pub use objects::{Mishap, ObjectClient, SimulatedObjects};
 /// Counts the bytes allocated now and at most. In a test binary of its own:
 /// `#[global_allocator] static ALLOCATOR: PeakAlloc = PeakAlloc;`, then `reset_peak_usage` and `peak_usage`.
 pub use peak_alloc::PeakAlloc;

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 /// A storage that forwards to another and adds up the time that the reads would take on a device with a given profile:
 /// T(n) for each read, and up to P at once for [`read_many`](super::ReadableFile::read_many). It does not delay
@@ -102,6 +102,19 @@ impl Timer {
 
 thread_local! {
     static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
+    static TIME_S: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Seconds since the start of 1970, by the clock of the machine, which may be wrong.
+pub fn unix_time_s() -> u64 {
+    let elapsed = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    TIME_S.get().unwrap_or_else(|| elapsed().map_or(0, |elapsed| elapsed.as_secs()))
+}
+
+/// Stops the clock of [`unix_time_s`] on this thread at a time, so that a test can let time pass; `None` starts it
+/// again.
+pub fn set_unix_time_s(time_s: Option<u64>) {
+    TIME_S.set(time_s);
 }
 
 /// Makes [`random_u64`] deterministic on this thread, with the sequence of `seed`, so that a test can repeat a run

@@ -41,7 +41,7 @@ mod worker;
 mod wrapper;
 mod write_behind;
 
-pub use clock::{ModelledClock, Timer, available_threads, random_u64, seed_random};
+pub use clock::{ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_s};
 pub use fast_paths::FastPaths;
 pub(crate) use handoff::Handoff;
 pub(crate) use large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};

@@ -91,6 +91,29 @@ pub trait Storage: Debug + Send + Sync {
         self.sync_directory()
     }
 
+    /// Opens an existing file whose length is known, so that an object store need not ask for it: a file that is
+    /// missing or has another length may be an error of the first read only. The default opens it as any.
+    fn open_known(&self, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
+        let file = self.open(name)?;
+        if file.len() != length_bytes {
+            let detail = format!("it had {length_bytes} bytes when it was complete");
+            return Err(Error::damaged(self.path(name), file.len(), detail));
+        }
+        Ok(file)
+    }
+
+    /// Reads whole files, as many at a time as the storage serves at once, with one request each where that is
+    /// possible. The results are in the order of the names. The default reads one after the other.
+    fn read_whole(&self, names: &[String]) -> Vec<Result<Vec<u8>>> {
+        let read = |name: &String| {
+            let file = self.open(name)?;
+            let mut bytes = vec![0; file.len() as usize];
+            file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Log })?;
+            Ok(bytes)
+        };
+        names.iter().map(read).collect()
+    }
+
     /// Opens an existing file for reading and in-place writing, in one mode (buffered or direct) for both.
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>>;
 

@@ -13,9 +13,10 @@ use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::memtable_set::MemtableSet;
 use super::merge::MergeCursor;
+use super::objects::ObjectFolder;
 use super::table_file::{TableFile, TableOrigin, keyspace_property};
 use super::value_files::ValueHandle;
-use super::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name};
+use super::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name};
 use super::view::KeyspaceTree;
 use crate::error::{Error, Result};
 use crate::io::Timer;
@@ -23,6 +24,7 @@ use crate::io::sync::MutexGuard;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Old logs kept for recycling, at most.
 const RECYCLED_LOGS_MAX: usize = 2;
@@ -37,6 +39,8 @@ enum BackgroundTask {
     Learn(Box<dyn LearningTask>),
     /// Reads the filter of a table.
     ReadFilter(Arc<TableFile>),
+    /// Removes files from an object store that no reader needs any more.
+    Collect(Arc<ObjectFolder>),
 }
 
 /// A running task. Dropping it, even in a panic, wakes the threads that wait for its end.
@@ -53,6 +57,7 @@ impl Drop for RunningTask<'_> {
         match self.task {
             BackgroundTask::Flush(_) => shared.is_flushing = false,
             BackgroundTask::Switch | BackgroundTask::ReadFilter(_) => {}
+            BackgroundTask::Collect(_) => shared.is_collecting = false,
             BackgroundTask::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
             BackgroundTask::Learn(_) => {
                 if let Some(learner) = &self.core.learner {
@@ -89,7 +94,10 @@ impl Core {
                 None => {
                     // Learning becomes due with time, and nothing else would wake this thread for it.
                     let learner = self.learner.as_ref().filter(|_| compacts);
-                    let wait_us = learner.and_then(|learner| learner.wait_us());
+                    let learning_us = learner.and_then(|learner| learner.wait_us());
+                    let objects = self.objects.as_ref().filter(|_| compacts && !shared.is_collecting);
+                    let collection_us = objects.map(|objects| (objects.retired.wait_s() as f64 * 1e6).max(1e3));
+                    let wait_us = [learning_us, collection_us].into_iter().flatten().min_by(f64::total_cmp);
                     shared = match wait_us {
                         Some(wait_us) => self.changed.wait_for(&self.shared, shared, wait_us),
                         None => self.changed.wait(&self.shared, shared),
@@ -194,6 +202,12 @@ impl Core {
                 return Some(BackgroundTask::ReadFilter(Arc::clone(table)));
             }
         }
+        if let Some(objects) = self.objects.as_ref().filter(|_| !shared.is_collecting)
+            && objects.retired.wait_s() == 0
+        {
+            shared.is_collecting = true;
+            return Some(BackgroundTask::Collect(Arc::clone(objects)));
+        }
         // Learning is short and speeds up lookups at once; compactions are long.
         if let Some(task) = self.learner.as_ref().and_then(|learner| learner.next_task()) {
             return Some(BackgroundTask::Learn(task));
@@ -213,6 +227,11 @@ impl Core {
                 _ = table.table.load_filter();
                 Ok(())
             }
+            // What cannot be removed now is removed later.
+            BackgroundTask::Collect(objects) => {
+                _ = self.collect_files(objects);
+                Ok(())
+            }
         };
         // Recorded before the task ends, so that no other thread retries it. An interruption is an error unless the
         // store is closing: then the storage caused it, and would again.
@@ -223,6 +242,19 @@ impl Core {
         }
         drop(running_task);
         outcome
+    }
+
+    /// Removes files from an object store that no reader needs any more.
+    fn collect_files(&self, objects: &ObjectFolder) -> Result<()> {
+        let (needed, oldest) = {
+            let shared = self.shared.lock();
+            (shared.needed_files(), self.manifest_number.load(Ordering::Relaxed))
+        };
+        objects.collect(|name| match parse_file_name(name) {
+            Some((number, FileKind::Manifest)) => number < oldest,
+            Some((number, _)) => number < self.first_file && !needed.contains(name),
+            None => false,
+        })
     }
 
     /// The statement of a keyspace for its tables.
@@ -313,7 +345,8 @@ impl Core {
     /// Keeps the logs of a flushed memtable set for recycling, and removes surplus ones.
     fn recycle_logs(&self, mut shared: MutexGuard<'_, SharedState>, memtable_set: &MemtableSet) {
         shared.recyclable.extend(memtable_set.logs.iter().map(|log| log.number));
-        let surplus = shared.recyclable.len().saturating_sub(RECYCLED_LOGS_MAX);
+        let kept = if self.objects.is_some() { 0 } else { RECYCLED_LOGS_MAX };
+        let surplus = shared.recyclable.len().saturating_sub(kept);
         let surplus: Vec<u64> = shared.recyclable.drain(..surplus).collect();
         drop(shared);
         for number in surplus {
@@ -329,7 +362,10 @@ impl Core {
     }
 
     /// Opens a table that was just written or ingested.
-    pub(super) fn open_table(&self, meta: TableFileMeta) -> Result<Arc<TableFile>> {
+    pub(super) fn open_table(&self, mut meta: TableFileMeta) -> Result<Arc<TableFile>> {
+        if let Some(objects) = &self.objects {
+            meta.tail = objects.read_tail(&file_name(meta.number, FileKind::Table), meta.bytes)?;
+        }
         let learner = self.learner.as_deref();
         let mut opened =
             TableFile::open(&self.storage, self.binding.store, Arc::new(meta), &self.cache, &self.options, learner)?;

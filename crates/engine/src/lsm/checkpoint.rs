@@ -7,6 +7,7 @@ use super::core::Core;
 use super::db::Db;
 use super::file_numbers::FileNumberSource;
 use super::folder::NewFolder;
+use super::objects::ObjectFolder;
 use super::recover::LOCK_NAME;
 use super::table_file::TableFile;
 use super::value_files::ValueFiles;
@@ -74,7 +75,23 @@ impl Db {
     /// # Errors
     /// As [`Self::checkpoint`].
     pub fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
+        if target.is_object_store() {
+            let folder = Arc::new(ObjectFolder::new(Arc::clone(target)));
+            let outcome = self.checkpoint_into(&(Arc::clone(&folder) as Arc<dyn Storage>));
+            if outcome.is_err() {
+                // The first error is the useful one.
+                _ = folder.collect(|_| false);
+            }
+            return outcome;
+        }
         let lock = target.lock(LOCK_NAME)?;
+        let outcome = self.checkpoint_into(target);
+        drop(lock);
+        outcome
+    }
+
+    /// As [`Self::checkpoint_in`], into a storage in which no other store is created meanwhile.
+    fn checkpoint_into(&self, target: &Arc<dyn Storage>) -> Result<()> {
         if let Some(name) = target.list()?.iter().find(|name| parse_file_name(name).is_some()) {
             return Err(Error::io("copy a store over", target.path(name), ErrorKind::AlreadyExists.into()));
         }
@@ -89,7 +106,6 @@ impl Db {
             // ignored in favour of the first error.
             made.iter().rev().for_each(|name| _ = target.remove(name));
         }
-        drop(lock);
         outcome
     }
 }

@@ -288,6 +288,7 @@ impl Core {
             alive.iter().map(|request| std::mem::take(&mut request.work.lock().operations)).collect();
         let outcome = self.make_room(writer).and_then(|()| self.write_group(writer, &mut batches, durability));
         let failed = outcome.as_ref().err().map(ToString::to_string);
+        let is_fenced = matches!(outcome, Err(Error::Fenced { .. }));
         let mut outcome = Some(outcome);
         for request in &alive {
             let mut work = request.work.lock();
@@ -295,6 +296,7 @@ impl Core {
                 (None, _) => Ok(()),
                 (Some(_), true) => outcome.take().unwrap_or(Ok(())),
                 (Some(_), false) if self.is_closed() => Err(self.closed()),
+                (Some(_), false) if is_fenced => Err(Error::Fenced { path: self.path() }),
                 (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
             });
         }
@@ -364,8 +366,8 @@ impl Core {
             values.flush()?;
         }
         let Some(log) = &mut writer.log else {
-            let cause = self.shared.lock().failure.clone().unwrap_or_default();
-            return Err(Error::StoreReadOnly { path: self.path(), cause });
+            let refused = self.failure(&self.shared.lock());
+            return Err(refused.unwrap_or_else(|| self.closed()));
         };
         if durability == Durability::Synced && writer.values_unsynced {
             if let Some(values) = &mut writer.values {
@@ -391,11 +393,12 @@ impl Core {
     /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
     fn assemble(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<WriteGroup> {
         let threshold = self.options.separated_from_bytes();
+        let at_once = self.options.separated_at_once_from_bytes(self.objects.is_some());
         let mut bytes = Vec::new();
         for operations in batches {
             self.counters.user_bytes.add(operations.byte_len() as u64);
             let mut is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
-            if is_separated && self.is_deferred(operations) {
+            if is_separated && self.is_deferred(operations, at_once) {
                 is_separated = false;
                 self.note_deferred(writer, operations, threshold);
             }
@@ -406,9 +409,13 @@ impl Core {
                     if is_first {
                         bytes.resize(GROUP_HEAD_BYTES, 0);
                     }
-                    self.separate(writer, &operations.bytes, threshold, &mut bytes)?;
+                    self.separate(writer, &operations.bytes, at_once.max(threshold), &mut bytes)?;
                 }
             }
+        }
+        if self.objects.is_some() {
+            // A value file can be read, and is durable, when it is complete.
+            writer.finish_values()?;
         }
         bytes[..GROUP_HEAD_BYTES].copy_from_slice(&writer.next_sequence.to_le_bytes());
         let mut operations = std::mem::take(&mut writer.decoded);
@@ -418,7 +425,10 @@ impl Core {
     }
 
     /// Whether the values of a batch stay in the log and in the memtable, until a flush moves them to a value file.
-    fn is_deferred(&self, operations: &Operations) -> bool {
+    fn is_deferred(&self, operations: &Operations, at_once_from_bytes: u64) -> bool {
+        if self.objects.is_some() {
+            return operations.longest_value_bytes.is_none_or(|length| length < at_once_from_bytes);
+        }
         self.options.fast_paths.deferred_values && operations.byte_len() <= DEFERRED_BATCH_BYTES_MAX
     }
 
@@ -513,7 +523,10 @@ impl Core {
         };
         writer.values_unsynced = true;
         let outcome = match &pointer {
-            Ok(pointer) => self.commit_pointer(&mut writer, tree.id, key, pointer, durability),
+            Ok(pointer) => {
+                let finished = if self.objects.is_some() { writer.finish_values() } else { Ok(()) };
+                finished.and_then(|()| self.commit_pointer(&mut writer, tree.id, key, pointer, durability))
+            }
             // The partial value in the file is unreferenced, but the values before it must be durable.
             Err(_) => writer.finish_values(),
         };

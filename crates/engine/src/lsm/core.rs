@@ -11,13 +11,16 @@ use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
 use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
+use super::objects::{ObjectFolder, StoreVersion};
 use super::options::DbOptions;
 use super::recover::check_room;
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::tombstone_cleanup::{SkippedEntries, TombstoneCleanup};
 use super::value_files::ValueFiles;
-use super::version::{LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta};
+use super::version::{
+    ClosedLengths, FileKind, LEVELS, Manifest, ManifestEdit, ManifestState, TableFileMeta, file_name, recover_manifest,
+};
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
 use crate::block::header::StoreBinding;
@@ -26,6 +29,7 @@ use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
 use crate::io::{FileLock, Storage};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -43,6 +47,8 @@ pub(super) const HIDDEN_BYTES_MIN: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(super) storage: Arc<dyn Storage>,
+    /// The same, if it is an object store.
+    pub(super) objects: Option<Arc<ObjectFolder>>,
     pub(super) options: DbOptions,
     /// The identity of the store and of this opening; checksums of new files are bound to both.
     pub(super) binding: StoreBinding,
@@ -62,6 +68,11 @@ pub(crate) struct Core {
     pub(super) changed: Condvar,
     pub(super) visible: AtomicU64,
     pub(super) numbers: FileNumbers,
+    /// On an object store: the number of the newest manifest, and the first number that this opening may have used.
+    pub(super) manifest_number: AtomicU64,
+    pub(super) first_file: u64,
+    /// On an object store: the version of a reader.
+    pub(super) version: Option<StoreVersion>,
     /// Memtables are switched when they hide more bytes of older values than this.
     pub(super) hidden_limit: AtomicU64,
     /// Whether the next group must switch memtables even if they are not full.
@@ -112,6 +123,8 @@ pub(super) struct SharedState {
     /// Tables whose index is wrong, as found at opening; they will be rewritten.
     pub(super) misindexed: BTreeSet<u64>,
     pub(super) is_flushing: bool,
+    /// Whether obsolete objects are being removed.
+    pub(super) is_collecting: bool,
     /// Logs that are not needed any more, available for recycling.
     pub(super) recyclable: Vec<u64>,
     /// Keyspaces in which a compaction may be due, because their tables changed since the last check.
@@ -127,6 +140,8 @@ pub(super) struct SharedState {
     /// The oldest snapshot at the last check for compactions.
     pub(super) checked_with_snapshot: Sequence,
     pub(super) failure: Option<String>,
+    /// Whether the failure is that another writer has taken over.
+    pub(super) is_fenced: bool,
 }
 
 /// A change of the store's state, with the new tables it adds.
@@ -178,7 +193,15 @@ impl Core {
         if self.read_only {
             return Some(Error::StoreReadOnly { path: self.path(), cause: "it was opened read-only".into() });
         }
+        self.failure(shared)
+    }
+
+    /// The error for the failure that has closed the store to writes, if there was one.
+    pub(super) fn failure(&self, shared: &SharedState) -> Option<Error> {
         let cause = shared.failure.clone()?;
+        if shared.is_fenced {
+            return Some(Error::Fenced { path: self.path() });
+        }
         Some(Error::StoreReadOnly { path: self.path(), cause })
     }
 
@@ -186,9 +209,22 @@ impl Core {
     pub(super) fn fail(&self, shared: &mut SharedState, error: &Error) {
         if !matches!(error, Error::StoreReadOnly { .. } | Error::StoreClosed { .. }) {
             shared.failure.get_or_insert_with(|| error.to_string());
+            shared.is_fenced |= self.is_fence(error);
             self.has_failed.store(true, Ordering::Release);
         }
         self.changed.notify_all();
+    }
+
+    /// Whether an error says that another writer has taken over: a file that is missing may do so, too.
+    fn is_fence(&self, error: &Error) -> bool {
+        match (error, &self.objects) {
+            (Error::Fenced { .. }, _) => true,
+            (Error::Io { source, .. }, Some(objects)) if source.kind() == ErrorKind::NotFound => {
+                let number = self.manifest_number.load(Ordering::Relaxed);
+                matches!(objects.check_newest(number), Err(Error::Fenced { .. }))
+            }
+            _ => false,
+        }
     }
 
     /// Refuses a change after which open tables would use more than their share of memory, unless they use less than
@@ -221,6 +257,9 @@ impl Core {
         let Some(manifest) = &mut shared.manifest else {
             if self.is_closed() {
                 return Err(self.closed());
+            }
+            if shared.is_fenced {
+                return Err(Error::Fenced { path: path() });
             }
             return Err(Error::StoreReadOnly { path: path(), cause: "its manifest could not be written".into() });
         };
@@ -262,14 +301,49 @@ impl Core {
     /// Writes a new manifest, which receives all further edits; the old one receives none, even if the new one fails.
     pub(super) fn renew_manifest(&self, shared: &mut SharedState) -> Result<()> {
         shared.manifest = None;
-        let number = self.numbers.take();
         let mut state = shared.state.clone();
-        state.next_file = state.next_file.max(self.numbers.next());
-        state.reserved = state.reserved.max(self.numbers.batch_end());
-        shared.manifest = Some(Manifest::create(&self.storage, number, &state, None)?);
+        let manifest = self.new_manifest(&mut state, None)?;
+        shared.manifest = Some(manifest);
         self.numbers.note_reserved(state.reserved);
         shared.state = state;
         Ok(())
+    }
+
+    /// Writes a manifest of a state, with the file numbers of now. A *closed* one ends them.
+    pub(super) fn new_manifest(&self, state: &mut ManifestState, closed: Option<&ClosedLengths>) -> Result<Manifest> {
+        let Some(objects) = &self.objects else {
+            let number = self.numbers.take();
+            self.state_numbers(state, closed.is_some());
+            return Manifest::create(&self.storage, number, state, closed);
+        };
+        self.state_numbers(state, closed.is_some());
+        state.retired = objects.retired.all();
+        let mut number = self.manifest_number.load(Ordering::Relaxed) + 1;
+        loop {
+            match Manifest::create(&self.storage, number, state, closed) {
+                Ok(manifest) => {
+                    // A writer that slept until the numbers after its own were free again has won nothing.
+                    objects.check_newest(number)?;
+                    self.manifest_number.store(number, Ordering::Relaxed);
+                    return Ok(manifest);
+                }
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                    // It may be an earlier attempt of this opening that seemed to fail.
+                    match recover_manifest(&*self.storage, number) {
+                        Ok(found) if found.state.binding() == self.binding => {}
+                        _ => return Err(objects.fenced()),
+                    }
+                    number += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn state_numbers(&self, state: &mut ManifestState, ends: bool) {
+        state.next_file = state.next_file.max(self.numbers.next());
+        // After the end no number is taken.
+        state.reserved = if ends { state.next_file } else { state.reserved.max(self.numbers.batch_end()) };
     }
 
     /// Publishes new views of the changed keyspaces, and of all keyspaces with memtables if the set of value files
@@ -366,6 +440,15 @@ impl SharedState {
             }
             self.values = Arc::new(values);
         }
+    }
+
+    /// The names of all files that the newest version needs, or one that is to come.
+    pub(super) fn needed_files(&self) -> HashSet<String> {
+        let tables = self.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
+        let logs = self.state.logs.iter().map(|&number| file_name(number, FileKind::Log));
+        let values = self.values.0.keys().chain(self.state.value_files.keys());
+        let values = values.map(|&number| file_name(number, FileKind::Values));
+        tables.chain(logs).chain(values).collect()
     }
 
     /// Adds a value file.

@@ -6,6 +6,7 @@ use super::counters::Activity;
 use super::folder::NewFolder;
 use super::keyspace::Keyspace;
 use super::learning::LearningStats;
+use super::objects::StoreVersion;
 use super::options::DbOptions;
 use super::recover;
 use super::snapshot::DbSnapshot;
@@ -121,6 +122,48 @@ impl Db {
         Self::start(recover::open(storage, options, true)?)
     }
 
+    /// Opens a named version of a store on an object store, read-only.
+    ///
+    /// # Errors
+    /// [`Error::VersionGone`] if the store's writer has removed files of the version, a grace period after it replaced
+    /// them; [`Error::Unsupported`] on other storages; as [`Self::open_read_only`].
+    pub fn open_version_in(storage: &Arc<dyn Storage>, options: &DbOptions, version: StoreVersion) -> Result<Self> {
+        Self::start(recover::open_version(storage, options, version)?)
+    }
+
+    /// The version that a reader of a store on an object store has open. `None` for a store that is open for writing,
+    /// which has no version between two commits, and on other storages.
+    #[must_use]
+    pub fn version(&self) -> Option<StoreVersion> {
+        self.core().version
+    }
+
+    /// Lets a reader of a store on an object store go on with the newest version; returns whether there was one.
+    /// Keyspaces, snapshots and ranges of this handle keep the version before. Open tables and cached blocks are kept.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::objects());
+    /// use ogive::lsm::{Db, DbOptions};
+    ///
+    /// let db = Db::open_in(storage.clone(), &DbOptions::default())?;
+    /// db.insert("apple", "green")?;
+    /// let mut reader = Db::open_read_only_in(storage, &DbOptions::default())?;
+    /// db.insert("apple", "red")?;
+    /// assert_eq!(reader.get("apple")?.as_deref(), Some(&b"green"[..]));
+    /// assert!(reader.refresh()?);
+    /// assert_eq!(reader.get("apple")?.as_deref(), Some(&b"red"[..]));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a store that is open for writing, and on other storages; as
+    /// [`Self::open_read_only`]. After an error the handle has the version it had.
+    pub fn refresh(&mut self) -> Result<bool> {
+        let Some(core) = recover::open_newer(self.core())? else { return Ok(false) };
+        *self = Self::start(core)?;
+        Ok(true)
+    }
+
     /// As [`Self::open_in`], but without background work; the caller runs it.
     #[cfg(test)]
     pub(super) fn open_idle(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
@@ -136,6 +179,9 @@ impl Db {
         if threads > 0 && core.options.fast_paths.prefetch {
             let mut shared = core.shared.lock();
             shared.unread_filters = shared.tables.keys().copied().collect();
+        }
+        if core.version.is_some() && core.options.fast_paths.prefetch {
+            core.read_filters();
         }
         let core = Arc::new(core);
         let open = Open { core: Arc::clone(&core), workers: Mutex::default(), is_closed: Mutex::default() };

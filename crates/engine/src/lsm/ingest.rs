@@ -93,6 +93,9 @@ impl IncomingTables<'_> {
         let new_name = file_name(meta.number, FileKind::Table);
         storage.export(name, &*self.core.storage, &new_name)?;
         self.tables.push(meta);
+        if self.core.objects.is_some() {
+            return Ok(());
+        }
         // The writer of the table may not have synced it.
         self.core.storage.open_update(&new_name)?.sync()
     }

@@ -5,14 +5,19 @@ use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::version::{ClosedLengths, Manifest, ManifestEdit};
+use super::table_file::TableFile;
+use super::version::{ClosedLengths, ManifestEdit};
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
 use crate::error::{Error, Result};
+use crate::io::spawn_helper;
 use crate::io::sync::MutexGuard;
 use crate::types::RecordType;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Filters read at once when a reader opens a store.
+const FILTER_READS_MAX: usize = 32;
 
 /// The longest name of a keyspace, in bytes.
 const NAME_BYTES_MAX: usize = 255;
@@ -165,6 +170,9 @@ impl Core {
         if shared.failure.is_none() {
             return Ok(());
         }
+        if shared.is_fenced {
+            return Err(Error::Fenced { path: self.path() });
+        }
         let outcome = self.try_resume(&mut writer, &mut shared);
         drop(shared);
         drop(writer);
@@ -238,6 +246,24 @@ impl Core {
         *self.lock.lock() = None;
     }
 
+    /// Reads the filters of all tables, so that lookups of absent keys read nothing; several at once, if there are
+    /// threads. Filters that cannot be read are left to the lookups that need them.
+    pub(super) fn read_filters(&self) {
+        let tables: Vec<Arc<TableFile>> = self.shared.lock().tables.values().cloned().collect();
+        let next = AtomicUsize::new(0);
+        let read = || {
+            while let Some(table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
+                _ = table.table.load_filter();
+            }
+        };
+        let helpers = if self.options.threads == 0 { 0 } else { tables.len().min(FILTER_READS_MAX).saturating_sub(1) };
+        std::thread::scope(|scope| {
+            // If the system cannot start a thread, this one reads more.
+            let _helpers: Vec<_> = (0..helpers).map(|_| spawn_helper(scope, "ogive-filters", read)).collect();
+            read();
+        });
+    }
+
     /// Tells background work to stop.
     pub(super) fn stop(&self) {
         let shared = self.shared.lock();
@@ -257,8 +283,10 @@ impl Core {
         while shared.is_flushing || !shared.running.is_empty() {
             shared = self.changed.wait(&self.shared, shared);
         }
-        if let Some(cause) = shared.failure.clone() {
-            return Err(Error::StoreReadOnly { path: self.path(), cause });
+        if shared.failure.is_some()
+            && let Some(error) = self.failure(&shared)
+        {
+            return Err(error);
         }
         drop(shared);
         writer.sync()?;
@@ -277,11 +305,7 @@ impl Core {
         value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
         value_files.sort_unstable();
         let mut state = shared.state.clone();
-        let number = self.numbers.take();
-        state.next_file = self.numbers.next();
-        // No number is taken from here on.
-        state.reserved = state.next_file;
-        Manifest::create(&self.storage, number, &state, Some(&ClosedLengths { logs, value_files }))?;
+        self.new_manifest(&mut state, Some(&ClosedLengths { logs, value_files }))?;
         Ok(())
     }
 }

@@ -27,6 +27,7 @@
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
 //! | `ingest`, `checkpoint`, `tombstone_cleanup` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
 //! | `extend`, `learning` | the extension API: learning policies of other crates |
+//! | `objects` | the folder of a store on an object store |
 //! | `stats`, `table_stats`, `lookup_times` | statistics |
 
 mod background;
@@ -58,6 +59,7 @@ mod memtable_set;
 pub(crate) mod merge;
 #[cfg(test)]
 mod merge_tests;
+pub(crate) mod objects;
 mod obsolete_file;
 mod options;
 mod range;
@@ -93,6 +95,7 @@ pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
 pub(crate) use keyspace::{end_of_prefix, range_of_prefix};
 pub use learning::{Learning, LearningStats};
+pub use objects::StoreVersion;
 pub use options::DbOptions;
 pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;

@@ -63,6 +63,9 @@ pub struct DbOptions {
     /// closed. With `None`, the stores and tables of the process share half of its limit (`ulimit -n`). A storage given
     /// by the caller has [its own limit](crate::io::LocalStorage::with_open_files).
     pub open_files: Option<usize>,
+    /// On an object store: how long files that the newest version does not need stay for readers of older ones, in
+    /// seconds.
+    pub object_grace_s: u64,
     /// The fast paths in use, for tests and measurements; answers do not depend on them. The store has no write-behind.
     pub fast_paths: FastPaths,
 }
@@ -89,6 +92,7 @@ impl Default for DbOptions {
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
             open_files: None,
+            object_grace_s: 300,
             fast_paths: FastPaths::ALL,
         }
     }
@@ -113,6 +117,7 @@ setters! {
         learning: Learning,
         threads: usize,
         profile: Profile,
+        object_grace_s: u64,
         fast_paths: FastPaths,
     } optional {
         filter_bits_per_key: u32,
@@ -217,6 +222,12 @@ impl DbOptions {
     /// Begins learning, if there is a policy.
     pub(super) fn start_learning(&self) -> Option<Arc<dyn Learner>> {
         if self.fast_paths.models { self.learning.start(self.memory_bytes) } else { None }
+    }
+
+    /// Values of at least this many bytes go to a value file before they are logged, if the batch is not small. On an
+    /// object store, only those that no log may have do: a value file is written as a whole.
+    pub(super) fn separated_at_once_from_bytes(&self, on_objects: bool) -> u64 {
+        if on_objects { INLINE_BYTES_MAX + 1 } else { self.separated_from_bytes() }
     }
 
     /// Refuses invalid options, for a store in the folder `path`.

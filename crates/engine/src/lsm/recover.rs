@@ -8,13 +8,15 @@ use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
+use super::objects::{FolderPurpose, KnownFile, ObjectFolder, StoreVersion};
 use super::options::{DbOptions, MEMORY_OPTION};
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use super::value_files::{ValueFiles, ValueHandle};
 use super::version::{
-    ClosedLengths, FileKind, ManifestEdit, ManifestState, RecoveredManifest, parse_file_name, recover, remove_leftovers,
+    ClosedLengths, FileKind, ManifestEdit, ManifestState, RecoveredManifest, TableFileMeta, file_name, parse_file_name,
+    recover, remove_leftovers,
 };
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use super::wal::{self, ClosedLog, WalWriter, log_name};
@@ -23,7 +25,7 @@ use crate::block::header::{StoreBinding, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
-use crate::io::{Storage, random_u64};
+use crate::io::{FileLock, Storage, random_u64};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io::ErrorKind;
@@ -40,16 +42,83 @@ const READ_ONLY_TRIES_MAX: u32 = 8;
 /// An index larger than the memory takes at most this many times its stored bytes.
 const INDEX_EXPANSION_MAX: u64 = 4;
 
+/// Opens a version of a store on an object store, or the newest one. A reader reads what one listing shows; what its
+/// writer removes meanwhile makes it try again.
+///
+/// # Errors
+/// [`Error::VersionGone`] for a named version that is not there any more; [`Error::Fenced`] if another opening for
+/// writing was faster.
+fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPurpose) -> Result<Core> {
+    let mut tried = None;
+    loop {
+        let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.object_grace_s)?);
+        let version = folder.version()?;
+        match open_folder(folder, options, None) {
+            Err(Error::VersionGone { .. } | Error::Damaged { .. })
+                if mode == FolderPurpose::Read(None) && tried != Some(version) =>
+            {
+                tried = Some(version);
+            }
+            opened => return opened,
+        }
+    }
+}
+
+fn open_folder(folder: Arc<ObjectFolder>, options: &DbOptions, before: Option<&Core>) -> Result<Core> {
+    let read_only = folder.is_reading();
+    open_once(Arc::clone(&folder) as Arc<dyn Storage>, Some(folder), options, before, read_only)
+}
+
+/// Opens the newest version of the store of a reader, with its cache and its open tables; `None` if the reader has it.
+pub(super) fn open_newer(before: &Core) -> Result<Option<Core>> {
+    let (Some(objects), Some(version)) = (&before.objects, before.version) else {
+        let hint = "only readers of stores on object stores can; open it again".to_owned();
+        return Err(Error::Unsupported { path: before.path(), action: "refresh", hint });
+    };
+    if before.is_closed() {
+        return Err(before.closed());
+    }
+    let mut tried = version;
+    loop {
+        let folder = Arc::new(objects.newest()?);
+        let newest = folder.version()?;
+        if newest == version {
+            return Ok(None);
+        }
+        match open_folder(folder, &before.options, Some(before)) {
+            Err(Error::VersionGone { .. } | Error::Damaged { .. }) if tried != newest => tried = newest,
+            opened => return opened.map(Some),
+        }
+    }
+}
+
+/// Opens a version of a store, read-only.
+pub(super) fn open_version(storage: &Arc<dyn Storage>, options: &DbOptions, version: StoreVersion) -> Result<Core> {
+    if storage.is_object_store() {
+        return open_objects(storage, options, FolderPurpose::Read(Some(version)));
+    }
+    let hint = "only stores on object stores have named versions; open it at the newest one, or make a checkpoint";
+    let action = "open a version of";
+    Err(Error::Unsupported { path: folder(&**storage), action, hint: hint.to_owned() })
+}
+
 /// Opens a store. With `read_only`, nothing is written, and another process may be writing: the result is valid only if
 /// the manifest is still the same afterwards, since files may have been removed or recycled in between.
 pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
+    if storage.is_object_store() {
+        return open_objects(
+            &storage,
+            options,
+            if read_only { FolderPurpose::Read(None) } else { FolderPurpose::Write },
+        );
+    }
     if !read_only {
-        return open_once(storage, options, false);
+        return open_once(storage, None, options, None, false);
     }
     let manifest = || Ok::<_, Error>(recover(&*storage)?.map(|found| (found.number, found.state)));
     for tries in 1..=READ_ONLY_TRIES_MAX {
         let before = manifest();
-        let opened = open_once(Arc::clone(&storage), options, true);
+        let opened = open_once(Arc::clone(&storage), None, options, None, true);
         match (before, manifest()) {
             (Ok(before), Ok(after)) if before == after => return opened,
             (Err(error), _) | (_, Err(error)) if tries == READ_ONLY_TRIES_MAX => return Err(error),
@@ -60,64 +129,54 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
     Err(Error::io("open", storage.path(""), changed))
 }
 
-fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
+fn open_once(
+    storage: Arc<dyn Storage>,
+    objects: Option<Arc<ObjectFolder>>,
+    options: &DbOptions,
+    before: Option<&Core>,
+    read_only: bool,
+) -> Result<Core> {
     options.check(&folder(&*storage))?;
     if read_only || !options.create {
         refuse_other_folder(&*storage)?;
     }
-    let lock = if read_only { None } else { Some(storage.lock(LOCK_NAME)?) };
+    let lock = if read_only || objects.is_some() { None } else { Some(storage.lock(LOCK_NAME)?) };
     if !read_only {
         remove_leftovers(&*storage)?;
     }
-    let (mut state, closed) = match recover(&*storage)? {
+    let nonce = new_nonce();
+    let found = match &objects {
+        Some(objects) if !read_only => take_over(objects, nonce)?,
+        _ => recover(&*storage)?,
+    };
+    let manifest_number = found.as_ref().map_or(0, |found| found.number);
+    let (mut state, closed) = match found {
         Some(RecoveredManifest { state, closed, .. }) => (state, closed),
         None => (ManifestState::new(random_u64()), None),
     };
     if !read_only {
-        state.begin_opening(new_nonce());
+        state.begin_opening(nonce);
     }
-    let unnamed = UnreferencedFiles::find(&storage, &state)?;
-    unnamed.check(&*storage)?;
-    let cache = Arc::new(match options.fast_paths.cache {
-        true => BlockCache::for_store(options.memory_bytes),
-        false => BlockCache::for_accounting(options.memory_bytes),
-    });
-    cache.reserve(options.buffer_bytes());
-    let mut replayed = LogReplay::new(&storage, &state)?;
+    let unnamed = unreferenced(&storage, objects.as_deref(), &state, read_only)?;
+    let cache = before.map_or_else(|| new_cache(options), |before| Arc::clone(&before.cache));
+    let mut replayed = LogReplay::new(&storage, objects.as_deref(), &state)?;
     replayed.replay(&state, closed.as_ref(), &unnamed)?;
     let LogReplay { values, memtable_set, unflushed, ends, .. } = replayed;
     state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
     let learner = options.start_learning();
-    let tables = open_tables(&storage, &state, &cache, options, learner.as_deref())?;
+    let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
+    let tables = opener.open_tables(&state, learner.as_deref())?;
+    let version = objects.as_ref().filter(|_| read_only).map(|objects| objects.version()).transpose()?;
     if !read_only {
         let orphans = leftovers(storage.list()?, &state, |number| unflushed.contains(&number));
         orphans.iter().try_for_each(|name| storage.remove(name))?;
     }
-    let visible = state.last_sequence;
+    if let Some(objects) = &objects {
+        objects.forget_listing();
+    }
     let shared = shared(state, tables, values, unflushed);
-    let mut core = Core {
-        options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
-        binding: shared.state.binding(),
-        cache,
-        live_snapshots: LiveSnapshots::default(),
-        counters: DbCounters::default(),
-        learner,
-        queue: Mutex::default(),
-        written: Condvar::default(),
-        writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), visible + 1)),
-        numbers: FileNumbers::new(shared.state.next_file),
-        hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
-        shared: Mutex::new(shared),
-        changed: Condvar::default(),
-        visible: AtomicU64::new(visible),
-        read_only,
-        is_switch_requested: AtomicBool::new(false),
-        has_failed: AtomicBool::new(read_only),
-        stop: AtomicBool::new(false),
-        is_closed: AtomicBool::new(false),
-        lock: Mutex::new(lock),
-        storage,
-    };
+    let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version };
+    let mut core = opened.into_core(shared, options, read_only);
     core.begin(memtable_set, closed.is_some(), &ends)?;
     if options.upgrade && !read_only {
         // Last, so that an opening that fails before leaves the format as it was.
@@ -125,6 +184,89 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         core.options.coding = options.coding;
     }
     Ok(core)
+}
+
+/// Examines the files that the manifest does not name.
+///
+/// # Errors
+/// [`Error::Damaged`] if there are files that no crash leaves; errors of the storage.
+fn unreferenced(
+    storage: &Arc<dyn Storage>,
+    objects: Option<&ObjectFolder>,
+    state: &ManifestState,
+    read_only: bool,
+) -> Result<UnreferencedFiles> {
+    let unnamed = match objects {
+        Some(_) if read_only => UnreferencedFiles::default(),
+        Some(objects) => {
+            state.retired.iter().for_each(|(name, &since_s)| objects.retired.add_since(name, since_s));
+            UnreferencedFiles::find_in_objects(storage, objects, state)?
+        }
+        None => UnreferencedFiles::find(storage, state)?,
+    };
+    unnamed.check(&**storage)?;
+    Ok(unnamed)
+}
+
+/// What a store that is being opened consists of, apart from its shared state.
+struct OpenedStore {
+    storage: Arc<dyn Storage>,
+    objects: Option<Arc<ObjectFolder>>,
+    cache: Arc<BlockCache>,
+    learner: Option<Arc<dyn Learner>>,
+    lock: Option<Box<dyn FileLock>>,
+    manifest_number: u64,
+    version: Option<StoreVersion>,
+}
+
+impl OpenedStore {
+    fn into_core(self, shared: SharedState, options: &DbOptions, read_only: bool) -> Core {
+        let Self { storage, objects, cache, learner, lock, manifest_number, version } = self;
+        let visible = shared.state.last_sequence;
+        Core {
+            options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
+            binding: shared.state.binding(),
+            cache,
+            live_snapshots: LiveSnapshots::default(),
+            counters: DbCounters::default(),
+            learner,
+            queue: Mutex::default(),
+            written: Condvar::default(),
+            writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), visible + 1)),
+            first_file: shared.state.next_file,
+            numbers: FileNumbers::new(shared.state.next_file),
+            hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
+            shared: Mutex::new(shared),
+            changed: Condvar::default(),
+            visible: AtomicU64::new(visible),
+            manifest_number: AtomicU64::new(manifest_number),
+            version,
+            objects,
+            read_only,
+            is_switch_requested: AtomicBool::new(false),
+            has_failed: AtomicBool::new(read_only),
+            stop: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            lock: Mutex::new(lock),
+            storage,
+        }
+    }
+}
+
+/// Ends the chains that another writer may be writing, and reads the newest manifest. What that writer has acknowledged
+/// is in them.
+fn take_over(objects: &ObjectFolder, nonce: u64) -> Result<Option<RecoveredManifest>> {
+    let Some(found) = recover(objects)? else { return Ok(None) };
+    if found.closed.is_some() {
+        // Its writer has ended them.
+        return Ok(Some(found));
+    }
+    objects.seal(FileKind::Manifest, found.number, nonce)?;
+    let Some(found) = recover(objects)? else { return Ok(None) };
+    for &number in found.state.logs.iter().filter(|number| !found.state.logs_ended.contains_key(number)) {
+        objects.seal(FileKind::Log, number, nonce)?;
+    }
+    Ok(Some(found))
 }
 
 /// The shared state of a recovered store, without its keyspaces.
@@ -168,6 +310,8 @@ fn shared(
         is_nothing_due: false,
         checked_with_snapshot: 0,
         failure: None,
+        is_fenced: false,
+        is_collecting: false,
         state,
     }
 }
@@ -183,39 +327,70 @@ fn refuse_other_folder(storage: &dyn Storage) -> Result<()> {
     Err(Error::NotAStore { path, detail })
 }
 
-/// Opens all tables, with one read each.
-///
-/// # Errors
-/// [`Error::MemoryShort`] if their resident parts exceed their share of memory, with the memory needed.
-fn open_tables(
-    storage: &Arc<dyn Storage>,
-    state: &ManifestState,
-    cache: &Arc<BlockCache>,
-    options: &DbOptions,
-    learner: Option<&dyn Learner>,
-) -> Result<BTreeMap<u64, Arc<TableFile>>> {
-    let (mut tables, mut reserved_bytes) = (BTreeMap::new(), 0_u64);
-    for (_, level, meta) in state.tables() {
-        let table = match TableFile::open(storage, state.owner, Arc::clone(meta), cache, options, learner) {
-            Ok(table) => table,
-            // The index alone exceeds the whole memory; unfolded it takes about twice as much.
-            Err(Error::MemoryShort { needed_bytes, .. }) => {
-                reserved_bytes = reserved_bytes.saturating_add(needed_bytes.saturating_mul(INDEX_EXPANSION_MAX));
-                continue;
+fn new_cache(options: &DbOptions) -> Arc<BlockCache> {
+    let cache = match options.fast_paths.cache {
+        true => BlockCache::for_store(options.memory_bytes),
+        false => BlockCache::for_accounting(options.memory_bytes),
+    };
+    cache.reserve(options.buffer_bytes());
+    Arc::new(cache)
+}
+
+/// Opens the tables of a store.
+struct TableOpener<'a> {
+    storage: &'a Arc<dyn Storage>,
+    objects: Option<&'a ObjectFolder>,
+    cache: &'a Arc<BlockCache>,
+    options: &'a DbOptions,
+    /// A reader that may have some of them open.
+    before: Option<&'a Core>,
+}
+
+impl TableOpener<'_> {
+    /// Opens all tables: with no read if the manifest has the end of the table, else with one.
+    ///
+    /// # Errors
+    /// [`Error::MemoryShort`] if their resident parts exceed their share of memory, with the memory needed.
+    fn open_tables(
+        &self,
+        state: &ManifestState,
+        learner: Option<&dyn Learner>,
+    ) -> Result<BTreeMap<u64, Arc<TableFile>>> {
+        let (mut tables, mut reserved_bytes) = (BTreeMap::new(), 0_u64);
+        for (_, level, meta) in state.tables() {
+            let table = match self.open(state.owner, meta, learner) {
+                Ok(table) => table,
+                // The index alone exceeds the whole memory; unfolded it takes about twice as much.
+                Err(Error::MemoryShort { needed_bytes, .. }) => {
+                    reserved_bytes = reserved_bytes.saturating_add(needed_bytes.saturating_mul(INDEX_EXPANSION_MAX));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            reserved_bytes = reserved_bytes.saturating_add(table.reserved_bytes());
+            // If memory is exceeded, the remaining tables are opened one at a time, to report the memory needed.
+            if reserved_bytes <= self.options.tables_limit_bytes() {
+                if let Some(learner) = learner {
+                    learner.table_added(level, &table);
+                }
+                tables.insert(meta.number, table);
             }
-            Err(error) => return Err(error),
-        };
-        reserved_bytes = reserved_bytes.saturating_add(table.reserved_bytes());
-        // If memory is exceeded, the remaining tables are opened one at a time, to report the memory needed.
-        if reserved_bytes <= options.tables_limit_bytes() {
-            if let Some(learner) = learner {
-                learner.table_added(level, &table);
-            }
-            tables.insert(meta.number, table);
         }
+        check_room(self.options, reserved_bytes, || folder(&**self.storage))?;
+        Ok(tables)
     }
-    check_room(options, reserved_bytes, || folder(&**storage))?;
-    Ok(tables)
+
+    fn open(&self, owner: u64, meta: &Arc<TableFileMeta>, learner: Option<&dyn Learner>) -> Result<Arc<TableFile>> {
+        let open = self.before.and_then(|before| before.shared.lock().tables.get(&meta.number).cloned());
+        if let Some(open) = open.filter(|open| open.meta.file_id == meta.file_id) {
+            return Ok(open);
+        }
+        if let (Some(objects), Some(tail)) = (self.objects, &meta.tail) {
+            let known = KnownFile { length_bytes: meta.bytes, tail: Arc::clone(tail) };
+            objects.set_known(&file_name(meta.number, FileKind::Table), known);
+        }
+        TableFile::open(self.storage, owner, Arc::clone(meta), self.cache, self.options, learner)
+    }
 }
 
 /// Refuses if open tables exceed their share of memory.
@@ -305,6 +480,10 @@ impl Core {
     ) -> Result<MemtableSet> {
         for handle in &mut found.values {
             let number = handle.number;
+            if self.objects.is_some() {
+                // Objects are complete and durable.
+                continue;
+            }
             if handle.file.is_finished()? {
                 self.storage.open_update(&values_name(number))?.sync()?;
                 continue;
@@ -350,9 +529,15 @@ struct LogReplay<'a> {
 }
 
 impl<'a> LogReplay<'a> {
-    fn new(storage: &'a Arc<dyn Storage>, state: &ManifestState) -> Result<Self> {
+    fn new(storage: &'a Arc<dyn Storage>, objects: Option<&ObjectFolder>, state: &ManifestState) -> Result<Self> {
         let mut values = ValueFiles::default();
         for (&number, meta) in &state.value_files {
+            if let Some(objects) = objects {
+                let file = objects.open_later(&values_name(number), meta.bytes);
+                let file = ValueFile::known(file, state.binding_of(number), number);
+                values.0.insert(number, ValueHandle::new(storage, number, Arc::new(file)));
+                continue;
+            }
             let handle = open_values(storage, state.binding_of(number), number)?;
             if handle.file.len_bytes() < meta.bytes {
                 let path = storage.path(&super::version::file_name(number, FileKind::Values));

@@ -179,7 +179,9 @@ impl TableFile {
             Some(tombstones) if is_ours && is_this && table.len() == meta.records => {
                 let file = Arc::new(Self {
                     _held: cache.reserve_scoped(tombstones.memory_bytes()),
-                    reserved_bytes: table.needed_bytes() + tombstones.memory_bytes(),
+                    reserved_bytes: table.needed_bytes()
+                        + tombstones.memory_bytes()
+                        + meta.tail.as_ref().map_or(0, |tail| tail.len() as u64),
                     tombstones: Arc::new(tombstones),
                     origin: table.property(ORIGIN_PROPERTY).and_then(TableOrigin::decode).unwrap_or_default(),
                     openings: table.take_property(OPENINGS_PROPERTY).as_deref().and_then(Openings::decode),

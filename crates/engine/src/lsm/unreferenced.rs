@@ -5,6 +5,7 @@
 //! that the manifest is older than the file, or that the file comes from a copy of the store that was written to
 //! separately. Its contents may have been acknowledged, so it is never removed.
 
+use super::objects::ObjectFolder;
 use super::version::{FileKind, ManifestState, final_name, parse_file_name};
 use super::wal;
 use crate::error::{Error, Result};
@@ -38,9 +39,31 @@ impl UnreferencedFiles {
     /// # Errors
     /// Errors of the storage.
     pub(crate) fn find(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Self> {
+        Self::find_among(storage, storage.list()?, state)
+    }
+
+    /// As [`Self::find`], on an object store. There, a writer that was taken over may still leave new logs without
+    /// groups, however late, and files that wait for their removal need no examination.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn find_in_objects(
+        storage: &Arc<dyn Storage>,
+        objects: &ObjectFolder,
+        state: &ManifestState,
+    ) -> Result<Self> {
+        let is_settled = |name: &String| match parse_file_name(name) {
+            Some((number, FileKind::Log)) => number < state.oldest_log && !is_beyond(state, number),
+            _ => false,
+        };
+        let names = storage.list()?.into_iter().filter(|name| !objects.retired.has(name) && !is_settled(name));
+        Self::find_among(storage, names.collect(), state)
+    }
+
+    fn find_among(storage: &Arc<dyn Storage>, names: Vec<String>, state: &ManifestState) -> Result<Self> {
         let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
         let mut unnamed = Self::default();
-        for name in storage.list()? {
+        for name in names {
             let Some((number, kind)) = parse_file_name(&name) else { continue };
             let is_beyond = is_beyond(state, number);
             let detail = match kind {
@@ -83,7 +106,7 @@ impl UnreferencedFiles {
             // It was about to be recycled for a new log.
             return Ok(None);
         }
-        if !state.knows(header.binding) {
+        if !state.knows(header.binding) && !storage.is_object_store() {
             return Ok(Some("an opening of the store that the manifest does not know wrote it"));
         }
         if number >= state.oldest_log && wal::has_groups(storage, header.binding, number)? {

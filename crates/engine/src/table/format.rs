@@ -55,7 +55,7 @@ pub fn opening_bytes(tail_bytes: u64) -> u64 {
 }
 
 /// Size of the opening read of a file, from its length alone.
-pub(super) fn opening_bytes_of_file(file_bytes: u64) -> u64 {
+pub(crate) fn opening_bytes_of_file(file_bytes: u64) -> u64 {
     class_bytes(file_bytes % TAIL_CLASSES).min(file_bytes)
 }
 

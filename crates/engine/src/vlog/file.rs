@@ -108,6 +108,13 @@ impl ValueFile {
         }
     }
 
+    /// A finished file of a known identity, which is not read now: the checksums of its values prove that it is the
+    /// right one.
+    pub(crate) fn known(file: Arc<dyn ReadableFile>, binding: StoreBinding, number: u64) -> Self {
+        let start = HEADER.encode(binding, number, [0, 0]).len() as u64;
+        Self::of(file, binding, number, start)
+    }
+
     pub(super) fn of(file: Arc<dyn ReadableFile>, binding: StoreBinding, number: u64, start: u64) -> Self {
         Self { file, identity: binding.identity(number), binding, number, start }
     }

@@ -30,7 +30,8 @@ fn space(random: &mut Random) -> &'static str {
 /// A store and its model.
 struct World {
     storage: Arc<dyn Storage>,
-    /// The folder of the files, if not in memory.
+    place: Place,
+    /// The folder of the files, if they are in one.
     folder: Option<TempDir>,
     /// The previous folder, until the store in it is closed.
     left: Option<TempDir>,
@@ -52,6 +53,25 @@ struct World {
     stored: Seen,
 }
 
+/// The kind of storage in which a store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Memory,
+    Folder,
+    Objects,
+}
+
+impl Place {
+    /// Files in memory, or objects.
+    fn any(seed: u64) -> Self {
+        if seed.is_multiple_of(2) { Self::Memory } else { Self::Objects }
+    }
+
+    fn in_memory(self) -> Arc<dyn Storage> {
+        Arc::new(if self == Self::Objects { MemoryStorage::objects() } else { MemoryStorage::new() })
+    }
+}
+
 /// The activity of the store, to check that a run exercised it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
@@ -64,10 +84,11 @@ struct Seen {
 
 impl World {
     /// Creates the store in memory or in a folder; the first opening has the given options.
-    fn new(seed: u64, keys: u64, options: DbOptions, is_in_folder: bool) -> Self {
+    fn new(seed: u64, keys: u64, options: DbOptions, place: Place) -> Self {
         let mut world = Self {
-            storage: Arc::new(MemoryStorage::new()),
-            folder: is_in_folder.then(|| tempdir().unwrap()),
+            storage: place.in_memory(),
+            place,
+            folder: (place == Place::Folder).then(|| tempdir().unwrap()),
             left: None,
             draws: Draws::new(seed, &options),
             options,
@@ -366,8 +387,9 @@ impl World {
         let folder = self.folder.is_some().then(|| tempdir().unwrap());
         let target: Arc<dyn Storage> = match &folder {
             Some(folder) => Arc::new(LocalStorage::new(folder.path())),
-            None => Arc::new(MemoryStorage::new()),
+            None => self.place.in_memory(),
         };
+        self.make_visible();
         if way == 0 {
             self.db().checkpoint_in(&target).unwrap();
         } else {
@@ -383,6 +405,7 @@ impl World {
         if self.options.threads > 0 {
             return;
         }
+        self.make_visible();
         let drawn = self.draws.others(1).next();
         let memory_bytes = drawn.memory_bytes.max(8 << 20);
         let options = drawn.memory_bytes(memory_bytes);
@@ -394,6 +417,13 @@ impl World {
         }
         let refused = beside.insert("a", "b");
         assert!(matches!(refused, Err(Error::StoreReadOnly { .. })), "{refused:?}");
+    }
+
+    /// Writes that are not durable yet are in no object.
+    fn make_visible(&self) {
+        if self.place == Place::Objects {
+            self.db().persist().unwrap();
+        }
     }
 
     /// Closes and reopens the store, or an equivalent storage.
@@ -556,16 +586,10 @@ fn options(threads: usize) -> DbOptions {
 
 /// Fills a store, then takes random steps up to a number of operations. With background threads, which may lag behind,
 /// goes on until the activity `is_enough`, up to three times as many.
-fn run(
-    seed: u64,
-    keys: u64,
-    operations: u64,
-    (options, is_in_folder): (DbOptions, bool),
-    is_enough: impl Fn(&Seen) -> bool,
-) {
+fn run(seed: u64, keys: u64, operations: u64, (options, place): (DbOptions, Place), is_enough: impl Fn(&Seen) -> bool) {
     let has_threads = options.threads > 0 && named_seed().is_none();
     let operations_max = if has_threads { 3 * operations } else { operations };
-    run_in(World::new(seed, keys, options, is_in_folder), seed, operations..=operations_max, is_enough);
+    run_in(World::new(seed, keys, options, place), seed, operations..=operations_max, is_enough);
 }
 
 /// As [`run`], from a new store.
@@ -597,7 +621,7 @@ fn run_in(mut world: World, seed: u64, operations: RangeInclusive<u64>, is_enoug
 
 #[test]
 fn a_store_answers_as_maps_do() {
-    run(named_seed().unwrap_or(1), 900_000, 650_000, (options(0), false), |seen| {
+    run(named_seed().unwrap_or(1), 900_000, 650_000, (options(0), Place::Memory), |seen| {
         let is_large = seen.most_keys > 250_000 && seen.moved_value_bytes > 0;
         is_large && seen.flushes > 50 && seen.compactions > 50 && seen.reopened > 10
     });
@@ -605,9 +629,18 @@ fn a_store_answers_as_maps_do() {
 
 #[test]
 fn a_store_with_background_threads_answers_as_maps_do() {
-    run(named_seed().unwrap_or(2), 900_000, 400_000, (options(2), false), |seen| {
+    run(named_seed().unwrap_or(2), 900_000, 400_000, (options(2), Place::Memory), |seen| {
         seen.flushes > 20 && seen.compactions > 20 && seen.reopened > 5
     });
+}
+
+/// As in memory, on a storage without append, rename and lock.
+#[test]
+fn a_store_on_an_object_store_answers_as_maps_do() {
+    for seed in seeds(5..9) {
+        let options = options(seed as usize % 3).memtable_bytes(40 << 10);
+        run(seed, 6_000, 30_000, (options, Place::Objects), |seen| seen.flushes > 5 && seen.compactions > 2);
+    }
 }
 
 /// Each opening reads its files through the page cache or past it, with few or many open files.
@@ -615,7 +648,7 @@ fn a_store_with_background_threads_answers_as_maps_do() {
 fn a_store_in_a_folder_answers_as_maps_do() {
     for seed in seeds(3..5) {
         let options = options(seed as usize % 2).memtable_bytes(40 << 10);
-        run(seed, 6_000, 8_000, (options, true), |seen| seen.flushes > 5 && seen.compactions > 2);
+        run(seed, 6_000, 8_000, (options, Place::Folder), |seen| seen.flushes > 5 && seen.compactions > 2);
     }
 }
 
@@ -637,7 +670,7 @@ fn a_store_of_few_keys_answers_as_maps_do() {
             .memtable_bytes(40 << 10)
             .separation_threshold([0, 30, u64::MAX][seed as usize % 3])
             .learning(policy(seed + 2, level_models));
-        let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, false);
+        let mut world = World::new(seed, [40, 600, 3_000][seed as usize / 2 % 3], options, Place::any(seed));
         world.draws.use_level_models(level_models);
         run_in(world, seed, 40_000..=40_000, |_| true);
     }
@@ -653,6 +686,12 @@ fn a_store_answers_as_maps_do_for_many_more_operations() {
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];
         // A write in a folder takes about a hundred times as long.
         let operations = if seed % 5 == 0 { 100_000 } else { 500_000 };
-        run(seed, keys, operations, (options, seed % 5 == 0), |_| true);
+        run(
+            seed,
+            keys,
+            operations,
+            (options, if seed % 5 == 0 { Place::Folder } else { Place::any(seed / 5) }),
+            |_| true,
+        );
     }
 }

@@ -44,6 +44,9 @@ pub(crate) struct ManifestEdit {
     pub(crate) known: Vec<u64>,
     /// New types of keyspaces.
     pub(crate) types: Vec<(KeyspaceId, Arc<RecordType>)>,
+    /// On an object store: files that wait for their removal, by name, with the time since when, in seconds since the
+    /// start of 1970.
+    pub(crate) retired: Vec<(String, u64)>,
 }
 
 /// The first version of the manifest whose edits record the openings of files.
@@ -52,6 +55,9 @@ const BOUND_VERSION: u32 = 2;
 /// The first version whose edits state types of keyspaces.
 const TYPES_VERSION: u32 = 3;
 
+/// The first version whose edits state files that wait for their removal.
+const RETIRED_VERSION: u32 = 5;
+
 impl ManifestEdit {
     /// Moves a table to another level.
     pub(crate) fn move_table(&mut self, keyspace: KeyspaceId, from: usize, to: usize, table: &Arc<TableFileMeta>) {
@@ -59,9 +65,9 @@ impl ManifestEdit {
         self.added.push((keyspace, to, Arc::clone(table)));
     }
 
-    /// Appends the encoded edit: lists with their counts, then optional numbers, as 0 for none and else one more than
-    /// the number.
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+    /// Appends the edit as encoded in a manifest of this version: lists with their counts, then optional numbers, as 0
+    /// for none and else one more than the number.
+    pub(super) fn encode(&self, out: &mut Vec<u8>, version: u32) {
         put_varint(out, self.keyspaces_created.len() as u64);
         for (id, name) in &self.keyspaces_created {
             put_varint(out, u64::from(*id));
@@ -94,6 +100,13 @@ impl ManifestEdit {
         for (id, types) in &self.types {
             put_varint(out, u64::from(*id));
             put_bytes(out, &types.code());
+        }
+        if version >= RETIRED_VERSION {
+            put_varint(out, self.retired.len() as u64);
+            for (name, since_s) in &self.retired {
+                put_bytes(out, name.as_bytes());
+                put_varint(out, *since_s);
+            }
         }
     }
 
@@ -135,6 +148,12 @@ impl ManifestEdit {
             for _ in 0..take_varint(bytes, at)? {
                 let id = take_keyspace(bytes, at)?;
                 edit.types.push((id, Arc::new(RecordType::from_code(take_bytes(bytes, at)?)?)));
+            }
+        }
+        if version >= RETIRED_VERSION {
+            for _ in 0..take_varint(bytes, at)? {
+                let name = String::from_utf8(take_bytes(bytes, at)?.to_vec()).ok()?;
+                edit.retired.push((name, take_varint(bytes, at)?));
             }
         }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);

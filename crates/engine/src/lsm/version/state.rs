@@ -79,6 +79,8 @@ pub(crate) struct ManifestState {
     pub(crate) known: BTreeSet<u64>,
     /// Whether blocks of its tables may be coded. Stores of older versions are not, until they are told to.
     pub(crate) has_coding: bool,
+    /// On an object store: files that wait for their removal, with the time since when, as of the last full state.
+    pub(crate) retired: BTreeMap<String, u64>,
     /// Keyspace numbers by name.
     pub(super) names: BTreeMap<String, KeyspaceId>,
     /// The numbers of all tables.
@@ -142,6 +144,7 @@ impl ManifestState {
             logs_ended: BTreeMap::new(),
             known: BTreeSet::new(),
             has_coding: true,
+            retired: BTreeMap::new(),
         }
     }
 
@@ -286,6 +289,7 @@ impl ManifestState {
         }
         self.bound.extend(edit.bound.iter().copied());
         self.known.extend(&edit.known);
+        self.retired.extend(edit.retired.iter().cloned());
         for &(number, bytes) in &edit.value_files_added {
             self.check_unused(number)?;
             self.value_files.insert(number, ValueFileMeta { bytes, live_bytes: 0, tables: 0 });
@@ -330,6 +334,7 @@ impl ManifestState {
             logs_ended: self.logs_ended.iter().map(|(&number, &bytes)| (number, bytes)).collect(),
             known: self.known.iter().copied().collect(),
             types: self.types(),
+            retired: self.retired.iter().map(|(name, &since_s)| (name.clone(), since_s)).collect(),
             ..ManifestEdit::default()
         }
     }

@@ -3,6 +3,7 @@
 use super::span::{self, KeyBounds, SpanEnd};
 use crate::lsm::entry::{SEQUENCE_MAX, Sequence, put_varint, take_varint};
 use crate::lsm::range_tombstones::known_end;
+use std::sync::Arc;
 
 /// Maximum number of value files that a table may name; a table of 64 MiB has a few hundred at most.
 const VALUE_FILES_MAX: u64 = 1 << 20;
@@ -15,6 +16,8 @@ const RANGE_TOMBSTONES_FLAG: u64 = 2;
 const GLOBAL_SEQUENCE_FLAG: u64 = 4;
 /// The identity of the file follows.
 const FILE_ID_FLAG: u64 = 8;
+/// The last bytes of the file follow the value files.
+const TAIL_FLAG: u64 = 16;
 
 /// Metadata of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub(crate) struct TableFileMeta {
     pub(crate) values: Vec<(u64, u64)>,
     /// Random identity of the file, unique to this file; absent for tables written by version 1.
     pub(crate) file_id: Option<u64>,
+    /// On an object store: the last bytes of the file, with which it is opened without a request, if they are few.
+    pub(crate) tail: Option<Arc<[u8]>>,
 }
 
 impl TableFileMeta {
@@ -101,7 +106,8 @@ impl TableFileMeta {
         let flags = flag(self.largest_excluded, LARGEST_EXCLUDED_FLAG)
             | flag(self.has_range_tombstones, RANGE_TOMBSTONES_FLAG)
             | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE_FLAG)
-            | flag(self.file_id.is_some(), FILE_ID_FLAG);
+            | flag(self.file_id.is_some(), FILE_ID_FLAG)
+            | flag(self.tail.is_some(), TAIL_FLAG);
         put_varint(out, flags);
         put_varint(out, self.smallest_sequence);
         put_varint(out, self.largest_sequence);
@@ -115,6 +121,9 @@ impl TableFileMeta {
         for &(number, bytes) in &self.values {
             put_varint(out, number);
             put_varint(out, bytes);
+        }
+        if let Some(tail) = &self.tail {
+            put_bytes(out, tail);
         }
     }
 
@@ -130,7 +139,7 @@ impl TableFileMeta {
             largest: take_bytes(bytes, at)?.to_vec(),
             ..Self::default()
         };
-        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * FILE_ID_FLAG)?;
+        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * TAIL_FLAG)?;
         meta.largest_excluded = flags & LARGEST_EXCLUDED_FLAG != 0;
         if meta.largest_excluded && known_end(&meta.largest).is_empty() {
             meta.largest = Vec::new();
@@ -149,6 +158,9 @@ impl TableFileMeta {
         for _ in 0..take_varint(bytes, at).filter(|&count| count <= VALUE_FILES_MAX)? {
             meta.values.push((take_varint(bytes, at)?, take_varint(bytes, at)?));
         }
+        if flags & TAIL_FLAG != 0 {
+            meta.tail = Some(take_bytes(bytes, at)?.into());
+        }
         meta.is_sensible().then_some(meta)
     }
 
@@ -162,6 +174,7 @@ impl TableFileMeta {
             && self.tombstones <= self.records
             && self.shadowed <= self.records
             && (self.records > 0 || self.has_range_tombstones)
+            && self.tail.as_ref().is_none_or(|tail| tail.len() as u64 <= self.bytes)
             && self.values.is_sorted_by(|one, next| one.0 < next.0)
     }
 }

@@ -197,7 +197,7 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
         for step in 0..120 {
             let edit = random_edit(&mut random, &state);
             let mut bytes = Vec::new();
-            edit.encode(&mut bytes);
+            edit.encode(&mut bytes, 3);
             let sensible = edit.added.iter().all(|(_, _, table)| table.is_sensible());
             assert_eq!(ManifestEdit::decode(&bytes, 3), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
             match state.apply(&edit) {
@@ -314,7 +314,7 @@ fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_p
         }
     }
     let mut bytes = Vec::new();
-    state.as_edit().encode(&mut bytes);
+    state.as_edit().encode(&mut bytes, 3);
     for cut in 0..bytes.len() {
         assert_eq!(ManifestEdit::decode(&bytes[..cut], 3), None);
     }

@@ -4,6 +4,7 @@
 
 use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};
+use crate::lsm::objects::ObjectFolder;
 use crate::lsm::version::{ManifestEdit, ManifestState, TableFileMeta};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::fmt::Write;
@@ -88,6 +89,25 @@ fn the_documents_manifest_of_an_open_store_is_what_the_code_writes_and_reads() {
     check("open", &memory.content("000002.manifest").unwrap());
     let recovered = recover(&memory).unwrap().unwrap();
     let state = ManifestState { next_file: 67, ..new_store().apply(&flush()).unwrap() };
+    assert_eq!((recovered.state, recovered.closed), (state, None));
+}
+
+#[test]
+fn the_documents_manifest_on_an_object_store_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::objects();
+    let folder = ObjectFolder::new(Arc::new(memory.clone()));
+    let storage: Arc<dyn Storage> = Arc::new(folder);
+    let state = ManifestState { retired: [("000001.log".to_owned(), 1_700_000_000)].into(), ..new_store() };
+    let mut manifest = Manifest::create(&storage, 2, &state, None).unwrap();
+    let mut edit = flush();
+    let (_, _, table) = &mut edit.added[0];
+    *table = Arc::new(TableFileMeta { bytes: 8, tail: Some(b"tail-end"[..].into()), ..TableFileMeta::clone(table) });
+    manifest.append(&edit).unwrap();
+    manifest.sync().unwrap();
+    let parts = ["manifest-000002-00000000", "manifest-000002-00000001"].map(|name| memory.content(name).unwrap());
+    check("objects", &parts.concat());
+    let recovered = recover(&*storage).unwrap().unwrap();
+    let state = ManifestState { next_file: 67, ..state.apply(&edit).unwrap() };
     assert_eq!((recovered.state, recovered.closed), (state, None));
 }
 

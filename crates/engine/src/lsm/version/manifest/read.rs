@@ -38,17 +38,26 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>
             None => Ok(None),
         };
     };
-    let name = file_name(number, FileKind::Manifest);
     if number >= FILE_NUMBER_MAX {
-        return Err(Error::damaged(storage.path(&name), 0, "the file number is invalid"));
+        let path = storage.path(&file_name(number, FileKind::Manifest));
+        return Err(Error::damaged(path, 0, "the file number is invalid"));
     }
-    let bytes = read_whole(storage, &name)?;
-    let mut recovered = Parser { bytes: &bytes, path: storage.path(&name) }.parse(number)?;
+    let mut recovered = recover_manifest(storage, number)?;
     let used = largest_number(storage)?;
     let state = &mut recovered.state;
     // Reserved numbers may have been used by files that a crash lost.
     state.next_file = state.next_file.max(state.reserved).max(used.saturating_add(1));
     Ok(Some(recovered))
+}
+
+/// Reads a manifest.
+///
+/// # Errors
+/// [`Error::Damaged`]; errors of the storage.
+pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
+    let name = file_name(number, FileKind::Manifest);
+    let bytes = read_whole(storage, &name)?;
+    Parser { bytes: &bytes, path: storage.path(&name) }.parse(number)
 }
 
 /// Removes incomplete manifests.

@@ -14,16 +14,22 @@ const EDITS_PER_STATE_MAX: u64 = 4;
 /// Edits smaller than this never cause a new manifest, in bytes.
 const EDITS_BYTES_MIN: u64 = 1 << 20;
 
+/// In an object store, each edit is an object, and a reader reads all of them.
+const OBJECT_EDITS_MAX: u64 = 64;
+
 /// The manifest of an open store, to which edits are appended.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     file: Box<dyn WritableFile>,
+    version: u32,
     identity: u64,
     state_end: u64,
     /// Everything before this position is durable.
     synced: u64,
     /// Whether it accepts further edits.
     takes_edits: bool,
+    /// Number of further edits after which a new manifest should replace it.
+    edits_max: u64,
 }
 
 impl Manifest {
@@ -41,20 +47,25 @@ impl Manifest {
         state: &ManifestState,
         closed: Option<&ClosedLengths>,
     ) -> Result<Self> {
-        let version = ManifestHeader::version_for(state.has_coding);
+        let version = ManifestHeader::version_for(state.has_coding, storage.is_object_store());
         let head = ManifestHeader { version, binding: state.binding(), number, closed: closed.is_some() };
         let bytes = first_bytes(head, state, closed)?;
-        let file = write_new(storage.as_ref(), number, &bytes)?;
+        let file = match storage.is_object_store() {
+            true => put_new(storage.as_ref(), number, &bytes)?,
+            false => write_new(storage.as_ref(), number, &bytes)?,
+        };
         storage.sync_directory()?;
         remove_older(storage.as_ref(), number)?;
         let end = bytes.len() as u64;
-        Ok(Self { file, identity: head.identity(), state_end: end, synced: end, takes_edits: true })
+        let edits_max = if storage.is_object_store() { OBJECT_EDITS_MAX } else { u64::MAX };
+        let identity = head.identity();
+        Ok(Self { file, version, identity, state_end: end, synced: end, takes_edits: true, edits_max })
     }
 
     /// Appends an edit, which becomes effective when [synced](Self::sync).
     pub(crate) fn append(&mut self, edit: &ManifestEdit) -> Result<()> {
         let mut body = Vec::new();
-        edit.encode(&mut body);
+        edit.encode(&mut body, self.version);
         self.append_record(ManifestRecordKind::Edit, &body)
     }
 
@@ -68,6 +79,7 @@ impl Manifest {
         }
         self.file.sync()?;
         self.synced = self.file.len();
+        self.edits_max = self.edits_max.saturating_sub(1);
         // This marker lets damage of the last edit be distinguished from an interrupted write. If it cannot be written,
         // the edits are durable, but the file refuses further ones.
         self.takes_edits = self.append_record(ManifestRecordKind::Synced, &[]).is_ok();
@@ -77,6 +89,7 @@ impl Manifest {
     /// Whether a new manifest should replace it: it refuses further edits, or its edits have grown too long.
     pub(crate) fn is_spent(&self) -> bool {
         !self.takes_edits
+            || self.edits_max == 0
             || self.file.len() - self.state_end > (self.state_end * EDITS_PER_STATE_MAX).max(EDITS_BYTES_MIN)
     }
 
@@ -104,11 +117,19 @@ fn write_new(storage: &dyn Storage, number: u64, bytes: &[u8]) -> Result<Box<dyn
     })
 }
 
+/// Puts a manifest, whose final name must be free.
+fn put_new(storage: &dyn Storage, number: u64, bytes: &[u8]) -> Result<Box<dyn WritableFile>> {
+    let mut file = storage.create(&file_name(number, FileKind::Manifest))?;
+    file.append(bytes)?;
+    file.sync()?;
+    Ok(file)
+}
+
 fn first_bytes(head: ManifestHeader, state: &ManifestState, closed: Option<&ClosedLengths>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     head.encode(&mut bytes);
     let mut body = Vec::new();
-    state.as_edit().encode(&mut body);
+    state.as_edit().encode(&mut body, head.version);
     let start = bytes.len() as u64;
     record::encode(&mut bytes, head.identity(), start, ManifestRecordKind::State, 0, &body)?;
     if let Some(lengths) = closed {

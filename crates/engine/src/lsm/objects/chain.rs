@@ -1,0 +1,192 @@
+//! The writable side of a chain, and the whole of one in memory for reading.
+
+use super::names::ChainId;
+use crate::error::{Error, Result};
+use crate::io::sync::Mutex;
+use crate::io::{
+    Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, not_for_objects,
+};
+use crate::lsm::version::file_name;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A part is put when this many bytes wait, even without a sync, so that they do not fill the memory.
+const PART_BYTES_MAX: usize = 8 << 20;
+
+/// Puts a part. A request may be repeated, by a network or after an answer was lost: a part with the same bytes is this
+/// one, since its checksums are bound to the opening.
+///
+/// # Errors
+/// An error of kind `AlreadyExists` if there is another part; errors of the storage, after which there may be this one.
+pub(super) fn put_part(storage: &dyn Storage, chain: ChainId, part: u64, bytes: &[u8]) -> Result<()> {
+    let name = chain.part_name(part);
+    match storage.put_if_absent(&name, bytes) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+            let found = storage.read_whole(std::slice::from_ref(&name)).pop();
+            match found {
+                Some(Ok(found)) if found == bytes => Ok(()),
+                _ => Err(Error::io("create", storage.path(&name), ErrorKind::AlreadyExists.into())),
+            }
+        }
+        outcome => outcome,
+    }
+}
+
+/// A chain that is being written. Bytes become durable, and visible, with a sync, as the next part.
+#[derive(Debug)]
+pub(super) struct ChainWriter {
+    storage: Arc<dyn Storage>,
+    /// The folder of the store, and the path of the file, for messages.
+    store: PathBuf,
+    path: PathBuf,
+    chain: ChainId,
+    state: Mutex<WrittenState>,
+}
+
+#[derive(Debug, Default)]
+struct WrittenState {
+    /// Number of parts that were put.
+    parts: u64,
+    /// Their bytes.
+    put_bytes: u64,
+    /// What follows them.
+    waiting: Vec<u8>,
+    has_failed: bool,
+}
+
+impl ChainWriter {
+    /// A new chain, of which nothing is stored yet.
+    pub(super) fn new(storage: &Arc<dyn Storage>, chain: ChainId) -> Self {
+        let path = storage.path(&file_name(chain.number, chain.kind));
+        let store = path.parent().map(Into::into).unwrap_or_default();
+        Self { storage: Arc::clone(storage), store, path, chain, state: Mutex::default() }
+    }
+
+    fn append_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let mut state = self.state.lock();
+        if state.has_failed {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        if offset != state.put_bytes + state.waiting.len() as u64 {
+            return Err(not_for_objects("update", self.path.clone()));
+        }
+        state.waiting.extend_from_slice(bytes);
+        if state.waiting.len() >= PART_BYTES_MAX { self.put(&mut state) } else { Ok(()) }
+    }
+
+    /// Puts what waits as the next part.
+    fn put(&self, state: &mut WrittenState) -> Result<()> {
+        if state.has_failed {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        if state.waiting.is_empty() {
+            return Ok(());
+        }
+        let outcome = put_part(&*self.storage, self.chain, state.parts, &state.waiting);
+        match outcome {
+            Ok(()) => {
+                state.put_bytes += state.waiting.len() as u64;
+                state.parts += 1;
+                state.waiting.clear();
+                Ok(())
+            }
+            Err(error) => {
+                // The part may still arrive, so nothing may take its place.
+                state.has_failed = true;
+                Err(self.explained(error, state.parts))
+            }
+        }
+    }
+
+    /// A part that another opening put into this chain is its seal. The first part is not: it is up to
+    /// the caller to find out who wrote it.
+    fn explained(&self, error: Error, part: u64) -> Error {
+        match error {
+            Error::Io { source, .. } if part > 0 && source.kind() == ErrorKind::AlreadyExists => {
+                Error::Fenced { path: self.store.clone() }
+            }
+            error => error,
+        }
+    }
+
+    fn length(&self) -> u64 {
+        let state = self.state.lock();
+        state.put_bytes + state.waiting.len() as u64
+    }
+}
+
+/// A log is opened as if it were updated in place, but only appended to.
+impl ReadableFile for ChainWriter {
+    fn len(&self) -> u64 {
+        self.length()
+    }
+
+    fn read(&self, _: ReadRequest<'_>) -> Result<()> {
+        Err(not_for_objects("read, while it is written,", self.path.clone()))
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl UpdatableFile for ChainWriter {
+    fn write_at(&self, offset: u64, bytes: &[u8], _: Purpose) -> Result<()> {
+        self.append_at(offset, bytes)
+    }
+
+    fn set_len(&self, length_bytes: u64) -> Result<()> {
+        if length_bytes == self.length() { Ok(()) } else { Err(not_for_objects("truncate", self.path.clone())) }
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.put(&mut self.state.lock())
+    }
+}
+
+/// A chain as a file that is only appended to.
+#[derive(Debug)]
+pub(super) struct ChainFile(pub(super) ChainWriter);
+
+impl WritableFile for ChainFile {
+    fn len(&self) -> u64 {
+        self.0.length()
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.0.append_at(offset, bytes)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        UpdatableFile::sync(&self.0)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0.path
+    }
+}
+
+/// A chain that was read as a whole.
+#[derive(Debug)]
+pub(super) struct ChainReader {
+    pub(super) bytes: Vec<u8>,
+    pub(super) path: PathBuf,
+}
+
+impl ReadableFile for ChainReader {
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        check_range(&self.path, self.len(), &request)?;
+        let start = request.offset as usize;
+        request.buffer.copy_from_slice(&self.bytes[start..start + request.buffer.len()]);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,438 @@
+//! The folder of a store on an object store, as a storage of whole files.
+
+use super::chain::{ChainFile, ChainReader, ChainWriter, put_part};
+use super::listing::Listing;
+use super::names::{ChainId, is_chain};
+use super::object_file::ObjectFile;
+use super::retired::RetiredFiles;
+use super::seal;
+use super::version::StoreVersion;
+use crate::error::{Error, Result};
+use crate::io::sync::Mutex;
+use crate::io::{
+    FileLock, PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
+    not_for_objects, remove_if_present,
+};
+use crate::lsm::version::{FileKind, parse_file_name};
+use crate::table::opening_bytes_of_file;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// Longer ends of tables are not in the manifest: a table of 64 MiB with blocks of 4 KiB has 16,384 blocks, of one to
+/// three bytes each for integer keys.
+const TAIL_BYTES_MAX: u64 = 128 << 10;
+
+/// The purpose of an opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FolderPurpose {
+    /// To write.
+    Write,
+    /// To read the newest version, or this one.
+    Read(Option<StoreVersion>),
+}
+
+/// The folder of a store on an object store.
+///
+/// Files are removed after a grace period, by [`Self::remove_due`]; [`Storage::remove`] only lets them wait.
+#[derive(Debug)]
+pub(crate) struct ObjectFolder {
+    inner: Arc<dyn Storage>,
+    mode: FolderPurpose,
+    /// The objects while the store is opened: all that is decided then is decided on one listing.
+    listing: Mutex<Option<Listing>>,
+    /// The ends of files that are known without a request, until these are opened.
+    known: Mutex<BTreeMap<String, KnownFile>>,
+    pub(crate) retired: RetiredFiles,
+    /// Seals of chains that are gone; they stay.
+    seals: Mutex<Vec<String>>,
+}
+
+/// A file whose length and last bytes are known.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownFile {
+    pub(crate) length_bytes: u64,
+    pub(crate) tail: Arc<[u8]>,
+}
+
+impl ObjectFolder {
+    /// # Errors
+    /// Errors of the storage; [`Error::VersionGone`] for a version that is not there any more.
+    pub(crate) fn open(inner: Arc<dyn Storage>, mode: FolderPurpose, grace_s: u64) -> Result<Self> {
+        let folder = Self::of(inner, mode, grace_s);
+        folder.list_anew()?;
+        Ok(folder)
+    }
+
+    fn of(inner: Arc<dyn Storage>, mode: FolderPurpose, grace_s: u64) -> Self {
+        Self {
+            inner,
+            mode,
+            listing: Mutex::default(),
+            known: Mutex::default(),
+            retired: RetiredFiles::new(grace_s),
+            seals: Mutex::default(),
+        }
+    }
+
+    /// A folder in which nothing is open, for a copy of a store. What is removed goes with the next collection.
+    pub(crate) fn new(inner: Arc<dyn Storage>) -> Self {
+        Self::of(inner, FolderPurpose::Write, 0)
+    }
+
+    /// Decides on a new listing from now on.
+    pub(crate) fn list_anew(&self) -> Result<()> {
+        let mut listing = Listing::read(&*self.inner)?;
+        if let FolderPurpose::Read(Some(version)) = &self.mode
+            && !listing.cut(version)
+        {
+            return Err(self.version_gone());
+        }
+        *self.listing.lock() = Some(listing);
+        Ok(())
+    }
+
+    /// The same store as it is now, for a reader.
+    pub(crate) fn newest(&self) -> Result<Self> {
+        Self::open(Arc::clone(&self.inner), FolderPurpose::Read(None), 0)
+    }
+
+    /// Ends the time of one listing.
+    pub(crate) fn forget_listing(&self) {
+        *self.listing.lock() = None;
+    }
+
+    fn listed<T>(&self, look: impl FnOnce(&Listing) -> T) -> Result<T> {
+        match &*self.listing.lock() {
+            Some(listing) => Ok(look(listing)),
+            None => Ok(look(&Listing::read(&*self.inner)?)),
+        }
+    }
+
+    /// The version that was found.
+    pub(crate) fn version(&self) -> Result<StoreVersion> {
+        self.listed(Listing::version)
+    }
+
+    pub(crate) fn version_gone(&self) -> Error {
+        Error::VersionGone { path: self.store() }
+    }
+
+    fn store(&self) -> PathBuf {
+        self.inner.path("x").parent().map(Into::into).unwrap_or_default()
+    }
+
+    /// States the end of a file, for its next opening.
+    pub(crate) fn set_known(&self, name: &str, file: KnownFile) {
+        self.known.lock().insert(name.to_owned(), file);
+    }
+
+    /// Reads the end of a table with which it is opened, and keeps it for its next opening. `None` if it is too long
+    /// for a manifest.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn read_tail(&self, name: &str, length_bytes: u64) -> Result<Option<Arc<[u8]>>> {
+        let tail_bytes = opening_bytes_of_file(length_bytes);
+        if tail_bytes > TAIL_BYTES_MAX {
+            return Ok(None);
+        }
+        let mut tail = vec![0; tail_bytes as usize];
+        let file = self.open_later(name, length_bytes);
+        file.read(ReadRequest { offset: length_bytes - tail_bytes, buffer: &mut tail, purpose: Purpose::Open })?;
+        let known = KnownFile { length_bytes, tail: tail.into() };
+        self.set_known(name, known.clone());
+        Ok(Some(known.tail))
+    }
+
+    /// Opens a file of a known length without a request.
+    pub(crate) fn open_later(&self, name: &str, length_bytes: u64) -> Arc<dyn ReadableFile> {
+        let known = KnownFile { length_bytes, tail: Arc::default() };
+        Arc::new(LaterFile::new(&self.inner, name, known, self.is_reading()))
+    }
+
+    pub(crate) fn is_reading(&self) -> bool {
+        matches!(self.mode, FolderPurpose::Read(_))
+    }
+
+    /// Ends a chain, so that its writer cannot go on: puts a seal in place of its first absent part. Parts that arrive
+    /// in the meantime count.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn seal(&self, kind: FileKind, number: u64, nonce: u64) -> Result<()> {
+        let chain = ChainId { kind, number };
+        let mut part = self.listed(|listing| listing.parts(chain))?;
+        // The last part may be a seal already.
+        part = part.saturating_sub(1);
+        loop {
+            let name = chain.part_name(part);
+            match self.read_part(&name)? {
+                Some(bytes) => {
+                    self.note_part(name);
+                    if seal::is_seal(&bytes) {
+                        return Ok(());
+                    }
+                }
+                None => match put_part(&*self.inner, chain, part, &seal::encode(nonce)) {
+                    Ok(()) => {
+                        self.note_part(name);
+                        return Ok(());
+                    }
+                    // A part has arrived meanwhile.
+                    Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => continue,
+                    Err(error) => return Err(error),
+                },
+            }
+            part += 1;
+        }
+    }
+
+    /// What a reader does not find was removed by the store's writer.
+    fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
+        match outcome {
+            Err(Error::Io { source, .. }) if self.is_reading() && source.kind() == ErrorKind::NotFound => {
+                Err(self.version_gone())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn note_part(&self, name: String) {
+        if let Some(listing) = &mut *self.listing.lock() {
+            listing.add(name);
+        }
+    }
+
+    fn read_part(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        match self.inner.read_whole(&[name.to_owned()]).pop() {
+            Some(Ok(bytes)) => Ok(Some(bytes)),
+            Some(Err(Error::Io { source, .. })) if source.kind() == ErrorKind::NotFound => Ok(None),
+            Some(Err(error)) => Err(error),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads a chain up to its seal or its end.
+    fn read_chain(&self, name: &str, chain: ChainId) -> Result<ChainReader> {
+        let parts = self.listed(|listing| listing.parts(chain))?;
+        let path = self.inner.path(name);
+        if parts == 0 {
+            return self.explained(Err(Error::io("open", path, ErrorKind::NotFound.into())));
+        }
+        let names: Vec<String> = (0..parts).map(|part| chain.part_name(part)).collect();
+        let mut bytes = Vec::new();
+        for part in self.inner.read_whole(&names) {
+            let part = self.explained(part)?;
+            if seal::is_seal(&part) {
+                break;
+            }
+            bytes.extend_from_slice(&part);
+        }
+        Ok(ChainReader { bytes, path })
+    }
+
+    /// Refuses to go on if there is a newer manifest than `number`: another opening has created it.
+    pub(crate) fn check_newest(&self, number: u64) -> Result<()> {
+        let newest = Listing::read(&*self.inner)?.newest(FileKind::Manifest);
+        if newest > number { Err(self.fenced()) } else { Ok(()) }
+    }
+
+    pub(crate) fn fenced(&self) -> Error {
+        Error::Fenced { path: self.store() }
+    }
+
+    /// Removes the files whose grace period has passed, and lets those wait that a killed or late writer has left.
+    /// `is_left` tells which files no version has had since this opening.
+    ///
+    /// # Errors
+    /// Errors of the storage; the rest is removed the next time.
+    pub(crate) fn collect(&self, is_left: impl Fn(&str) -> bool) -> Result<()> {
+        self.retired.begin_collection();
+        let listing = Listing::read(&*self.inner)?;
+        listing.files().iter().filter(|name| is_left(name)).for_each(|name| self.retired.add(name));
+        for name in self.retired.due() {
+            match chain_of(&name) {
+                Some(chain) => self.remove_parts(chain, &listing)?,
+                None => remove_if_present(&*self.inner, &name)?,
+            }
+            self.retired.forget(&name);
+        }
+        // The rest of a chain that is gone: a seal, or parts that have arrived late.
+        let rests = listing.chains().filter(|&chain| listing.parts(chain) == 0);
+        rests.into_iter().try_for_each(|chain| self.remove_parts(chain, &listing))
+    }
+
+    /// Removes the parts of a chain, the first one first, so that no reader takes the rest for the whole. Its seal
+    /// stays: a writer that sleeps meanwhile must still meet it.
+    fn remove_parts(&self, chain: ChainId, listing: &Listing) -> Result<()> {
+        let sealed = listing.parts(chain).checked_sub(1);
+        for part in listing.all_parts(chain) {
+            let name = chain.part_name(part);
+            let may_be_seal = sealed.is_none_or(|sealed| sealed == part);
+            if self.seals.lock().contains(&name) {
+                continue;
+            }
+            if may_be_seal && self.read_part(&name)?.is_some_and(|bytes| seal::is_seal(&bytes)) {
+                self.seals.lock().push(name);
+                continue;
+            }
+            remove_if_present(&*self.inner, &name)?;
+        }
+        Ok(())
+    }
+}
+
+/// The chain of a file; `None` for other files.
+fn chain_of(name: &str) -> Option<ChainId> {
+    let (number, kind) = parse_file_name(name)?;
+    is_chain(kind).then_some(ChainId { kind, number })
+}
+
+/// Opens an object when it is first read.
+pub(super) fn open_lazily(storage: &Arc<dyn Storage>, name: &str, length_bytes: u64) -> Arc<dyn ReadableFile> {
+    Arc::new(LaterFile::new(storage, name, KnownFile { length_bytes, tail: Arc::default() }, false))
+}
+
+impl Storage for ObjectFolder {
+    fn is_object_store(&self) -> bool {
+        true
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        if let Some(chain) = chain_of(name) {
+            return Ok(Arc::new(self.read_chain(name, chain)?));
+        }
+        if let Some(known) = self.known.lock().remove(name) {
+            return Ok(Arc::new(LaterFile::new(&self.inner, name, known, self.is_reading())));
+        }
+        let file = self.inner.open(name)?;
+        if !self.is_reading() {
+            return Ok(file);
+        }
+        let known = KnownFile { length_bytes: file.len(), tail: Arc::default() };
+        let later = LaterFile::new(&self.inner, name, known, true);
+        _ = later.file.set(file);
+        Ok(Arc::new(later))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        match chain_of(name) {
+            Some(chain) => Ok(Box::new(ChainFile(ChainWriter::new(&self.inner, chain)))),
+            None => self.inner.create(name),
+        }
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Err(not_for_objects("update", self.path(name)))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        match chain_of(name) {
+            Some(chain) => Ok(Arc::new(ChainWriter::new(&self.inner, chain))),
+            None => Ok(Arc::new(ObjectFile::create(&self.inner, name)?)),
+        }
+    }
+
+    fn rename(&self, from: &str, _: &str) -> Result<()> {
+        Err(not_for_objects("rename", self.path(from)))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        if !self.is_reading() {
+            self.retired.add(name);
+        }
+        Ok(())
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        match chain_of(name) {
+            Some(chain) => self.listed(|listing| listing.parts(chain) > 0),
+            None if self.listing.lock().is_some() => self.listed(|listing| listing.has_object(name)),
+            None => self.inner.exists(name),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.listed(Listing::files)
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        Err(not_for_objects("lock", self.path(name)))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.inner.path(name)
+    }
+}
+
+/// A file whose length is known, and that is opened when its end is not enough.
+#[derive(Debug)]
+struct LaterFile {
+    storage: Arc<dyn Storage>,
+    name: String,
+    path: PathBuf,
+    known: KnownFile,
+    /// Whether the file belongs to a reader, from whom it may be removed.
+    is_readers: bool,
+    file: OnceLock<Arc<dyn ReadableFile>>,
+}
+
+impl LaterFile {
+    fn new(storage: &Arc<dyn Storage>, name: &str, known: KnownFile, is_readers: bool) -> Self {
+        let (storage, path) = (Arc::clone(storage), storage.path(name));
+        Self { storage, name: name.to_owned(), path, known, is_readers, file: OnceLock::new() }
+    }
+
+    fn file(&self) -> Result<&Arc<dyn ReadableFile>> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = self.explained(self.storage.open_known(&self.name, self.known.length_bytes))?;
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    /// A file that a reader does not find was removed by the store's writer.
+    fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
+        match outcome {
+            Err(Error::Io { source, .. }) if self.is_readers && source.kind() == ErrorKind::NotFound => {
+                Err(Error::VersionGone { path: self.path.parent().map(Into::into).unwrap_or_default() })
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+impl ReadableFile for LaterFile {
+    fn len(&self) -> u64 {
+        self.known.length_bytes
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let tail_at = self.known.length_bytes - self.known.tail.len() as u64;
+        let from = request.offset.checked_sub(tail_at).map(|from| from as usize);
+        let known = from.and_then(|from| self.known.tail.get(from..from.checked_add(request.buffer.len())?));
+        if let Some(known) = known {
+            request.buffer.copy_from_slice(known);
+            return Ok(());
+        }
+        self.explained(self.file()?.read(request))
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        self.explained(self.file()?.read_many(requests))
+    }
+
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        self.explained(self.file()?.start_reads(ranges))
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}

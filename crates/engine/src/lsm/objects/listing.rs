@@ -1,0 +1,94 @@
+//! The objects of a store at one time.
+
+use super::names::{ChainId, parse_part_name};
+use super::version::StoreVersion;
+use crate::error::Result;
+use crate::io::Storage;
+use crate::lsm::version::{FileKind, file_name};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The objects of a store at one time, by one request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Listing {
+    /// Files that are single objects.
+    objects: BTreeSet<String>,
+    /// The parts of the others.
+    chains: BTreeMap<ChainId, BTreeSet<u64>>,
+}
+
+impl Listing {
+    pub(super) fn read(storage: &dyn Storage) -> Result<Self> {
+        let mut listing = Self::default();
+        for name in storage.list()? {
+            listing.add(name);
+        }
+        Ok(listing)
+    }
+
+    pub(super) fn add(&mut self, name: String) {
+        match parse_part_name(&name) {
+            Some((chain, part)) => _ = self.chains.entry(chain).or_default().insert(part),
+            None => _ = self.objects.insert(name),
+        }
+    }
+
+    /// Number of parts before the first absent one.
+    pub(super) fn parts(&self, chain: ChainId) -> u64 {
+        let parts = self.chains.get(&chain).into_iter().flatten();
+        (0..).zip(parts).take_while(|(expected, part)| expected == *part).count() as u64
+    }
+
+    /// All parts of a chain, also those that do not count.
+    pub(super) fn all_parts(&self, chain: ChainId) -> Vec<u64> {
+        self.chains.get(&chain).into_iter().flatten().copied().collect()
+    }
+
+    /// The chains of which anything is there.
+    pub(super) fn chains(&self) -> impl Iterator<Item = ChainId> {
+        self.chains.keys().copied()
+    }
+
+    pub(super) fn has_object(&self, name: &str) -> bool {
+        self.objects.contains(name)
+    }
+
+    /// The names of all files, sorted; a chain without its first part is none.
+    pub(super) fn files(&self) -> Vec<String> {
+        let chains = self.chains.keys().filter(|chain| self.parts(**chain) > 0);
+        let mut names: Vec<String> = chains.map(|chain| file_name(chain.number, chain.kind)).collect();
+        names.extend(self.objects.iter().cloned());
+        names.sort_unstable();
+        names
+    }
+
+    /// The number of the newest chain of a kind; 0 if there is none.
+    pub(super) fn newest(&self, kind: FileKind) -> u64 {
+        let chains = self.chains.keys().filter(|chain| chain.kind == kind && self.parts(**chain) > 0);
+        chains.map(|chain| chain.number).max().unwrap_or(0)
+    }
+
+    /// The version that this listing shows.
+    pub(super) fn version(&self) -> StoreVersion {
+        let newest = |kind| {
+            let number = self.newest(kind);
+            (number, self.parts(ChainId { kind, number }))
+        };
+        let ((manifest, manifest_parts), (log, log_parts)) = (newest(FileKind::Manifest), newest(FileKind::Log));
+        StoreVersion { manifest, manifest_parts, log, log_parts }
+    }
+
+    /// Hides what came after a version. Returns `false` if the version is not there any more.
+    pub(super) fn cut(&mut self, version: &StoreVersion) -> bool {
+        let StoreVersion { manifest, manifest_parts, log, log_parts } = *version;
+        for (kind, number, parts) in [(FileKind::Manifest, manifest, manifest_parts), (FileKind::Log, log, log_parts)] {
+            self.chains.retain(|chain, _| chain.kind != kind || chain.number <= number);
+            if let Some(found) = self.chains.get_mut(&ChainId { kind, number }) {
+                found.retain(|&part| part < parts);
+            }
+            if self.parts(ChainId { kind, number }) < parts {
+                return false;
+            }
+        }
+        true
+    }
+}

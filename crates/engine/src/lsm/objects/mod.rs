@@ -1,0 +1,21 @@
+//! A store's folder on an object store: the same files, on a storage without append, rename and lock.
+//!
+//! A file that grows, a log or a manifest, is a *chain* of objects, its *parts*: each is put if absent when the file is
+//! synced, and their concatenation is the file. A chain ends before the first absent part, or before a *seal*, a part
+//! that an opening for writing puts there so that nothing can follow. All other files are objects.
+//!
+//! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
+//! writable side of a chain, `seal` the part that ends it, `names` and `listing` the names of objects, `object_file`
+//! files that are written as a whole, `retired` the files that wait for their removal.
+
+mod chain;
+mod folder;
+mod listing;
+mod names;
+mod object_file;
+mod retired;
+mod seal;
+mod version;
+
+pub(crate) use folder::{FolderPurpose, KnownFile, ObjectFolder};
+pub use version::StoreVersion;

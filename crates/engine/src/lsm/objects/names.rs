@@ -1,0 +1,65 @@
+//! Names of objects: those of the parts of chains.
+//!
+//! ```text
+//! manifest-000005-00000000   part 0 of manifest 5
+//! wal-000013-00000002        part 2 of log 13
+//! ```
+//!
+//! A listing may take several requests. It has manifests before logs, so that the logs in it are never older than the
+//! manifest that names them.
+
+use crate::lsm::version::FileKind;
+
+/// The kinds of files that are chains, with the first word of their parts' names.
+const CHAINS: [(FileKind, &str); 2] = [(FileKind::Manifest, "manifest"), (FileKind::Log, "wal")];
+
+/// Whether files of this kind are chains.
+pub(super) fn is_chain(kind: FileKind) -> bool {
+    CHAINS.iter().any(|(chain, _)| *chain == kind)
+}
+
+/// A file that is a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ChainId {
+    pub(super) kind: FileKind,
+    pub(super) number: u64,
+}
+
+impl ChainId {
+    /// The name of a part.
+    pub(super) fn part_name(self, part: u64) -> String {
+        let word = CHAINS.iter().find(|(kind, _)| *kind == self.kind).map_or("", |(_, word)| word);
+        format!("{word}-{:06}-{part:08}", self.number)
+    }
+}
+
+/// The chain and the number of a part; `None` for a name that [`ChainId::part_name`] does not produce.
+pub(super) fn parse_part_name(name: &str) -> Option<(ChainId, u64)> {
+    let (word, rest) = name.split_once('-')?;
+    let (number, part) = rest.split_once('-')?;
+    let (kind, _) = CHAINS.into_iter().find(|(_, found)| *found == word)?;
+    let (chain, part) = (ChainId { kind, number: number.parse().ok()? }, part.parse().ok()?);
+    (chain.part_name(part) == name).then_some((chain, part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_parts_come_back_and_list_manifests_before_logs() {
+        for (kind, _) in CHAINS {
+            for (number, part) in [(0, 0), (5, 12), (1_000_000, 100_000_000), (u64::MAX, u64::MAX)] {
+                let chain = ChainId { kind, number };
+                assert_eq!(parse_part_name(&chain.part_name(part)), Some((chain, part)));
+            }
+        }
+        for name in
+            ["manifest-5-00000000", "wal-000005-0", "000005.log", "wal-000005-00000000.x", "table-000005-00000000"]
+        {
+            assert_eq!(parse_part_name(name), None, "{name}");
+        }
+        let part = |kind| ChainId { kind, number: 1 }.part_name(0);
+        assert!(part(FileKind::Manifest) < part(FileKind::Log));
+    }
+}

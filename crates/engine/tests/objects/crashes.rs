@@ -1,0 +1,100 @@
+//! Crash tests of stores on an object store. Goal: a writer may die at any request of an opening, a commit, a flush, a
+//! compaction, a collection of values, or a removal of old files. Method: one run is repeated, and its client dies at
+//! each of its requests in turn; that request is lost, is done without an answer, or arrives after the next opening.
+
+use crate::support::{Records, client, leaks, records, small};
+use ogive::io::{Storage, seed_random, set_unix_time_s};
+use ogive::lsm::Db;
+use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
+use std::sync::Arc;
+
+/// The contents after each commit that was begun, and how many were acknowledged.
+#[derive(Default)]
+struct History {
+    contents: Vec<Records>,
+    acknowledged: usize,
+}
+
+/// Two openings with commits, flushes, compactions, long values that die, and time that passes.
+fn work(storage: &Arc<dyn Storage>, history: &mut History) -> ogive::Result<()> {
+    let mut random = Random::new(7);
+    let mut now = Records::new();
+    history.contents.push(now.clone());
+    for opening in 0..2 {
+        let options = small().object_grace_s(100);
+        let db = Db::open_in(Arc::clone(storage), &options)?;
+        for step in 0..8 {
+            set_unix_time_s(Some(1_000 + 1_000 * opening + 60 * step));
+            let mut batch = db.batch();
+            for _ in 0..3 {
+                let key = format!("key {}", random.below(12)).into_bytes();
+                let value = vec![random.below(256) as u8; [5, 80, 130][random.below(3) as usize]];
+                batch.insert(&db, &key, &value);
+                now.insert(key, value);
+            }
+            history.contents.push(now.clone());
+            batch.commit()?;
+            history.acknowledged = history.contents.len() - 1;
+            match step {
+                5 => db.compact()?,
+                _ if step % 3 == 2 => db.flush()?,
+                _ => {}
+            }
+        }
+        db.close()?;
+    }
+    Ok(())
+}
+
+/// Whether the run died, and all that must hold after it does.
+fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool {
+    seed_random(Some(3));
+    let server = SimulatedObjects::new();
+    let mortal: ObjectClient = server.client();
+    mortal.die_at(at, mishap);
+    let mut history = History::default();
+    let died = work(&(Arc::new(mortal.clone()) as Arc<dyn Storage>), &mut history).is_err() || mortal.is_dead();
+    let place = format!("died at request {at} ({mishap:?})");
+    if !is_late_after_opening {
+        while server.deliver(&mut Random::new(1)) {}
+    }
+    set_unix_time_s(Some(50_000));
+    let options = small().object_grace_s(100);
+    let db = Db::open_in(client(&server), &options).unwrap();
+    let found = records(&db).unwrap();
+    while server.deliver(&mut Random::new(1)) {}
+    let allowed = &history.contents[history.acknowledged..];
+    assert!(allowed.contains(&found), "{place}: {found:?}");
+    db.insert("last", "x").unwrap();
+    db.flush().unwrap();
+    db.compact().unwrap();
+    assert_eq!(records(&db).unwrap().len(), found.len() + 1, "{place}");
+    for time_s in [51_000, 52_000, 53_000] {
+        set_unix_time_s(Some(time_s));
+        db.insert("last", "x").unwrap();
+    }
+    let leaks = leaks(&server);
+    assert!(leaks.is_empty(), "{place}: {leaks:?}");
+    drop(db);
+    let again = Db::open_in(client(&server), &options).unwrap();
+    assert_eq!(records(&again).unwrap().len(), found.len() + 1, "{place}");
+    set_unix_time_s(None);
+    seed_random(None);
+    died
+}
+
+#[test]
+fn a_writer_may_die_at_any_request() {
+    let ways = [
+        (None, false),
+        (Some(Mishap::AnswerLost), false),
+        (Some(Mishap::Late), false),
+        (Some(Mishap::Late), true),
+        (Some(Mishap::Twice), true),
+    ];
+    let mut at = 0;
+    while ways.into_iter().all(|(mishap, is_late)| die_at(at, mishap, is_late)) {
+        at += 1;
+    }
+    assert!(at > 40, "only {at} requests");
+}

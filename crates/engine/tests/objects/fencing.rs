@@ -1,0 +1,219 @@
+//! Fencing tests. Goal: of all writers of a store on an object store, one at most is acknowledged, and what was
+//! acknowledged is there. Method: openings from threads at once, and writers that sleep before a request while others
+//! open the store.
+
+use crate::support::{Records, client, open, records, small};
+use ogive::Error;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::Db;
+use ogive_testkit::{Mishap, Random, SimulatedObjects};
+use std::sync::{Arc, Barrier, Mutex};
+
+/// In each round, threads open the store at once and write. What any of them acknowledged must be there in the end, and
+/// at most one of them still writes.
+#[test]
+fn of_openings_at_once_one_stays_and_no_acknowledged_write_is_lost() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    let mut expected = Records::new();
+    for round in 0..60 {
+        let barrier = Barrier::new(4);
+        let acknowledged = Mutex::new(Vec::new());
+        let opened = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (storage, barrier, acknowledged, opened) = (&storage, &barrier, &acknowledged, &opened);
+                scope.spawn(move || {
+                    barrier.wait();
+                    let db = match open(storage) {
+                        Ok(db) => db,
+                        Err(error) => return assert!(matches!(error, Error::Fenced { .. }), "{error}"),
+                    };
+                    for number in 0..3 {
+                        let key = format!("{round} {thread} {number}").into_bytes();
+                        match db.insert(&key, "x") {
+                            Ok(()) => acknowledged.lock().unwrap().push(key),
+                            Err(error) => assert!(matches!(error, Error::Fenced { .. }), "{error}"),
+                        }
+                    }
+                    opened.lock().unwrap().push(db);
+                });
+            }
+        });
+        let opened = opened.into_inner().unwrap();
+        let writers = opened.iter().filter(|db| db.insert(format!("{round} last"), "x").is_ok()).count();
+        assert_eq!(writers, 1, "round {round}");
+        expected.extend(acknowledged.into_inner().unwrap().into_iter().map(|key| (key, b"x".to_vec())));
+        expected.insert(format!("{round} last").into_bytes(), b"x".to_vec());
+        if round % 2 == 0 {
+            opened.iter().for_each(|db| _ = db.close());
+        }
+    }
+    let db = open(&storage).unwrap();
+    let found = records(&db).unwrap();
+    let missing: Vec<_> = expected.keys().filter(|key| !found.contains_key(*key)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// A writer that was taken over gets the typed error for every write, sync and `resume`, and its reads go on.
+#[test]
+fn a_writer_that_was_taken_over_is_told_so() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    let first = open(&storage).unwrap();
+    first.insert("a", "1").unwrap();
+    let second = open(&storage).unwrap();
+    second.insert("b", "2").unwrap();
+    for outcome in [first.insert("c", "3"), first.insert("c", "3"), first.flush(), first.resume(), first.close()] {
+        assert!(matches!(outcome, Err(Error::Fenced { .. })), "{outcome:?}");
+    }
+    assert_eq!(first.get("a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(records(&second).unwrap().len(), 2);
+    let third = open(&storage).unwrap();
+    assert_eq!(records(&third).unwrap(), records(&second).unwrap());
+    assert!(matches!(second.insert("c", "3"), Err(Error::Fenced { .. })));
+}
+
+/// Writes of `first` until it sleeps before its change of number `at`; meanwhile `others` open the store, write, and
+/// close it or not, and the clock goes on until all old files are removed.
+fn sleep_at(at: u64, others: u64, closes: bool) -> bool {
+    let server = SimulatedObjects::new();
+    let sleeper = server.client();
+    ogive::io::set_unix_time_s(Some(1_000));
+    let mut expected = Records::new();
+    let first = open(&(Arc::new(sleeper.clone()) as Arc<dyn Storage>)).unwrap();
+    let begun = sleeper.changes();
+    let slept = Arc::new(Mutex::new(None));
+    let (hook_server, hook_slept, hook_client) = (server.clone(), Arc::clone(&slept), sleeper.clone());
+    sleeper.set_hook(Some(Box::new(move || {
+        if hook_client.changes() != begun + at || hook_slept.lock().unwrap().is_some() {
+            return;
+        }
+        let mut found = Records::new();
+        for other in 0..others {
+            let db = open(&client(&hook_server)).unwrap();
+            ogive::io::set_unix_time_s(Some(10_000 * (other + 1)));
+            for number in 0..8 {
+                db.insert(format!("other {number}"), vec![b'o'; 60]).unwrap();
+            }
+            db.flush().unwrap();
+            // Everything that an earlier version had is gone now.
+            ogive::io::set_unix_time_s(Some(10_000 * (other + 1) + 5_000));
+            db.insert("x", "y").unwrap();
+            found = records(&db).unwrap();
+            if closes {
+                db.close().unwrap();
+            }
+        }
+        *hook_slept.lock().unwrap() = Some(found);
+    })));
+    let mut refused = 0;
+    for number in 0..24_u32 {
+        if number % 8 == 7 {
+            _ = first.flush();
+        }
+        let (key, value) = (format!("first {number}").into_bytes(), vec![b'f'; 60]);
+        match first.insert(&key, &value) {
+            Ok(()) => _ = expected.insert(key, value),
+            Err(error) => {
+                assert!(matches!(error, Error::Fenced { .. }), "sleep at {at}: {error}");
+                refused += 1;
+            }
+        }
+    }
+    sleeper.set_hook(None);
+    drop(first);
+    let slept = slept.lock().unwrap().take();
+    let Some(others_found) = slept else { return false };
+    let db = open(&client(&server)).unwrap();
+    let found = records(&db).unwrap();
+    assert!(refused > 0, "sleep at {at}");
+    assert!(expected.iter().all(|(key, value)| found.get(key) == Some(value)), "sleep at {at}: a write is lost");
+    assert_eq!(found, others_found, "sleep at {at}: a late write counts");
+    ogive::io::set_unix_time_s(None);
+    true
+}
+
+/// A writer sleeps before each of its requests in turn, while one or two others take over and remove all that is old.
+#[test]
+fn a_writer_that_wakes_up_after_an_hour_writes_nothing() {
+    let mut at = 0;
+    while [(1, false), (2, true), (3, false)].into_iter().all(|(others, closes)| sleep_at(at, others, closes)) {
+        at += 1;
+    }
+    assert!(at > 20, "{at} requests");
+}
+
+/// An opening sleeps before each of its requests, while others open, close and go on.
+#[test]
+fn an_opening_that_wakes_up_late_wins_nothing() {
+    for closes in [false, true] {
+        for at in 0..12 {
+            let server = SimulatedObjects::new();
+            ogive::io::set_unix_time_s(Some(1_000));
+            let db = open(&client(&server)).unwrap();
+            db.insert("a", "1").unwrap();
+            if closes {
+                db.close().unwrap();
+            }
+            drop(db);
+            let sleeper = server.client();
+            let (hook_server, hook_client) = (server.clone(), sleeper.clone());
+            let winner: Arc<Mutex<Option<Db>>> = Arc::default();
+            let hook_winner = Arc::clone(&winner);
+            sleeper.set_hook(Some(Box::new(move || {
+                if hook_client.requests() != at || hook_winner.lock().unwrap().is_some() {
+                    return;
+                }
+                for round in 1..3 {
+                    let db = open(&client(&hook_server)).unwrap();
+                    ogive::io::set_unix_time_s(Some(10_000 * round));
+                    // Enough that the manifest is renewed, and earlier ones are removed.
+                    for number in 0..60 {
+                        db.insert("b", format!("{number}")).unwrap();
+                        db.flush().unwrap();
+                    }
+                    ogive::io::set_unix_time_s(Some(10_000 * round + 5_000));
+                    db.insert("b", "last").unwrap();
+                    *hook_winner.lock().unwrap() = Some(db);
+                }
+            })));
+            let late = open(&(Arc::new(sleeper.clone()) as Arc<dyn Storage>));
+            sleeper.set_hook(None);
+            let late_wrote = late.as_ref().is_ok_and(|late| late.insert("c", "3").is_ok());
+            let winner = winner.lock().unwrap().take();
+            let winner_wrote = winner.as_ref().is_some_and(|winner| winner.insert("d", "4").is_ok());
+            assert!(winner.is_none() || late_wrote != winner_wrote, "{at}: {late_wrote}, {winner_wrote}, {late:?}");
+            drop((late, winner));
+            let found = records(&open(&client(&server)).unwrap()).unwrap();
+            assert_eq!((found.contains_key(&b"c"[..]), found.contains_key(&b"d"[..])), (late_wrote, winner_wrote));
+            ogive::io::set_unix_time_s(None);
+        }
+    }
+}
+
+/// An answer that is lost, or a request that arrives twice, makes no writer believe that another one has taken over.
+#[test]
+fn a_writer_recognises_its_own_parts() {
+    for mishap in [Mishap::AnswerLost, Mishap::Twice] {
+        for at in 0..40 {
+            let server = SimulatedObjects::new();
+            let unlucky = server.client();
+            let db = open(&(Arc::new(unlucky.clone()) as Arc<dyn Storage>)).unwrap();
+            for number in 0..at {
+                db.insert(format!("{number}"), vec![b'x'; 60]).unwrap();
+            }
+            // The next change has the mishap.
+            unlucky.fail_next(mishap);
+            let outcome = db.insert("a", "1");
+            assert!(!matches!(outcome, Err(Error::Fenced { .. })), "{mishap:?} at {at}");
+            if outcome.is_err() {
+                db.resume().unwrap();
+            }
+            while server.deliver(&mut Random::new(1)) {}
+            db.insert("b", "2").unwrap();
+            db.flush().unwrap();
+            drop(db);
+            let found = records(&Db::open_in(client(&server), &small()).unwrap()).unwrap();
+            assert_eq!(found.len() as u64, at + 1 + u64::from(outcome.is_ok()), "{mishap:?} at {at}");
+        }
+    }
+}

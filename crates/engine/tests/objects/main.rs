@@ -1,0 +1,10 @@
+//! Tests of stores on an object store: openings at once, writers that sleep or die, readers, and counts of requests.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod crashes;
+mod fencing;
+mod readers;
+mod requests;
+mod simulator;
+mod support;

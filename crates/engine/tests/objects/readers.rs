@@ -1,0 +1,98 @@
+//! Reader tests. Goal: readers of a store on an object store see one version each, whatever its writer does, and are
+//! told when the version is gone. Method: readers beside a writer, with a clock that a test moves.
+
+use crate::support::{client, open, records, small};
+use ogive::Error;
+use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
+use ogive::lsm::Db;
+use ogive_testkit::SimulatedObjects;
+use std::sync::Arc;
+
+#[test]
+fn a_reader_keeps_its_version_until_it_refreshes() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    let db = open(&storage).unwrap();
+    db.insert("a", "1").unwrap();
+    let mut reader = Db::open_read_only_in(Arc::clone(&storage), &small()).unwrap();
+    let (before, version) = (reader.clone(), reader.version().unwrap());
+    assert!(!reader.refresh().unwrap());
+    db.insert("a", "2").unwrap();
+    db.flush().unwrap();
+    db.compact().unwrap();
+    assert_eq!(reader.get("a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert!(reader.refresh().unwrap());
+    assert!(reader.version().unwrap() > version);
+    assert_eq!(reader.get("a").unwrap().as_deref(), Some(&b"2"[..]));
+    assert_eq!(before.get("a").unwrap().as_deref(), Some(&b"1"[..]));
+    let named = Db::open_version_in(&storage, &small(), version).unwrap();
+    assert_eq!(named.get("a").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(named.version(), Some(version));
+    for refused in [reader.insert("b", "3"), named.flush()] {
+        assert!(matches!(refused, Err(Error::StoreReadOnly { .. })), "{refused:?}");
+    }
+    let mut db = db;
+    assert!(matches!(db.refresh(), Err(Error::Unsupported { .. })));
+    assert_eq!(db.version(), None);
+}
+
+/// Within the grace period an old version is there as a whole; after it, all that a reader can get is the error that
+/// says so, or what it has in memory.
+#[test]
+fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
+    set_unix_time_s(Some(1_000));
+    let server = SimulatedObjects::new();
+    let options = small().object_grace_s(300);
+    let db = Db::open_in(client(&server), &options).unwrap();
+    for number in 0..200 {
+        db.insert(format!("{number:03}"), vec![b'a'; 150]).unwrap();
+    }
+    db.flush().unwrap();
+    let mut reader = Db::open_read_only_in(client(&server), &small()).unwrap();
+    let version = reader.version().unwrap();
+    for number in 0..200 {
+        db.insert(format!("{number:03}"), vec![b'b'; 150]).unwrap();
+    }
+    db.compact().unwrap();
+    set_unix_time_s(Some(1_250));
+    db.insert("x", "y").unwrap();
+    assert!(records(&reader).unwrap().values().all(|value| value[0] == b'a'));
+    let storage = client(&server);
+    assert_eq!(records(&Db::open_version_in(&storage, &small(), version).unwrap()).unwrap().len(), 200);
+    set_unix_time_s(Some(1_301));
+    db.insert("x", "z").unwrap();
+    let gone = Db::open_version_in(&storage, &small(), version).and_then(|db| records(&db));
+    assert!(matches!(gone, Err(Error::VersionGone { .. })), "{gone:?}");
+    // Nothing is cached.
+    let mut errors = 0;
+    for number in 0..200 {
+        match reader.get(format!("{number:03}")) {
+            Ok(value) => assert_eq!(value.unwrap()[0], b'a'),
+            Err(error) => {
+                assert!(matches!(error, Error::VersionGone { .. }), "{error}");
+                errors += 1;
+            }
+        }
+    }
+    assert!(errors > 100, "{errors}");
+    assert!(reader.refresh().unwrap());
+    assert_eq!(records(&reader).unwrap(), records(&db).unwrap());
+    set_unix_time_s(None);
+}
+
+/// The grace period goes on from opening to opening, even if each is short.
+#[test]
+fn files_are_removed_also_by_writers_that_live_shortly() {
+    let server = SimulatedObjects::new();
+    let mut most = 0;
+    for opening in 0..200 {
+        set_unix_time_s(Some(1_000 + 50 * opening));
+        let db = Db::open_in(client(&server), &small().object_grace_s(300)).unwrap();
+        db.insert(format!("{}", opening % 10), vec![b'x'; 150]).unwrap();
+        db.flush().unwrap();
+        db.close().unwrap();
+        most = most.max(server.objects().len());
+    }
+    // Without removals there would be thousands.
+    assert!(most < 300, "{most} objects");
+    set_unix_time_s(None);
+}

@@ -1,0 +1,63 @@
+//! Test support: small stores on an object store, their contents, and what of their objects is in use.
+
+use ogive::Result;
+use ogive::io::Storage;
+use ogive::lsm::{Db, DbOptions};
+use ogive_testkit::SimulatedObjects;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The records of a store.
+pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The first bytes of a seal.
+const SEAL_MAGIC: &[u8] = b"OGIVSEAL";
+
+/// A small store on the thread of its caller. Memtables are flushed when a test asks for it.
+pub(crate) fn small() -> DbOptions {
+    DbOptions::default()
+        .threads(0)
+        .memory_bytes(8 << 20)
+        .memtable_bytes(64 << 10)
+        .table_bytes(2 << 10)
+        .level_bytes(4 << 10)
+        .level_factor(2)
+        .block_bytes(512)
+        .separation_threshold(100)
+}
+
+/// All records.
+pub(crate) fn records(db: &Db) -> Result<Records> {
+    db.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect()
+}
+
+/// Opens a store.
+pub(crate) fn open(storage: &Arc<dyn Storage>) -> Result<Db> {
+    Db::open_in(Arc::clone(storage), &small())
+}
+
+/// A client of the server, as a storage.
+pub(crate) fn client(server: &SimulatedObjects) -> Arc<dyn Storage> {
+    Arc::new(server.client())
+}
+
+/// The objects that neither an opening nor a scan reads, and that are no seals: they should have been removed.
+pub(crate) fn leaks(server: &SimulatedObjects) -> Vec<String> {
+    server.take_read();
+    let reader = Db::open_read_only_in(client(server), &small()).unwrap();
+    records(&reader).unwrap();
+    let read = server.take_read();
+    let objects = server.objects().into_iter();
+    // Tables are opened from the manifest; one whose records are all hidden is not read.
+    let is_leak = |name: &String, bytes: &[u8]| {
+        !read.contains(name) && !bytes.starts_with(SEAL_MAGIC) && !name.ends_with(".table")
+    };
+    let mut leaks: Vec<String> = objects.filter(|(name, bytes)| is_leak(name, bytes)).map(|(name, _)| name).collect();
+    let tables = server.objects().keys().filter(|name| name.ends_with(".table")).count() as u64;
+    let known: u64 =
+        reader.stats().keyspaces.iter().flat_map(|keyspace| &keyspace.levels).map(|level| level.tables).sum();
+    if tables != known {
+        leaks.push(format!("{tables} tables, but the store has {known}"));
+    }
+    leaks
+}

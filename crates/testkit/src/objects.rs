@@ -1,0 +1,405 @@
+//! The simulated object store: a server whose clients lose requests and answers, send requests twice, late, or never,
+//! and die at any request.
+//!
+//! Everything happens on the threads of its clients. A request that is late waits until [`SimulatedObjects::deliver`]
+//! lets it arrive. Before each request of a client, its *hook* runs, in which a test lets another client
+//! act: so a client sleeps as long as the test likes between the decision to send a request and its arrival.
+
+use crate::Random;
+use ogive::io::{
+    FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
+    not_for_objects,
+};
+use ogive::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Debug, Formatter};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What happens to a request that changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mishap {
+    /// It never arrives; the client gets an error.
+    Lost,
+    /// It is done, but the answer is lost; the client gets an error.
+    AnswerLost,
+    /// The client gets an error, and the request arrives later.
+    Late,
+    /// It is done, and arrives again later.
+    Twice,
+}
+
+impl Mishap {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Lost, Self::AnswerLost, Self::Late, Self::Twice];
+}
+
+/// An object store in memory, with the requests that are under way.
+#[derive(Clone, Debug, Default)]
+pub struct SimulatedObjects {
+    server: Arc<Mutex<Server>>,
+}
+
+#[derive(Debug, Default)]
+struct Server {
+    objects: BTreeMap<String, Arc<[u8]>>,
+    late: Vec<ObjectChange>,
+    /// Names that were read, since the last time that was asked.
+    read: BTreeSet<String>,
+}
+
+/// A request that changes something.
+#[derive(Clone, Debug)]
+enum ObjectChange {
+    /// Stores an object, unless there is one of that name.
+    PutIfAbsent(String, Arc<[u8]>),
+    /// Stores an object in any case.
+    Put(String, Arc<[u8]>),
+    Remove(String),
+}
+
+impl Server {
+    fn change(&mut self, change: &ObjectChange) -> Result<(), ErrorKind> {
+        match change {
+            ObjectChange::PutIfAbsent(name, _) if self.objects.contains_key(name) => {
+                return Err(ErrorKind::AlreadyExists);
+            }
+            ObjectChange::PutIfAbsent(name, bytes) | ObjectChange::Put(name, bytes) => {
+                self.objects.insert(name.clone(), Arc::clone(bytes));
+            }
+            ObjectChange::Remove(name) => {
+                self.objects.remove(name).ok_or(ErrorKind::NotFound)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SimulatedObjects {
+    /// An empty object store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn server(&self) -> MutexGuard<'_, Server> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client, whose requests are all answered at once.
+    pub fn client(&self) -> ObjectClient {
+        ObjectClient { server: self.clone(), plan: Arc::default() }
+    }
+
+    /// Lets one late request arrive, chosen at random; returns `false` if there is none.
+    pub fn deliver(&self, random: &mut Random) -> bool {
+        let mut server = self.server();
+        if server.late.is_empty() {
+            return false;
+        }
+        let index = random.below(server.late.len() as u64) as usize;
+        let change = server.late.swap_remove(index);
+        // No client waits for the answer.
+        _ = server.change(&change);
+        true
+    }
+
+    /// Number of requests that are late.
+    pub fn late(&self) -> usize {
+        self.server().late.len()
+    }
+
+    /// The names and contents of all objects.
+    pub fn objects(&self) -> BTreeMap<String, Arc<[u8]>> {
+        self.server().objects.clone()
+    }
+
+    /// The names of the objects that were read since the last call.
+    pub fn take_read(&self) -> BTreeSet<String> {
+        std::mem::take(&mut self.server().read)
+    }
+}
+
+type Hook = Box<dyn FnMut() + Send>;
+
+/// The fate of a client's requests.
+#[derive(Default)]
+struct ClientPlan {
+    /// Requests so far, of any kind, and of those that change something.
+    requests: u64,
+    changes: u64,
+    /// The change at which the client dies, with what becomes of that request.
+    dies_at: Option<(u64, Option<Mishap>)>,
+    is_dead: bool,
+    /// The mishap of the next change.
+    next: Option<Mishap>,
+    /// Mishaps of the changes to come: one in this number has one.
+    mishaps: Option<(Random, u64)>,
+    hook: Option<Hook>,
+}
+
+impl Debug for ClientPlan {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientPlan")
+            .field("requests", &self.requests)
+            .field("is_dead", &self.is_dead)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A client of a [`SimulatedObjects`]. Clones are the same client.
+#[derive(Clone, Debug)]
+pub struct ObjectClient {
+    server: SimulatedObjects,
+    plan: Arc<Mutex<ClientPlan>>,
+}
+
+impl ObjectClient {
+    fn plan(&self) -> MutexGuard<'_, ClientPlan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Number of requests so far that change something.
+    pub fn changes(&self) -> u64 {
+        self.plan().changes
+    }
+
+    /// Number of requests so far.
+    pub fn requests(&self) -> u64 {
+        self.plan().requests
+    }
+
+    /// Lets the client die at its change of number `at`, counted from 0. That request is lost, or has this mishap.
+    pub fn die_at(&self, at: u64, mishap: Option<Mishap>) {
+        self.plan().dies_at = Some((at, mishap));
+    }
+
+    /// Whether it has died.
+    pub fn is_dead(&self) -> bool {
+        self.plan().is_dead
+    }
+
+    /// Gives one in `n` of the changes to come a random mishap; none if `n` is 0.
+    pub fn set_mishaps(&self, random: Random, n: u64) {
+        self.plan().mishaps = (n > 0).then_some((random, n));
+    }
+
+    /// Gives the next change this mishap.
+    pub fn fail_next(&self, mishap: Mishap) {
+        self.plan().next = Some(mishap);
+    }
+
+    /// Runs before each request, but not within itself.
+    pub fn set_hook(&self, hook: Option<Hook>) {
+        self.plan().hook = hook;
+    }
+
+    fn before_request(&self) {
+        let hook = self.plan().hook.take();
+        if let Some(mut hook) = hook {
+            hook();
+            self.plan().hook.get_or_insert(hook);
+        }
+        self.plan().requests += 1;
+    }
+
+    fn check_alive(&self, action: &'static str, name: &str) -> Result<()> {
+        if self.plan().is_dead { Err(self.failed(action, name, ErrorKind::ConnectionAborted)) } else { Ok(()) }
+    }
+
+    fn failed(&self, action: &'static str, name: &str, kind: ErrorKind) -> Error {
+        Error::io(action, self.path(name), kind.into())
+    }
+
+    /// The mishap of the next change.
+    fn fate(&self) -> Option<Mishap> {
+        let mut plan = self.plan();
+        let number = plan.changes;
+        plan.changes += 1;
+        if let Some((at, mishap)) = plan.dies_at
+            && number == at
+        {
+            plan.is_dead = true;
+            return Some(mishap.unwrap_or(Mishap::Lost));
+        }
+        if let Some(mishap) = plan.next.take() {
+            return Some(mishap);
+        }
+        let (random, n) = plan.mishaps.as_mut()?;
+        let n = *n;
+        random.one_in(n).then(|| Mishap::ALL[random.below(4) as usize])
+    }
+
+    fn change(&self, action: &'static str, name: &str, change: ObjectChange) -> Result<()> {
+        check_name(name)?;
+        self.check_alive(action, name)?;
+        self.before_request();
+        self.check_alive(action, name)?;
+        let fate = self.fate();
+        let mut server = self.server.server();
+        let outcome = match fate {
+            Some(Mishap::Lost) => Err(ErrorKind::TimedOut),
+            Some(Mishap::Late) => {
+                server.late.push(change);
+                Err(ErrorKind::TimedOut)
+            }
+            Some(Mishap::AnswerLost) => server.change(&change).and(Err(ErrorKind::TimedOut)),
+            Some(Mishap::Twice) => {
+                server.late.push(change.clone());
+                server.change(&change)
+            }
+            None => server.change(&change),
+        };
+        drop(server);
+        // A client that dies at a request learns nothing of it.
+        self.check_alive(action, name)?;
+        outcome.map_err(|kind| self.failed(action, name, kind))
+    }
+
+    fn read(&self, name: &str) -> Result<Arc<[u8]>> {
+        check_name(name)?;
+        self.check_alive("read", name)?;
+        self.before_request();
+        self.check_alive("read", name)?;
+        let mut server = self.server.server();
+        server.read.insert(name.to_owned());
+        server.objects.get(name).cloned().ok_or_else(|| self.failed("read", name, ErrorKind::NotFound))
+    }
+}
+
+impl Storage for ObjectClient {
+    fn is_object_store(&self) -> bool {
+        true
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let length_bytes = self.read(name)?.len() as u64;
+        Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
+    }
+
+    fn open_known(&self, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
+        check_name(name)?;
+        Ok(Arc::new(ObjectReader { client: self.clone(), name: name.to_owned(), length_bytes, path: self.path(name) }))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        check_name(name)?;
+        self.check_alive("create", name)?;
+        let content = Some(Vec::new());
+        let (client, path) = (self.clone(), self.path(name));
+        Ok(Box::new(ObjectUpload { client, name: name.to_owned(), content, length_bytes: 0, path }))
+    }
+
+    fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.change("create", name, ObjectChange::PutIfAbsent(name.to_owned(), bytes.into()))
+    }
+
+    fn read_whole(&self, names: &[String]) -> Vec<Result<Vec<u8>>> {
+        names.iter().map(|name| self.read(name).map(|bytes| bytes.to_vec())).collect()
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Err(not_for_objects("update", self.path(name)))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Err(not_for_objects("update", self.path(name)))
+    }
+
+    fn rename(&self, from: &str, _: &str) -> Result<()> {
+        Err(not_for_objects("rename", self.path(from)))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.change("remove", name, ObjectChange::Remove(name.to_owned()))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        check_name(name)?;
+        self.check_alive("look for", name)?;
+        self.before_request();
+        Ok(self.server.server().objects.contains_key(name))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.check_alive("list", "x")?;
+        self.before_request();
+        self.check_alive("list", "x")?;
+        Ok(self.server.server().objects.keys().cloned().collect())
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        Err(not_for_objects("lock", self.path(name)))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        Path::new("objects:").join(name)
+    }
+}
+
+#[derive(Debug)]
+struct ObjectReader {
+    client: ObjectClient,
+    name: String,
+    length_bytes: u64,
+    path: PathBuf,
+}
+
+impl ReadableFile for ObjectReader {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        check_range(&self.path, self.length_bytes, &request)?;
+        let bytes = self.client.read(&self.name)?;
+        let start = request.offset as usize;
+        let Some(range) = bytes.get(start..start + request.buffer.len()) else {
+            return Err(Error::io("read", &self.path, io::Error::from(ErrorKind::UnexpectedEof)));
+        };
+        request.buffer.copy_from_slice(range);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// An object that is stored at its first sync.
+#[derive(Debug)]
+struct ObjectUpload {
+    client: ObjectClient,
+    name: String,
+    content: Option<Vec<u8>>,
+    length_bytes: u64,
+    path: PathBuf,
+}
+
+impl WritableFile for ObjectUpload {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        check_write(&self.path, self.length_bytes, offset)?;
+        let refused = || not_for_objects("write to", self.path.clone());
+        let content = self.content.as_mut().filter(|_| offset == self.length_bytes).ok_or_else(refused)?;
+        content.extend_from_slice(bytes);
+        self.length_bytes = content.len() as u64;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        let Some(content) = self.content.take() else { return Ok(()) };
+        self.client.change("create", &self.name, ObjectChange::Put(self.name.clone(), content.into()))
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
