@@ -16,6 +16,7 @@ use super::core::{Core, SharedState, StateChange};
 use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Operation, SEQUENCE_MAX, Sequence, ValueKind};
 use super::entry::{decode_group, decode_group_into, encode_operation};
 use super::file_numbers::FileNumberSource;
+use super::in_flight::BegunGroup;
 use super::maintain::is_there;
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
@@ -158,9 +159,16 @@ impl WriterState {
 }
 
 /// The encoded bytes of a group, and its operations.
-struct WriteGroup {
-    bytes: Vec<u8>,
-    operations: Vec<Operation>,
+#[derive(Debug)]
+pub(super) struct WriteGroup {
+    pub(super) bytes: Vec<u8>,
+    pub(super) operations: Vec<Operation>,
+}
+
+/// A group that its leader is to put, with its requests.
+struct LedGroup {
+    group: BegunGroup,
+    requests: Vec<Arc<WriteRequest>>,
 }
 
 impl Core {
@@ -209,23 +217,37 @@ impl Core {
             if let Some(outcome) = request.work.lock().outcome.take() {
                 break outcome;
             }
-            if queue.has_leader {
+            // A batch that does not wait is in flight.
+            if queue.has_leader || !queue.waiting.iter().any(|waiting| Arc::ptr_eq(waiting, &request)) {
                 queue = self.written.wait(&self.queue, queue);
                 continue;
             }
             queue.has_leader = true;
-            if durability == Durability::Synced && self.options.fast_paths.batches {
+            if durability == Durability::Synced && self.objects.is_some() {
+                queue = self.gather_for_put(queue);
+            } else if durability == Durability::Synced && self.options.fast_paths.batches {
                 queue = self.gather(queue);
             }
             drop(queue);
+            self.wait_for_flight();
             let mut writer = self.writer.lock();
             // Batches that arrived while this thread waited for its turn join the group.
             let group = self.queue.lock().take_group(self.options.joined_bytes_max());
             let timer = Timer::start();
-            self.write_requests(&mut writer, &group);
+            let led = self.write_requests(&mut writer, &group);
             drop(writer);
             queue = self.queue.lock();
             queue.has_leader = false;
+            if let Some(LedGroup { group, requests }) = led {
+                // Another group may be begun meanwhile.
+                self.written.notify_all();
+                drop(queue);
+                let outcome = self.end_group(group);
+                self.tell(&requests, outcome);
+                queue = self.queue.lock();
+                self.written.notify_all();
+                continue;
+            }
             (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
             if queue.writers > 1 {
                 self.written.notify_all();
@@ -250,6 +272,25 @@ impl Core {
         queue
     }
 
+    /// Waits as long as the options say for batches that one request can store together.
+    fn gather_for_put<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>) -> MutexGuard<'a, WriteQueue> {
+        let (most_us, timer) = (f64::from(self.options.object_gather_ms) * 1e3, Timer::start());
+        loop {
+            let left_us = most_us - timer.elapsed_us();
+            if left_us <= 0.0 {
+                return queue;
+            }
+            queue = self.written.wait_for(&self.queue, queue, left_us);
+        }
+    }
+
+    /// The lock of writers, when no group is in flight.
+    pub(super) fn writer_alone(&self) -> FairGuard<'_, WriterState> {
+        let mut writer = self.writer.lock();
+        self.drain(&mut writer);
+        writer
+    }
+
     /// Runs the work that a write has made due. Its failure closes the store to writes, but the write itself has
     /// succeeded.
     pub(super) fn work_after_write(&self) {
@@ -259,7 +300,7 @@ impl Core {
     /// Commits a batch if `condition` holds, with no other write in between; returns whether it did.
     pub(super) fn commit_if(&self, condition: impl FnOnce() -> Result<bool>, operations: Operations) -> Result<bool> {
         {
-            let mut writer = self.writer.lock();
+            let mut writer = self.writer_alone();
             self.make_room(&mut writer)?;
             if !condition()? {
                 return Ok(false);
@@ -276,23 +317,39 @@ impl Core {
     }
 
     /// Writes batches as one group.
-    fn write_requests(&self, writer: &mut WriterState, requests: &[Arc<WriteRequest>]) {
+    fn write_requests(&self, writer: &mut WriterState, requests: &[Arc<WriteRequest>]) -> Option<LedGroup> {
         let durability = requests.iter().map(|request| request.durability).min_by_key(|durability| match durability {
             Durability::Synced => 0,
             Durability::Grouped => 1,
             Durability::Buffered => 2,
         });
-        let (Some(durability), Some(first)) = (durability, requests.first()) else { return };
-        let alive: Vec<&Arc<WriteRequest>> = requests.iter().filter(|request| self.admit(writer, request)).collect();
+        let durability = durability?;
+        let alive = requests.iter().filter(|request| self.admit(writer, request)).cloned();
+        let alive: Vec<Arc<WriteRequest>> = alive.collect();
         let mut batches: Vec<Operations> =
             alive.iter().map(|request| std::mem::take(&mut request.work.lock().operations)).collect();
-        let outcome = self.make_room(writer).and_then(|()| self.write_group(writer, &mut batches, durability));
+        let is_put_later = self.objects.is_some() && durability == Durability::Synced;
+        let outcome = self.make_room(writer).and_then(|()| match is_put_later {
+            true => self.begin_write(writer, &mut batches),
+            false => self.write_group(writer, &mut batches, durability).map(|()| None),
+        });
+        match outcome {
+            Ok(Some(group)) => Some(LedGroup { group, requests: alive }),
+            outcome => {
+                self.tell(&alive, outcome.map(drop));
+                None
+            }
+        }
+    }
+
+    /// Tells the writers of a group its outcome.
+    fn tell(&self, alive: &[Arc<WriteRequest>], outcome: Result<()>) {
         let failed = outcome.as_ref().err().map(ToString::to_string);
         let is_fenced = matches!(outcome, Err(Error::Fenced { .. }));
         let mut outcome = Some(outcome);
-        for request in &alive {
+        for (index, request) in alive.iter().enumerate() {
             let mut work = request.work.lock();
-            work.outcome = Some(match (&failed, Arc::ptr_eq(request, first)) {
+            work.outcome = Some(match (&failed, index == 0) {
                 (None, _) => Ok(()),
                 (Some(_), true) => outcome.take().unwrap_or(Ok(())),
                 (Some(_), false) if self.is_closed() => Err(self.closed()),
@@ -314,7 +371,33 @@ impl Core {
         if batches.is_empty() {
             return Ok(());
         }
-        let mut outcome = self.try_write_group(writer, batches, durability);
+        self.drain(writer);
+        let outcome = self.try_write_group(writer, batches, durability);
+        self.note_failure(writer, outcome)
+    }
+
+    /// As [`Self::write_group`], up to the request that makes the group durable. `None` if there are no batches.
+    fn begin_write(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<Option<BegunGroup>> {
+        if batches.is_empty() {
+            return Ok(None);
+        }
+        let outcome = self.try_begin_write(writer, batches);
+        self.note_failure(writer, outcome).map(Some)
+    }
+
+    fn try_begin_write(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<BegunGroup> {
+        let (group, last) = self.prepare_group(writer, batches)?;
+        let Some(log) = &mut writer.log else { return Err(self.no_log()) };
+        log.append(&group.bytes, last)?;
+        let part = log.begin_sync()?;
+        self.counters.log_bytes.add(group.bytes.len() as u64);
+        self.counters.syncs.add(1);
+        writer.unsynced_bytes = 0;
+        Ok(self.begin_group(group, last, batches.len() as u64, part))
+    }
+
+    /// Closes the store to writes after a failure, unless it left the log as it was.
+    fn note_failure<T>(&self, writer: &mut WriterState, mut outcome: Result<T>) -> Result<T> {
         if matches!(outcome, Err(Error::InvalidArgument(_))) {
             // Values without a group must not precede values that are referenced: a crash could tear them.
             outcome = writer.finish_values().and(outcome);
@@ -334,21 +417,36 @@ impl Core {
         batches: &mut [Operations],
         durability: Durability,
     ) -> Result<()> {
-        let mut group = self.assemble(writer, batches)?;
+        let (group, last) = self.prepare_group(writer, batches)?;
+        self.log_group(writer, &group.bytes, last, durability)?;
+        self.apply_group(writer, group, last, batches.len() as u64);
+        Ok(())
+    }
+
+    /// Assembles a group, and numbers its operations; returns the last number.
+    fn prepare_group(&self, writer: &mut WriterState, batches: &mut [Operations]) -> Result<(WriteGroup, Sequence)> {
+        let group = self.assemble(writer, batches)?;
         let count = group.operations.len() as u64;
         let last = writer.next_sequence + count - 1;
         if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+        }
+        if !writer.active.has_room(group.operations.len() + self.operations_in_flight()) {
+            self.drain(writer);
         }
         if !writer.active.has_room(group.operations.len()) {
             let detail = format!("a batch of {count} operations does not fit into a memtable; split it");
             return Err(Error::InvalidArgument(detail));
         }
         writer.next_sequence = last + 1;
-        self.log_group(writer, &group.bytes, last, durability)?;
-        self.counters.batches.add(batches.len() as u64);
+        Ok((group, last))
+    }
+
+    /// Inserts a logged group into the memtables, and makes it visible.
+    pub(super) fn apply_group(&self, writer: &mut WriterState, mut group: WriteGroup, last: Sequence, batches: u64) {
+        self.counters.batches.add(batches);
         self.counters.groups.add(1);
-        self.counters.operations.add(count);
+        self.counters.operations.add(group.operations.len() as u64);
         // Room was checked before.
         let is_taken = writer.active.insert(group.bytes, &mut group.operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
@@ -357,7 +455,11 @@ impl Core {
         }
         writer.active.last_sequence = last;
         self.visible.store(last, Ordering::Release);
-        Ok(())
+    }
+
+    /// The error for a write without a log.
+    fn no_log(&self) -> Error {
+        self.failure(&self.shared.lock()).unwrap_or_else(|| self.closed())
     }
 
     /// Writes a group to the log with the given durability.
@@ -365,10 +467,7 @@ impl Core {
         if let Some(values) = &mut writer.values {
             values.flush()?;
         }
-        let Some(log) = &mut writer.log else {
-            let refused = self.failure(&self.shared.lock());
-            return Err(refused.unwrap_or_else(|| self.closed()));
-        };
+        let Some(log) = &mut writer.log else { return Err(self.no_log()) };
         if durability == Durability::Synced && writer.values_unsynced {
             if let Some(values) = &mut writer.values {
                 values.sync()?;
@@ -507,7 +606,7 @@ impl Core {
         source: &mut dyn Read,
         durability: Option<Durability>,
     ) -> Result<()> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         self.make_room(&mut writer)?;
         if tree.is_dropped() {
             return Err(self.gone(tree));
@@ -581,6 +680,7 @@ impl Core {
             return Ok(());
         }
         self.is_switch_requested.store(false, Ordering::Relaxed);
+        self.drain(writer);
         self.wait_for_room()?;
         self.switch(writer)
     }
@@ -639,13 +739,15 @@ impl Core {
     }
 
     fn try_switch(&self, writer: &mut WriterState) -> Result<()> {
+        self.drain(writer);
         // Groups of the next log must not survive a crash without those of this one.
         writer.sync()?;
         writer.finish_values()?;
         let number = self.take_number()?;
         let recycled = self.shared.lock().recyclable.pop();
         let previous = writer.log.take().map(WalWriter::finish).transpose()?;
-        let log = WalWriter::create(&self.storage, self.binding, number, recycled, previous)?;
+        let log =
+            WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, recycled, previous)?;
         let mut shared = self.shared.lock();
         let edit = ManifestEdit {
             logs_added: vec![number],

@@ -9,6 +9,7 @@ use super::counters::DbCounters;
 use super::entry::{KeyspaceId, Sequence};
 use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
+use super::in_flight::GroupsInFlight;
 use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
 use super::objects::{ObjectFolder, StoreVersion};
@@ -59,6 +60,8 @@ pub(crate) struct Core {
     pub(super) learner: Option<Arc<dyn Learner>>,
     /// Batches that wait to be written.
     pub(super) queue: Mutex<WriteQueue>,
+    /// On an object store: groups that are being put.
+    pub(super) in_flight: GroupsInFlight,
     /// Signalled when a group was written.
     pub(super) written: Condvar,
     /// The lock of writers, taken in the order of requests.

@@ -163,7 +163,7 @@ impl Core {
     /// Installs tables from the folder in the store; those installed are taken out of `tables`.
     fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableFileMeta>) -> Result<()> {
         let id = tree.id;
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         self.check_writable()?;
         if tree.is_dropped() {
             return Err(self.gone(tree));

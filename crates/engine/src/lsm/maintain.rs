@@ -75,7 +75,7 @@ impl Core {
 
     /// Drops a keyspace; returns `false` if there is none.
     pub(super) fn drop_keyspace(&self, name: &str) -> Result<bool> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         let mut shared = self.shared.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == super::core::DEFAULT_KEYSPACE {
@@ -116,7 +116,7 @@ impl Core {
 
     /// Syncs all writes.
     pub(super) fn persist(&self) -> Result<()> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         self.check_writable()?;
         let outcome = writer.sync();
         if let Err(error) = &outcome {
@@ -128,7 +128,7 @@ impl Core {
 
     /// Flushes the memtables, and waits for completion.
     pub(super) fn flush(&self) -> Result<()> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         self.check_writable()?;
         if !writer.active.is_empty() {
             self.switch(&mut writer)?;
@@ -165,7 +165,7 @@ impl Core {
         if self.read_only || self.is_closed() {
             return self.check_writable();
         }
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         let mut shared = self.shared.lock();
         if shared.failure.is_none() {
             return Ok(());
@@ -200,7 +200,7 @@ impl Core {
     /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
     fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
         let number = self.number_within(shared)?;
-        let log = WalWriter::create(&self.storage, self.binding, number, None, None)?;
+        let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, None)?;
         let memtables = fresh_memtables(shared);
         let last_sequence = writer.next_sequence - 1;
         let mut next = MemtableSet::of(memtables.clone());
@@ -228,7 +228,7 @@ impl Core {
     /// Ends the reads of a closed store, and releases its lock, its files and its memory. Iterators keep what they
     /// read.
     pub(super) fn end_reads(&self) {
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         let mut shared = self.shared.lock();
         // No edit may follow the closed manifest.
         shared.manifest = None;
@@ -277,7 +277,7 @@ impl Core {
         if self.read_only {
             return Ok(());
         }
-        let mut writer = self.writer.lock();
+        let mut writer = self.writer_alone();
         let mut shared = self.shared.lock();
         // Another thread may be at work in the name of its own call.
         while shared.is_flushing || !shared.running.is_empty() {

@@ -27,7 +27,7 @@
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
 //! | `ingest`, `checkpoint`, `tombstone_cleanup` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
 //! | `extend`, `learning` | the extension API: learning policies of other crates |
-//! | `objects` | the folder of a store on an object store |
+//! | `objects`, `in_flight` | the folder of a store on an object store; groups that are put at once |
 //! | `stats`, `table_stats`, `lookup_times` | statistics |
 
 mod background;
@@ -44,6 +44,7 @@ pub(crate) mod entry;
 pub mod extend;
 pub(crate) mod file_numbers;
 mod folder;
+mod in_flight;
 mod ingest;
 mod keyspace;
 #[cfg(test)]

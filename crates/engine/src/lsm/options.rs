@@ -63,6 +63,9 @@ pub struct DbOptions {
     /// closed. With `None`, the stores and tables of the process share half of its limit (`ulimit -n`). A storage given
     /// by the caller has [its own limit](crate::io::LocalStorage::with_open_files).
     pub open_files: Option<usize>,
+    /// On an object store: how long a group of synced writes gathers before it is put, in milliseconds; with 0, each
+    /// group is put at once. Several groups are put at the same time.
+    pub object_gather_ms: u32,
     /// On an object store: how long files that the newest version does not need stay for readers of older ones, in
     /// seconds.
     pub object_grace_s: u64,
@@ -92,6 +95,7 @@ impl Default for DbOptions {
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
             open_files: None,
+            object_gather_ms: 50,
             object_grace_s: 300,
             fast_paths: FastPaths::ALL,
         }
@@ -117,6 +121,7 @@ setters! {
         learning: Learning,
         threads: usize,
         profile: Profile,
+        object_gather_ms: u32,
         object_grace_s: u64,
         fast_paths: FastPaths,
     } optional {

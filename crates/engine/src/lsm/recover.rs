@@ -6,6 +6,7 @@ use super::counters::DbCounters;
 use super::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
 use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
+use super::in_flight::GroupsInFlight;
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
 use super::objects::{FolderPurpose, KnownFile, ObjectFolder, StoreVersion};
@@ -232,6 +233,7 @@ impl OpenedStore {
             learner,
             queue: Mutex::default(),
             written: Condvar::default(),
+            in_flight: GroupsInFlight::default(),
             writer: FairMutex::new(WriterState::new(None, MemtableSet::default(), visible + 1)),
             first_file: shared.state.next_file,
             numbers: FileNumbers::new(shared.state.next_file),
@@ -434,7 +436,7 @@ impl Core {
         let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
         let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });
         let number = self.number_within(&mut shared)?;
-        let log = WalWriter::create(&self.storage, self.binding, number, None, previous)?;
+        let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, previous)?;
         let mut active = found;
         active.reservation = self.reserve_for_memtables(active.memory_bytes());
         if !keeps {

@@ -13,11 +13,12 @@
 //! sync need not record that the file has grown. All checksums are bound to the number of the log, so no record of the
 //! old log is valid in the new one.
 
+use super::objects::{ChainWriter, ObjectFolder, PartInFlight};
 use super::version::{FileKind, file_name};
 use crate::block::header::{FileHeader, HeaderKind, StoreBinding};
 use crate::error::{Error, Result};
 use crate::file_format::STORE_LOG_MAGIC;
-use crate::io::{ReadableFile, Storage};
+use crate::io::{ReadableFile, Storage, UpdatableFile};
 use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogWriter, RecordSource, ReplayStep, replay_records};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub(crate) struct ClosedLog {
 pub(crate) struct WalWriter {
     number: u64,
     records: LogWriter,
+    /// On an object store: the same file.
+    chain: Option<Arc<ChainWriter>>,
 }
 
 impl WalWriter {
@@ -56,13 +59,14 @@ impl WalWriter {
     /// It recycles the file of the log `recycled`, which must durably be unneeded: after a crash the new header may be
     /// under the old name. `previous` is the preceding log, whose length the header records.
     pub(crate) fn create(
-        storage: &Arc<dyn Storage>,
+        (storage, objects): (&Arc<dyn Storage>, Option<&ObjectFolder>),
         binding: StoreBinding,
         number: u64,
         recycled: Option<u64>,
         previous: Option<ClosedLog>,
     ) -> Result<Self> {
         let name = log_name(number);
+        let chain = objects.map(|objects| objects.create_log(number));
         let file = match recycled.map(log_name) {
             // A file with other links also belongs to a copy of the store, so it is not overwritten.
             Some(old) if storage.check_only_name(&old).is_ok() => {
@@ -73,14 +77,17 @@ impl WalWriter {
                 storage.remove(&old)?;
                 storage.create_update(&name)?
             }
-            None => storage.create_update(&name)?,
+            None => match &chain {
+                Some(chain) => Arc::clone(chain) as Arc<dyn UpdatableFile>,
+                None => storage.create_update(&name)?,
+            },
         };
         let notes = previous.map_or([0, 0], |closed| [closed.number, closed.bytes]);
         let mut records = LogWriter::new(file, binding.identity(number), &HEADER.encode(binding, number, notes));
         records.flush()?;
         records.sync()?;
         storage.sync_directory()?;
-        Ok(Self { number, records })
+        Ok(Self { number, records, chain })
     }
 
     /// Length of the log.
@@ -110,6 +117,15 @@ impl WalWriter {
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.records.flush()?;
         self.records.sync()
+    }
+
+    /// On an object store: begins a sync, which the caller ends by putting the part. `None` if everything is durable.
+    ///
+    /// # Errors
+    /// The failure of a part before.
+    pub(crate) fn begin_sync(&mut self) -> Result<Option<PartInFlight>> {
+        self.records.flush()?;
+        self.chain.as_ref().map_or(Ok(None), ChainWriter::begin_part)
     }
 
     /// Syncs the log as a whole. The header of the next log records its end.

@@ -581,6 +581,7 @@ fn options(threads: usize) -> DbOptions {
         .table_bytes(128 << 10)
         .level_bytes(512 << 10)
         .level_factor(4)
+        .object_gather_ms(0)
         .threads(threads)
 }
 

@@ -4,6 +4,7 @@
 
 mod crashes;
 mod fencing;
+mod groups;
 mod readers;
 mod requests;
 mod simulator;

@@ -20,6 +20,7 @@ fn leveled() -> DbOptions {
         .level_bytes(40 << 10)
         .level_factor(3)
         .filter_bits_per_key(20)
+        .object_gather_ms(0)
 }
 
 fn key(number: u64) -> [u8; 8] {

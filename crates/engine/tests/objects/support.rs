@@ -23,6 +23,7 @@ pub(crate) fn small() -> DbOptions {
         .level_bytes(4 << 10)
         .level_factor(2)
         .block_bytes(512)
+        .object_gather_ms(0)
         .separation_threshold(100)
 }
 

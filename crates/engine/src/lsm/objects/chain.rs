@@ -35,7 +35,7 @@ pub(super) fn put_part(storage: &dyn Storage, chain: ChainId, part: u64, bytes: 
 
 /// A chain that is being written. Bytes become durable, and visible, with a sync, as the next part.
 #[derive(Debug)]
-pub(super) struct ChainWriter {
+pub(crate) struct ChainWriter {
     storage: Arc<dyn Storage>,
     /// The folder of the store, and the path of the file, for messages.
     store: PathBuf,
@@ -61,6 +61,24 @@ impl ChainWriter {
         let path = storage.path(&file_name(chain.number, chain.kind));
         let store = path.parent().map(Into::into).unwrap_or_default();
         Self { storage: Arc::clone(storage), store, path, chain, state: Mutex::default() }
+    }
+
+    /// Begins the next part with what waits; the caller puts it. `None` if nothing waits.
+    ///
+    /// # Errors
+    /// [`Error::Poisoned`] if an earlier part has failed.
+    pub(crate) fn begin_part(self: &Arc<Self>) -> Result<Option<PartInFlight>> {
+        let mut state = self.state.lock();
+        if state.has_failed {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        if state.waiting.is_empty() {
+            return Ok(None);
+        }
+        let (part, bytes) = (state.parts, std::mem::take(&mut state.waiting));
+        state.parts += 1;
+        state.put_bytes += bytes.len() as u64;
+        Ok(Some(PartInFlight { chain: Arc::clone(self), part, bytes }))
     }
 
     fn append_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
@@ -113,6 +131,28 @@ impl ChainWriter {
     fn length(&self) -> u64 {
         let state = self.state.lock();
         state.put_bytes + state.waiting.len() as u64
+    }
+}
+
+/// A part of a log that has its number, and is to be put.
+#[derive(Debug)]
+pub(crate) struct PartInFlight {
+    chain: Arc<ChainWriter>,
+    part: u64,
+    bytes: Vec<u8>,
+}
+
+impl PartInFlight {
+    /// Puts the part. It counts when all parts before are there, too.
+    ///
+    /// # Errors
+    /// Errors of the storage; [`Error::Fenced`]. The log accepts nothing more then.
+    pub(crate) fn put(&self) -> Result<()> {
+        let outcome = put_part(&*self.chain.storage, self.chain.chain, self.part, &self.bytes);
+        outcome.map_err(|error| {
+            self.chain.state.lock().has_failed = true;
+            self.chain.explained(error, self.part)
+        })
     }
 }
 

@@ -233,6 +233,11 @@ impl ObjectFolder {
         Ok(ChainReader { bytes, path })
     }
 
+    /// A new log, of which nothing is stored yet.
+    pub(crate) fn create_log(&self, number: u64) -> Arc<ChainWriter> {
+        Arc::new(ChainWriter::new(&self.inner, ChainId { kind: FileKind::Log, number }))
+    }
+
     /// Refuses to go on if there is a newer manifest than `number`: another opening has created it.
     pub(crate) fn check_newest(&self, number: u64) -> Result<()> {
         let newest = Listing::read(&*self.inner)?.newest(FileKind::Manifest);

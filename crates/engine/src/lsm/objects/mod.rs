@@ -17,5 +17,6 @@ mod retired;
 mod seal;
 mod version;
 
+pub(crate) use chain::{ChainWriter, PartInFlight};
 pub(crate) use folder::{FolderPurpose, KnownFile, ObjectFolder};
 pub use version::StoreVersion;

@@ -46,7 +46,7 @@ fn write(
     recycled: Option<u64>,
     groups: &[(usize, bool)],
 ) -> (WalWriter, Vec<u64>) {
-    let mut wal = WalWriter::create(storage, OWNER, number, recycled, None).unwrap();
+    let mut wal = WalWriter::create((storage, None), OWNER, number, recycled, None).unwrap();
     let mut ends = Vec::new();
     for (i, &(length, sync)) in groups.iter().enumerate() {
         wal.append(&group(i, length), i as u64 + 1).unwrap();
@@ -79,7 +79,7 @@ fn groups_of_every_length_come_back_whole() {
 fn a_group_takes_one_write_and_a_sync_one_of_the_file() {
     let meter = Arc::new(crate::io::Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
     let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
-    let mut wal = WalWriter::create(&storage, OWNER, 1, None, None).unwrap();
+    let mut wal = WalWriter::create((&storage, None), OWNER, 1, None, None).unwrap();
     let before = meter.snapshot();
     for i in 0..10 {
         wal.append(&group(i, 100_000 * i), i as u64 + 1).unwrap();
@@ -129,7 +129,7 @@ fn a_log_without_its_header_is_lost_and_not_empty() {
         memory.put("000003.log", content).unwrap();
         assert!(is_lost());
     }
-    let closed = WalWriter::create(&storage, OWNER, 4, None, None).unwrap().finish().unwrap();
+    let closed = WalWriter::create((&storage, None), OWNER, 4, None, None).unwrap().finish().unwrap();
     assert_eq!(read(&*storage, 4, Some(closed.bytes)).unwrap(), (vec![], closed.bytes));
 }
 
@@ -138,7 +138,7 @@ fn a_header_is_durable_before_the_log_can_be_named_and_costs_no_sync_of_the_firs
     let meter = Arc::new(crate::io::Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
     let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
     let before = meter.snapshot();
-    let mut wal = WalWriter::create(&storage, OWNER, 1, None, None).unwrap();
+    let mut wal = WalWriter::create((&storage, None), OWNER, 1, None, None).unwrap();
     let made = meter.snapshot();
     assert_eq!(header(&*storage, 1).unwrap().map(|header| (header.binding, header.number)), Some((OWNER, 1)));
     wal.append(b"x", 1).unwrap();
@@ -151,7 +151,7 @@ fn a_header_is_durable_before_the_log_can_be_named_and_costs_no_sync_of_the_firs
 #[test]
 fn a_log_of_the_first_version_is_read_and_may_be_there_without_its_header() {
     let (memory, storage) = storage();
-    let mut wal = WalWriter::create(&storage, FIRST, 1, None, None).unwrap();
+    let mut wal = WalWriter::create((&storage, None), FIRST, 1, None, None).unwrap();
     (0..3).for_each(|i| wal.append(&group(i, 50), i as u64 + 1).unwrap());
     let mut found = 0;
     let mut count = |_: &[u8], _| {
@@ -190,7 +190,7 @@ fn the_next_log_tells_where_the_one_before_ended() {
     let (memory, storage) = storage();
     let (wal, _) = write(&storage, 1, None, &[(10, true), (20, false)]);
     let closed = wal.finish().unwrap();
-    WalWriter::create(&storage, OWNER, u64::MAX, None, Some(closed)).unwrap();
+    WalWriter::create((&storage, None), OWNER, u64::MAX, None, Some(closed)).unwrap();
     let previous_of = |number| header(&*storage, number).unwrap().as_ref().and_then(previous);
     assert_eq!(previous_of(u64::MAX), Some(closed));
     assert_eq!((previous_of(1), previous_of(2)), (None, None));
@@ -289,7 +289,7 @@ fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
     let (wal, _) = write(&storage, 1, None, &(0..40).map(|i| (100 + i, true)).collect::<Vec<_>>());
     wal.finish().unwrap();
     let old = memory.content("000001.log").unwrap();
-    let mut wal = WalWriter::create(&storage, OWNER, 2, Some(1), None).unwrap();
+    let mut wal = WalWriter::create((&storage, None), OWNER, 2, Some(1), None).unwrap();
     let mut random = 1_u64;
     for i in 0..12 {
         wal.append(&group(i, 200 + i), i as u64 + 1).unwrap();
@@ -319,7 +319,7 @@ fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
 /// Log 2 with this many groups, without a sync.
 fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> WalWriter {
     storage.rename("000002.log", "000001.log").unwrap();
-    let mut wal = WalWriter::create(storage, OWNER, 2, Some(1), None).unwrap();
+    let mut wal = WalWriter::create((storage, None), OWNER, 2, Some(1), None).unwrap();
     for i in 0..groups {
         wal.append(&group(i, 200 + i), i as u64 + 1).unwrap();
     }
@@ -397,7 +397,7 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     encode_operation(&mut second, Action::RemoveRange, 0, b"a", b"c");
     encode_operation(&mut second, Action::RemoveRange, 0, b"x", b"");
     let before = ClosedLog { number: 5, bytes: 131 };
-    let mut wal = WalWriter::create(&storage, binding, 7, None, Some(before)).unwrap();
+    let mut wal = WalWriter::create((&storage, None), binding, 7, None, Some(before)).unwrap();
     wal.append(&first, 41).unwrap();
     wal.sync().unwrap();
     wal.append(&second, 44).unwrap();
