@@ -6,6 +6,7 @@
 mod args;
 mod command_line;
 mod commands;
+mod dates;
 mod demo;
 mod discard;
 mod export;

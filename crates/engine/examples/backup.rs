@@ -1,22 +1,32 @@
-//! A backup: a checkpoint of a running store, verified before anybody relies on it.
+//! Backups of a running store: incremental, verified, and restored to an earlier day.
 
-use ogive::{Db, DbOptions, LocalStorage, Storage, verify_store};
+use ogive::backup::{BackupOptions, Backups};
+use ogive::{Db, DbOptions, LocalStorage, Storage};
 use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
-    let (store, backup) = (folder.path().join("store"), folder.path().join("backup"));
-    let db = Db::open(store, &DbOptions::default())?;
-    (0..10_000_u32).try_for_each(|id| db.insert(id.to_be_bytes(), "before"))?;
+    let path = |name: &str| folder.path().join(name);
+    let db = Db::open(path("store"), &DbOptions::default())?;
+    let source: Arc<dyn Storage> = Arc::new(LocalStorage::new(path("store")));
+    let backups = Backups::in_folder(path("backups"));
+    let options = BackupOptions::default().keep(7);
 
-    // Tables are linked, not copied, where both folders are on one file system.
-    db.checkpoint(&backup)?;
-    (0..10_000_u32).try_for_each(|id| db.insert(id.to_be_bytes(), "after"))?;
+    (0..10_000_u32).try_for_each(|id| db.insert(id.to_be_bytes(), "monday"))?;
+    db.flush()?;
+    // The store stays open; another process could make the backup as well.
+    let monday = backups.create(&source, &options, &mut |_, _| ())?;
+    (0..10_u32).try_for_each(|id| db.insert(id.to_be_bytes(), "tuesday"))?;
+    let tuesday = backups.create(&source, &options, &mut |_, _| ())?;
+    // Tables that monday has are not copied again.
+    assert!(tuesday.copied_bytes < monday.copied_bytes);
 
-    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(&backup));
-    let report = verify_store(&storage, &mut |_, _| ())?;
-    assert!(report.findings.is_empty(), "{report:?}");
-    let copy = Db::open(backup, &DbOptions::default())?;
-    assert_eq!(copy.get(7_u32.to_be_bytes())?.as_deref(), Some(&b"before"[..]));
+    assert!(backups.verify(&mut |_, _| ())?.is_empty());
+    backups.restore_to_folder(Some(monday.backup.number), path("restored"), &mut |_, _| ())?;
+    let restored = Db::open(path("restored"), &DbOptions::default())?;
+    assert_eq!(restored.get(7_u32.to_be_bytes())?.as_deref(), Some(&b"monday"[..]));
+    // A backup can also be read where it is.
+    let newest = backups.open(None, &DbOptions::default())?;
+    assert_eq!(newest.get(7_u32.to_be_bytes())?.as_deref(), Some(&b"tuesday"[..]));
     Ok(())
 }

@@ -16,6 +16,8 @@ pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"OGIVEDBM";
 pub(crate) const STORE_LOG_MAGIC: [u8; 8] = *b"OGIVEWAL";
 /// Begins a value file.
 pub(crate) const VALUE_FILE_MAGIC: [u8; 8] = *b"OGIVEVAL";
+/// Begins the record of a backup.
+pub(crate) const BACKUP_MAGIC: [u8; 8] = *b"OGIVEBKP";
 /// Begins the footer of a value file; no chunk begins with it.
 pub(crate) const VALUE_FILE_FOOTER_MAGIC: [u8; 8] = *b"\xffOGIVEVF";
 
@@ -38,10 +40,12 @@ pub enum FileFormat {
     PageLog,
     /// A manifest, log or value file of a store; its tables are [`FileFormat::Table`].
     StoreFile,
+    /// The record of a backup of a store.
+    Backup,
 }
 
 impl FileFormat {
-    const MAGICS: [(Self, [u8; 8]); 7] = [
+    const MAGICS: [(Self, [u8; 8]); 8] = [
         (Self::Table, TABLE_MAGIC),
         (Self::PageFile, PAGE_FILE_MAGIC),
         (Self::PageLog, PAGE_LOG_MAGIC),
@@ -49,6 +53,7 @@ impl FileFormat {
         (Self::StoreFile, STORE_LOG_MAGIC),
         (Self::StoreFile, VALUE_FILE_MAGIC),
         (Self::StoreFile, VALUE_FILE_FOOTER_MAGIC),
+        (Self::Backup, BACKUP_MAGIC),
     ];
 
     /// The format of a file, even a damaged one, by a magic number and a version within 8 KiB of its ends; `None` for a
@@ -89,6 +94,7 @@ impl FileFormat {
             Self::PageFile => "it is an index; open it with `Index::open`",
             Self::PageLog => "it is a log segment of an index; open that index with `Index::open`",
             Self::StoreFile => "it is a file of a store; open its folder with `Db::open`",
+            Self::Backup => "it is the record of a backup; restore it with `Backups::restore`",
         }
     }
 }

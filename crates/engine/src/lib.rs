@@ -77,6 +77,7 @@
 //! | [`table`], [`tune`] | the table format and its writers; the search for the fastest index design |
 //! | [`index`], [`page`] | indexes updated in place, with [`extend`](index::extend) for other structures; pages |
 //! | [`lsm`], [`check`] | stores; verification of stores, and repair |
+//! | [`backup`] | incremental backups of stores that may be open, and restoring them |
 //! | [`join`](mod@join) | inputs, plans and outputs of joins |
 //! | [`typed`] | keyspaces and tables with Rust types for keys and values; structs as rows |
 //! | [`types`] | types of keys: scalars and tuples, their order-preserving bytes and their text |
@@ -88,6 +89,7 @@
 #[macro_use]
 mod options;
 
+pub mod backup;
 pub mod block;
 pub mod check;
 mod durability;
@@ -105,6 +107,7 @@ pub mod typed;
 pub mod types;
 mod vlog;
 
+pub use backup::{BackupOptions, Backups};
 pub use block::{Compression, Slice};
 pub use check::{
     FileRepairReport, LostRange, RepairReport, StoreReport, repair_index, repair_store, repair_table, verify_store,

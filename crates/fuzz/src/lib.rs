@@ -7,6 +7,7 @@
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a fuzz target reports a broken promise by a panic")]
 
+pub mod backup;
 pub mod block;
 pub mod coded;
 pub mod filter;
@@ -36,6 +37,7 @@ pub struct Target {
 
 /// All fuzz targets.
 pub const TARGETS: &[Target] = &[
+    Target { name: "backup", run: backup::record, seeds: backup::record_seeds },
     Target { name: "block", run: block::unpack, seeds: block::unpack_seeds },
     Target { name: "coded_integers", run: coded::integers, seeds: coded::integer_seeds },
     Target { name: "coded_row", run: coded::row, seeds: coded::row_seeds },

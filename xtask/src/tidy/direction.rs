@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("lsm", &["vlog", "table", "tune", "log", "block", "io", "file_format", "types", "durability", "error"]),
     ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "types", "durability", "error"]),
     ("typed", &["lsm", "table", "block", "io", "types", "error"]),
+    ("backup", &["check", "lsm", "block", "io", "file_format", "error"]),
     ("check", &["lsm", "vlog", "index", "page", "table", "log", "block", "io", "types", "durability", "error"]),
 ];
 

@@ -1,7 +1,7 @@
 //! The found files in two orders: by path and by modification time.
 
-use super::dates::date;
 use super::walk::FoundFile;
+use crate::dates::date;
 use crate::input::{Input, InputError, InputFacts, Record};
 use crate::size::grouped;
 use ogive::KeyType;

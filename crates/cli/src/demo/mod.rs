@@ -1,6 +1,5 @@
 //! Parts of `ogive demo`: the files of the machine as data, tables built from them, and lookups.
 
-mod dates;
 mod files;
 mod lookups;
 mod next;

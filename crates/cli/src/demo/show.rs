@@ -1,10 +1,10 @@
 //! Output of the demonstration, as text and JSON.
 
-use super::dates::date;
 use super::files::{Files, Order};
 use super::next::print_next;
 use super::tables::{Data, DemoTable, profiles};
 use crate::commands::tune::design_table;
+use crate::dates::date;
 use crate::failure::Result;
 use crate::key;
 use crate::output::Output;

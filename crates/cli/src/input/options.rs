@@ -176,6 +176,7 @@ impl InputOptions {
         }
         let (what, advice) = match (FileFormat::of_path(&self.path)?, extension(&self.path).as_str()) {
             (Some(FileFormat::StoreFile), _) => ("is a file of an Ogive store", "use `ogive db export` on its folder"),
+            (Some(FileFormat::Backup), _) => ("is the record of a backup", "use `ogive db restore` on its folder"),
             (Some(FileFormat::PageFile), _) => (
                 "is an Ogive index",
                 "print its entries with `ogive index scan`, or check it with `ogive index verify`",

@@ -175,6 +175,7 @@ fn a_store_that_is_not_there_is_told_by_every_command() {
         &["stats", "missing"],
         &["compact", "missing"],
         &["checkpoint", "missing", "copy"],
+        &["backup", "missing", "backups"],
         &["verify", "missing"],
         &["repair", "missing"],
     ] {
@@ -220,6 +221,10 @@ fn wrong_usage_exits_with_two_and_makes_no_store() {
         "stats",
         "compact",
         "checkpoint",
+        "backup",
+        "backups",
+        "restore",
+        "upgrade",
         "verify",
         "repair",
         "bench",

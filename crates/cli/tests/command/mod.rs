@@ -11,6 +11,7 @@ mod inputs;
 mod joins;
 mod key_types;
 mod keyspaces;
+mod live;
 mod lost_logs;
 mod messages;
 #[cfg(unix)]

@@ -32,6 +32,12 @@ pub fn checksum(file_id: u64, offset: u64, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&place), bytes)
 }
 
+/// The CRC-32C of `bytes` after bytes with the CRC-32C `before`, which is 0 for none: of whole files, whatever their
+/// format.
+pub(crate) fn crc_of(before: u32, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(before, bytes)
+}
+
 /// Writes the checksum of all but the last four bytes of `block` into those four, little-endian.
 ///
 /// `offset` is the position of the block's first byte in the file. A block of less than four bytes has no room for a

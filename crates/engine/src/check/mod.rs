@@ -24,4 +24,5 @@ pub use repair::{RepairReport, repair_store};
 pub use repair_index::repair_index;
 pub use repair_table::repair_table;
 pub use report::{StoreFinding, StoreReport};
+pub(crate) use verify::verify_closed;
 pub use verify::verify_store;

@@ -4,15 +4,15 @@ use super::report::{StoreReport, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::Db;
+use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage};
+use crate::lsm::live::{StoreImage, changed, is_removal, named_files, reader_of};
 use crate::lsm::unreferenced::UnreferencedFiles;
 use crate::lsm::version::{
-    ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, final_name, parse_file_name, recover,
+    ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, final_name, parse_file_name,
 };
-use crate::lsm::{DbOptions, LOCK_NAME};
+use crate::lsm::{Db, DbOptions};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// A progress callback: bytes processed so far, and in total.
@@ -30,39 +30,60 @@ pub(super) struct StoreVerifier<'p> {
     pub(super) progress: VerifyProgress<'p>,
     pub(super) done_bytes: u64,
     pub(super) total_bytes: u64,
+    verified: VerifiedFiles,
+    /// Whether the values of tables are read one by one.
+    pub(super) follows_pointers: bool,
 }
 
-/// Verifies a store that is not open: reads every byte of every file, compares each file with the manifest, follows
-/// every pointer to its value, and checks the order of entries. `progress` receives the bytes processed so far, and the
-/// total. Nothing is changed. Defects are listed in the report, and the verification continues after them if possible.
+/// Verifies a store, whether or not it is open in this process or another: reads every byte of every file, compares
+/// each file with the manifest, follows every pointer to its value, and checks the order of entries. `progress`
+/// receives the bytes processed so far, and the total. Nothing is changed, and no lock is taken. Defects are listed in
+/// the report, and the verification continues after them if possible.
+///
+/// Of a store that is written to meanwhile, this verifies what it contained at one moment after the call.
 ///
 /// # Errors
-/// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; errors of the storage, such as a
-/// failed read.
+/// [`Error::NotAStore`]; an error of kind `NotFound` if the writer of the store removes files too fast; errors of the
+/// storage, such as a failed read.
 pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
-    let names = storage.list()?;
-    if !names.iter().any(|name| parse_file_name(name).is_some()) {
-        let detail = "it contains no file of one; check the path".to_owned();
-        return Err(Error::NotAStore { path: folder(&**storage), detail });
-    }
-    // On a read-only medium there is no writer either.
-    let lock = match storage.lock(LOCK_NAME) {
-        Ok(lock) => Some(lock),
-        Err(Error::Io { source, .. })
-            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
-        {
-            None
+    let mut verified = VerifiedFiles::default();
+    for _ in 0..COPY_TRIES_MAX {
+        let names = reader_of(storage)?.list()?;
+        if !names.iter().any(|name| parse_file_name(name).is_some()) {
+            let detail = "it contains no file of one; check the path".to_owned();
+            return Err(Error::NotAStore { path: folder(&**storage), detail });
         }
-        Err(error) => return Err(error),
-    };
-    let recovered = match recover(&**storage) {
-        Ok(Some(recovered)) => recovered,
-        Ok(None) => return Ok(StoreReport { orphans: names, ..StoreReport::default() }),
-        Err(error) => return manifest_report(&**storage, error),
-    };
-    let report = verify_files(storage, recovered, &names, progress)?;
-    drop(lock);
-    Ok(report)
+        let image = match StoreImage::take(storage) {
+            Ok(Some(image)) => image,
+            Ok(None) => return Ok(StoreReport { orphans: names, ..StoreReport::default() }),
+            Err(error) if is_removal(&error) => return Err(error),
+            Err(error) => return manifest_report(&**storage, error),
+        };
+        let mut walk = StoreVerifier::new(&image.storage(), image.recovered.state.clone(), progress);
+        walk.verified = std::mem::take(&mut verified);
+        match walk.files(&image.recovered, &image.names, &image.unnamed) {
+            // The writer has removed files that this process had to close; those verified before are as they were.
+            Err(error) if is_removal(&error) => verified = walk.verified,
+            outcome => {
+                outcome?;
+                let mut report = walk.report;
+                forget_named(storage, &mut report.orphans)?;
+                return Ok(report);
+            }
+        }
+    }
+    Err(changed(&**storage))
+}
+
+/// Forgets files that a writer has removed or added to the store since.
+fn forget_named(storage: &Arc<dyn Storage>, orphans: &mut Vec<String>) -> Result<()> {
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    let names = reader_of(storage)?.list()?;
+    let now = named_files(storage)?;
+    orphans.retain(|name| names.contains(name) && !now.contains(name));
+    Ok(())
 }
 
 /// Verifies all files that a manifest names.
@@ -72,14 +93,33 @@ pub(super) fn verify_files(
     names: &[String],
     progress: VerifyProgress<'_>,
 ) -> Result<StoreReport> {
-    let mut walk = StoreVerifier::new(storage, recovered.state, progress);
+    let mut walk = StoreVerifier::new(storage, recovered.state.clone(), progress);
     let unnamed = UnreferencedFiles::find(storage, &walk.state)?;
-    walk.unnamed(names, recovered.number, &unnamed);
-    walk.open_values()?;
-    walk.tables()?;
-    walk.value_files(recovered.closed.as_ref())?;
-    walk.logs(recovered.closed.as_ref(), &unnamed)?;
+    walk.files(&recovered, names, &unnamed)?;
     Ok(walk.report)
+}
+
+/// Verifies the files of a closed store, except for some tables and complete value files, by number. Pointers into
+/// value files are not followed, since these are read to their ends.
+pub(crate) fn verify_closed(
+    image: &ClosedImage,
+    trusted: BTreeSet<u64>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<StoreReport> {
+    let mut walk = StoreVerifier::new(&image.files, image.state.clone(), progress);
+    walk.verified.numbers = trusted;
+    walk.follows_pointers = false;
+    let recovered =
+        RecoveredManifest { state: image.state.clone(), number: image.number, closed: Some(image.lengths.clone()) };
+    walk.files(&recovered, &[], &UnreferencedFiles::default())?;
+    Ok(walk.report)
+}
+
+/// Tables and value files that need not be read again, and the report about them.
+#[derive(Debug, Default)]
+pub(super) struct VerifiedFiles {
+    numbers: BTreeSet<u64>,
+    report: StoreReport,
 }
 
 impl Db {
@@ -125,7 +165,33 @@ impl<'p> StoreVerifier<'p> {
             progress,
             done_bytes: 0,
             total_bytes,
+            verified: VerifiedFiles::default(),
+            follows_pointers: true,
         }
+    }
+
+    /// Verifies all files that a manifest names.
+    fn files(&mut self, recovered: &RecoveredManifest, names: &[String], unnamed: &UnreferencedFiles) -> Result<()> {
+        if !self.verified.numbers.is_empty() {
+            self.report = self.verified.report.clone();
+        }
+        self.report.keyspaces = self.state.keyspaces.len() as u64;
+        self.unnamed(names, recovered.number, unnamed);
+        self.open_values()?;
+        self.tables()?;
+        self.value_files(recovered.closed.as_ref())?;
+        self.logs(recovered.closed.as_ref(), unnamed)
+    }
+
+    /// Verifies an immutable file, unless that was done before.
+    fn once(&mut self, number: u64, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if self.verified.numbers.contains(&number) {
+            return Ok(());
+        }
+        work(self)?;
+        self.verified.numbers.insert(number);
+        self.verified.report = self.report.clone();
+        Ok(())
     }
 
     /// Adds to the bytes processed.
@@ -161,7 +227,8 @@ impl<'p> StoreVerifier<'p> {
 
     /// Opens the value files, to follow pointers.
     fn open_values(&mut self) -> Result<()> {
-        for number in self.state.value_files.keys().copied().collect::<Vec<_>>() {
+        let is_used = |number: &u64| self.follows_pointers || !self.verified.numbers.contains(number);
+        for number in self.state.value_files.keys().copied().filter(is_used).collect::<Vec<_>>() {
             let opened = ValueFile::open(&*self.storage, self.state.binding_of(number), number);
             if let Some(file) = self.report.note(&file_name(number, FileKind::Values), opened)? {
                 self.values.insert(number, file);
@@ -172,14 +239,14 @@ impl<'p> StoreVerifier<'p> {
 
     fn tables(&mut self) -> Result<()> {
         let tables: Vec<_> = self.state.tables().map(|(_, _, table)| Arc::clone(table)).collect();
-        tables.iter().try_for_each(|table| self.table(table))
+        tables.iter().try_for_each(|table| self.once(table.number, |walk| walk.table(table)))
     }
 
     fn value_files(&mut self, closed: Option<&ClosedLengths>) -> Result<()> {
         for (number, bytes) in
             self.state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect::<Vec<_>>()
         {
-            self.value_file(number, bytes)?;
+            self.once(number, |walk| walk.value_file(number, bytes))?;
         }
         for (number, bytes) in closed.map_or(&[][..], |lengths| &lengths.value_files) {
             if !self.state.value_files.contains_key(number) {

@@ -107,8 +107,14 @@ thread_local! {
 
 /// Seconds since the start of 1970, by the clock of the machine, which may be wrong.
 pub fn unix_time_s() -> u64 {
+    unix_time_ms() / 1000
+}
+
+/// As [`unix_time_s`], in milliseconds.
+pub fn unix_time_ms() -> u64 {
     let elapsed = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    TIME_S.get().unwrap_or_else(|| elapsed().map_or(0, |elapsed| elapsed.as_secs()))
+    let stopped_ms = TIME_S.get().map(|time_s| time_s.saturating_mul(1000));
+    stopped_ms.unwrap_or_else(|| elapsed().map_or(0, |elapsed| elapsed.as_millis() as u64))
 }
 
 /// Stops the clock of [`unix_time_s`] on this thread at a time, so that a test can let time pass; `None` starts it
@@ -136,6 +142,7 @@ pub fn random_u64() -> u64 {
     // Each `RandomState` has its own keys, seeded by the operating system.
     RandomState::new().build_hasher().finish()
 }
+
 /// Number of threads that this machine runs in parallel; 1 if unknown.
 pub fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

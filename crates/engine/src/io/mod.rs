@@ -13,6 +13,7 @@ mod direct;
 pub(crate) mod fair;
 mod fast_paths;
 mod file_names;
+mod frozen;
 mod handoff;
 mod large_buffer;
 mod links;
@@ -41,8 +42,11 @@ mod worker;
 mod wrapper;
 mod write_behind;
 
-pub use clock::{ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_s};
+pub use clock::{
+    ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
+};
 pub use fast_paths::FastPaths;
+pub(crate) use frozen::{FrozenFiles, read_whole};
 pub(crate) use handoff::Handoff;
 pub(crate) use large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
 pub use local::LocalStorage;

@@ -25,7 +25,8 @@
 //! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: from tables to records |
 //! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
-//! | `ingest`, `checkpoint`, `tombstone_cleanup` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
+//! | `ingest`, `tombstone_cleanup` | ingestion, cleanup of tombstones that iterators skip |
+//! | `checkpoint`, `live`, `closed_image` | checkpoints; images of stores that another process has open, and copies |
 //! | `extend`, `learning` | the extension API: learning policies of other crates |
 //! | `objects`, `in_flight` | the folder of a store on an object store; groups that are put at once |
 //! | `stats`, `table_stats`, `lookup_times` | statistics |
@@ -34,6 +35,7 @@ mod background;
 mod batch;
 mod batch_get;
 pub(crate) mod checkpoint;
+pub(crate) mod closed_image;
 mod commit;
 pub(crate) mod compact;
 mod core;
@@ -53,6 +55,7 @@ mod learning;
 mod level;
 #[cfg(test)]
 mod level_tests;
+pub(crate) mod live;
 mod lookup_times;
 mod maintain;
 pub(crate) mod memtable;
@@ -89,6 +92,7 @@ mod visible_tests;
 pub(crate) mod wal;
 
 pub use batch::Batch;
+pub use closed_image::{checkpoint_store, checkpoint_store_in};
 pub use counters::Activity;
 pub use db::Db;
 pub use folder::is_store_file;

@@ -530,6 +530,31 @@ struct LogReplay<'a> {
     ends: BTreeMap<u64, u64>,
 }
 
+/// The extent of what the logs of a store have, up to the last whole group.
+#[derive(Debug)]
+pub(super) struct LogExtents {
+    /// The logs by number, with their ends.
+    pub(super) logs: Vec<(u64, u64)>,
+    /// The value files that only logs point into, each with the end of the last value.
+    pub(super) values: Vec<(Arc<ValueHandle>, u64)>,
+}
+
+/// Replays the logs of a store to find where they end. Memory: as much as their entries take.
+pub(super) fn replay_extents(
+    storage: &Arc<dyn Storage>,
+    state: &ManifestState,
+    closed: Option<&ClosedLengths>,
+    unnamed: &UnreferencedFiles,
+) -> Result<LogExtents> {
+    let mut replayed = LogReplay::new(storage, None, state)?;
+    replayed.replay(state, closed, unnamed)?;
+    let LogReplay { memtable_set, ends, .. } = replayed;
+    let logs = memtable_set.logs.iter().map(|log| (log.number, log.bytes)).collect();
+    let end = |handle: &Arc<ValueHandle>| ends.get(&handle.number).copied().unwrap_or(0);
+    let values = memtable_set.values.iter().map(|handle| (Arc::clone(handle), end(handle))).collect();
+    Ok(LogExtents { logs, values })
+}
+
 impl<'a> LogReplay<'a> {
     fn new(storage: &'a Arc<dyn Storage>, objects: Option<&ObjectFolder>, state: &ManifestState) -> Result<Self> {
         let mut values = ValueFiles::default();

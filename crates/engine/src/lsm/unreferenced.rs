@@ -60,7 +60,11 @@ impl UnreferencedFiles {
         Self::find_among(storage, names.collect(), state)
     }
 
-    fn find_among(storage: &Arc<dyn Storage>, names: Vec<String>, state: &ManifestState) -> Result<Self> {
+    /// As [`Self::find`], for some of the files.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn find_among(storage: &Arc<dyn Storage>, names: Vec<String>, state: &ManifestState) -> Result<Self> {
         let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
         let mut unnamed = Self::default();
         for name in names {

@@ -1,7 +1,7 @@
 //! The sequential scan of an untrusted value file: to verify it, to recover intact records, or to resume writing.
 
 use super::chunk::{ChunkHead, ChunkPart, STORED_BYTES_MAX};
-use super::file::{FOOTER_BYTES, ValueFile};
+use super::file::{FOOTER_BYTES, Footer, ValueFile};
 use super::pointer::ValueFilePointer;
 use crate::block::window::ReadWindow;
 use crate::error::{Error, Result};
@@ -63,6 +63,16 @@ impl ValueFile {
             (footer.records, footer.value_bytes) == counted(&scan.scanned) && scan.unknown_bytes == 0
         });
         Ok(scan.scanned)
+    }
+
+    /// The footer of a finished file that ends with the value before `end`.
+    ///
+    /// # Errors
+    /// As [`ValueFileWriter::resume`](super::ValueFileWriter::resume).
+    pub(crate) fn footer_at(&self, end: u64) -> Result<Vec<u8>> {
+        let scanned = self.scan_to(end)?;
+        let footer = Footer { records: scanned.records, value_bytes: scanned.value_bytes };
+        Ok(footer.encode(self.identity, end).to_vec())
     }
 
     /// Counts the records before `end`.

@@ -5,9 +5,10 @@
 //! is opened, read, verified and repaired.
 
 use crate::support::{Files, files, memory};
+use ogive::backup::{BackupOptions, Backups};
 use ogive::check::{repair_store, verify_store};
 use ogive::io::{FastPaths, MemoryStorage, Storage, StorageWrapper, UpdatableFile};
-use ogive::lsm::{Db, DbOptions};
+use ogive::lsm::{Db, DbOptions, checkpoint_store_in};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
@@ -92,6 +93,10 @@ fn go_on(db: &Db, mark: u8, round: u64) {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Parting {
     Checkpoint,
+    /// Made by a reader that does not have the store open.
+    Live,
+    /// A backup of the open store, restored.
+    Restored,
     /// After a clean close.
     Closed,
     /// After a kill.
@@ -108,6 +113,16 @@ fn parted(parting: Parting, is_closed: bool) -> [Files; 2] {
     match parting {
         Parting::Checkpoint => {
             db.checkpoint_in(&shared(&second)).unwrap();
+            first_db = Some(db);
+        }
+        Parting::Live => {
+            checkpoint_store_in(&shared(&first), &shared(&second)).unwrap();
+            first_db = Some(db);
+        }
+        Parting::Restored => {
+            let backups = Backups::new(Arc::new(MemoryStorage::new()));
+            backups.create(&shared(&first), &BackupOptions::default(), &mut |_, _| {}).unwrap();
+            backups.restore(None, &shared(&second), &mut |_, _| {}).unwrap();
             first_db = Some(db);
         }
         Parting::Closed => {
@@ -160,7 +175,7 @@ fn put_each(into: &Files, from: &Files, what: &str) -> BTreeMap<String, (u32, u3
 
 #[test]
 fn what_two_copies_wrote_after_they_parted_never_passes_for_the_others() {
-    for parting in [Parting::Checkpoint, Parting::Closed, Parting::Killed] {
+    for parting in [Parting::Checkpoint, Parting::Live, Parting::Restored, Parting::Closed, Parting::Killed] {
         for is_closed in [true, false] {
             let [first, second] = parted(parting, is_closed);
             for (into, from) in [(&first, &second), (&second, &first)] {
@@ -168,7 +183,10 @@ fn what_two_copies_wrote_after_they_parted_never_passes_for_the_others() {
                 let counts = put_each(into, from, &what);
                 for kind in ["table", "values", "log"] {
                     let (told, tried) = counts.get(kind).copied().unwrap_or_default();
-                    assert!(told > 0 || tried == 0, "{what}: no {kind} of {tried} was told");
+                    // A copy of an open store ends a value file that the store goes on with: the longer file has all
+                    // values of the shorter one, in the same places.
+                    let is_continued = kind == "values" && matches!(parting, Parting::Live | Parting::Restored);
+                    assert!(told > 0 || tried == 0 || is_continued, "{what}: no {kind} of {tried} was told");
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod backups;
 mod batches;
 mod closing;
 mod collection;
@@ -14,6 +15,7 @@ mod healing;
 mod identity;
 mod ingest;
 mod linear;
+mod live;
 mod model;
 mod opening;
 mod outcomes;

@@ -189,7 +189,7 @@ fn what_is_no_store_is_refused_and_a_crash_leaves_orphans_but_no_damage() {
     assert!(report.is_sound(), "{:?}", report.findings);
     assert_eq!(report.orphans, ["000001.values", "000900.table", "000901.log", "000902.manifest.new"]);
     let open = Db::open_in(shared(&memory), &options()).unwrap();
-    assert!(matches!(verify(&memory), Err(Error::Locked { .. })));
+    assert!(verify(&memory).unwrap().is_sound());
     assert!(open.verify(&mut |_, _| {}).unwrap().is_sound());
 }
 

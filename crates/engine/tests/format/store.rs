@@ -3,9 +3,11 @@
 //! opened, read and written, and asked for every record, and `verify` finds nothing. The expected records are computed
 //! here, not stored.
 
+use ogive::Error;
+use ogive::backup::{BackupOptions, Backups};
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Keyspace};
+use ogive::lsm::{Db, DbOptions, Keyspace, checkpoint_store_in};
 use ogive_testkit::{Fault, FaultInjector, Operation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -151,6 +153,52 @@ fn an_older_store_has_coded_blocks_only_once_it_is_upgraded() {
     let shared: Arc<dyn Storage> = storage;
     let report = verify_store(&shared, &mut |_, _| {}).unwrap();
     assert!(report.is_sound(), "{report:?}");
+}
+
+/// The release before knows manifests up to version 3 and tables before version 4. It reads and writes the store, and
+/// every copy of it, until the upgrade; then the version in the manifest, which it does not know, is refused.
+#[test]
+fn two_versions_share_a_store_until_it_is_upgraded_and_the_older_one_refuses_it_after() {
+    let storage = fixture(FILES);
+    let shared: Arc<dyn Storage> = storage.clone();
+    let db = Db::open_in(storage.clone(), &options()).unwrap();
+    (0..3000_u64).for_each(|i| db.insert((i * 17).to_be_bytes(), i.to_be_bytes()).unwrap());
+    db.compact().unwrap();
+    db.insert("in the log", "1").unwrap();
+    let backups = Backups::new(Arc::new(MemoryStorage::new()));
+    backups.create(&shared, &BackupOptions::default(), &mut |_, _| {}).unwrap();
+    let copies = [MemoryStorage::new(), MemoryStorage::new(), MemoryStorage::new()];
+    let [checkpoint, live, restored] = copies.clone().map(|copy| Arc::new(copy) as Arc<dyn Storage>);
+    checkpoint_store_in(&shared, &live).unwrap();
+    db.checkpoint_in(&checkpoint).unwrap();
+    backups.restore(None, &restored, &mut |_, _| {}).unwrap();
+    db.close().unwrap();
+    for copy in copies.iter().chain([&*storage]) {
+        let (manifest, tables) = versions(copy);
+        assert!(manifest == 3 && tables.iter().all(|&version| version < 4), "{manifest}, {tables:?}");
+        assert_eq!(Db::open_in(Arc::new(copy.clone()), &options()).unwrap().get("key 025").unwrap(), None);
+    }
+
+    Db::open_in(storage.clone(), &options().upgrade(true)).unwrap().close().unwrap();
+    assert_eq!(versions(&storage).0, 4);
+    // What 4 is to the release before, this is to this one.
+    let name = storage.list().unwrap().into_iter().filter(|name| name.ends_with(".manifest")).max().unwrap();
+    let mut manifest = storage.content(&name).unwrap();
+    manifest[8] = 99;
+    storage.put(&name, manifest).unwrap();
+    let before: Vec<_> = storage.list().unwrap().iter().map(|name| storage.content(name).unwrap()).collect();
+    let refusals = [
+        Db::open_in(storage.clone(), &options()).unwrap_err(),
+        Db::open_read_only_in(storage.clone(), &options()).unwrap_err(),
+        backups.create(&shared, &BackupOptions::default(), &mut |_, _| {}).unwrap_err(),
+        checkpoint_store_in(&shared, &(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>)).unwrap_err(),
+    ];
+    for refused in refusals {
+        assert!(matches!(refused, Error::UnknownVersion { found: 99, .. }), "{refused}");
+        assert!(refused.to_string().contains(&name), "{refused}");
+    }
+    let after: Vec<_> = storage.list().unwrap().iter().map(|name| storage.content(name).unwrap()).collect();
+    assert!(before == after, "a refused store has changed");
 }
 
 /// An opening that fails for lack of space changes no format; one that succeeds has raised it, whatever fails later.

@@ -2,8 +2,8 @@
 
 use super::store::{OpenKeyspace, StoreFolder};
 use super::{
-    bench, checkpoint, compact, count, delete, drop_keyspace, export, get, import, ingest, keyspaces, put, repair,
-    scan, stats, upgrade, verify,
+    backup, backups, bench, checkpoint, compact, count, delete, drop_keyspace, export, get, import, ingest, keyspaces,
+    put, repair, restore, scan, stats, upgrade, verify,
 };
 use crate::commands::{subcommands, verbs};
 
@@ -15,7 +15,8 @@ Examples:
   ogive db import ids rows.csv --key id --value name
                                                  import a file
   ogive db scan fruit --from a --to c            print entries in order
-  ogive db checkpoint fruit fruit-backup         make a consistent copy with hard links
+  ogive db backup fruit backups --keep 7         back up what is new, while the store is in use
+  ogive db checkpoint fruit fruit-of-today       make a consistent copy with hard links
 
 A store is a folder that holds keys and values of any length. It survives crashes: what a command reports is durable.";
 
@@ -44,6 +45,9 @@ subcommands! {
         #[command(after_help = upgrade::EXAMPLES)]
         Upgrade(StoreFolder) => upgrade::run,
         Checkpoint(checkpoint::DbCheckpoint) => checkpoint::run,
+        Backup(backup::DbBackup) => backup::run,
+        Backups(backups::DbBackups) => backups::run,
+        Restore(restore::DbRestore) => restore::run,
         /// Check all files of a store, and every value pointer
         #[command(after_help = verify::EXAMPLES)]
         Verify(StoreFolder) => verbs::verify::<OpenKeyspace>,

@@ -1,19 +1,22 @@
 //! `ogive db checkpoint`: copies a store consistently.
 
-use super::store::StoreFolder;
+use super::store::{StoreFolder, refuse_same};
 use crate::args::Outcome;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use ogive::lsm::checkpoint_store;
 use serde_json::json;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive db checkpoint fruit fruit-backup
+  ogive db checkpoint fruit fruit-of-today
 
-The copy is an independent store. On the same file system it consists of hard links, which takes little time and space;
-on another one the files are copied. Later writes to either store do not affect the other.";
+The store may be open in another process, which goes on reading and writing: no lock is taken, and nothing is written to
+the store. The copy has everything that was durable when the command began, and is an independent store. On the same
+file system it consists of hard links, which takes little time and space, but no protection against damage of the disk:
+for that, see `ogive db backup`.";
 
 /// Make a consistent copy of a store
 #[derive(Debug, clap::Args)]
@@ -30,18 +33,14 @@ pub(crate) struct DbCheckpoint {
 /// Runs the command.
 pub(crate) fn run(arguments: &DbCheckpoint, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
-    if let (Ok(store), Ok(copy)) = (arguments.store.folder.canonicalize(), arguments.copy.canonicalize())
-        && store == copy
-    {
-        return Err(Failure::usage("the copy would be the store itself", "choose another folder for the copy"));
-    }
-    let db = arguments.store.write_stoppable(&interrupt)?;
-    db.checkpoint(&arguments.copy).map_err(|error| match interrupt.interrupted(&error) {
-        Some(failure) => failure.but(format!("no copy was created in {}", arguments.copy.display())),
-        None => error.into(),
+    refuse_same(&arguments.store, &arguments.copy, "copy")?;
+    arguments.store.check_there()?;
+    checkpoint_store(&arguments.store.stoppable(&interrupt), &arguments.copy).map_err(|error| {
+        match interrupt.interrupted(&error) {
+            Some(failure) => failure.but(format!("no copy was created in {}", arguments.copy.display())),
+            None => error.into(),
+        }
     })?;
-    let copied = format!("{} is a complete copy", arguments.copy.display());
-    db.close().map_err(|error| Failure::from(error).but(copied))?;
     if output.is_json() {
         output.json(&json!({ "copy": arguments.copy.display().to_string() }))?;
     } else {

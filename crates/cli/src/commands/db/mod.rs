@@ -1,6 +1,8 @@
 //! `ogive db`: commands on stores, one file each.
 
 mod arguments;
+mod backup;
+mod backups;
 mod bench;
 mod checkpoint;
 mod compact;
@@ -18,6 +20,7 @@ mod keyspaces;
 mod put;
 mod relation;
 mod repair;
+mod restore;
 mod rows;
 mod scan;
 mod stats;

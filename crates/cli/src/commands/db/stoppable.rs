@@ -109,6 +109,7 @@ impl ReaderWrapper for StoppableReader {
 mod tests {
     use super::*;
     use crate::failure::Failure;
+    use ogive::backup::{BackupOptions, Backups};
     use ogive::lsm::{Db, DbOptions};
 
     fn filled(folder: &Path) -> DbOptions {
@@ -157,6 +158,34 @@ mod tests {
         // A compaction in the background may have been interrupted first.
         assert!(interrupt.interrupted(&error).is_some(), "{error}");
         assert!(!folder.path().join("new").exists());
+    }
+
+    #[test]
+    fn an_interrupted_backup_or_restore_leaves_the_earlier_backups_and_no_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = filled(&folder.path().join("store"));
+        let interrupt = Interrupt::watch();
+        let source = Stoppable::around(options.storage(&folder.path().join("store")), &interrupt);
+        let backups = Backups::in_folder(folder.path().join("backups"));
+        backups.create(&source, &BackupOptions::default(), &mut |_, _| ()).unwrap();
+        let names = LocalStorage::names(&folder.path().join("backups")).unwrap();
+        // There are tables to copy.
+        let db = Db::open(folder.path().join("store"), &options).unwrap();
+        db.insert(7_u32.to_be_bytes(), b"newer").unwrap();
+        db.compact().unwrap();
+        db.close().unwrap();
+        let new = Backups::in_folder(folder.path().join("deep/new"));
+        let stoppable = Stoppable::around(LocalStorage::new(folder.path().join("backups")), &interrupt);
+        interrupt.ask();
+        for backups in [&backups, &new] {
+            let error = backups.create(&source, &BackupOptions::default(), &mut |_, _| ()).unwrap_err();
+            assert!(interrupt.interrupted(&error).is_some(), "{error}");
+        }
+        assert_eq!(LocalStorage::names(&folder.path().join("backups")).unwrap(), names);
+        assert!(!folder.path().join("deep").exists());
+        let restored = Backups::new(stoppable).restore_to_folder(None, folder.path().join("again"), &mut |_, _| ());
+        assert!(interrupt.interrupted(&restored.unwrap_err()).is_some());
+        assert!(!folder.path().join("again").exists());
     }
 
     #[test]

@@ -143,12 +143,7 @@ impl StoreFolder {
         Stoppable::around(self.options().storage(&self.folder), interrupt)
     }
 
-    /// Opens the store for writing that may be interrupted.
-    pub(super) fn write_stoppable(&self, interrupt: &Interrupt) -> Result<Db> {
-        self.write_counted(interrupt, &Arc::default())
-    }
-
-    /// As [`Self::write_stoppable`], and counts the bytes that are read of tables and values.
+    /// Opens the store for writing that may be interrupted, and counts the bytes that are read of tables and values.
     pub(super) fn write_counted(&self, interrupt: &Interrupt, read_bytes: &Arc<AtomicU64>) -> Result<Db> {
         self.check_there()?;
         let storage = Stoppable::counting(self.options().storage(&self.folder), interrupt, read_bytes);
@@ -191,6 +186,26 @@ pub(super) fn check_there(folder: &Path) -> Result<()> {
     }
     let hint = "check the path; `ogive db put` and `ogive db import` create a store";
     Err(Failure::refused(format!("{}: not found", folder.display()), hint))
+}
+
+/// Refuses a missing folder of backups.
+pub(super) fn check_backups_there(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let hint = "check the path; `ogive db backup` makes backups of a store";
+    Err(Failure::refused(format!("{}: no such folder", folder.display()), hint))
+}
+
+/// Refuses the store's folder as the place of something that is made of it.
+pub(super) fn refuse_same(store: &StoreFolder, place: &Path, what: &str) -> Result<()> {
+    match (store.folder.canonicalize(), place.canonicalize()) {
+        (Ok(store), Ok(place)) if store == place => {
+            let hint = format!("choose another folder for the {what}");
+            Err(Failure::usage(format!("the {what} would be the store itself"), hint))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a file in the place of a store.

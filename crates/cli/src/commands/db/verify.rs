@@ -15,7 +15,8 @@ Examples:
   ogive db verify fruit --json
 
 Reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their values, logs,
-and that no file is missing. Lists all findings, and exits with 1 if there are any. Changes nothing.";
+and that no file is missing. Lists all findings, and exits with 1 if there are any. Changes nothing and takes no lock:
+another process may have the store open, and go on writing. Then it verifies what the store contained at one moment.";
 
 impl Report for StoreReport {
     fn to_json(&self) -> Result<impl Serialize> {
@@ -60,7 +61,8 @@ impl Report for StoreReport {
         let mut remarks = Vec::new();
         if !self.orphans.is_empty() {
             let orphans = self.orphans.join(", ");
-            remarks.push(format!("{orphans} left by a crash; opening the store for writing removes them"));
+            let remark = "left by a crash, and removed when the store is opened for writing, or being written just now";
+            remarks.push(format!("{orphans}: not part of the store ({remark})"));
         }
         if !self.is_sound() {
             let hint = "restore it from a backup, or run `ogive db repair` to keep what passes its checksums";

@@ -62,6 +62,12 @@ impl Manifest {
         Ok(Self { file, version, identity, state_end: end, synced: end, takes_edits: true, edits_max })
     }
 
+    /// The bytes of a closed manifest.
+    pub(crate) fn closed_bytes(number: u64, state: &ManifestState, lengths: &ClosedLengths) -> Result<Vec<u8>> {
+        let version = ManifestHeader::version_for(state.has_coding, false);
+        first_bytes(ManifestHeader { version, binding: state.binding(), number, closed: true }, state, Some(lengths))
+    }
+
     /// Appends an edit, which becomes effective when [synced](Self::sync).
     pub(crate) fn append(&mut self, edit: &ManifestEdit) -> Result<()> {
         let mut body = Vec::new();

@@ -1,0 +1,66 @@
+//! `ogive db restore`: restores a backup of a store.
+
+use crate::args::Outcome;
+use crate::commands::db::stoppable::Stoppable;
+use crate::commands::db::store::check_backups_there;
+use crate::failure::Result;
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::progress::{Progress, Unit};
+use crate::size::{counted, human_bytes};
+use ogive::backup::Backups;
+use ogive::io::LocalStorage;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive db restore backups fruit-again           restore the newest backup
+  ogive db restore backups fruit-again --backup 3
+                                                 restore backup 3 of those that `ogive db backups` lists
+
+Each file is compared with its checksum. A damaged backup is an error that names the file, and leaves nothing in the
+folder. The restored store is independent of the original one.";
+
+/// Restore a backup as a new store
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DbRestore {
+    /// Folder of the backups
+    #[arg(value_name = "BACKUPS")]
+    backups: PathBuf,
+
+    /// Folder of the new store; created if necessary
+    #[arg(value_name = "STORE")]
+    store: PathBuf,
+
+    /// Number of the backup [default: the newest]
+    #[arg(long, value_name = "N")]
+    backup: Option<u64>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &DbRestore, output: &mut Output) -> Result<Outcome> {
+    check_backups_there(&arguments.backups)?;
+    let interrupt = Interrupt::watch();
+    let backups = Backups::new(Stoppable::around(LocalStorage::new(&arguments.backups), &interrupt));
+    let restored = Progress::during("restoring", Unit::Bytes, |progress| {
+        backups.restore_to_folder(arguments.backup, &arguments.store, progress)
+    });
+    let info = restored.map_err(|error| match interrupt.interrupted(&error) {
+        Some(failure) => failure.but(format!("no store was created in {}", arguments.store.display())),
+        None => error.into(),
+    })?;
+    if output.is_json() {
+        output.json(&json!({ "store": arguments.store.display().to_string(), "backup": info }))?;
+    } else {
+        output.line(format_args!(
+            "{}: restored from backup {}: {} of {}",
+            arguments.store.display(),
+            info.number,
+            counted(info.files, "file"),
+            human_bytes(info.bytes),
+        ))?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,99 @@
+//! Restoring a backup as a store of its own, and verification of all backups.
+
+use super::backups::{BackupFinding, BackupInfo};
+use super::catalog::Catalog;
+use super::copy::{checksum_of, copy_checked};
+use super::record::{BackupFile, BackupRecord};
+use crate::error::{Error, Result};
+use crate::io::{Storage, remove_if_present};
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// Restores a backup, or the newest one, to a storage without a store.
+pub(super) fn restore(
+    storage: &Arc<dyn Storage>,
+    number: Option<u64>,
+    target: &Arc<dyn Storage>,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<BackupInfo> {
+    let record = Catalog::read(&**storage)?.into_record(&**storage, number)?;
+    let image = record.image(storage)?;
+    let (mut done, total) = (0, record.bytes());
+    image.copy_to(target, &mut |name, target| {
+        // An image has exactly the files of its record.
+        let Some(file) = record.file(name) else { return Err(Error::damaged(storage.path(name), 0, "it is unlisted")) };
+        let reader = image.files.open(name)?;
+        let checksum = copy_checked(&*reader, target, name, &mut |bytes| {
+            done += bytes;
+            progress(done, total);
+        })?;
+        match difference(file, reader.len(), checksum) {
+            None => Ok(()),
+            Some(detail) => {
+                _ = remove_if_present(target, name);
+                Err(Error::damaged(storage.path(&file.stored_name()), 0, detail))
+            }
+        }
+    })?;
+    Ok(BackupInfo::of(&record))
+}
+
+/// Compares all files of all backups with their records.
+pub(super) fn verify(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<BackupFinding>> {
+    let catalog = Catalog::read(&**storage)?;
+    let mut findings = Vec::new();
+    for (&number, error) in &catalog.damaged {
+        let file = BackupRecord::name_of(number);
+        findings.push(BackupFinding { file, backups: vec![number], detail: error.to_string() });
+    }
+    let mut files: BTreeMap<String, (BackupFile, Vec<u64>)> = BTreeMap::new();
+    for record in catalog.records.values() {
+        if let Err(error) = record.image(storage) {
+            let file = BackupRecord::name_of(record.number);
+            findings.push(BackupFinding { file, backups: vec![record.number], detail: error.to_string() });
+        }
+        for file in &record.files {
+            files.entry(file.stored_name()).or_insert_with(|| (file.clone(), Vec::new())).1.push(record.number);
+        }
+    }
+    let (mut done, total) = (0, files.values().map(|(file, _)| file.bytes).sum());
+    for (name, (file, backups)) in files {
+        let checked = check_file(storage, &name, &file, &mut |bytes| progress(done + bytes, total))?;
+        findings.extend(checked.map(|detail| BackupFinding { file: name, backups, detail }));
+        done += file.bytes;
+    }
+    Ok(findings)
+}
+
+/// What is wrong with a file, if anything.
+fn check_file(
+    storage: &Arc<dyn Storage>,
+    name: &str,
+    file: &BackupFile,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<String>> {
+    let reader = match storage.open(name) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            return Ok(Some("it is missing".to_owned()));
+        }
+        opened => opened?,
+    };
+    if reader.len() != file.bytes {
+        return Ok(difference(file, reader.len(), file.checksum));
+    }
+    let mut done = 0;
+    let checksum = checksum_of(&*reader, &mut |bytes| {
+        done += bytes.len() as u64;
+        progress(done);
+        Ok(())
+    })?;
+    Ok(difference(file, reader.len(), checksum))
+}
+
+fn difference(file: &BackupFile, bytes: u64, checksum: u32) -> Option<String> {
+    if bytes != file.bytes {
+        return Some(format!("it has {bytes} bytes, but had {} when the backup was made", file.bytes));
+    }
+    (checksum != file.checksum).then(|| "its content has changed since the backup was made".to_owned())
+}

@@ -1,0 +1,208 @@
+//! Closed images: all files of a store as after a clean close, and copies of them that are stores of their own.
+//!
+//! The files may be those of an image of a live store, or of a backup.
+
+use super::folder::NewFolder;
+use super::live::{StoreImage, changed, immutable_names, is_removal};
+use super::objects::ObjectFolder;
+use super::recover::LOCK_NAME;
+use super::version::{
+    ClosedLengths, FileKind, Manifest, ManifestState, RecoveredManifest, file_name, parse_file_name, recover,
+};
+use super::wal::log_name;
+use crate::block::header::new_nonce;
+use crate::error::{Error, Result};
+use crate::io::{FrozenFiles, LocalStorage, Storage, remove_if_present};
+use crate::vlog::values_name;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Attempts to copy a store whose writer removes files that this process had to close.
+pub(crate) const COPY_TRIES_MAX: u32 = 8;
+
+/// Copies the file of this name to a storage, durably but for its name.
+pub(crate) type CopyFile<'a> = &'a mut dyn FnMut(&str, &dyn Storage) -> Result<()>;
+
+/// All files of a store that was closed cleanly. They do not change.
+#[derive(Debug)]
+pub(crate) struct ClosedImage {
+    /// The files, with the manifest.
+    pub(crate) files: Arc<dyn Storage>,
+    pub(crate) state: ManifestState,
+    /// Number of the manifest; no other file has it or a greater one.
+    pub(crate) number: u64,
+    pub(crate) lengths: ClosedLengths,
+}
+
+impl ClosedImage {
+    /// Adds the manifest to files that have the stated lengths.
+    pub(super) fn close(mut files: FrozenFiles, mut state: ManifestState, lengths: ClosedLengths) -> Result<Self> {
+        let used = files.list()?.iter().filter_map(|name| parse_file_name(name)).map(|(number, _)| number).max();
+        let number = state.next_file.max(used.map_or(0, |number| number + 1));
+        state.begin_opening(new_nonce());
+        state.next_file = number + 1;
+        state.reserved = number + 1;
+        // Files that wait for their removal are the original's.
+        state.retired.clear();
+        let manifest = Manifest::closed_bytes(number, &state, &lengths)?;
+        files.add_bytes(&file_name(number, FileKind::Manifest), manifest);
+        Ok(Self { files: Arc::new(files), state, number, lengths })
+    }
+
+    /// The image of an open store whose memtables were flushed. The manifest is not among the files.
+    pub(super) fn without_logs(files: &Arc<dyn Storage>, mut state: ManifestState, number: u64) -> Self {
+        state.next_file = number + 1;
+        state.reserved = number + 1;
+        state.retired.clear();
+        // Logs that the original store goes on with must not be expected in the copy.
+        state.drop_logs();
+        let value_files = state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect();
+        let lengths = ClosedLengths { logs: Vec::new(), value_files };
+        Self { files: Arc::clone(files), state, number, lengths }
+    }
+
+    /// The image whose files a storage has.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] and [`Error::UnknownVersion`] for the manifest; errors of the storage.
+    pub(crate) fn open(files: Arc<dyn Storage>) -> Result<Self> {
+        match recover(&*files)? {
+            Some(RecoveredManifest { state, number, closed: Some(lengths) }) => {
+                Ok(Self { files, state, number, lengths })
+            }
+            _ => Err(Error::damaged(files.path(""), 0, "it contains no manifest of a closed store")),
+        }
+    }
+
+    /// The name of the manifest.
+    pub(crate) fn manifest_name(&self) -> String {
+        file_name(self.number, FileKind::Manifest)
+    }
+
+    /// The names of the other files: tables, value files and logs.
+    pub(crate) fn data_names(&self) -> Vec<String> {
+        let mut names = immutable_names(&self.state);
+        let is_young = |number: &u64| !self.state.value_files.contains_key(number);
+        let values = self.lengths.value_files.iter().map(|(number, _)| *number).filter(is_young);
+        names.extend(values.map(values_name));
+        names.extend(self.lengths.logs.iter().map(|(number, _)| log_name(*number)));
+        names
+    }
+
+    /// Copies the files to a storage as a store of its own, which is complete when this returns; after an error,
+    /// nothing of it is left.
+    ///
+    /// # Errors
+    /// An error of kind `AlreadyExists` if the target contains a store; [`Error::Locked`]; errors of the storages.
+    pub(crate) fn copy_to(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>) -> Result<()> {
+        if target.is_object_store() {
+            let folder = Arc::new(ObjectFolder::new(Arc::clone(target)));
+            let outcome = self.copy_into(&(Arc::clone(&folder) as Arc<dyn Storage>), copy);
+            if outcome.is_err() {
+                // The first error is the useful one.
+                _ = folder.collect(|_| false);
+            }
+            return outcome;
+        }
+        let _lock = target.lock(LOCK_NAME)?;
+        self.copy_into(target, copy)
+    }
+
+    /// As [`Self::copy_to`], into a storage in which no other store is created meanwhile.
+    fn copy_into(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>) -> Result<()> {
+        refuse_store(&**target)?;
+        let mut made = Vec::new();
+        let outcome = self.copy_files(target, copy, &mut made);
+        if outcome.is_err() {
+            // The manifest is removed first: a store with missing files would be damaged. Failures to remove are
+            // ignored in favour of the first error.
+            made.iter().rev().for_each(|name| _ = remove_if_present(&**target, name));
+        }
+        outcome
+    }
+
+    fn copy_files(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>, made: &mut Vec<String>) -> Result<()> {
+        for name in self.data_names() {
+            made.push(name.clone());
+            copy(&name, &**target)?;
+        }
+        target.sync_directory()?;
+        let mut state = self.state.clone();
+        state.begin_opening(new_nonce());
+        made.push(file_name(self.number, FileKind::NewManifest));
+        made.push(self.manifest_name());
+        Manifest::create(target, self.number, &state, Some(&self.lengths))?;
+        Ok(())
+    }
+}
+
+/// Refuses a storage that contains files of a store.
+fn refuse_store(target: &dyn Storage) -> Result<()> {
+    match target.list()?.iter().find(|name| parse_file_name(name).is_some()) {
+        Some(name) => Err(Error::io("copy a store over", target.path(name), ErrorKind::AlreadyExists.into())),
+        None => Ok(()),
+    }
+}
+
+/// Fills a new or empty folder; after an error, everything created for it is removed.
+///
+/// # Errors
+/// [`Error::NotAStore`] if the folder contains other files than a store's; errors of `fill`.
+pub(crate) fn in_new_folder<T>(folder: &Path, fill: impl FnOnce(&Arc<dyn Storage>) -> Result<T>) -> Result<T> {
+    let new = NewFolder::make(folder)?;
+    let outcome = fill(&(Arc::new(LocalStorage::new(folder)) as Arc<dyn Storage>));
+    if outcome.is_err() {
+        new.remove();
+    }
+    outcome
+}
+
+/// Creates a consistent copy of a store that may be open in this process or another, in a new or empty folder. No lock
+/// is taken and nothing is written to the store. The copy has everything that was durable before the call, and is an
+/// independent store. Tables and complete value files are hard-linked if the folder is on the same file system.
+///
+/// ```no_run
+/// # use ogive::{LocalStorage, Storage, lsm::checkpoint_store};
+/// # use std::sync::Arc;
+/// let store: Arc<dyn Storage> = Arc::new(LocalStorage::new("fruit"));
+/// checkpoint_store(&store, "fruit-of-today")?;
+/// # Ok::<(), ogive::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NotAStore`] if there is no store, or the folder contains other files; [`Error::Io`] of kind `AlreadyExists`
+/// if the folder contains a store, and of kind `NotFound` if the writer removes files too fast; [`Error::Damaged`];
+/// errors of the storages. After an error, the partial copy is removed.
+pub fn checkpoint_store(source: &Arc<dyn Storage>, folder: impl AsRef<Path>) -> Result<()> {
+    in_new_folder(folder.as_ref(), |target| checkpoint_store_in(source, target))
+}
+
+/// As [`checkpoint_store`], into any storage.
+///
+/// # Errors
+/// As [`checkpoint_store`].
+pub fn checkpoint_store_in(source: &Arc<dyn Storage>, target: &Arc<dyn Storage>) -> Result<()> {
+    for _ in 0..COPY_TRIES_MAX {
+        let image = closed_image(source)?;
+        match image.copy_to(target, &mut |name, target| image.files.export(name, target, name)) {
+            Err(error) if is_removal(&error) => {}
+            outcome => return outcome,
+        }
+    }
+    Err(changed(&**source))
+}
+
+/// The closed image of a store that may be open.
+///
+/// # Errors
+/// [`Error::NotAStore`] if there is no store; as [`StoreImage::take`] and [`StoreImage::close`].
+pub(crate) fn closed_image(source: &Arc<dyn Storage>) -> Result<ClosedImage> {
+    match StoreImage::take(source)? {
+        Some(image) => image.close(),
+        None => {
+            let path = source.path("x").parent().map(Into::into).unwrap_or_default();
+            Err(Error::NotAStore { path, detail: "it contains no manifest; check the path".into() })
+        }
+    }
+}
