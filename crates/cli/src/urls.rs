@@ -98,6 +98,11 @@ pub(crate) fn place(path: &Path, direct: bool) -> ogive::Result<(Arc<dyn Storage
     Ok((Arc::new(storage), name))
 }
 
+/// Whether a path is a folder, or a URL behind which there is a store.
+pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
+    if is_url(path) { ogive::lsm::has_store(&*ogive::io::locate_folder(path)?) } else { Ok(path.is_dir()) }
+}
+
 /// The profile of a file's storage, where none is given.
 pub(crate) fn profile_of(path: &Path) -> ogive::Result<Profile> {
     if is_url(path) { Profile::named(URL_PROFILE) } else { Ok(Profile::default()) }

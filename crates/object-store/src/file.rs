@@ -14,7 +14,7 @@ use ogive::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Which object was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,6 +112,15 @@ impl OpenedObject {
     }
 }
 
+/// The whole object, by one request.
+pub(crate) async fn read_whole(client: &Client, object: &ObjectName) -> Result<Bytes> {
+    let attempt = |_| async {
+        let _place = client.places.acquire().await;
+        body(client.store.get_opts(&object.location, GetOptions::new()).await.map_err(Failure::from)?).await
+    };
+    Call::begin(client.limits).attempts("read", &object.path, attempt).await
+}
+
 /// All bytes that an answer announced.
 async fn body(answer: GetResult) -> Result<Bytes, Failure> {
     let announced = answer.range.end - answer.range.start;
@@ -152,7 +161,9 @@ pub(crate) struct Shared {
     number: u64,
     client: Arc<Client>,
     object: ObjectName,
-    identity: Identity,
+    length_bytes: u64,
+    /// Unknown until the first answer, for an object that was opened by its length.
+    identity: OnceLock<Identity>,
 }
 
 impl Shared {
@@ -165,7 +176,7 @@ impl Shared {
     }
 
     pub(crate) fn len_bytes(&self) -> u64 {
-        self.identity.length_bytes
+        self.length_bytes
     }
 
     pub(crate) fn limits(&self) -> CallLimits {
@@ -176,11 +187,35 @@ impl Shared {
         &self.client.profile
     }
 
+    /// Reads a range of an object that was opened by its length, and remembers which object has answered first.
+    async fn fetch_first(&self, range: Range<u64>) -> Result<Bytes, Failure> {
+        let options = GetOptions::new().with_range(Some(range.clone()));
+        let answer = self.client.store.get_opts(&self.object.location, options).await.map_err(Failure::from)?;
+        let found = Identity::of(&answer.meta);
+        let known = self.identity.get().cloned();
+        let known = known.unwrap_or_else(|| Identity { length_bytes: self.length_bytes, ..found.clone() });
+        if let Some(detail) = known.difference(&found) {
+            return Err(Failure::new(FailureKind::Changed, detail));
+        }
+        let range_found = answer.range.clone();
+        let bytes = body(answer).await?;
+        if range_found != range {
+            return Err(Failure::new(FailureKind::Broken, "the answer has another range than the request"));
+        }
+        match self.identity.get_or_init(|| found.clone()).difference(&found) {
+            Some(detail) => Err(Failure::new(FailureKind::Changed, detail)),
+            None => Ok(bytes),
+        }
+    }
+
     /// Reads a range, within the deadline of a call.
     pub(crate) async fn read(&self, call: Call, range: Range<u64>) -> Result<Bytes> {
         let attempt = |_| async {
             let _place = self.client.places.acquire().await;
-            fetch(&self.client, &self.object, &self.identity, range.clone()).await
+            match self.identity.get() {
+                Some(identity) => fetch(&self.client, &self.object, identity, range.clone()).await,
+                None => self.fetch_first(range.clone()).await,
+            }
         };
         call.attempts("read", &self.object.path, attempt).await
     }
@@ -197,9 +232,17 @@ pub(crate) struct ObjectFile {
 impl ObjectFile {
     pub(crate) fn new(client: Arc<Client>, object: ObjectName, opened: OpenedObject) -> Self {
         let OpenedObject { identity, tail } = opened;
+        let file = Self::known(client, object, identity.length_bytes);
+        _ = file.shared.identity.set(identity);
+        Self { tail: Mutex::new(tail), ..file }
+    }
+
+    /// An object of a known length, of which nothing was asked yet.
+    pub(crate) fn known(client: Arc<Client>, object: ObjectName, length_bytes: u64) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let number = OPENED.fetch_add(1, Ordering::Relaxed);
-        Self { shared: Arc::new(Shared { number, client, object, identity }), tail: Mutex::new(tail) }
+        let shared = Shared { number, client, object, length_bytes, identity: OnceLock::new() };
+        Self { shared: Arc::new(shared), tail: Mutex::new(None) }
     }
 
     /// The bytes of all ranges, if the opening request brought them.
@@ -240,7 +283,7 @@ impl ObjectFile {
 
 impl ReadableFile for ObjectFile {
     fn len(&self) -> u64 {
-        self.shared.identity.length_bytes
+        self.shared.length_bytes
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
@@ -271,7 +314,7 @@ impl ReadableFile for ObjectFile {
     }
 
     fn modified_ns(&self) -> Option<u64> {
-        self.shared.identity.modified_ns
+        self.shared.identity.get()?.modified_ns
     }
 
     fn path(&self) -> &Path {

@@ -16,7 +16,7 @@
 use crate::file::Shared;
 use crate::ranges::join;
 use crate::retry::Call;
-use crate::runtime::{run, spawn};
+use crate::runtime::{Job, spawn};
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, try_join_all};
 use ogive::{Error, Result};
@@ -91,20 +91,45 @@ fn is_pending(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::WouldBlock)
 }
 
+/// A future whose outcome is known, or that was started outside of an attempt.
+pub(crate) enum Started<T> {
+    Known(T),
+    Running(Job<Result<T>>, PathBuf),
+}
+
+impl<T: Send + 'static> Started<T> {
+    /// Waits for the outcome.
+    pub(crate) fn wait(self) -> Result<T> {
+        match self {
+            Self::Known(value) => Ok(value),
+            Self::Running(job, path) => job.wait(&path)?,
+        }
+    }
+}
+
 /// The outcome of a future: within an attempt known, or noted and pending; elsewhere waited for.
 pub(crate) fn ask<T: Clone + Send + Sync + 'static>(
     action: &'static str,
     path: &Path,
     future: impl Future<Output = Result<T>> + Send + 'static,
 ) -> Result<T> {
+    start(action, path, future)?.wait()
+}
+
+/// As [`ask`], but does not wait yet.
+pub(crate) fn start<T: Clone + Send + Sync + 'static>(
+    action: &'static str,
+    path: &Path,
+    future: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<Started<T>> {
     if ATTEMPT.with_borrow(Option::is_none) {
-        return run(path, future);
+        return Ok(Started::Running(Job::start(path, future)?, path.to_owned()));
     }
     ATTEMPT.with_borrow_mut(|attempt| {
         let attempt = attempt.get_or_insert_default();
         let question = (action, path.to_owned());
         if let Some(known) = attempt.answers.get(&question).and_then(|answer| answer.downcast_ref::<T>()) {
-            return Ok(known.clone());
+            return Ok(Started::Known(known.clone()));
         }
         let future = future.map(|outcome| outcome.map(|value| Arc::new(value) as KnownAnswer)).boxed();
         attempt.wanted.push(Want::Answer { question, future });

@@ -1,7 +1,7 @@
 //! A folder of an object store as [`Storage`].
 
 use crate::failure::{Failure, FailureKind};
-use crate::file::{ObjectFile, OpenedObject};
+use crate::file::{ObjectFile, OpenedObject, read_whole};
 use crate::options::ObjectOptions;
 use crate::ranges::opening_bytes;
 use crate::replay;
@@ -172,6 +172,20 @@ impl Storage for ObjectStorage {
         let (client, place) = (Arc::clone(&self.client), object.clone());
         let opened = replay::ask("open", &object.path, async move { OpenedObject::open(&client, &place).await })?;
         Ok(Arc::new(ObjectFile::new(Arc::clone(&self.client), object, opened)))
+    }
+
+    fn open_known(&self, name: &str, length_bytes: u64) -> Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(ObjectFile::known(Arc::clone(&self.client), self.object(name)?, length_bytes)))
+    }
+
+    fn read_whole(&self, names: &[String]) -> Vec<Result<Vec<u8>>> {
+        let start = |name: &String| {
+            let object = self.object(name)?;
+            let (client, path) = (Arc::clone(&self.client), object.path.clone());
+            replay::start("read", &path, async move { read_whole(&client, &object).await })
+        };
+        let started: Vec<_> = names.iter().map(start).collect();
+        started.into_iter().map(|started| Ok(started?.wait()?.into())).collect()
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {

@@ -5,7 +5,7 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, human_bytes};
-use crate::urls::{path_argument, refuse_updated};
+use crate::urls::{is_folder, path_argument, refuse_updated};
 use crate::words::{self, Foreign};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &InfoArguments, output: &mut Output) -> Result<Outc
 
 fn look(path: &Path) -> Result<Info> {
     let shown = path.display();
-    if path.is_dir() {
+    if is_folder(path)? {
         return Ok(db::info(path)?.unwrap_or_else(|| Info {
             kind: "other",
             text: "a folder without a store".into(),

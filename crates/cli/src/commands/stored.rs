@@ -15,7 +15,7 @@ pub(crate) fn open(options: &InputOptions, keyspace: &str) -> Result<Option<Box<
     if options.format.is_some() || (!path.is_file() && !path.is_dir() && !urls::is_url(path)) {
         return Ok(None);
     }
-    let found: Option<Box<dyn Input>> = if path.is_dir() {
+    let found: Option<Box<dyn Input>> = if urls::is_folder(path)? {
         Some(db::input(path, keyspace)?)
     } else {
         let (storage, name) = urls::place(path, false)?;

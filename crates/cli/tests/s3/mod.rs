@@ -2,4 +2,5 @@
 
 mod failures;
 mod server;
+mod stores;
 mod tables;

@@ -5,7 +5,7 @@ use super::create;
 use super::record::BackupRecord;
 use super::restore;
 use crate::error::Result;
-use crate::io::{LocalStorage, Storage};
+use crate::io::{LocalStorage, Storage, locate_folder};
 use crate::lsm::closed_image::in_new_folder;
 use crate::lsm::{Db, DbOptions, LOCK_NAME};
 use serde::Serialize;
@@ -139,6 +139,17 @@ impl Backups {
     pub fn in_folder(folder: impl AsRef<Path>) -> Self {
         let folder = folder.as_ref();
         Self { storage: Arc::new(LocalStorage::new(folder)), folder: Some(folder.to_owned()) }
+    }
+
+    /// The backups in a folder, given by its path or [URL](crate::io::locate_folder), which the first backup creates.
+    /// Nothing is accessed yet.
+    ///
+    /// # Errors
+    /// As [`locate_folder`].
+    pub fn at(place: impl AsRef<Path>) -> Result<Self> {
+        let storage = locate_folder(place)?;
+        let folder = storage.folder().map(Path::to_owned);
+        Ok(Self { storage, folder })
     }
 
     /// Makes a backup of the store in `source`, which may be open in any process. New files are verified after they

@@ -12,7 +12,7 @@ use super::version::{
 use super::wal::log_name;
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
-use crate::io::{FrozenFiles, LocalStorage, Storage, remove_if_present};
+use crate::io::{FrozenFiles, Storage, locate_folder, remove_if_present};
 use crate::vlog::values_name;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -150,9 +150,10 @@ fn refuse_store(target: &dyn Storage) -> Result<()> {
 /// # Errors
 /// [`Error::NotAStore`] if the folder contains other files than a store's; errors of `fill`.
 pub(crate) fn in_new_folder<T>(folder: &Path, fill: impl FnOnce(&Arc<dyn Storage>) -> Result<T>) -> Result<T> {
-    let new = NewFolder::make(folder)?;
-    let outcome = fill(&(Arc::new(LocalStorage::new(folder)) as Arc<dyn Storage>));
-    if outcome.is_err() {
+    let storage = locate_folder(folder)?;
+    let new = storage.folder().map(NewFolder::make).transpose()?;
+    let outcome = fill(&storage);
+    if let (Err(_), Some(new)) = (&outcome, new) {
         new.remove();
     }
     outcome

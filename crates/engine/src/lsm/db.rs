@@ -71,8 +71,9 @@ impl AsRef<Keyspace> for Db {
 }
 
 impl Db {
-    /// Opens the store in a folder of the local file system. If there is none and [`DbOptions::create`] is set, creates
-    /// the folder and the store. A store is created only in a folder that is new or empty.
+    /// Opens the store in a folder, given by its path or [URL](crate::io::locate_folder). If there is none and
+    /// [`DbOptions::create`] is set, creates the folder and the store. On a file system, a store is created only in a
+    /// folder that is new or empty.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -84,9 +85,9 @@ impl Db {
     /// As [`Self::open_in`]; [`Error::NotAStore`] if the folder contains other files and no store, whether `create` is
     /// set or not.
     pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
-        let folder = folder.as_ref();
-        let new = options.create.then(|| NewFolder::make(folder)).transpose()?;
-        let opened = Self::open_in(Arc::new(options.storage(folder)), options);
+        let storage = options.storage(folder.as_ref())?;
+        let new = storage.folder().filter(|_| options.create).map(NewFolder::make).transpose()?;
+        let opened = Self::open_in(storage, options);
         if let (Err(_), Some(new)) = (&opened, &new) {
             new.remove();
         }
@@ -111,7 +112,7 @@ impl Db {
     /// As [`Self::open_in`]; an error of kind `NotFound` if another process removes files during the opening: try
     /// again.
     pub fn open_read_only(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
-        Self::open_read_only_in(Arc::new(options.storage(folder.as_ref())), options)
+        Self::open_read_only_in(options.storage(folder.as_ref())?, options)
     }
 
     /// As [`Self::open_read_only`], in a storage.

@@ -1,5 +1,6 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
+use super::objects::is_manifest_part;
 use super::recover::LOCK_NAME;
 use super::table_file::STORE_PROPERTY;
 use super::version::{FileKind, final_name, parse_file_name};
@@ -21,6 +22,16 @@ fn is_name_of_store(name: &str) -> bool {
 
 fn has_manifest(names: &[String]) -> bool {
     names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))))
+}
+
+/// Whether a storage has a store: its folder, or the objects behind its URL.
+///
+/// # Errors
+/// Errors of the storage.
+pub fn has_store(storage: &dyn Storage) -> Result<bool> {
+    let names = storage.list()?;
+    let is_objects = storage.is_object_store();
+    Ok(if is_objects { names.iter().any(|name| is_manifest_part(name)) } else { has_manifest(&names) })
 }
 
 /// Whether a path is, or would be, a file of the store in its folder, so that writing to it would change the store.

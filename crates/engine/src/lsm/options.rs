@@ -5,7 +5,7 @@ use super::learning::Learning;
 use crate::block::compress::Compression;
 use crate::durability::Durability;
 use crate::error::{Error, Result};
-use crate::io::{FastPaths, LocalStorage, Profile, available_threads};
+use crate::io::{FastPaths, LocalStorage, Profile, Storage, available_threads, locate_folder};
 use crate::table::BLOCK_BYTES;
 use std::path::Path;
 use std::sync::Arc;
@@ -160,11 +160,15 @@ const JOB_MEMORY_DIVISOR: u64 = 16;
 const JOB_BYTES_RANGE: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
 
 impl DbOptions {
-    /// The storage of a store's folder, with the limit of open files that the options set.
-    #[must_use]
-    pub fn storage(&self, folder: &Path) -> LocalStorage {
-        let storage = LocalStorage::new(folder);
-        self.open_files.map_or(storage.clone(), |limit| storage.with_open_files(limit))
+    /// The storage of a store's folder, given by its path or URL. On a local file system it has the limit of open files
+    /// that the options set.
+    ///
+    /// # Errors
+    /// As [`locate_folder`].
+    pub fn storage(&self, folder: &Path) -> Result<Arc<dyn Storage>> {
+        let located = locate_folder(folder)?;
+        let Some((folder, limit)) = located.folder().zip(self.open_files) else { return Ok(located) };
+        Ok(Arc::new(LocalStorage::new(folder).with_open_files(limit)))
     }
 
     /// Size at which a memtable is flushed, in bytes.

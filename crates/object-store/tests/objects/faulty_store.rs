@@ -109,6 +109,12 @@ impl FaultyStore {
         Arc::new(Self { inner, state: Arc::default(), lacks, counts_waves: true })
     }
 
+    /// A copy of the store that counts waves.
+    pub(crate) fn copy_in_waves(&self) -> Arc<Self> {
+        let inner = self.inner.fork();
+        Arc::new(Self { inner, state: Arc::default(), lacks: self.lacks, counts_waves: true })
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }

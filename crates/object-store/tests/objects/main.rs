@@ -9,5 +9,6 @@ mod futures;
 mod reads;
 mod runtimes;
 mod secrets;
+mod stores;
 mod tables;
 mod writes;

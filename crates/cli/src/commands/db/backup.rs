@@ -7,6 +7,8 @@ use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, human_bytes, positive_count};
+use crate::urls::path_argument;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::backup::{BackupOptions, BackupSummary, Backups};
 use std::path::PathBuf;
 
@@ -28,8 +30,8 @@ pub(crate) struct DbBackup {
     #[command(flatten)]
     store: StoreFolder,
 
-    /// Folder of the backups of this store; created if necessary
-    #[arg(value_name = "BACKUPS")]
+    /// Folder of the backups of this store, or its URL; created if necessary
+    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().map(path_argument))]
     backups: PathBuf,
 
     /// Number of backups that remain: older ones are removed afterwards [default: all]
@@ -42,10 +44,10 @@ pub(crate) fn run(arguments: &DbBackup, output: &mut Output) -> Result<Outcome> 
     let interrupt = Interrupt::watch();
     refuse_same(&arguments.store, &arguments.backups, "backup")?;
     arguments.store.check_there()?;
-    let source = arguments.store.stoppable(&interrupt);
+    let source = arguments.store.stoppable(&interrupt)?;
     let keep = arguments.keep.map(|keep| usize::try_from(keep).unwrap_or(usize::MAX));
     let options = keep.into_iter().fold(BackupOptions::default(), BackupOptions::keep);
-    let backups = Backups::in_folder(&arguments.backups);
+    let backups = Backups::at(&arguments.backups)?;
     let made = Progress::during("backing up", Unit::Bytes, |progress| backups.create(&source, &options, progress));
     let summary = made.map_err(|error| match interrupt.interrupted(&error) {
         Some(failure) => failure.but("no backup was made; earlier ones are as they were"),

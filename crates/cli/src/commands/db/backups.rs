@@ -8,6 +8,8 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{grouped, human_bytes};
 use crate::table_text::plain_table;
+use crate::urls::path_argument;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::backup::{BackupFinding, BackupInfo, Backups};
 use serde_json::json;
 use std::path::PathBuf;
@@ -24,8 +26,8 @@ Exits with 1 if a backup is damaged.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DbBackups {
-    /// Folder of the backups
-    #[arg(value_name = "BACKUPS")]
+    /// Folder of the backups, or its URL
+    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().map(path_argument))]
     backups: PathBuf,
 
     /// Read all files, and compare them with their checksums
@@ -36,7 +38,7 @@ pub(crate) struct DbBackups {
 /// Runs the command.
 pub(crate) fn run(arguments: &DbBackups, output: &mut Output) -> Result<Outcome> {
     check_backups_there(&arguments.backups)?;
-    let backups = Backups::in_folder(&arguments.backups);
+    let backups = Backups::at(&arguments.backups)?;
     let list = backups.list()?;
     let findings = match arguments.verify {
         true => Progress::during("verifying", Unit::Bytes, |progress| backups.verify(progress))?,

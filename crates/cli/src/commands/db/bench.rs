@@ -52,7 +52,7 @@ pub(crate) struct DbBench {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &DbBench, output: &mut Output) -> Result<Outcome> {
-    if arguments.store.folder.exists() {
+    if arguments.store.folder.exists() || !arguments.store.names()?.is_empty() {
         let message = format!("{} exists already", arguments.store);
         return Err(Failure::refused(message, "name a folder that does not exist; the benchmark overwrites nothing"));
     }

@@ -5,6 +5,8 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::urls::path_argument;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::lsm::checkpoint_store;
 use serde_json::json;
 use std::path::PathBuf;
@@ -25,8 +27,8 @@ pub(crate) struct DbCheckpoint {
     #[command(flatten)]
     store: StoreFolder,
 
-    /// Folder of the copy; created if necessary
-    #[arg(value_name = "COPY")]
+    /// Folder of the copy, or its URL; created if necessary
+    #[arg(value_name = "COPY", value_parser = OsStringValueParser::new().map(path_argument))]
     copy: PathBuf,
 }
 
@@ -35,7 +37,7 @@ pub(crate) fn run(arguments: &DbCheckpoint, output: &mut Output) -> Result<Outco
     let interrupt = Interrupt::watch();
     refuse_same(&arguments.store, &arguments.copy, "copy")?;
     arguments.store.check_there()?;
-    checkpoint_store(&arguments.store.stoppable(&interrupt), &arguments.copy).map_err(|error| {
+    checkpoint_store(&arguments.store.stoppable(&interrupt)?, &arguments.copy).map_err(|error| {
         match interrupt.interrupted(&error) {
             Some(failure) => failure.but(format!("no copy was created in {}", arguments.copy.display())),
             None => error.into(),

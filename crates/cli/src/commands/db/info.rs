@@ -4,6 +4,7 @@ use super::{keys, rows};
 use crate::commands::info::Info;
 use crate::failure::Result;
 use crate::size::{counted, human_bytes};
+use crate::urls::is_url;
 use ogive::lsm::{Db, DbOptions, is_store_file};
 use ogive::types::RecordType;
 use serde_json::json;
@@ -12,7 +13,7 @@ use std::path::Path;
 /// Opens a store read-only, and says what it is; `None` for a folder without a store.
 pub(crate) fn info(folder: &Path) -> Result<Option<Info>> {
     let mut paths = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    if !paths.any(|path| path.is_file() && matches!(is_store_file(&path), Ok(true) | Err(_))) {
+    if !is_url(folder) && !paths.any(|path| path.is_file() && matches!(is_store_file(&path), Ok(true) | Err(_))) {
         return Ok(None);
     }
     let db = Db::open_read_only(folder, &DbOptions::default().create(false))?;

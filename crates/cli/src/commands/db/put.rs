@@ -1,6 +1,6 @@
 //! `ogive db put`: writes an entry.
 
-use super::store::KeyspaceOptions;
+use super::store::{KeyspaceOptions, is_there};
 use crate::args::Outcome;
 use crate::commands::verbs;
 use crate::failure::{Failure, Result};
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
     // Opened before the store is created, so that a missing file leaves no store behind.
     let file = arguments.file.as_deref().map(open_file).transpose()?;
     // The same for an invalid key.
-    if !arguments.keyspace.name.store.folder.exists() {
+    if !is_there(&arguments.keyspace.name.store.folder) {
         key::from_argument(arguments.keyspace.asked_keys().unwrap_or(KeyType::Bytes), &arguments.key)?;
     }
     let open = arguments.keyspace.create(Durability::Synced, None)?;

@@ -27,7 +27,7 @@ files, so copy the folder first.";
 pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     store.check_there()?;
     let interrupt = Interrupt::watch();
-    let repaired = repair(&store.stoppable(&interrupt))?;
+    let repaired = repair(&store.stoppable(&interrupt)?)?;
     let untyped = if repaired.manifest_rebuilt { keys::recover(&store.write()?)? } else { Vec::new() };
     if output.is_json() {
         output.json(&json!({

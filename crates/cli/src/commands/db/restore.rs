@@ -8,8 +8,10 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, human_bytes};
+use crate::urls::path_argument;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::backup::Backups;
-use ogive::io::LocalStorage;
+use ogive::io::locate_folder;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -26,12 +28,12 @@ folder. The restored store is independent of the original one.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DbRestore {
-    /// Folder of the backups
-    #[arg(value_name = "BACKUPS")]
+    /// Folder of the backups, or its URL
+    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().map(path_argument))]
     backups: PathBuf,
 
-    /// Folder of the new store; created if necessary
-    #[arg(value_name = "STORE")]
+    /// Folder of the new store, or its URL; created if necessary
+    #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().map(path_argument))]
     store: PathBuf,
 
     /// Number of the backup [default: the newest]
@@ -43,7 +45,7 @@ pub(crate) struct DbRestore {
 pub(crate) fn run(arguments: &DbRestore, output: &mut Output) -> Result<Outcome> {
     check_backups_there(&arguments.backups)?;
     let interrupt = Interrupt::watch();
-    let backups = Backups::new(Stoppable::around(LocalStorage::new(&arguments.backups), &interrupt));
+    let backups = Backups::new(Stoppable::around(locate_folder(&arguments.backups)?, &interrupt));
     let restored = Progress::during("restoring", Unit::Bytes, |progress| {
         backups.restore_to_folder(arguments.backup, &arguments.store, progress)
     });

@@ -5,9 +5,7 @@
 
 use crate::interrupt::Interrupt;
 use ogive::Result;
-use ogive::io::{
-    LocalStorage, PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper,
-};
+use ogive::io::{PendingReads, RangeRequest, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,20 +13,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The folder of a store that can be interrupted.
 #[derive(Debug)]
 pub(super) struct Stoppable {
-    inner: LocalStorage,
+    inner: Arc<dyn Storage>,
     interrupt: Interrupt,
     /// Bytes that were read of tables and values.
     read_bytes: Arc<AtomicU64>,
 }
 
 impl Stoppable {
-    pub(super) fn around(inner: LocalStorage, interrupt: &Interrupt) -> Arc<dyn Storage> {
+    pub(super) fn around(inner: Arc<dyn Storage>, interrupt: &Interrupt) -> Arc<dyn Storage> {
         Self::counting(inner, interrupt, &Arc::default())
     }
 
     /// Also counts the bytes that are read of tables and values.
     pub(super) fn counting(
-        inner: LocalStorage,
+        inner: Arc<dyn Storage>,
         interrupt: &Interrupt,
         read_bytes: &Arc<AtomicU64>,
     ) -> Arc<dyn Storage> {
@@ -43,7 +41,7 @@ fn is_data(name: &str) -> bool {
 
 impl StorageWrapper for Stoppable {
     fn inner(&self) -> &dyn Storage {
-        &self.inner
+        &*self.inner
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
@@ -110,6 +108,7 @@ mod tests {
     use super::*;
     use crate::failure::Failure;
     use ogive::backup::{BackupOptions, Backups};
+    use ogive::io::LocalStorage;
     use ogive::lsm::{Db, DbOptions};
 
     fn filled(folder: &Path) -> DbOptions {
@@ -137,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = filled(folder.path());
         let interrupt = Interrupt::watch();
-        let db = Db::open_in(Stoppable::around(options.storage(folder.path()), &interrupt), &options).unwrap();
+        let db = Db::open_in(Stoppable::around(options.storage(folder.path()).unwrap(), &interrupt), &options).unwrap();
         // There is something to flush, whatever the threads of the store have done so far.
         db.insert(7_u32.to_be_bytes(), b"newer").unwrap();
         interrupt.ask();
@@ -151,7 +150,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = filled(&folder.path().join("store"));
         let interrupt = Interrupt::watch();
-        let storage = Stoppable::around(options.storage(&folder.path().join("store")), &interrupt);
+        let storage = Stoppable::around(options.storage(&folder.path().join("store")).unwrap(), &interrupt);
         let db = Db::open_in(storage, &options).unwrap();
         interrupt.ask();
         let error = db.checkpoint(folder.path().join("new/copy")).unwrap_err();
@@ -165,7 +164,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = filled(&folder.path().join("store"));
         let interrupt = Interrupt::watch();
-        let source = Stoppable::around(options.storage(&folder.path().join("store")), &interrupt);
+        let source = Stoppable::around(options.storage(&folder.path().join("store")).unwrap(), &interrupt);
         let backups = Backups::in_folder(folder.path().join("backups"));
         backups.create(&source, &BackupOptions::default(), &mut |_, _| ()).unwrap();
         let names = LocalStorage::names(&folder.path().join("backups")).unwrap();
@@ -175,7 +174,7 @@ mod tests {
         db.compact().unwrap();
         db.close().unwrap();
         let new = Backups::in_folder(folder.path().join("deep/new"));
-        let stoppable = Stoppable::around(LocalStorage::new(folder.path().join("backups")), &interrupt);
+        let stoppable = Stoppable::around(Arc::new(LocalStorage::new(folder.path().join("backups"))), &interrupt);
         interrupt.ask();
         for backups in [&backups, &new] {
             let error = backups.create(&source, &BackupOptions::default(), &mut |_, _| ()).unwrap_err();
@@ -198,13 +197,13 @@ mod tests {
         }
         let interrupt = Interrupt::watch();
         interrupt.ask();
-        let storage = Stoppable::around(options.storage(folder.path()), &interrupt);
+        let storage = Stoppable::around(options.storage(folder.path()).unwrap(), &interrupt);
         let failure = super::super::repair::repair(&storage).unwrap_err();
         assert!(
             matches!(failure, Failure::Partial { .. }) && failure.to_string().contains("the next repair"),
             "{failure}"
         );
-        let storage: Arc<dyn Storage> = Arc::new(options.storage(folder.path()));
+        let storage: Arc<dyn Storage> = options.storage(folder.path()).unwrap();
         super::super::repair::repair(&storage).unwrap();
         assert_eq!(entries(folder.path()), 2000);
     }

@@ -10,7 +10,9 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::size::ByteSize;
+use crate::urls::{is_url, path_argument, profile_of};
 use crate::words::{self, Foreign};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
 use ogive::block::Slice;
 use ogive::check::verify_store;
@@ -36,8 +38,8 @@ const ENTRIES_A_STEP: u64 = 1 << 13;
 /// The store, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StoreFolder {
-    /// Folder of the store
-    #[arg(value_name = "STORE")]
+    /// Folder of the store, or its URL: s3://BUCKET/FOLDER
+    #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().map(path_argument))]
     pub(super) folder: PathBuf,
 
     /// Memory for the store
@@ -107,6 +109,7 @@ impl StoreFolder {
             .memory_bytes(memory_bytes)
             .memtable_bytes(memtable_bytes)
             .open_files(self.open_files)
+            .profile(profile_of(&self.folder).unwrap_or_default())
             .create(false)
     }
 
@@ -138,15 +141,20 @@ impl StoreFolder {
         &self.folder
     }
 
+    /// The names of all files behind a URL; none for a folder of the local file system.
+    pub(super) fn names(&self) -> Result<Vec<String>> {
+        if is_url(&self.folder) { Ok(self.options().storage(&self.folder)?.list()?) } else { Ok(Vec::new()) }
+    }
+
     /// The folder, with long work ended by interrupts.
-    pub(super) fn stoppable(&self, interrupt: &Interrupt) -> Arc<dyn Storage> {
-        Stoppable::around(self.options().storage(&self.folder), interrupt)
+    pub(super) fn stoppable(&self, interrupt: &Interrupt) -> Result<Arc<dyn Storage>> {
+        Ok(Stoppable::around(self.options().storage(&self.folder)?, interrupt))
     }
 
     /// Opens the store for writing that may be interrupted, and counts the bytes that are read of tables and values.
     pub(super) fn write_counted(&self, interrupt: &Interrupt, read_bytes: &Arc<AtomicU64>) -> Result<Db> {
         self.check_there()?;
-        let storage = Stoppable::counting(self.options().storage(&self.folder), interrupt, read_bytes);
+        let storage = Stoppable::counting(self.options().storage(&self.folder)?, interrupt, read_bytes);
         Db::open_in(storage, &self.options()).map_err(|error| match error {
             Error::Interrupted => Failure::from(error).but("the store is unchanged"),
             error => error.into(),
@@ -178,10 +186,15 @@ pub(super) fn existing(db: &Db, folder: &Path, name: &str) -> Result<Keyspace> {
     Ok(db.keyspace(name)?)
 }
 
+/// Whether there is a folder. Behind a URL, where folders are parts of names, the opening tells.
+pub(super) fn is_there(folder: &Path) -> bool {
+    is_url(folder) || folder.exists()
+}
+
 /// Refuses a missing folder, and a file.
 pub(super) fn check_there(folder: &Path) -> Result<()> {
     refuse_file(folder)?;
-    if folder.exists() {
+    if is_there(folder) {
         return Ok(());
     }
     let hint = "check the path; `ogive db put` and `ogive db import` create a store";
@@ -190,7 +203,7 @@ pub(super) fn check_there(folder: &Path) -> Result<()> {
 
 /// Refuses a missing folder of backups.
 pub(super) fn check_backups_there(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
+    if is_url(folder) || folder.is_dir() {
         return Ok(());
     }
     let hint = "check the path; `ogive db backup` makes backups of a store";
@@ -199,7 +212,8 @@ pub(super) fn check_backups_there(folder: &Path) -> Result<()> {
 
 /// Refuses the store's folder as the place of something that is made of it.
 pub(super) fn refuse_same(store: &StoreFolder, place: &Path, what: &str) -> Result<()> {
-    match (store.folder.canonicalize(), place.canonicalize()) {
+    let whole = |path: &Path| if is_url(path) { Ok(path.components().collect()) } else { path.canonicalize() };
+    match (whole(&store.folder), whole(place)) {
         (Ok(store), Ok(place)) if store == place => {
             let hint = format!("choose another folder for the {what}");
             Err(Failure::usage(format!("the {what} would be the store itself"), hint))
@@ -259,7 +273,7 @@ impl KeyspaceOptions {
 
     /// The types of the keyspace, if it is there and has any records.
     pub(super) fn known_types(&self) -> Result<Option<RecordType>> {
-        if !self.name.store.folder.exists() {
+        if !is_there(&self.name.store.folder) {
             return Ok(None);
         }
         let db = match self.name.store.read() {
@@ -399,7 +413,7 @@ impl OrderedMap for OpenKeyspace {
     /// Checks the whole store.
     fn verify(place: &StoreFolder) -> Result<impl Report> {
         place.check_there()?;
-        let storage: Arc<dyn Storage> = Arc::new(place.options().storage(&place.folder));
+        let storage = place.options().storage(&place.folder)?;
         Ok(Progress::during("verifying", Unit::Bytes, |progress| verify_store(&storage, progress))?)
     }
 }

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
 use crate::pipe::shown;
 use crate::scratch::Scratch;
-use crate::urls::{is_url, place};
+use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
 use ogive::join::{JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
@@ -192,7 +192,7 @@ fn is_untyped(input: &InputOptions) -> bool {
 
 fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<InputKind> {
     let path = &side.input.path;
-    let found = if path.is_dir() {
+    let found = if is_folder(path)? {
         InputKind::Store
     } else if side.input.format.is_some() || (path.exists() && !path.is_file()) {
         InputKind::File

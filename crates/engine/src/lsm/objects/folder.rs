@@ -405,10 +405,19 @@ impl LaterFile {
     /// A file that a reader does not find was removed by the store's writer.
     fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
         match outcome {
-            Err(Error::Io { source, .. }) if self.is_readers && source.kind() == ErrorKind::NotFound => {
+            Err(error) if self.is_readers && self.is_gone(&error) => {
                 Err(Error::VersionGone { path: self.path.parent().map(Into::into).unwrap_or_default() })
             }
             outcome => outcome,
+        }
+    }
+
+    /// Whether an error says that the file was removed, perhaps while it was open.
+    fn is_gone(&self, error: &Error) -> bool {
+        match error {
+            Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+            Error::ObjectChanged { .. } => matches!(self.storage.exists(&self.name), Ok(false)),
+            _ => false,
         }
     }
 }

@@ -104,7 +104,7 @@ impl Draws {
 
     /// The folder of a store, read through the page cache or past it, with the limit of open files in the options.
     pub(crate) fn storage(&mut self, folder: &Path, options: &DbOptions) -> Arc<dyn Storage> {
-        let storage = if self.random.one_in(2) { options.storage(folder) } else { LocalStorage::direct(folder) };
+        let storage = if self.random.one_in(2) { LocalStorage::new(folder) } else { LocalStorage::direct(folder) };
         Arc::new(options.open_files.map_or(storage.clone(), |limit| storage.with_open_files(limit)))
     }
 }

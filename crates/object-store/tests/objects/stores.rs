@@ -1,0 +1,116 @@
+//! Stores on object stores through the adapter. Goal: the rounds and requests that the document states, and the same
+//! answers by plain calls and futures. Method: a store of several levels in a store that counts requests by waves.
+
+use crate::faulty_store::FaultyStore;
+use futures_util::TryStreamExt;
+use futures_util::future::try_join_all;
+use ogive::io::{Profile, Storage};
+use ogive::{Db, DbOptions, Error, Result};
+use ogive_object_store::{AsyncDb, ObjectOptions, ObjectStorage};
+use std::sync::Arc;
+
+const RECORDS: u64 = 20_000;
+
+fn options() -> DbOptions {
+    let small =
+        DbOptions::default().memtable_bytes(64 << 10).table_bytes(64 << 10).level_bytes(128 << 10).level_factor(2);
+    small.object_gather_ms(0).filter_bits_per_key(Some(20)).profile(Profile::named("s3").unwrap())
+}
+
+fn storage(store: &Arc<FaultyStore>) -> ObjectStorage {
+    ObjectStorage::new(store.clone(), "fruit", "test://bucket/fruit", &ObjectOptions::default().backoff_ms(1)).unwrap()
+}
+
+fn key(number: u64) -> [u8; 8] {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+}
+
+fn value(number: u64) -> Vec<u8> {
+    [&number.to_le_bytes()[..], b" and some more bytes, so that there are several blocks and levels"].concat()
+}
+
+/// A store of several levels, whose writer has ended as told.
+fn filled(is_closed: bool) -> Arc<FaultyStore> {
+    let store = FaultyStore::new();
+    let db = Db::open_in(Arc::new(storage(&store)), &options()).unwrap();
+    for first in (0..RECORDS).step_by(500) {
+        let mut batch = db.batch();
+        (first..first + 500).for_each(|number| _ = batch.insert(&db, key(number), value(number)));
+        batch.commit().unwrap();
+    }
+    if is_closed {
+        db.close().unwrap()
+    } else {
+        drop(db)
+    }
+    store
+}
+
+#[test]
+fn a_reader_opens_a_store_in_three_rounds_and_gets_with_one_request() {
+    for is_closed in [true, false] {
+        let store = filled(is_closed).copy_in_waves();
+        let db = Db::open_read_only_in(Arc::new(storage(&store)), &options()).unwrap();
+        // The manifest, the logs, and the filters, which may still be loading.
+        let counts = store.take_counts();
+        assert!(counts.waves.len() <= 3, "{counts:?}");
+        assert_eq!((counts.lists, counts.heads, counts.puts), (1, 0, 0), "closed: {is_closed}");
+        for number in 0..20 {
+            assert_eq!(db.get(key(number)).unwrap().as_deref(), Some(&value(number)[..]));
+        }
+        store.take_counts();
+        for number in (RECORDS / 2..RECORDS).step_by(701) {
+            assert_eq!(db.get(key(number)).unwrap().as_deref(), Some(&value(number)[..]));
+            let counts = store.take_counts();
+            assert!(counts.gets <= 1 && counts.heads == 0, "{number}: {counts:?}");
+        }
+        for number in RECORDS..RECORDS + 200 {
+            assert_eq!(db.get(key(number)).unwrap(), None);
+        }
+        assert!(store.take_counts().gets <= 4, "false positives of filters");
+    }
+}
+
+#[test]
+fn futures_of_a_store_answer_as_plain_calls_do() {
+    let store = filled(false);
+    let plain = Db::open_read_only_in(Arc::new(storage(&store)), &options()).unwrap();
+    let expected: Vec<_> =
+        plain.iter().map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect();
+    let expected = expected.into_iter().collect::<Result<Vec<_>>>().unwrap();
+    assert_eq!(expected.len() as u64, RECORDS);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let compared: Result<()> = runtime.block_on(async {
+        let db = AsyncDb::open(&storage(&store), &options()).await?;
+        let keyspace = db.db().keyspace("default")?;
+        let keys: Vec<[u8; 8]> = (0..RECORDS + 300).step_by(97).map(key).collect();
+        let found = try_join_all(keys.iter().map(|key| db.get(&keyspace, key))).await?;
+        let asked: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        let together = db.multi_get(&keyspace, &asked).await?;
+        for ((key, found), together) in keys.iter().zip(found).zip(together) {
+            let expected = plain.get(key)?.map(|value| value.to_vec());
+            assert_eq!(found.map(|value| value.to_vec()), expected);
+            assert_eq!(together.map(|value| value.to_vec()), expected);
+        }
+        let all: Vec<_> = db.range::<&[u8]>(&keyspace, ..).try_collect().await?;
+        assert!(all == expected);
+        Ok(())
+    });
+    compared.unwrap();
+}
+
+#[test]
+fn a_file_that_the_writer_removed_is_a_version_that_is_gone() {
+    let store = filled(true);
+    let reader = Arc::new(storage(&store));
+    let db = Db::open_read_only_in(reader.clone(), &options()).unwrap();
+    let (number, is_open) = (0..2).map(|number| (number, db.get(key(number)).unwrap().is_some())).next_back().unwrap();
+    assert!(is_open);
+    for name in reader.list().unwrap().iter().filter(|name| name.ends_with(".table")) {
+        reader.remove(name).unwrap();
+    }
+    let errors = (number..RECORDS).filter_map(|number| db.get(key(number)).err());
+    let errors: Vec<Error> = errors.take(50).collect();
+    assert_eq!(errors.len(), 50);
+    assert!(errors.iter().all(|error| matches!(error, Error::VersionGone { .. })), "{:?}", errors[0]);
+}
