@@ -1,9 +1,9 @@
 //! The command line. Every flag is defined once, here or in the file of its sub-command.
 
-use crate::commands::query::{OpenTable, TableArguments};
+use crate::commands::query::TableArguments;
 use crate::commands::{
     build, completions, count, db, demo, explain, export, get, index, info, join, man, nth, profile, rank, repair,
-    scan, subcommands, tune, verbs, verify,
+    scan, subcommands, tune, verify,
 };
 use crate::failure::Result;
 use crate::output::Output;
@@ -72,12 +72,12 @@ subcommands! {
         Count(count::TableCount) => count::run,
         /// Show a table's parts and the cost of a lookup
         #[command(after_help = explain::EXAMPLES)]
-        Explain(TableArguments) => verbs::stats::<OpenTable>,
+        Explain(TableArguments) => explain::run,
         Export(export::ExportArguments) => export::run,
         Tune(tune::TuneArguments) => tune::run,
         /// Check every byte of a table, the order of its keys, and its index
         #[command(after_help = verify::EXAMPLES)]
-        Verify(TableArguments) => verbs::verify::<OpenTable>,
+        Verify(TableArguments) => verify::run,
         Repair(repair::RepairArguments) => repair::run,
         Join(Box<join::JoinArguments>) => join::run,
         /// Work with indexes: ordered maps in a file, updated in place

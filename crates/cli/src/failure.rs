@@ -30,6 +30,10 @@ pub(crate) enum Failure {
     /// An error of the engine; its message says what to do.
     #[error("{}", crate::words::of_command(.0))]
     Engine(#[from] ogive::Error),
+    /// An error of an index of Parquet files; its message says what to do.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Beside(Box<ogive_parquet::ParquetIndexError>),
     /// A file or folder of the command itself cannot be used.
     #[error("cannot {action} {path}: {source}")]
     File {

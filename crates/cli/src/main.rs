@@ -4,6 +4,8 @@
 //! absent key, 2 on a usage error, 130 after an interrupt. A closed pipe is not an error.
 
 mod args;
+#[cfg(feature = "parquet")]
+mod beside;
 mod command_line;
 mod commands;
 mod dates;

@@ -16,6 +16,7 @@ pub mod inner;
 mod input;
 pub mod manifest;
 pub mod nodes;
+pub mod parquet;
 pub mod profile;
 pub mod row;
 pub mod shapes;
@@ -52,6 +53,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "key_type", run: text::key_type, seeds: text::key_type_seeds },
     Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
     Target { name: "manifest", run: manifest::open, seeds: manifest::open_seeds },
+    Target { name: "parquet", run: parquet::catalog, seeds: parquet::catalog_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
     Target { name: "row", run: row::value, seeds: row::value_seeds },
     Target { name: "shapes", run: shapes::check, seeds: shapes::check_seeds },

@@ -47,7 +47,7 @@ pub mod tuning;
 
 pub use fence::Fence;
 pub use locate::{ForwardWalk, Locate, mean_window_children};
-pub use router::{Router, RouterBuilder, RouterError, RouterKey};
+pub use router::{OwnedRouter, Router, RouterBuilder, RouterError, RouterKey};
 pub use run::FenceRun;
 
 /// The example of the README is compiled and run.

@@ -187,3 +187,39 @@ impl<'a, K: RouterKey + ?Sized> Router<'a, K> {
         K::search(self.payload, self.groups, key).unwrap_or(0)
     }
 }
+
+/// A router that owns its stored form, for those who keep it open.
+#[derive(Debug)]
+pub struct OwnedRouter<K: RouterKey + ?Sized> {
+    stored: Vec<u8>,
+    groups: usize,
+    blocks: u64,
+    key: PhantomData<fn(&K)>,
+}
+
+impl<K: RouterKey + ?Sized> OwnedRouter<K> {
+    /// As [`Router::open`].
+    ///
+    /// # Errors
+    /// As [`Router::open`].
+    pub fn open(stored: Vec<u8>) -> Result<Self, RouterError> {
+        let Router { groups, blocks, .. } = Router::<K>::open(&stored)?;
+        Ok(Self { stored, groups, blocks, key: PhantomData })
+    }
+
+    /// As [`Router::blocks`].
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// As [`Router::locate`].
+    pub fn locate(&self, key: &K) -> u64 {
+        let payload = self.stored.get(HEADER_BYTES..self.stored.len() - CHECKSUM_BYTES).unwrap_or_default();
+        K::search(payload, self.groups, key).unwrap_or(0)
+    }
+
+    /// The stored form.
+    pub fn stored(&self) -> &[u8] {
+        &self.stored
+    }
+}

@@ -15,15 +15,16 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/papers/Cargo.toml", ours: &["ogive", "ogive-model"], outside: false },
     Rule { path: "crates/object-store/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
+    Rule { path: "crates/parquet/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule {
         path: "crates/cli/Cargo.toml",
-        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers"],
+        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers", "ogive-parquet"],
         outside: true,
     },
     Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
     Rule {
         path: "crates/fuzz/Cargo.toml",
-        ours: &["ogive", "ogive-model", "ogive-papers", "ogive-testkit"],
+        ours: &["ogive", "ogive-model", "ogive-papers", "ogive-parquet", "ogive-testkit"],
         outside: true,
     },
     Rule { path: "rivals/Cargo.toml", ours: &["ogive", "ogive-bench", "ogive-papers"], outside: true },

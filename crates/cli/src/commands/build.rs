@@ -30,6 +30,8 @@ Examples:
   ogive build keys.u64 -o keys.ogive --payload 8 --for s3    SOSD keys, tuned for an object store
   ogive build keys.u64 -o keys.ogive --external              an external index; the data stay in keys.u64
   ogive build s3://bucket/rows.csv -o s3://bucket/rows.ogive   from and to an object store
+  ogive build events.parquet --external --key user_id -o events.idx
+                                                             an index beside Parquet files, or a folder of them
   ogive build old.ogive -o new.ogive --for s3                a table again; also from an index or a store
   ogive build logs.csv -o logs.ogive --memory 64MiB          sort unsorted input within 64 MiB
 
@@ -89,9 +91,28 @@ pub(crate) struct BuildArguments {
     #[arg(long, value_name = "N")]
     resident: Option<ByteSize>,
 
-    /// Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays unchanged
-    #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "key", "value", "compress"])]
+    #[cfg_attr(
+        feature = "parquet",
+        doc = "Write only an external index, for a sorted file of fixed-size records, for a table, or for a Parquet \
+               file or a folder of them with --key; INPUT stays unchanged"
+    )]
+    #[cfg_attr(
+        not(feature = "parquet"),
+        doc = "Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays \
+               unchanged"
+    )]
+    #[arg(long, alias = "beside", conflicts_with_all = ["exact", "payload", "value", "compress"])]
     external: bool,
+
+    /// With --external, of Parquet files: bring the index up to date with the files that are there now
+    #[cfg(feature = "parquet")]
+    #[arg(long, requires = "external", conflicts_with = "key", help_heading = "Parquet")]
+    update: bool,
+
+    /// With --external: index the Parquet files of this list only, paths in the folder INPUT, one a line
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "LIST", requires = "external", help_heading = "Parquet")]
+    files: Option<PathBuf>,
 
     /// If INPUT is a store: the keyspace to read
     #[arg(long, value_name = "NAME", default_value = "default")]
@@ -132,6 +153,30 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
         options: write_options(arguments)?,
         memory_bytes: arguments.memory.0,
     };
+    #[cfg(feature = "parquet")]
+    if arguments.external && is_parquet(arguments) {
+        let key = arguments.input.key.iter().map(|column| column.0.clone()).collect();
+        return crate::beside::build(
+            crate::beside::BesideBuild {
+                data: &arguments.input.path,
+                key,
+                files: arguments.files.as_deref(),
+                is_update: arguments.update,
+                path: &place.path,
+                name: &place.name,
+                storage: crate::monitored::MonitoredStorage::new(target.storage, &interrupt),
+                options: target.options,
+                memory_bytes: target.memory_bytes,
+            },
+            output,
+        )
+        .map_err(|failure| place.left(failure))
+        .map(|()| Outcome::Done);
+    }
+    if arguments.external && !arguments.input.key.is_empty() {
+        let message = "--key chooses columns of Parquet files, and this is none";
+        return Err(Failure::usage(message, "remove --key, or --external"));
+    }
     let report = make(arguments, stored, target, &interrupt).map_err(|failure| place.left(failure))?;
     if let Some(warning) = kept_too_much(arguments, &report) {
         note(format_args!("warning: {warning}"));
@@ -148,6 +193,15 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
         output.line(format_args!("built in {:.1} s", started.elapsed().as_secs_f64()))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Whether the input is a Parquet file, or a folder of them.
+#[cfg(feature = "parquet")]
+fn is_parquet(arguments: &BuildArguments) -> bool {
+    let path = &arguments.input.path;
+    // A URL that ends in a slash is a folder.
+    let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    is_folder || arguments.input.format() == crate::input::Format::Parquet || arguments.files.is_some()
 }
 
 fn make(

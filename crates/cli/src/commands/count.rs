@@ -27,5 +27,14 @@ pub(crate) struct TableCount {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TableCount, output: &mut Output) -> Result<Outcome> {
-    verbs::count(&arguments.table.open()?, &arguments.range.range(), output)
+    let table = arguments.table.table();
+    let open = table.open_any(arguments.table.explain())?;
+    #[cfg(feature = "parquet")]
+    {
+        let explain = arguments.table.explain();
+        if open.is_beside() {
+            return crate::beside::count(table, open, &arguments.range.range(), explain, output);
+        }
+    }
+    verbs::count(&table.plain(open)?, &arguments.range.range(), output)
 }

@@ -1,6 +1,9 @@
 //! `ogive explain`: shows the parts of a table and the cost of a lookup.
 
 use super::ordered_map::Report;
+use super::query::{OpenTable, TableArguments};
+use super::verbs;
+use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::report;
@@ -23,4 +26,16 @@ impl Report for TableReport {
     fn print(&self, name: &str, output: &mut Output) -> Result<()> {
         report::print(name, self, output)
     }
+}
+
+/// Runs the command.
+pub(crate) fn run(table: &TableArguments, output: &mut Output) -> Result<Outcome> {
+    #[cfg(feature = "parquet")]
+    {
+        let open = table.open_any(false)?;
+        if open.is_beside() {
+            return crate::beside::explain(table, open, output);
+        }
+    }
+    verbs::stats::<OpenTable>(table, output)
 }

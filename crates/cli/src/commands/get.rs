@@ -39,11 +39,24 @@ pub(crate) struct TableGet {
     /// Show every read
     #[arg(long, conflicts_with = "raw")]
     explain: bool,
+
+    #[cfg(feature = "parquet")]
+    #[command(flatten)]
+    rows: crate::beside::rows::RowFormat,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TableGet, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open(arguments.explain)?;
+    let open = arguments.table.open_any(arguments.explain)?;
+    #[cfg(feature = "parquet")]
+    {
+        if open.is_beside() {
+            let (table, keys) = (&arguments.table, arguments.keys.all()?);
+            return crate::beside::get(table, open, &keys, &arguments.rows, arguments.explain, output);
+        }
+        arguments.rows.refuse()?;
+    }
+    let open = arguments.table.plain(open)?;
     if arguments.raw {
         return verbs::get_raw(&open, &arguments.keys, |key| Ok(open.table.value_reader(key)?), output);
     }

@@ -114,6 +114,11 @@ fn is_lock_of_store(path: &Path) -> Result<bool> {
 
 fn table(path: &Path) -> Result<Info> {
     let table = Table::open_path(path, &TableOptions::default())?;
+    #[cfg(feature = "parquet")]
+    if let Some(text) = crate::beside::info(path, table.clone())? {
+        let next = format!("`ogive get {0} KEY`, `ogive explain {0}`", path.display());
+        return Ok(Info { kind: "parquet index", text, facts: json!({}), next });
+    }
     let report = table.explain();
     let is_external = table.is_external();
     let (records, size) = (counted(report.records, "record"), human_bytes(report.file_bytes));

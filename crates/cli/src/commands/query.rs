@@ -1,7 +1,7 @@
 //! Options and output shared by all commands that read a table.
 
 use super::ordered_map::{Bounds, OrderedMap, RangeOptions, Report, Window};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
@@ -85,7 +85,33 @@ impl TableArguments {
     }
 
     /// Opens the table; its reads are printed with `explain`.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if it holds an index of Parquet files; errors of the engine.
     pub(crate) fn open(&self, explain: bool) -> Result<OpenTable> {
+        self.plain(self.open_any(explain)?)
+    }
+
+    /// The open table, unless it holds an index of Parquet files.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`].
+    pub(crate) fn plain(&self, open: OpenTable) -> Result<OpenTable> {
+        if !open.is_beside() {
+            return Ok(open);
+        }
+        let message = format!("{self} is an index of Parquet files");
+        Err(Failure::refused(
+            message,
+            match cfg!(feature = "parquet") {
+                true => "use get, scan, count, rank, explain or verify",
+                false => "use an ogive that was built with `--features parquet`",
+            },
+        ))
+    }
+
+    /// Opens the table, even if it holds an index of Parquet files.
+    pub(crate) fn open_any(&self, explain: bool) -> Result<OpenTable> {
         let (storage, name) = urls::place(&self.path, self.direct)?;
         let options = TableOptions::default().memory_bytes(self.memory.0).profile(urls::profile_of(&self.path)?);
         let table = Table::open(storage, &name, &options)?;
@@ -104,6 +130,16 @@ impl TableArguments {
 }
 
 impl TracedTable {
+    /// The table.
+    pub(crate) fn table(&self) -> &TableArguments {
+        &self.table
+    }
+
+    /// Whether reads are shown.
+    pub(crate) fn explain(&self) -> bool {
+        self.explain
+    }
+
     /// Opens the table.
     pub(crate) fn open(&self) -> Result<OpenTable> {
         self.table.open(self.explain)
@@ -120,7 +156,15 @@ impl TableRangeOptions {
     }
 }
 
+/// The property of tables that hold indexes of Parquet files.
+const BESIDE_PROPERTY: &str = "parquet";
+
 impl OpenTable {
+    /// Whether it holds an index of Parquet files.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.table.property(BESIDE_PROPERTY).is_some()
+    }
+
     /// Calls `work` with the table, and traces its reads.
     pub(crate) fn traced<T>(&self, work: impl FnOnce(Traced<'_>) -> ogive::Result<T>) -> Result<T> {
         Ok(work(self.table.traced(&mut self.trace.borrow_mut()))?)

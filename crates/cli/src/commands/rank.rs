@@ -29,7 +29,16 @@ pub(crate) struct TableRank {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TableRank, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open()?;
+    let table = arguments.table.table();
+    let open = table.open_any(arguments.table.explain())?;
+    #[cfg(feature = "parquet")]
+    {
+        let explain = arguments.table.explain();
+        if open.is_beside() {
+            return crate::beside::rank(table, open, &arguments.key, explain, output);
+        }
+    }
+    let open = table.plain(open)?;
     let key = open.parse_key(&arguments.key)?;
     let rank = open.traced(|mut table| table.rank(&key))?;
     open.answer(output, json!({ "key": open.key_to_json(&key), "rank": rank }), Some(rank))?;

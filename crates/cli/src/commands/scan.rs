@@ -37,10 +37,23 @@ pub(crate) struct TableScan {
     /// Show every read, after the records
     #[arg(long)]
     explain: bool,
+
+    #[cfg(feature = "parquet")]
+    #[command(flatten)]
+    rows: crate::beside::rows::RowFormat,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &TableScan, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open(arguments.explain)?;
+    let open = arguments.table.open_any(arguments.explain)?;
+    #[cfg(feature = "parquet")]
+    {
+        if open.is_beside() {
+            let (range, window, explain) = (arguments.range.range(), arguments.window, arguments.explain);
+            return crate::beside::scan(&arguments.table, open, &range, window, &arguments.rows, explain, output);
+        }
+        arguments.rows.refuse()?;
+    }
+    let open = arguments.table.plain(open)?;
     verbs::scan(&open, &arguments.range.range(), arguments.window, output)
 }

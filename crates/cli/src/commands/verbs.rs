@@ -30,6 +30,18 @@ pub(crate) struct LookupKeys {
 }
 
 impl LookupKeys {
+    /// All keys.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for keys from standard input.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn all(&self) -> Result<Vec<&OsStr>> {
+        if self.lookups.iter().any(|key| key == "-") {
+            return Err(Failure::usage("keys of Parquet files are not read from standard input", "give them as words"));
+        }
+        Ok(self.lookups.iter().map(OsString::as_os_str).collect())
+    }
+
     /// The key, if there is one.
     ///
     /// # Errors

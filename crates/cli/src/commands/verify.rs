@@ -1,6 +1,9 @@
 //! `ogive verify`: checks every byte of a table and its index.
 
 use super::ordered_map::Report;
+use super::query::{OpenTable, TableArguments};
+use super::verbs;
+use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
@@ -59,4 +62,16 @@ impl Report for TableVerifyReport {
     fn is_sound(&self) -> bool {
         self.is_sound()
     }
+}
+
+/// Runs the command.
+pub(crate) fn run(table: &TableArguments, output: &mut Output) -> Result<Outcome> {
+    #[cfg(feature = "parquet")]
+    {
+        let open = table.open_any(false)?;
+        if open.is_beside() {
+            return crate::beside::verify(table, open, output);
+        }
+    }
+    verbs::verify::<OpenTable>(table, output)
 }

@@ -1,5 +1,7 @@
 //! Whole runs, by subject.
 
+#[cfg(feature = "parquet")]
+mod beside;
 mod columns;
 mod dbs;
 mod demo;

@@ -1,0 +1,411 @@
+//! Indexes beside Parquet files, as the commands on tables use them: building, lookups, and reports.
+
+use crate::args::Outcome;
+use crate::commands::ordered_map::{Bounds, RangeOptions, Window, bounds};
+use crate::commands::query::{OpenTable, TableArguments};
+use crate::failure::{Failure, Result};
+use crate::key;
+use crate::output::{Output, note};
+use crate::progress::{Progress, Unit};
+use crate::size::{counted, grouped, human_bytes, human_us};
+use ogive::io::{LocalStorage, Profile, Storage, remote_url};
+use ogive::table::{Table, TableOptions, TableWriteOptions};
+use ogive::types::KeyType;
+use ogive_parquet::{BuildOptions, BuildReport, ParquetIndex, PathFolder, Trace};
+use rows::{RowFormat, RowWriter};
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(crate) mod rows;
+
+/// What to index, and the index file.
+#[derive(Debug)]
+pub(crate) struct BesideBuild<'a> {
+    /// The Parquet file, or a folder of them.
+    pub(crate) data: &'a Path,
+    /// The columns of the key.
+    pub(crate) key: Vec<String>,
+    /// A file with the paths of the data files, one a line, relative to the folder.
+    pub(crate) files: Option<&'a Path>,
+    /// Whether the index is there, and is brought up to date.
+    pub(crate) is_update: bool,
+    /// The index file.
+    pub(crate) path: &'a Path,
+    pub(crate) name: &'a str,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) options: TableWriteOptions,
+    pub(crate) memory_bytes: u64,
+}
+
+/// Builds an index, or brings it up to date, and prints what was built.
+pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
+    let folder_path = folder_of(build.path)?;
+    let folder = Arc::new(PathFolder::new(&folder_path));
+    let root = root_of(build.data, &folder_path)?;
+    let key: Vec<&str> = build.key.iter().map(String::as_str).collect();
+    let mut options = BuildOptions::new(&root, &key).table(build.options).memory_bytes(build.memory_bytes);
+    if let Some(list) = build.files {
+        options = options.files(listed(list)?);
+    }
+    let _reading = Progress::start(format!("indexing {}", build.data.display()), None, Unit::Items);
+    let report = match build.is_update {
+        true => ParquetIndex::update(build.storage, build.name, folder, options),
+        false => ParquetIndex::build(build.storage, build.name, folder, options),
+    };
+    print_report(build.path, &report.map_err(Failure::from)?, output)
+}
+
+/// The folder of a file, by its path or URL.
+fn folder_of(path: &Path) -> Result<PathBuf> {
+    match remote_url(path).and_then(|url| url.rsplit_once('/')) {
+        Some((folder, _)) => Ok(folder.into()),
+        None => Ok(LocalStorage::split_path(path)?.0),
+    }
+}
+
+/// The path of the data from the folder of the index: relative if the data lie below it.
+fn root_of(data: &Path, folder: &Path) -> Result<String> {
+    if let Some(url) = remote_url(data) {
+        let below = remote_url(folder).and_then(|folder| url.strip_prefix(folder)?.strip_prefix('/'));
+        return Ok(below.unwrap_or(url).trim_end_matches('/').to_owned());
+    }
+    if remote_url(folder).is_some() {
+        let message = "an index in an object store is of files there";
+        return Err(Failure::usage(message, "choose a local output, or give the URL of the data"));
+    }
+    let resolved = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let shown = path.display().to_string();
+        path.canonicalize().map_err(|source| Failure::File { action: "read", path: shown, source })
+    };
+    let (data, folder) = (resolved(data)?, resolved(folder)?);
+    let root = data.strip_prefix(&folder).unwrap_or(&data);
+    root.to_str().map(str::to_owned).ok_or_else(|| {
+        Failure::refused(format!("{} is not text in UTF-8", root.display()), "rename the folder or the file")
+    })
+}
+
+/// The lines of a list of files.
+fn listed(list: &Path) -> Result<Vec<String>> {
+    let shown = list.display().to_string();
+    let text = std::fs::read_to_string(list).map_err(|source| Failure::File { action: "read", path: shown, source })?;
+    Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+fn print_report(path: &Path, report: &BuildReport, output: &mut Output) -> Result<()> {
+    if output.is_json() {
+        return output.json(&json!({
+            "is_sorted": report.is_sorted,
+            "files": report.files,
+            "kept_files": report.kept_files,
+            "rows": report.rows,
+            "pages": report.pages,
+            "intervals": report.intervals,
+            "separator_bytes": report.separator_bytes,
+            "place_bytes": report.place_bytes,
+            "key_type": report.key_type.to_string(),
+            "index_bytes": report.table.file_bytes,
+        }));
+    }
+    let (rows, files) = (counted(report.rows, "row"), counted(report.files, "file"));
+    output.line(format_args!(
+        "{}: an index of {rows} in {files}, {}",
+        path.display(),
+        human_bytes(report.table.file_bytes)
+    ))?;
+    output.line(match report.is_sorted {
+        true => format!(
+            "  sorted by a key of type {}: {} of separators for {}",
+            report.key_type,
+            human_bytes(report.separator_bytes),
+            counted(report.intervals, "row interval")
+        ),
+        false => format!("  not sorted by the key, of type {}: a record for each row", report.key_type),
+    })?;
+    output.line(format_args!(
+        "  {} of places for {}",
+        human_bytes(report.place_bytes),
+        counted(report.pages, "data page")
+    ))?;
+    match report.kept_files {
+        0 => Ok(()),
+        kept => output.line(format_args!("  {} not read again", counted(kept, "file"))),
+    }
+}
+
+/// The index that an open table holds.
+fn index_of(arguments: &TableArguments, open: OpenTable) -> Result<ParquetIndex> {
+    let folder = PathFolder::new(folder_of(arguments.path())?);
+    let options = TableOptions::default();
+    Ok(ParquetIndex::of_table(open.table, Arc::new(folder), &options)?)
+}
+
+/// An open index with the trace of its requests.
+struct BesideIndex {
+    index: ParquetIndex,
+    trace: Trace,
+    explain: bool,
+}
+
+impl BesideIndex {
+    fn new(arguments: &TableArguments, open: OpenTable, explain: bool) -> Result<Self> {
+        let mut trace = Trace::new();
+        trace.add_index_reads(open.table.path(), &[open.table.opening()], false);
+        Ok(Self { index: index_of(arguments, open)?, trace, explain })
+    }
+
+    fn key_type(&self) -> KeyType {
+        self.index.key_type()
+    }
+
+    fn range(&self, range: &RangeOptions) -> Result<Bounds<Vec<u8>>> {
+        if let Some(prefix) = &range.prefix {
+            return key::prefix_range(self.key_type(), prefix);
+        }
+        let parse = |key: &Option<std::ffi::OsString>| {
+            key.as_deref().map(|key| key::from_argument(self.key_type(), key)).transpose()
+        };
+        let (from, to) = (parse(&range.from)?, parse(&range.to)?);
+        if from.as_ref().zip(to.as_ref()).is_some_and(|(from, to)| from > to) {
+            return Err(Failure::usage("the range ends before it begins", "swap its ends"));
+        }
+        Ok(bounds(from, to))
+    }
+
+    /// Prints a number, and the requests if asked for.
+    fn answer(&self, name: &str, number: u64, output: &mut Output) -> Result<Outcome> {
+        if output.is_json() {
+            let mut object = json!({ name: number });
+            if self.explain {
+                object["requests"] = requests_json(&self.trace);
+            }
+            output.json(&object)?;
+            return Ok(Outcome::Done);
+        }
+        output.line(number)?;
+        self.print_trace(output)?;
+        Ok(Outcome::Done)
+    }
+
+    fn print_trace(&self, output: &mut Output) -> Result<()> {
+        match (self.explain, output.is_json()) {
+            (false, _) => Ok(()),
+            (true, true) => output.json(&json!({ "requests": requests_json(&self.trace) })),
+            (true, false) => trace_lines(&self.trace).into_iter().try_for_each(|line| output.line(line)),
+        }
+    }
+}
+
+/// Prints the rows of keys.
+pub(crate) fn get(
+    arguments: &TableArguments,
+    open: OpenTable,
+    keys: &[&OsStr],
+    format: &RowFormat,
+    explain: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
+    let mut open = BesideIndex::new(arguments, open, explain)?;
+    let keys = keys.iter().map(|key| key::from_argument(open.key_type(), key)).collect::<Result<Vec<_>>>()?;
+    let asked: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let columns = format.columns();
+    let found = open.index.multi_get_traced(&asked, columns.as_deref(), Some(&mut open.trace))?;
+    let mut writer = RowWriter::new(format, output);
+    found.iter().try_for_each(|batch| writer.write(batch))?;
+    writer.finish()?;
+    open.print_trace(output)?;
+    output.flush()?;
+    let mut outcome = Outcome::Done;
+    for (key, batch) in keys.iter().zip(&found) {
+        if batch.num_rows() == 0 {
+            note(format_args!("{}: not found", key::shown(open.key_type(), key)));
+            outcome = Outcome::Negative;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Prints the rows of a range in key order.
+pub(crate) fn scan(
+    arguments: &TableArguments,
+    open: OpenTable,
+    range: &RangeOptions,
+    window: Window,
+    format: &RowFormat,
+    explain: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
+    if window.reverse {
+        let hint = "remove --reverse, or sort the output";
+        return Err(Failure::refused("rows of Parquet files are read in ascending order only", hint));
+    }
+    let mut open = BesideIndex::new(arguments, open, explain)?;
+    let range = open.range(range)?;
+    let columns = format.columns();
+    let mut scan = open.index.scan_traced(range, columns.as_deref(), explain.then(|| open.trace.clone()))?;
+    let mut left = window.limit.unwrap_or(u64::MAX);
+    let mut writer = RowWriter::new(format, output);
+    while left > 0
+        && let Some(batch) = scan.next()
+    {
+        let batch = batch?;
+        let rows = batch.num_rows().min(usize::try_from(left).unwrap_or(usize::MAX));
+        left -= rows as u64;
+        writer.write(&batch.slice(0, rows))?;
+    }
+    writer.finish()?;
+    open.trace = scan.into_trace().unwrap_or_default();
+    open.print_trace(output)?;
+    Ok(Outcome::Done)
+}
+
+/// Prints the number of rows in a range.
+pub(crate) fn count(
+    arguments: &TableArguments,
+    open: OpenTable,
+    range: &RangeOptions,
+    explain: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
+    let mut open = BesideIndex::new(arguments, open, explain)?;
+    let range = open.range(range)?;
+    let count = open.index.count_traced(range, Some(&mut open.trace))?;
+    open.answer("count", count, output)
+}
+
+/// Prints the number of rows with smaller keys.
+pub(crate) fn rank(
+    arguments: &TableArguments,
+    open: OpenTable,
+    key: &OsStr,
+    explain: bool,
+    output: &mut Output,
+) -> Result<Outcome> {
+    let mut open = BesideIndex::new(arguments, open, explain)?;
+    let key = key::from_argument(open.key_type(), key)?;
+    let rank = open.index.rank_traced(&key, Some(&mut open.trace))?;
+    open.answer("rank", rank, output)
+}
+
+/// Compares every row with the index, and prints the findings.
+pub(crate) fn verify(arguments: &TableArguments, open: OpenTable, output: &mut Output) -> Result<Outcome> {
+    let index = index_of(arguments, open)?;
+    let report = Progress::during("verifying", Unit::Items, |progress| index.verify(progress))?;
+    if output.is_json() {
+        output.json(&json!({
+            "sound": report.is_sound(),
+            "files": report.files,
+            "rows": report.rows,
+            "findings": report.findings,
+        }))?;
+    } else if report.is_sound() {
+        let (rows, files) = (counted(report.rows, "row"), counted(report.files, "file"));
+        output.line(format_args!("{arguments}: sound; {rows} in {files} compared"))?;
+    } else {
+        report.findings.iter().try_for_each(|finding| output.line(finding))?;
+    }
+    output.flush()?;
+    if report.is_sound() {
+        return Ok(Outcome::Done);
+    }
+    note(format_args!("error: {arguments}: {}", counted(report.findings.len() as u64, "finding")));
+    note("hint: `ogive build DATA --external --update` makes the index anew for the files of now");
+    Ok(Outcome::Negative)
+}
+
+/// Prints what an index has, and what its files are.
+pub(crate) fn explain(arguments: &TableArguments, open: OpenTable, output: &mut Output) -> Result<Outcome> {
+    let index = index_of(arguments, open)?;
+    let files: Vec<_> = index.files().collect();
+    let key: Vec<&str> = index.key_columns().collect();
+    let table = index.table().explain();
+    if output.is_json() {
+        let files: Vec<Value> =
+            files.iter().map(|(path, bytes)| json!({ "path": path.display().to_string(), "bytes": bytes })).collect();
+        output.json(&json!({
+            "kind": "parquet index",
+            "is_sorted": index.is_sorted(),
+            "key": key,
+            "key_type": index.key_type().to_string(),
+            "rows": index.rows(),
+            "index_bytes": table.file_bytes,
+            "opening_bytes": index.table().opening().bytes,
+            "columns": index.schema().fields().iter().map(|field| field.name()).collect::<Vec<_>>(),
+            "files": files,
+        }))?;
+        return Ok(Outcome::Done);
+    }
+    output.line(format_args!("{arguments}: {}", summary(&index)))?;
+    output.line(format_args!("  key: {} ({})", key.join(", "), index.key_type()))?;
+    for field in index.schema().fields() {
+        let null = if field.is_nullable() { "?" } else { "" };
+        output.line(format_args!("  column {}: {}{null}", field.name(), field.data_type()))?;
+    }
+    output.line(format_args!(
+        "  index: {}, of which {} to open it",
+        human_bytes(table.file_bytes),
+        human_bytes(index.table().opening().bytes)
+    ))?;
+    for (path, bytes) in files {
+        output.line(format_args!("  file {}, {}", path.display(), human_bytes(bytes)))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// A sentence about the index that a table holds, without its name; `None` if it holds none.
+pub(crate) fn info(path: &Path, table: Table) -> Result<Option<String>> {
+    if !ParquetIndex::is_one(&table) {
+        return Ok(None);
+    }
+    let folder = PathFolder::new(folder_of(path)?);
+    let index = ParquetIndex::of_table(table, Arc::new(folder), &TableOptions::default())?;
+    Ok(Some(summary(&index)))
+}
+
+fn summary(index: &ParquetIndex) -> String {
+    let (rows, files) = (counted(index.rows(), "row"), counted(index.files().count() as u64, "Parquet file"));
+    let order = if index.is_sorted() { "sorted" } else { "not sorted" };
+    format!("an index of {rows} in {files}, {order} by the key")
+}
+
+fn requests_json(trace: &Trace) -> Value {
+    let request = |request: &ogive_parquet::TracedRequest| {
+        json!({
+            "round": request.round,
+            "path": request.path.display().to_string(),
+            "offset": request.offset,
+            "size_bytes": request.bytes,
+            "parts": request.parts,
+        })
+    };
+    trace.requests.iter().map(request).collect()
+}
+
+/// One line per request, then a line with the sums.
+fn trace_lines(trace: &Trace) -> Vec<String> {
+    let line = |request: &ogive_parquet::TracedRequest| {
+        let name = request.path.file_name().unwrap_or_default().to_string_lossy();
+        let (bytes, offset) = (grouped(request.bytes), grouped(request.offset));
+        format!("  round {}: {bytes} B at {offset} of {name}: {}", request.round, request.parts.join(", "))
+    };
+    let mut lines: Vec<String> = trace.requests.iter().map(line).collect();
+    let modelled = ["nvme", "s3"].into_iter().filter_map(|name| Profile::named(name).ok());
+    let modelled: Vec<String> =
+        modelled.map(|profile| format!("{} on {}", human_us(modelled_us(trace, &profile)), profile.name())).collect();
+    lines.push(format!(
+        "  {} in {}, {} B; modelled {}",
+        counted(trace.requests.len() as u64, "request"),
+        counted(trace.rounds().into(), "round"),
+        grouped(trace.bytes()),
+        modelled.join(", ")
+    ));
+    lines
+}
+
+/// Modelled time: the rounds one after the other, the requests of each side by side.
+fn modelled_us(trace: &Trace, profile: &Profile) -> f64 {
+    let rounds = trace.requests.chunk_by(|left, right| left.round == right.round);
+    rounds.map(|round| profile.batch_us(&round.iter().map(|request| request.bytes).collect::<Vec<_>>())).sum()
+}

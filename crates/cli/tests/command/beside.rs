@@ -1,0 +1,65 @@
+//! Indexes beside Parquet files: lookups, scans, counts and checks by the command, and what is refused. Method: whole
+//! runs on files that the command itself exports.
+
+use super::run::Folder;
+use serde_json::json;
+
+/// A folder with `events.parquet`: identifiers in order, and names out of order.
+fn events() -> Folder {
+    let folder = Folder::new();
+    let rows: String = (0..500).map(|i| format!("{i},name {},{}\n", i * 7 % 500, i % 3)).collect();
+    folder.write("events.csv", format!("id,name,level\n{rows}"));
+    folder.build("events.csv", "events.ogive", &["--key", "id"]);
+    folder.run(&["export", "events.ogive", "events.parquet"]).exits_with(0);
+    folder
+}
+
+fn index(folder: &Folder, key: &str, name: &str) {
+    folder.run(&["build", "events.parquet", "--external", "--key", key, "-o", name]).exits_with(0);
+}
+
+#[test]
+fn rows_of_a_parquet_file_are_found_by_its_index() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    index(&folder, "name", "name.idx");
+    folder.run(&["get", "id.idx", "7"]).exits_with(0).prints("id,name,level\n7,name 49,1\n");
+    folder.run(&["get", "name.idx", "name 49", "--columns", "level,id"]).exits_with(0).prints("level,id\n1,7\n");
+    let rows = folder.run(&["get", "id.idx", "7", "8", "--json", "--columns", "id"]).exits_with(0).json_lines();
+    assert_eq!(rows, [json!({ "id": 7 }), json!({ "id": 8 })]);
+    folder.run(&["get", "id.idx", "500"]).exits_with(1).complains_of("500: not found");
+    folder.run(&["scan", "id.idx", "--from", "3", "--to", "5", "--columns", "id"]).exits_with(0).prints("id\n3\n4\n");
+    folder.run(&["scan", "id.idx", "--limit", "1", "--columns", "id"]).exits_with(0).prints("id\n0\n");
+    folder.run(&["count", "id.idx", "--from", "10", "--to", "20"]).exits_with(0).prints("10\n");
+    folder.run(&["rank", "name.idx", "name 1"]).exits_with(0).prints("1\n");
+    folder.run(&["verify", "name.idx"]).exits_with(0);
+    let found = folder.run(&["info", "id.idx", "--json"]).exits_with(0).json_lines();
+    assert_eq!(found[0]["kind"], json!("parquet index"));
+}
+
+#[test]
+fn each_request_of_a_lookup_is_shown() {
+    let folder = events();
+    for (key, name, rounds) in [("id", "7", 2), ("name", "name 49", 3)] {
+        index(&folder, key, "i.idx");
+        let answer = folder.run(&["get", "i.idx", name, "--explain", "--json"]).exits_with(0).json_lines();
+        let requests = answer[1]["requests"].as_array().cloned().unwrap_or_default();
+        assert_eq!(requests.last().map(|request| &request["round"]), Some(&json!(rounds)), "{requests:?}");
+    }
+}
+
+#[test]
+fn what_an_index_of_parquet_files_does_not_have_is_refused() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    folder.run(&["nth", "id.idx", "3"]).exits_with(1).complains_of("is an index of Parquet files");
+    folder.run(&["scan", "id.idx", "--reverse"]).exits_with(1).complains_of("ascending order only");
+    folder.run(&["get", "events.ogive", "7", "--csv"]).exits_with(2).complains_of("indexes of Parquet files");
+    folder.run(&["get", "id.idx", "7", "--columns", "nope"]).exits_with(1).complains_of("id, name, level");
+    let no_key = ["build", "events.parquet", "--external", "-o", "x.idx"];
+    folder.run(&no_key).exits_with(1).complains_of("no key is given");
+    let keyed = ["build", "events.csv", "--external", "--key", "id", "-o", "x.idx"];
+    folder.run(&keyed).exits_with(2).complains_of("columns of Parquet files");
+    std::fs::write(folder.path("events.parquet"), "changed").unwrap();
+    folder.run(&["get", "id.idx", "7"]).exits_with(1).complains_of("has changed since it was indexed");
+}

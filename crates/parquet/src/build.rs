@@ -1,0 +1,412 @@
+//! Building of an index: which rows ascend, and what leads to them.
+
+use crate::bytes_io::Encoder;
+use crate::catalog::{Catalog, DataFile, Group, PROPERTY};
+use crate::data::{Data, unified};
+use crate::error::{ParquetIndexError, Result};
+use crate::fetched::Joining;
+use crate::folder::{Folder, join, split};
+use crate::footer::{Footer, find_groups, read_footer};
+use crate::keys::{KeyColumn, key_type};
+use crate::router::{GroupKeys, Run, assign};
+use crate::schema::FileSchema;
+use crate::source::{find_files, path_columns, shown};
+use ogive::io::ReadableFile;
+use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
+use ogive::types::{KeyColumn as TableKeyColumn, NullOrder, ValueType};
+use ogive::{KeyType, Storage};
+use std::path::Path;
+use std::sync::Arc;
+use twox_hash::XxHash3_64;
+
+/// Most runs of an index of sorted files: a lookup asks each of them.
+const RUNS_MAX: usize = 4;
+/// Memory for sorting the keys of files that are not sorted.
+const SORT_BYTES: u64 = 256 << 20;
+
+/// What to index, and how.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BuildOptions {
+    /// The columns of the key.
+    pub key: Vec<String>,
+    /// The file or folder of the data, relative to the folder of the index.
+    pub root: String,
+    /// The files below the root, relative to it; without, all Parquet files there.
+    pub files: Option<Vec<String>>,
+    /// Options of the index file: the profile of the storage, `replace`, and the design if files are not sorted.
+    pub table: TableWriteOptions,
+    /// Memory for sorting keys if files are not sorted.
+    pub memory_bytes: u64,
+}
+
+impl BuildOptions {
+    /// Options for the data at `root`, with the default for all else.
+    #[must_use]
+    pub fn new(root: &str, key: &[&str]) -> Self {
+        Self {
+            key: key.iter().map(|name| (*name).to_owned()).collect(),
+            root: root.to_owned(),
+            files: None,
+            table: TableWriteOptions::default(),
+            memory_bytes: SORT_BYTES,
+        }
+    }
+
+    /// Indexes these files below the root only.
+    #[must_use]
+    pub fn files(self, files: Vec<String>) -> Self {
+        Self { files: Some(files), ..self }
+    }
+
+    /// The options of the index file.
+    #[must_use]
+    pub fn table(self, table: TableWriteOptions) -> Self {
+        Self { table, ..self }
+    }
+
+    /// Memory for sorting keys.
+    #[must_use]
+    pub fn memory_bytes(self, memory_bytes: u64) -> Self {
+        Self { memory_bytes, ..self }
+    }
+}
+
+/// What was built.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BuildReport {
+    /// Whether the files are sorted by the key, so that separators lead to pages.
+    pub is_sorted: bool,
+    /// The number of data files.
+    pub files: u64,
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of data pages.
+    pub pages: u64,
+    /// Of sorted files: intervals of rows that need one page of each column.
+    pub intervals: u64,
+    /// Bytes of the separators of sorted files.
+    pub separator_bytes: u64,
+    /// Bytes of the places of pages.
+    pub place_bytes: u64,
+    /// The type of the keys.
+    pub key_type: KeyType,
+    /// The index file.
+    pub table: TableReport,
+    /// Data files whose rows were not read again by an update.
+    pub kept_files: u64,
+}
+
+/// A file of the catalog, open, with its footer.
+pub(crate) struct OpenData {
+    pub(crate) file: Arc<dyn ReadableFile>,
+    pub(crate) footer: Footer,
+}
+
+/// Builds the index `name` in a storage for data in folders; see [`ParquetIndex::build`](crate::ParquetIndex::build).
+pub(crate) fn build(
+    storage: Arc<dyn Storage>,
+    name: &str,
+    folder: Arc<dyn Folder>,
+    options: BuildOptions,
+) -> Result<BuildReport> {
+    let paths = find_files(&*folder, &options.root, options.files.as_deref())?;
+    let catalog = collect(&*folder, &options, &paths)?;
+    let joining = Joining::of(&options.table.profile);
+    let index_path = storage.path(name);
+    let nulls = null_orders(&catalog)?;
+    let mut data = Data::new(catalog.0, key_type(&catalog.1, &nulls)?, index_path, folder, joining)?;
+    let mut scanned = scan(&data)?;
+    let is_one_nullable = nulls == [NullOrder::First];
+    if scanned.keys.is_none() && is_one_nullable {
+        // Many writers sort nulls to the end.
+        let last = key_type(&data.catalog.key_columns, &[NullOrder::Last])?;
+        let first = std::mem::replace(&mut data.key_type, last);
+        let again = scan(&data)?;
+        if again.keys.is_some() {
+            scanned = again;
+        } else {
+            data.key_type = first;
+        }
+    }
+    for (group, hash) in data.catalog.groups.iter_mut().zip(&scanned.hashes) {
+        group.key_hash = *hash;
+    }
+    let runs = scanned.keys.as_deref().map(assign).filter(|runs| runs.len() <= RUNS_MAX);
+    match (runs, scanned.keys) {
+        (Some(runs), Some(keys)) => write_sorted(storage, name, data, runs, &keys, options),
+        _ => write_unsorted(storage, name, &data, options),
+    }
+}
+
+/// The catalog of files, without hashes and runs, and the columns of the key with whether any file has nulls in them.
+type Collected = (Catalog, Vec<KeyColumn>, Vec<bool>);
+
+/// Reads the footers of files.
+fn collect(folder: &dyn Folder, options: &BuildOptions, paths: &[String]) -> Result<Collected> {
+    let mut catalog = Catalog { root: options.root.clone(), is_listed: options.files.is_some(), ..Catalog::default() };
+    let mut opened = Vec::with_capacity(paths.len());
+    for path in paths {
+        let found = open(folder, &options.root, path)?;
+        add_file(&mut catalog, path, &found)?;
+        opened.push(found.footer);
+    }
+    let has_column = |name: &str| catalog.schemas.iter().any(|schema| schema.column(name).is_some());
+    let (columns, values) = path_columns(paths, &has_column);
+    catalog.path_columns = columns;
+    for (file, values) in catalog.files.iter_mut().zip(values) {
+        file.path_values = values;
+    }
+    let columns = key_columns(folder, &catalog, &options.key)?;
+    let nullable = columns.iter().map(|column| may_be_null(&catalog, &opened, &column.name)).collect();
+    catalog.key_columns = columns.clone();
+    Ok((catalog, columns, nullable))
+}
+
+/// Opens a data file, and reads its footer.
+pub(crate) fn open(folder: &dyn Folder, root: &str, path: &str) -> Result<OpenData> {
+    let full = join(root, path);
+    let (of, name) = split(&full);
+    let file = folder.storage(of)?.open(name)?;
+    let footer = read_footer(&file)?;
+    Ok(OpenData { file, footer })
+}
+
+/// Adds a file and its row groups.
+pub(crate) fn add_file(catalog: &mut Catalog, path: &str, found: &OpenData) -> Result<()> {
+    let OpenData { file, footer } = found;
+    let schema = FileSchema::of_file(file.path(), footer.metadata.file_metadata())?;
+    let groups = find_groups(file, footer, &schema)?;
+    let known = catalog.schemas.iter().position(|known| known.stored == schema.stored);
+    let number = known.unwrap_or_else(|| {
+        catalog.schemas.push(schema);
+        catalog.schemas.len() - 1
+    });
+    for group in groups {
+        let mut pages = Encoder::default();
+        group.pages.encode(group.rows, &mut pages);
+        let file = catalog.files.len();
+        catalog.groups.push(Group { file, rows: group.rows, key_hash: 0, intervals: 0, pages: pages.0 });
+    }
+    catalog.files.push(DataFile {
+        path: path.to_owned(),
+        bytes: file.len(),
+        modified_ns: file.modified_ns().unwrap_or(0),
+        footer_checksum: footer.checksum,
+        schema: number,
+        path_values: Vec::new(),
+    });
+    Ok(())
+}
+
+/// The columns of the key by their names.
+fn key_columns(folder: &dyn Folder, catalog: &Catalog, names: &[String]) -> Result<Vec<KeyColumn>> {
+    let path_of =
+        |file: usize| shown(folder, &catalog.root, catalog.files.get(file).map_or("", |file| file.path.as_str()));
+    let schema = unified(catalog, &path_of)?;
+    if names.is_empty() {
+        let detail = "no key is given; name the column or the columns of the key (`--key COLUMN`)".to_owned();
+        return Err(ParquetIndexError::NotIndexable { path: path_of(0), detail });
+    }
+    let column = |name: &String| {
+        let Ok(field) = schema.field_with_name(name) else {
+            let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let known = known.join(", ");
+            return Err(ParquetIndexError::NoColumn { path: path_of(0), column: name.clone(), known });
+        };
+        if let Some(column) = catalog.path_columns.iter().find(|column| column.name == *name) {
+            return Ok(KeyColumn { name: name.clone(), key_type: column.key_type });
+        }
+        let is_uuid = catalog.schemas.iter().any(|of| of.column(name).is_some_and(|at| of.is_uuid(at)));
+        KeyColumn::of(&path_of(0), field, is_uuid)
+    };
+    names.iter().map(column).collect()
+}
+
+/// Whether rows may have no value in a column: by its statistics, else by its definition.
+fn may_be_null(catalog: &Catalog, footers: &[Footer], name: &str) -> bool {
+    (0..).zip(footers).any(|(file, footer)| may_be_null_in(catalog, file, footer, name))
+}
+
+fn may_be_null_in(catalog: &Catalog, number: usize, footer: &Footer, name: &str) -> bool {
+    let file = &catalog.files[number];
+    if let Some(at) = catalog.path_columns.iter().position(|column| column.name == name) {
+        return file.path_values.get(at).is_none_or(Option::is_none);
+    }
+    let schema = &catalog.schemas[file.schema];
+    let Some(column) = schema.column(name) else { return true };
+    if !schema.arrow.field(column).is_nullable() {
+        return false;
+    }
+    let groups = footer.metadata.row_groups();
+    groups.iter().any(|group| {
+        schema.leaves(column).any(|leaf| {
+            let statistics = group.columns().get(leaf).and_then(|column| column.statistics());
+            statistics.and_then(parquet::file::statistics::Statistics::null_count_opt) != Some(0)
+        })
+    })
+}
+
+/// Whether new files of a catalog, by their numbers, have keys of a type: nulls only where it has them.
+pub(crate) fn fits_key(catalog: &Catalog, footers: &[(usize, Footer)], key_type: KeyType) -> Result<bool> {
+    let nullable: Vec<bool> = match key_type {
+        KeyType::Tuple(tuple) => tuple.components().map(|component| component.nulls != NullOrder::Never).collect(),
+        _ => vec![false],
+    };
+    for (column, nullable) in catalog.key_columns.iter().zip(nullable) {
+        for schema in catalog.schemas.iter() {
+            let found = schema.column(&column.name).map(|at| (schema.arrow.field(at), schema.is_uuid(at)));
+            let is_same = |(field, is_uuid)| KeyColumn::of(Path::new(""), field, is_uuid).is_ok_and(|it| it == *column);
+            if found.is_some_and(|found| !is_same(found)) {
+                return Ok(false);
+            }
+        }
+        let has_nulls = footers.iter().any(|(file, footer)| may_be_null_in(catalog, *file, footer, &column.name));
+        if has_nulls && !nullable {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Where nulls of the columns of the key order.
+fn null_orders((_, _, nullable): &Collected) -> Result<Vec<NullOrder>> {
+    Ok(nullable.iter().map(|&nullable| if nullable { NullOrder::First } else { NullOrder::Never }).collect())
+}
+
+/// What a pass over the keys of all files finds.
+struct Scanned {
+    hashes: Vec<u64>,
+    /// The keys at the cuts of each row group; none if the rows of any do not ascend.
+    keys: Option<Vec<GroupKeys>>,
+}
+
+/// The hash of the key of a row, as it is summed for a row group.
+pub(crate) fn row_hash(row: u64, key: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(row, key)
+}
+
+fn scan(data: &Data) -> Result<Scanned> {
+    let mut hashes = Vec::with_capacity(data.catalog.groups.len());
+    let mut keys = Some(Vec::new());
+    for group in 0..data.catalog.groups.len() {
+        let (hash, of_group) = scan_group(data, group)?;
+        hashes.push(hash);
+        match (of_group, &mut keys) {
+            (Some(of_group), Some(keys)) => keys.push(of_group),
+            _ => keys = None,
+        }
+    }
+    Ok(Scanned { hashes, keys })
+}
+
+fn scan_group(data: &Data, group: usize) -> Result<(u64, Option<GroupKeys>)> {
+    let cuts = data.pages(group)?.cuts();
+    let mut next_cut = 1;
+    let (mut hash, mut is_sorted) = (0_u64, true);
+    let mut keys = GroupKeys::default();
+    data.each_key(group, &mut |row, key| {
+        hash = hash.wrapping_add(row_hash(row, &key));
+        is_sorted &= row == 0 || keys.last <= key;
+        if row == 0 {
+            keys.first.clone_from(&key);
+        }
+        if cuts.get(next_cut) == Some(&row) && is_sorted {
+            keys.borders.push((keys.last.clone(), key.clone()));
+            next_cut += 1;
+        }
+        keys.last = key;
+        Ok(())
+    })?;
+    Ok((hash, is_sorted.then_some(keys)))
+}
+
+/// The options of the table that holds an index.
+fn table_options(data: &Data, options: TableWriteOptions, catalog: &Catalog) -> TableWriteOptions {
+    let mut properties = options.properties.clone();
+    properties.push((PROPERTY.to_owned(), catalog.encode()));
+    let key_columns = (0..).zip(&data.catalog.key_columns);
+    let key_columns = key_columns.map(|(position, column)| TableKeyColumn { name: column.name.clone(), position });
+    options.key_type(data.key_type).properties(properties).key_columns(key_columns.collect())
+}
+
+fn write_sorted(
+    storage: Arc<dyn Storage>,
+    name: &str,
+    mut data: Data,
+    runs: Vec<Vec<usize>>,
+    keys: &[GroupKeys],
+    options: BuildOptions,
+) -> Result<BuildReport> {
+    for (group, keys) in data.catalog.groups.iter_mut().zip(keys) {
+        group.intervals = keys.borders.len() as u64 + 1;
+    }
+    let runs = runs.into_iter().map(|groups| Run::build(groups, keys, data.key_type)).collect::<Result<Vec<_>, _>>();
+    let runs = runs.map_err(|error| ParquetIndexError::NotIndexable {
+        path: data.path_of(0),
+        detail: format!("its separators cannot be coded: {error}"),
+    })?;
+    data.catalog.runs = Some(runs);
+    let table = table_options(&data, options.table, &data.catalog);
+    let table = TableWriter::create(storage, name, table)?.finish()?;
+    report(&data, table)
+}
+
+fn write_unsorted(storage: Arc<dyn Storage>, name: &str, data: &Data, options: BuildOptions) -> Result<BuildReport> {
+    let mut writer = sorting_writer(storage, name, data, &options)?;
+    let (mut first_row, width) = (0, row_bytes(&data.catalog));
+    for group in 0..data.catalog.groups.len() {
+        data.each_key(group, &mut |row, key| Ok(writer.append(&key, &row_value(first_row + row, width))?))?;
+        first_row += data.catalog.groups[group].rows;
+    }
+    let table = writer.finish()?;
+    report(data, table)
+}
+
+/// A writer of the records of an index of files that are not sorted: a key, and the number of its row.
+pub(crate) fn sorting_writer(
+    storage: Arc<dyn Storage>,
+    name: &str,
+    data: &Data,
+    options: &BuildOptions,
+) -> Result<SortingWriter> {
+    let width = row_bytes(&data.catalog);
+    let value_type = if width == 4 { KeyType::U32 } else { KeyType::U64 };
+    let table = table_options(data, options.table.clone(), &data.catalog)
+        .value_type(ValueType::Scalar(value_type))
+        .value_width(width as u32);
+    Ok(SortingWriter::create(storage, name, table, options.memory_bytes)?)
+}
+
+/// Bytes of the number of a row.
+pub(crate) fn row_bytes(catalog: &Catalog) -> usize {
+    let rows: u64 = catalog.groups.iter().map(|group| group.rows).sum();
+    if u32::try_from(rows).is_ok() { 4 } else { 8 }
+}
+
+/// The value of a record: the number of its row among those of all files.
+pub(crate) fn row_value(row: u64, width: usize) -> Vec<u8> {
+    row.to_be_bytes()[8 - width.min(8)..].to_vec()
+}
+
+pub(crate) fn report(data: &Data, table: TableReport) -> Result<BuildReport> {
+    let catalog = &data.catalog;
+    let mut pages = 0;
+    for group in 0..catalog.groups.len() {
+        pages += data.pages(group)?.columns.iter().map(|column| column.pages.len() as u64).sum::<u64>();
+    }
+    let runs = catalog.runs.as_deref().unwrap_or_default();
+    Ok(BuildReport {
+        is_sorted: catalog.runs.is_some(),
+        files: catalog.files.len() as u64,
+        rows: catalog.groups.iter().map(|group| group.rows).sum(),
+        pages,
+        intervals: catalog.groups.iter().map(|group| group.intervals).sum(),
+        separator_bytes: runs.iter().map(|run| run.router.len() as u64).sum(),
+        place_bytes: catalog.groups.iter().map(|group| group.pages.len() as u64).sum(),
+        key_type: data.key_type,
+        table,
+        kept_files: 0,
+    })
+}

@@ -1,0 +1,371 @@
+//! The data files of an index, as far as they are open: rows of their row groups in one round of reads.
+
+use crate::catalog::Catalog;
+use crate::decode::GroupSource;
+use crate::error::{ParquetIndexError, Result};
+use crate::fetched::{Fetched, Joining, Part, Wanted, fetch};
+use crate::folder::{Folder, join, split};
+use crate::keys::RowKeys;
+use crate::pages::GroupPages;
+use crate::schema::FileSchema;
+use crate::source::shown;
+use crate::trace::Trace;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_schema::{Field, Schema, SchemaRef};
+use ogive::io::ReadableFile;
+use ogive::{Error, KeyType, Storage};
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Rows that are decoded at a time where all rows of a row group are read.
+const SCAN_ROWS: u64 = 1 << 16;
+
+/// Rows of a row group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupRows {
+    pub(crate) group: usize,
+    /// Ascending, apart from each other, and not empty.
+    pub(crate) ranges: Vec<Range<u64>>,
+}
+
+impl GroupRows {
+    /// The number of rows.
+    pub(crate) fn len(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+}
+
+/// Where a column of a file comes from.
+#[derive(Clone, Copy, Debug)]
+enum ColumnSource {
+    File(usize),
+    Path(usize),
+    Missing,
+}
+
+/// Columns of the schema of all files, in the order in which they are returned.
+#[derive(Clone, Debug)]
+pub(crate) struct Projection {
+    pub(crate) columns: Vec<usize>,
+    pub(crate) schema: SchemaRef,
+}
+
+/// The data files of an index.
+#[derive(Debug)]
+pub(crate) struct Data {
+    pub(crate) catalog: Catalog,
+    pub(crate) key_type: KeyType,
+    /// The columns of all files, then those of paths.
+    pub(crate) schema: SchemaRef,
+    /// The columns of the key.
+    pub(crate) key: Projection,
+    /// For each schema of files, where each column comes from.
+    sources: Vec<Vec<ColumnSource>>,
+    index_path: PathBuf,
+    folder: Arc<dyn Folder>,
+    storages: Mutex<HashMap<String, Arc<dyn Storage>>>,
+    files: Vec<OnceLock<Arc<dyn ReadableFile>>>,
+    pages: Vec<OnceLock<Arc<GroupPages>>>,
+    joining: Joining,
+}
+
+/// The columns of files of several schemas, with those of their paths.
+///
+/// # Errors
+/// [`ParquetIndexError::NotIndexable`] if a column has several types.
+pub(crate) fn unified(catalog: &Catalog, path_of: &dyn Fn(usize) -> PathBuf) -> Result<SchemaRef> {
+    let mut fields: Vec<Field> = Vec::new();
+    for (number, schema) in catalog.schemas.iter().enumerate() {
+        for field in schema.arrow.fields() {
+            let Some(known) = fields.iter_mut().find(|known| known.name() == field.name()) else {
+                fields.push(field.as_ref().clone().with_nullable(field.is_nullable() || number > 0));
+                continue;
+            };
+            if known.data_type() != field.data_type() {
+                let file = catalog.files.iter().position(|file| file.schema == number).unwrap_or(0);
+                let detail = format!(
+                    "column '{}' is of type {} there, and of type {} in other files; index files of one schema",
+                    field.name(),
+                    field.data_type(),
+                    known.data_type()
+                );
+                return Err(ParquetIndexError::NotIndexable { path: path_of(file), detail });
+            }
+            if field.is_nullable() && !known.is_nullable() {
+                *known = known.clone().with_nullable(true);
+            }
+        }
+        for known in &mut fields {
+            if schema.column(known.name()).is_none() {
+                *known = known.clone().with_nullable(true);
+            }
+        }
+    }
+    fields.extend(catalog.path_columns.iter().map(crate::catalog::PathColumn::field));
+    Ok(Arc::new(Schema::new(fields)))
+}
+
+impl Data {
+    /// The data of a catalog. Nothing is opened yet.
+    ///
+    /// # Errors
+    /// Those of [`unified`]; [`ParquetIndexError::NoColumn`] for columns of the key that there are not.
+    pub(crate) fn new(
+        catalog: Catalog,
+        key_type: KeyType,
+        index_path: PathBuf,
+        folder: Arc<dyn Folder>,
+        joining: Joining,
+    ) -> Result<Self> {
+        let path_of = |file: usize| {
+            let path = catalog.files.get(file).map_or("", |file| &file.path);
+            shown(&*folder, &catalog.root, path)
+        };
+        let schema = unified(&catalog, &path_of)?;
+        let sources = catalog.schemas.iter().map(|of| sources(&schema, of, &catalog)).collect();
+        let names: Vec<&str> = catalog.key_columns.iter().map(|column| column.name.as_str()).collect();
+        let key = project(&schema, Some(&names), &index_path)?;
+        let files = (0..catalog.files.len()).map(|_| OnceLock::new()).collect();
+        let pages = (0..catalog.groups.len()).map(|_| OnceLock::new()).collect();
+        let storages = Mutex::default();
+        Ok(Self { catalog, key_type, schema, key, sources, index_path, folder, storages, files, pages, joining })
+    }
+
+    /// Columns by their names; all of them without any.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NoColumn`].
+    pub(crate) fn project(&self, names: Option<&[&str]>) -> Result<Projection> {
+        project(&self.schema, names, &self.index_path)
+    }
+
+    /// An open data file, which has the length and the time of the one that was indexed.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::Gone`], [`ParquetIndexError::Changed`]; storage errors.
+    pub(crate) fn file(&self, number: usize) -> Result<Arc<dyn ReadableFile>> {
+        let malformed = || self.malformed(format!("there is no data file {number}"));
+        let (stated, slot) = self.catalog.files.get(number).zip(self.files.get(number)).ok_or_else(malformed)?;
+        if let Some(file) = slot.get() {
+            return Ok(file.clone());
+        }
+        let full = join(&self.catalog.root, &stated.path);
+        let (folder, name) = split(&full);
+        let storage = self.storage(folder)?;
+        // In an object store the first read shows whether the file is there and has this length.
+        let opened = match storage.is_object_store() {
+            true => storage.open_known(name, stated.bytes),
+            false => storage.open(name),
+        };
+        let file = match opened {
+            Err(Error::Io { path, source, .. }) if source.kind() == ErrorKind::NotFound => {
+                return Err(ParquetIndexError::Gone { path });
+            }
+            opened => opened?,
+        };
+        if let Some(detail) = difference(&*file, stated.bytes, stated.modified_ns) {
+            return Err(ParquetIndexError::Changed { path: file.path().to_owned(), detail });
+        }
+        Ok(slot.get_or_init(|| file).clone())
+    }
+
+    fn storage(&self, folder: &str) -> Result<Arc<dyn Storage>> {
+        let mut storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(storage) = storages.get(folder) {
+            return Ok(storage.clone());
+        }
+        let storage = self.folder.storage(folder)?;
+        storages.insert(folder.to_owned(), storage.clone());
+        Ok(storage)
+    }
+
+    pub(crate) fn malformed(&self, detail: String) -> ParquetIndexError {
+        ParquetIndexError::NotAnIndex { path: self.index_path.clone(), detail }
+    }
+
+    /// The path of a data file for messages.
+    pub(crate) fn path_of(&self, number: usize) -> PathBuf {
+        let path = self.catalog.files.get(number).map_or("", |file| &file.path);
+        shown(&*self.folder, &self.catalog.root, path)
+    }
+
+    /// The places of the pages of a row group.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NotAnIndex`].
+    pub(crate) fn pages(&self, group: usize) -> Result<Arc<GroupPages>> {
+        let slot = self.pages.get(group).ok_or_else(|| self.malformed(format!("there is no row group {group}")))?;
+        if let Some(pages) = slot.get() {
+            return Ok(pages.clone());
+        }
+        let pages = Arc::new(self.catalog.group_pages(&self.index_path, group)?);
+        Ok(slot.get_or_init(|| pages).clone())
+    }
+
+    /// Reads the pages of columns for rows of several groups, in one round.
+    ///
+    /// # Errors
+    /// Those of [`Self::file`] and [`Self::pages`]; storage errors.
+    pub(crate) fn fetch(&self, parts: &[GroupRows], columns: &[usize], trace: Option<&mut Trace>) -> Result<Fetched> {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for part in parts {
+            let pages = self.pages(part.group)?;
+            self.with_source(part.group, &pages, |source, sources| {
+                source.want(&of_file(sources, columns), &part.ranges, &mut wanted);
+            })?;
+        }
+        let label = |file: usize, part: Part| self.label(file, part);
+        fetch(wanted, &|file| self.file(file), self.joining, trace, &label)
+    }
+
+    /// Decodes columns of rows of a group from what was fetched.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::Malformed`].
+    pub(crate) fn decode(&self, part: &GroupRows, projection: &Projection, fetched: &Fetched) -> Result<RecordBatch> {
+        let pages = self.pages(part.group)?;
+        let rows = part.len() as usize;
+        let decode = |source: GroupSource<'_>, sources: &[ColumnSource]| {
+            let columns = of_file(sources, &projection.columns);
+            let batch = source.decode(&columns, &part.ranges, &fetched.file(source.file))?;
+            let values = self.catalog.files.get(source.file).map_or(&[][..], |file| &file.path_values[..]);
+            let mut arrays: Vec<ArrayRef> = Vec::with_capacity(projection.columns.len());
+            for (&column, field) in projection.columns.iter().zip(projection.schema.fields()) {
+                arrays.push(match sources.get(column) {
+                    Some(ColumnSource::File(at)) => {
+                        let place = columns.iter().position(|known| known == at).unwrap_or(0);
+                        batch.column(place).clone()
+                    }
+                    Some(&ColumnSource::Path(at)) => {
+                        self.catalog.path_columns[at].array(values.get(at).and_then(Option::as_deref), rows)
+                    }
+                    _ => new_null_array(field.data_type(), rows),
+                });
+            }
+            let options = RecordBatchOptions::new().with_row_count(Some(rows));
+            RecordBatch::try_new_with_options(projection.schema.clone(), arrays, &options)
+                .map_err(|error| crate::schema::malformed(source.path, &error))
+        };
+        self.with_source(part.group, &pages, decode)?
+    }
+
+    /// The keys of decoded rows of a group.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NoColumn`].
+    pub(crate) fn keys(&self, batch: &RecordBatch) -> Result<RowKeys> {
+        RowKeys::new(&self.index_path, batch, &self.catalog.key_columns, self.key_type)
+    }
+
+    /// Visits the keys of all rows of a group in their order.
+    ///
+    /// # Errors
+    /// Those of reading, and of `visit`.
+    pub(crate) fn each_key(&self, group: usize, visit: &mut dyn FnMut(u64, Vec<u8>) -> Result<()>) -> Result<()> {
+        let rows = self.catalog.groups.get(group).map_or(0, |group| group.rows);
+        let all = GroupRows { group, ranges: std::iter::once(0..rows).collect() };
+        let fetched = self.fetch(std::slice::from_ref(&all), &self.key.columns, None)?;
+        let mut start = 0;
+        while start < rows {
+            let end = rows.min(start + SCAN_ROWS);
+            let part = GroupRows { group, ranges: std::iter::once(start..end).collect() };
+            let keys = self.keys(&self.decode(&part, &self.key, &fetched)?)?;
+            for row in start..end {
+                visit(row, keys.key((row - start) as usize)?)?;
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the pages of columns for each row of a group, on average.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NotAnIndex`].
+    pub(crate) fn bytes_per_row(&self, group: usize, columns: &[usize]) -> Result<f64> {
+        let pages = self.pages(group)?;
+        self.with_source(group, &pages, |source, sources| {
+            let leaves = of_file(sources, columns).into_iter().flat_map(|column| source.schema.leaves(column));
+            let bytes: u64 = leaves.filter_map(|leaf| pages.columns.get(leaf)).map(|it| it.end - it.start).sum();
+            bytes as f64 / source.rows as f64
+        })
+    }
+
+    fn with_source<T>(
+        &self,
+        group: usize,
+        pages: &GroupPages,
+        work: impl FnOnce(GroupSource<'_>, &[ColumnSource]) -> T,
+    ) -> Result<T> {
+        let found = self.catalog.groups.get(group).and_then(|of| {
+            let file = self.catalog.files.get(of.file)?;
+            Some((of, file, self.catalog.schemas.get(file.schema)?, self.sources.get(file.schema)?))
+        });
+        let (of, _, schema, sources) = found.ok_or_else(|| self.malformed(format!("there is no row group {group}")))?;
+        let path = self.path_of(of.file);
+        Ok(work(GroupSource { path: &path, file: of.file, schema, rows: of.rows, pages }, sources))
+    }
+
+    /// What a range is, for a trace.
+    fn label(&self, file: usize, part: Part) -> String {
+        let name = |leaf: usize| {
+            let schema = self.catalog.files.get(file).and_then(|file| self.catalog.schemas.get(file.schema));
+            schema.map_or_else(String::new, |schema| schema.descriptor().column(leaf).path().string())
+        };
+        match part {
+            Part::Dictionary(leaf) => format!("dictionary of {}", name(leaf)),
+            Part::Page(leaf, number) => format!("page {number} of {}", name(leaf)),
+            Part::Chunk(leaf) => format!("all pages of {}", name(leaf)),
+        }
+    }
+}
+
+fn project(schema: &SchemaRef, names: Option<&[&str]>, path: &std::path::Path) -> Result<Projection> {
+    let Some(names) = names else {
+        return Ok(Projection { columns: (0..schema.fields().len()).collect(), schema: schema.clone() });
+    };
+    let find = |name: &&str| {
+        schema.fields().iter().position(|field| field.name() == name).ok_or_else(|| ParquetIndexError::NoColumn {
+            path: path.to_owned(),
+            column: (*name).to_owned(),
+            known: schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", "),
+        })
+    };
+    let columns = names.iter().map(find).collect::<Result<Vec<_>>>()?;
+    let fields: Vec<_> = columns.iter().filter_map(|&column| schema.fields().get(column).cloned()).collect();
+    Ok(Projection { columns, schema: Arc::new(Schema::new(fields)) })
+}
+
+fn sources(schema: &SchemaRef, of: &FileSchema, catalog: &Catalog) -> Vec<ColumnSource> {
+    let path = |name: &str| catalog.path_columns.iter().position(|column| column.name == name);
+    let source = |name: &str| match (of.column(name), path(name)) {
+        (Some(column), _) => ColumnSource::File(column),
+        (None, Some(column)) => ColumnSource::Path(column),
+        (None, None) => ColumnSource::Missing,
+    };
+    schema.fields().iter().map(|field| source(field.name())).collect()
+}
+
+/// The columns of a file among columns of all.
+fn of_file(sources: &[ColumnSource], columns: &[usize]) -> Vec<usize> {
+    let of = |&column: &usize| match sources.get(column) {
+        Some(&ColumnSource::File(at)) => Some(at),
+        _ => None,
+    };
+    let mut found: Vec<usize> = columns.iter().filter_map(of).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// How a file differs from the one that was indexed; `None` if length and time are the same.
+pub(crate) fn difference(file: &dyn ReadableFile, bytes: u64, modified_ns: u64) -> Option<String> {
+    if file.len() != bytes {
+        return Some(format!("it has {} bytes, and had {bytes}", file.len()));
+    }
+    let modified = file.modified_ns().is_some_and(|now| modified_ns != 0 && now != modified_ns);
+    modified.then(|| "it was modified later".to_owned())
+}

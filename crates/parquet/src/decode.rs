@@ -1,0 +1,196 @@
+//! Rows from pages: decoding of ranges of rows of a row group from the bytes that were fetched of it.
+
+use crate::error::Result;
+use crate::fetched::{FetchedFile, Part, Wanted};
+use crate::pages::{ColumnPages, GroupPages};
+use crate::schema::{FileSchema, malformed};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
+use parquet::file::page_index::offset_index::{OffsetIndexMetaData, PageLocation};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A row group of a data file, with what is needed to read it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupSource<'a> {
+    pub(crate) path: &'a Path,
+    /// The number of the file.
+    pub(crate) file: usize,
+    pub(crate) schema: &'a FileSchema,
+    pub(crate) rows: u64,
+    pub(crate) pages: &'a GroupPages,
+}
+
+/// The code of a compression, as Parquet defines it.
+pub(crate) fn codec_code(compression: Compression) -> u8 {
+    match compression {
+        Compression::UNCOMPRESSED => 0,
+        Compression::SNAPPY => 1,
+        Compression::GZIP(_) => 2,
+        Compression::LZO => 3,
+        Compression::BROTLI(_) => 4,
+        Compression::LZ4 => 5,
+        Compression::ZSTD(_) => 6,
+        Compression::LZ4_RAW => 7,
+    }
+}
+
+/// The compression of a code. Its level matters to writers only.
+fn codec(code: u8) -> Option<Compression> {
+    Some(match code {
+        0 => Compression::UNCOMPRESSED,
+        1 => Compression::SNAPPY,
+        2 => Compression::GZIP(GzipLevel::default()),
+        3 => Compression::LZO,
+        4 => Compression::BROTLI(BrotliLevel::default()),
+        5 => Compression::LZ4,
+        6 => Compression::ZSTD(ZstdLevel::default()),
+        7 => Compression::LZ4_RAW,
+        _ => return None,
+    })
+}
+
+impl GroupSource<'_> {
+    /// Adds the ranges of the file that the columns need for ascending ranges of rows.
+    pub(crate) fn want(&self, columns: &[usize], ranges: &[Range<u64>], wanted: &mut Vec<Wanted>) {
+        if ranges.is_empty() {
+            return;
+        }
+        for leaf in columns.iter().flat_map(|&column| self.schema.leaves(column)) {
+            let Some(pages) = self.pages.columns.get(leaf) else { continue };
+            let mut want = |offset, bytes, part| wanted.push(Wanted { file: self.file, offset, bytes, part });
+            if self.is_whole(leaf) {
+                want(pages.start, pages.end - pages.start, Part::Chunk(leaf));
+                continue;
+            }
+            if pages.refers_to_dictionary(ranges) {
+                want(pages.start, pages.dictionary_bytes, Part::Dictionary(leaf));
+            }
+            let mut next = 0;
+            for range in ranges {
+                let of_range = pages.pages_of(range);
+                for number in of_range.start.max(next)..of_range.end {
+                    let page = pages.pages[number];
+                    want(page.offset, page.bytes, Part::Page(leaf, number));
+                }
+                next = of_range.end.max(next);
+            }
+        }
+    }
+
+    /// Whether the column of a leaf is read as a whole: it, or another leaf of the column.
+    fn is_whole(&self, leaf: usize) -> bool {
+        let column = self.schema.descriptor().get_column_root_idx(leaf);
+        self.schema.leaves(column).any(|leaf| self.pages.columns.get(leaf).is_none_or(ColumnPages::is_whole))
+    }
+
+    /// The rows of ascending ranges, with the columns in their given order.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::Malformed`](crate::ParquetIndexError::Malformed).
+    pub(crate) fn decode(
+        &self,
+        columns: &[usize],
+        ranges: &[Range<u64>],
+        fetched: &FetchedFile,
+    ) -> Result<RecordBatch> {
+        let rows: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        let of_parts = |whole: bool| -> Vec<usize> {
+            let is_of_part = |column: &&usize| self.schema.leaves(**column).any(|leaf| self.is_whole(leaf)) == whole;
+            columns.iter().filter(is_of_part).copied().collect()
+        };
+        let failed = |error: ParquetError| malformed(self.path, &error);
+        let mut found: Vec<(usize, ArrayRef)> = Vec::new();
+        for (part, whole) in [(of_parts(false), false), (of_parts(true), true)] {
+            if part.is_empty() || rows == 0 {
+                continue;
+            }
+            let batch = self.read(&part, whole, ranges, fetched).map_err(failed)?;
+            let mut in_order = part.clone();
+            in_order.sort_unstable();
+            in_order.dedup();
+            if batch.num_rows() as u64 != rows || batch.num_columns() != in_order.len() {
+                let detail = format!("{} rows were read where {rows} were indexed", batch.num_rows());
+                return Err(malformed(self.path, &detail));
+            }
+            found.extend(in_order.into_iter().zip(batch.columns().iter().cloned()));
+        }
+        let schema = self.projected(columns);
+        if rows == 0 {
+            return Ok(RecordBatch::new_empty(schema));
+        }
+        let arrays = columns.iter().filter_map(|column| found.iter().find(|(known, _)| known == column));
+        let arrays = arrays.map(|(_, array)| array.clone()).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
+        RecordBatch::try_new_with_options(schema, arrays, &options).map_err(|error| malformed(self.path, &error))
+    }
+
+    fn projected(&self, columns: &[usize]) -> SchemaRef {
+        let fields = columns.iter().filter_map(|&column| self.schema.arrow.fields().get(column).cloned());
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// Reads columns that are all read by their pages, or all as a whole, in the order of the file.
+    fn read(
+        &self,
+        columns: &[usize],
+        whole: bool,
+        ranges: &[Range<u64>],
+        fetched: &FetchedFile,
+    ) -> Result<RecordBatch, ParquetError> {
+        let (group, locations) = self.metadata(ranges)?;
+        let metadata = self.schema.reader_metadata(group, (!whole).then_some(locations))?;
+        let mask = ProjectionMask::roots(&self.schema.descriptor(), columns.iter().copied());
+        let total = usize::try_from(self.rows).map_err(|error| ParquetError::General(error.to_string()))?;
+        let selection = ranges.iter().map(|range| range.start as usize..range.end as usize);
+        let rows: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched.clone(), metadata)
+            .with_projection(mask)
+            .with_batch_size(rows.clamp(1, 1 << 20) as usize)
+            .with_row_selection(RowSelection::from_consecutive_ranges(selection, total))
+            .build()?;
+        let schema = arrow_array::RecordBatchReader::schema(&reader);
+        let batches = reader.collect::<Result<Vec<_>, ArrowError>>()?;
+        Ok(arrow_select::concat::concat_batches(&schema, &batches)?)
+    }
+
+    /// Metadata of the row group, as a footer and an offset index would have it, without dictionaries that the pages of
+    /// these rows do not refer to.
+    fn metadata(&self, ranges: &[Range<u64>]) -> Result<(RowGroupMetaData, Vec<OffsetIndexMetaData>), ParquetError> {
+        let descriptor = self.schema.descriptor();
+        let mut columns = Vec::new();
+        let mut locations = Vec::new();
+        for (leaf, pages) in self.pages.columns.iter().enumerate().take(descriptor.num_columns()) {
+            let codec = codec(pages.codec)
+                .ok_or_else(|| ParquetError::General(format!("compression {} is unknown", pages.codec)))?;
+            let first = pages.start + pages.dictionary_bytes;
+            let has_dictionary = pages.refers_to_dictionary(ranges);
+            let chunk = ColumnChunkMetaData::builder(descriptor.column(leaf))
+                .set_compression(codec)
+                .set_num_values(self.rows.cast_signed())
+                .set_data_page_offset(first.cast_signed())
+                .set_dictionary_page_offset(has_dictionary.then_some(pages.start.cast_signed()))
+                .set_total_compressed_size((pages.end - pages.start).cast_signed())
+                .build()?;
+            columns.push(chunk);
+            let of_page = |page: &crate::pages::Page| PageLocation {
+                offset: page.offset.cast_signed(),
+                compressed_page_size: page.bytes as i32,
+                first_row_index: page.first_row.cast_signed(),
+            };
+            let page_locations = pages.pages.iter().map(of_page).collect();
+            locations.push(OffsetIndexMetaData { page_locations, unencoded_byte_array_data_bytes: None });
+        }
+        let group = RowGroupMetaData::builder(descriptor)
+            .set_num_rows(self.rows.cast_signed())
+            .set_column_metadata(columns)
+            .build()?;
+        Ok((group, locations))
+    }
+}

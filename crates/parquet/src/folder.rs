@@ -1,0 +1,182 @@
+//! Where data files lie: folders, their sub-folders, and the storage of each.
+//!
+//! A [`Storage`] is one flat directory. A [`Folder`] leads from the folder of an index to the storages of the folders
+//! in which data files lie, by relative paths with `/` between their parts.
+
+use crate::error::{ParquetIndexError, Result};
+use ogive::io::{LocalStorage, locate_folder, remote_url};
+use ogive::{MemoryStorage, Storage};
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Deepest folder that is listed.
+const DEPTH_MAX: usize = 32;
+
+/// A place with folders, each of which is a [`Storage`].
+pub trait Folder: Debug + Send + Sync {
+    /// The storage of the files in the folder at `path`, relative to this one; empty for this one itself.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn storage(&self, path: &str) -> Result<Arc<dyn Storage>>;
+
+    /// The paths of all files in the folder at `path` and below it, relative to that folder, sorted. If `path` is a
+    /// file, one empty path.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    fn list(&self, path: &str) -> Result<Vec<String>>;
+}
+
+/// Splits the path of a file into its folder and its name.
+pub(crate) fn split(path: &str) -> (&str, &str) {
+    match path.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some((folder, name)) => (folder, name),
+        None => ("", path),
+    }
+}
+
+/// Joins two relative paths; either may be empty.
+pub(crate) fn join(folder: &str, path: &str) -> String {
+    match (folder.trim_end_matches('/'), path) {
+        ("", path) if folder.is_empty() => path.to_owned(),
+        ("", path) => format!("/{path}"),
+        (folder, "") => folder.to_owned(),
+        (folder, path) => format!("{folder}/{path}"),
+    }
+}
+
+/// A folder of the local file system or of an object store, given by its path or URL. Below a URL, only the files of
+/// the folder itself are listed, not those of its sub-folders; files that are given by a list may lie there.
+#[derive(Clone, Debug)]
+pub struct PathFolder {
+    root: PathBuf,
+}
+
+impl PathFolder {
+    /// The folder at a path or URL `root`; empty for the current one.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The URL of a folder or file, if it has one.
+    fn url(&self, path: &str) -> Option<String> {
+        if remote_url(Path::new(path)).is_some() {
+            return Some(path.to_owned());
+        }
+        remote_url(&self.root).map(|root| join(root, path))
+    }
+
+    fn list_below(folder: &Path, prefix: &str, depth: usize, found: &mut Vec<String>) -> Result<()> {
+        if depth > DEPTH_MAX {
+            let detail = format!("its folders are nested more than {DEPTH_MAX} deep; index a part of them");
+            return Err(ParquetIndexError::NotIndexable { path: folder.to_owned(), detail });
+        }
+        let files = LocalStorage::new(folder).list()?;
+        for name in LocalStorage::names(folder)? {
+            let path = join(prefix, &name);
+            match files.binary_search(&name) {
+                Ok(_) => found.push(path),
+                // What vanished meanwhile, or cannot be entered, is an error: a file of it would be missing silently.
+                Err(_) => Self::list_below(&folder.join(&name), &path, depth + 1, found)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Folder for PathFolder {
+    fn storage(&self, path: &str) -> Result<Arc<dyn Storage>> {
+        match self.url(path) {
+            Some(url) => Ok(locate_folder(url)?),
+            None => Ok(Arc::new(LocalStorage::new(self.root.join(path)))),
+        }
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>> {
+        let (folder, name) = split(path);
+        if self.url(path).is_some() {
+            let is_file = self.storage(folder)?.list()?.iter().any(|file| file == name);
+            return if is_file { Ok(vec![String::new()]) } else { Ok(self.storage(path)?.list()?) };
+        }
+        if !name.is_empty() && name != ".." && name != "." && self.storage(folder)?.exists(name)? {
+            let files = self.storage(folder)?.list()?;
+            if files.iter().any(|file| file == name) {
+                return Ok(vec![String::new()]);
+            }
+        }
+        let mut found = Vec::new();
+        Self::list_below(&self.root.join(path), "", 0, &mut found)?;
+        found.sort();
+        Ok(found)
+    }
+}
+
+/// Folders in memory, or any storages by path: for tests, and for data in one flat storage.
+#[derive(Clone, Debug, Default)]
+pub struct FolderMap {
+    storages: Vec<(String, Arc<dyn Storage>)>,
+}
+
+impl FolderMap {
+    /// A single flat folder.
+    #[must_use]
+    pub fn flat(storage: Arc<dyn Storage>) -> Self {
+        Self { storages: vec![(String::new(), storage)] }
+    }
+
+    /// Adds the storage of the folder at `path`.
+    #[must_use]
+    pub fn with(mut self, path: &str, storage: Arc<dyn Storage>) -> Self {
+        self.storages.retain(|(known, _)| known != path);
+        self.storages.push((path.to_owned(), storage));
+        self.storages.sort_by(|left, right| left.0.cmp(&right.0));
+        self
+    }
+}
+
+impl Folder for FolderMap {
+    fn storage(&self, path: &str) -> Result<Arc<dyn Storage>> {
+        let found = self.storages.iter().find(|(known, _)| known == path);
+        Ok(found.map_or_else(|| Arc::new(MemoryStorage::new()) as Arc<dyn Storage>, |(_, storage)| storage.clone()))
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<String>> {
+        let (folder, name) = split(path);
+        if !name.is_empty() && self.storage(folder)?.exists(name)? {
+            return Ok(vec![String::new()]);
+        }
+        let mut found = Vec::new();
+        for (folder, storage) in &self.storages {
+            let below = match folder.strip_prefix(path) {
+                Some(rest) if path.is_empty() || rest.is_empty() => rest,
+                Some(rest) => match rest.strip_prefix('/') {
+                    Some(rest) => rest,
+                    None => continue,
+                },
+                None => continue,
+            };
+            found.extend(storage.list()?.iter().map(|name| join(below, name)));
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_split_and_join_at_any_depth() {
+        assert_eq!(split("a/b/c.parquet"), ("a/b", "c.parquet"));
+        assert_eq!(split("c.parquet"), ("", "c.parquet"));
+        assert_eq!(split("/c.parquet"), ("/", "c.parquet"));
+        assert_eq!(join("", "c"), "c");
+        assert_eq!(join("a/b", "c"), "a/b/c");
+        assert_eq!(join("/", "c"), "/c");
+        assert_eq!(join("a", ""), "a");
+    }
+}

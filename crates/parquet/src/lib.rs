@@ -1,0 +1,74 @@
+//! # Indexes beside Parquet files
+//!
+//! An index leads from a key to the rows of Parquet files, which stay as they are. It is an Ogive table that holds what
+//! is needed to read the pages of a row without the footer of its file, so that a lookup with the index open takes one
+//! round of reads where the files are sorted by the key, and two where they are not. Rows come as Arrow record batches.
+//!
+//! ```
+//! use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+//! use ogive::table::TableOptions;
+//! use ogive::{MemoryStorage, Storage};
+//! use ogive_parquet::{BuildOptions, FolderMap, ParquetIndex};
+//! use std::sync::Arc;
+//!
+//! let ids: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..1_000));
+//! let batch = RecordBatch::try_from_iter([("user_id", ids)])?;
+//! let mut file = Vec::new();
+//! let mut writer = parquet::arrow::ArrowWriter::try_new(&mut file, batch.schema(), None)?;
+//! writer.write(&batch)?;
+//! writer.close()?;
+//!
+//! let memory = Arc::new(MemoryStorage::new());
+//! memory.put("events.parquet", file)?;
+//! let storage: Arc<dyn Storage> = memory;
+//! let folder = Arc::new(FolderMap::flat(storage.clone())); // or PathFolder::new(path)
+//! let options = BuildOptions::new("events.parquet", &["user_id"]);
+//! ParquetIndex::build(storage.clone(), "events.idx", folder.clone(), options)?;
+//!
+//! let index = ParquetIndex::open(storage, "events.idx", folder, &TableOptions::default())?;
+//! let key = index.key_type().parse("42")?;
+//! assert_eq!(index.get(&key, None)?.num_rows(), 1);
+//! assert_eq!(index.rank(&key)?, 42);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | contents |
+//! |---|---|
+//! | `build`, `update`, `verify` | making an index, making it anew for the files of now, and checking it |
+//! | `index`, `scan` | lookups, ranks, counts; rows in key order |
+//! | `catalog`, `pages`, `router` | what is stored: files, places of pages, separators of sorted files |
+//! | `footer`, `page_header` | reading of files for an index |
+//! | `fetched`, `decode`, `data` | rounds of reads, and rows from the pages that they bring |
+//! | `folder`, `source` | where data files lie, and which are indexed |
+//!
+//! The stored form is described in `docs/format/parquet.md`, what lookups read in `docs/parquet.md`.
+
+mod build;
+mod bytes_io;
+mod catalog;
+mod data;
+mod decode;
+mod error;
+mod fetched;
+mod folder;
+mod footer;
+mod index;
+mod keys;
+mod page_header;
+mod pages;
+mod router;
+mod scan;
+mod schema;
+mod source;
+mod trace;
+mod update;
+mod verify;
+
+pub use build::{BuildOptions, BuildReport};
+pub use catalog::check_catalog;
+pub use error::{ParquetIndexError, Result};
+pub use folder::{Folder, FolderMap, PathFolder};
+pub use index::ParquetIndex;
+pub use scan::ParquetScan;
+pub use trace::{Trace, TracedRequest};
+pub use verify::VerifyReport;

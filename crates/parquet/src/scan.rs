@@ -1,0 +1,235 @@
+//! Scans: the rows of a range in key order, read a part at a time.
+
+use crate::data::{GroupRows, Projection};
+use crate::error::Result;
+use crate::index::{Inner, OpenRun, ParquetIndex, RangeEnd, both, ends, row_number};
+use crate::keys::RowKeys;
+use crate::trace::Trace;
+use arrow_array::RecordBatch;
+use ogive::table::TableRange;
+use std::ops::{Bound, Range, RangeBounds};
+use std::sync::Arc;
+
+/// Most rows of a batch.
+const BATCH_ROWS: usize = 8192;
+/// Bytes of pages that are read at a time, about.
+const PART_BYTES: u64 = 16 << 20;
+/// Rows that are looked up first, and at most, where files are not sorted.
+const LOOKED_UP_ROWS: (usize, usize) = (128, 4096);
+
+/// The rows of a range in key order, as batches. After an error nothing follows.
+#[derive(Debug)]
+pub struct ParquetScan {
+    inner: Arc<Inner>,
+    projection: Projection,
+    state: State,
+    trace: Option<Trace>,
+}
+
+#[derive(Debug)]
+enum State {
+    Sorted(Vec<RunCursor>),
+    /// The records that lead to the rows, and how many are taken next.
+    Unsorted(Box<TableRange>, usize),
+    Done,
+}
+
+/// A run of sorted files, as far as it is read.
+#[derive(Debug)]
+struct RunCursor {
+    run: usize,
+    /// The rows of the run that are not read yet.
+    rows: Range<u64>,
+    part: Option<ReadRows>,
+    /// Whether a part was read before.
+    is_under_way: bool,
+}
+
+/// Rows that were read.
+#[derive(Debug)]
+struct ReadRows {
+    batch: RecordBatch,
+    /// Their keys, if there are several runs.
+    keys: Option<RowKeys>,
+    /// The next row.
+    next: usize,
+}
+
+impl ParquetIndex {
+    /// The rows of a range in key order; of all columns without `columns`. The ends are found by one round of reads.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn scan<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, columns: Option<&[&str]>) -> Result<ParquetScan> {
+        self.scan_traced(bounds, columns, None)
+    }
+
+    /// As [`Self::scan`], with its requests added to a trace, which [`ParquetScan::into_trace`] returns.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn scan_traced<K: AsRef<[u8]>>(
+        &self,
+        bounds: impl RangeBounds<K>,
+        columns: Option<&[&str]>,
+        mut trace: Option<Trace>,
+    ) -> Result<ParquetScan> {
+        let inner = self.inner.clone();
+        let projection = inner.data.project(columns)?;
+        let state = match &inner.runs {
+            None => {
+                let owned = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+                let range = inner.table.range((owned(bounds.start_bound()), owned(bounds.end_bound())));
+                State::Unsorted(Box::new(range.traced()), LOOKED_UP_ROWS.0)
+            }
+            Some(runs) => {
+                let (start, end) = ends(&bounds);
+                let asked: Vec<RangeEnd<'_>> = start.into_iter().chain(end).collect();
+                let ranks = inner.ranks_in_runs(runs, &asked, trace.as_mut())?;
+                let cursor = |(run, ranks): (usize, &Vec<u64>)| {
+                    let first = if start.is_some() { ranks[0] } else { 0 };
+                    let last = if end.is_some() { ranks[ranks.len() - 1] } else { runs[run].rows() };
+                    RunCursor { run, rows: first..last.max(first), part: None, is_under_way: false }
+                };
+                State::Sorted(ranks.iter().enumerate().map(cursor).collect())
+            }
+        };
+        Ok(ParquetScan { inner, projection, state, trace })
+    }
+}
+
+impl ParquetScan {
+    /// The columns of the batches.
+    #[must_use]
+    pub fn schema(&self) -> arrow_schema::SchemaRef {
+        self.projection.schema.clone()
+    }
+
+    /// The requests so far, if they are traced.
+    #[must_use]
+    pub fn into_trace(self) -> Option<Trace> {
+        let Self { inner, state, mut trace, .. } = self;
+        if let (State::Unsorted(range, _), Some(trace)) = (&state, &mut trace)
+            && let Some(reads) = range.trace()
+        {
+            trace.add_index_reads(inner.table.path(), &reads.reads, true);
+        }
+        trace
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let Self { inner, projection, state, trace } = self;
+        match state {
+            State::Done => Ok(None),
+            State::Unsorted(range, count) => {
+                let mut rows = Vec::with_capacity(*count);
+                for record in range.by_ref().take(*count) {
+                    rows.push(row_number(&record?.1));
+                }
+                *count = (*count * 2).min(LOOKED_UP_ROWS.1);
+                if rows.is_empty() {
+                    return Ok(None);
+                }
+                inner.rows(&rows, projection, trace.as_mut()).map(Some)
+            }
+            State::Sorted(cursors) => {
+                let Some(runs) = &inner.runs else { return Ok(None) };
+                let is_merge = cursors.len() > 1;
+                for cursor in cursors.iter_mut().filter(|cursor| cursor.part.is_none()) {
+                    cursor.fill(inner, runs, projection, is_merge, trace.as_mut())?;
+                }
+                cursors.retain(|cursor| cursor.part.is_some());
+                merge(inner, projection, cursors)
+            }
+        }
+    }
+}
+
+impl Iterator for ParquetScan {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_batch().transpose();
+        if matches!(next, Some(Err(_))) {
+            self.state = State::Done;
+        }
+        next
+    }
+}
+
+/// The next rows of several cursors in key order, up to the end of one of their parts.
+fn merge(inner: &Inner, projection: &Projection, cursors: &mut [RunCursor]) -> Result<Option<RecordBatch>> {
+    if let [cursor] = cursors {
+        let Some(part) = &mut cursor.part else { return Ok(None) };
+        let rows = (part.batch.num_rows() - part.next).min(BATCH_ROWS);
+        let batch = part.batch.slice(part.next, rows);
+        part.next += rows;
+        if part.next == part.batch.num_rows() {
+            cursor.part = None;
+        }
+        return Ok(Some(batch));
+    }
+    let mut heads = cursors.iter().map(RunCursor::head).collect::<Result<Vec<_>>>()?;
+    let mut indices = Vec::new();
+    while indices.len() < BATCH_ROWS {
+        let least = (0..heads.len()).min_by(|&left, &right| heads[left].cmp(&heads[right]));
+        let Some(least) = least else { break };
+        let Some(part) = &mut cursors[least].part else { break };
+        indices.push((least, part.next));
+        part.next += 1;
+        if part.next == part.batch.num_rows() {
+            break;
+        }
+        heads[least] = cursors[least].head()?;
+    }
+    if indices.is_empty() {
+        return Ok(None);
+    }
+    let batches: Vec<RecordBatch> =
+        cursors.iter().filter_map(|cursor| cursor.part.as_ref()).map(|part| part.batch.clone()).collect();
+    let merged = inner.interleave(projection, &batches, &indices)?;
+    for cursor in cursors {
+        if cursor.part.as_ref().is_some_and(|part| part.next == part.batch.num_rows()) {
+            cursor.part = None;
+        }
+    }
+    Ok(Some(merged))
+}
+
+impl RunCursor {
+    /// The key of the next row.
+    fn head(&self) -> Result<Vec<u8>> {
+        match &self.part {
+            Some(ReadRows { keys: Some(keys), next, .. }) => keys.key(*next),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Reads the next rows, if there are any.
+    fn fill(
+        &mut self,
+        inner: &Inner,
+        runs: &[OpenRun],
+        projection: &Projection,
+        with_keys: bool,
+        trace: Option<&mut Trace>,
+    ) -> Result<()> {
+        let Some((group, rows)) = runs[self.run].group_rows(self.rows.clone()).next() else { return Ok(()) };
+        let columns = if with_keys { both(&inner.data.key, projection) } else { projection.columns.clone() };
+        let bytes_per_row = inner.data.bytes_per_row(group, &columns)?;
+        // The first part is small, since a caller may want the first rows only.
+        let most = if self.is_under_way { u64::MAX } else { BATCH_ROWS as u64 };
+        let count = ((PART_BYTES as f64 / bytes_per_row.max(1e-3)) as u64).clamp(1, most).min(rows.end - rows.start);
+        let part = GroupRows { group, ranges: std::iter::once(rows.start..rows.start + count).collect() };
+        let fetched = inner.data.fetch(std::slice::from_ref(&part), &columns, trace)?;
+        let batch = inner.data.decode(&part, projection, &fetched)?;
+        let keys = match with_keys {
+            true => Some(inner.data.keys(&inner.data.decode(&part, &inner.data.key, &fetched)?)?),
+            false => None,
+        };
+        self.rows.start += count;
+        self.is_under_way = true;
+        self.part = Some(ReadRows { batch, keys, next: 0 });
+        Ok(())
+    }
+}

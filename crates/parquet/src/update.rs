@@ -1,0 +1,163 @@
+//! Updates: an index is built anew for the files that there are now, and keeps the records of files that stayed.
+
+use crate::build::{self, BuildOptions, BuildReport, open, row_bytes, row_hash, row_value, sorting_writer};
+use crate::catalog::Catalog;
+use crate::data::{Data, difference};
+use crate::error::Result;
+use crate::fetched::Joining;
+use crate::folder::{Folder, join, split};
+use crate::footer::footer_checksum;
+use crate::index::{ParquetIndex, row_number};
+use crate::source::{find_files, path_columns};
+use ogive::Storage;
+use ogive::table::TableOptions;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl ParquetIndex {
+    /// Builds an index again for the files that are there now: takes in new and changed ones, and drops those that are
+    /// gone. The key and the root are those of the index; of the options, `files`, `table` and `memory_bytes` are used.
+    ///
+    /// Files that stayed as they were are not read again where the index has a record for each row; separators of
+    /// sorted files are found anew, by reading the columns of the key. The new index replaces the old one as a whole.
+    ///
+    /// # Errors
+    /// As [`Self::build`] and [`Self::open`].
+    pub fn update(
+        storage: Arc<dyn Storage>,
+        name: &str,
+        folder: Arc<dyn Folder>,
+        options: BuildOptions,
+    ) -> Result<BuildReport> {
+        let open_options = TableOptions::default().profile(options.table.profile.clone());
+        let old = Self::open(storage.clone(), name, folder.clone(), &open_options)?;
+        let catalog = &old.inner.data.catalog;
+        let mut options = BuildOptions {
+            key: catalog.key_columns.iter().map(|column| column.name.clone()).collect(),
+            root: catalog.root.clone(),
+            ..options
+        };
+        options.table = options.table.replace(true);
+        if options.files.is_none() && catalog.is_listed {
+            options.files = Some(catalog.files.iter().map(|file| file.path.clone()).collect());
+        }
+        let paths = find_files(&*folder, &options.root, options.files.as_deref())?;
+        let kept = kept_files(&old, &*folder, &paths)?;
+        if old.is_sorted() || kept.is_empty() {
+            return build::build(storage, name, folder, options);
+        }
+        match merged(&old, &*folder, &options, &paths, &kept)? {
+            Some((new, kept_groups)) => write(&old, storage, name, folder, options, new, &kept_groups, kept.len()),
+            None => build::build(storage, name, folder, options),
+        }
+    }
+}
+
+/// The files that are as they were: their paths, with their numbers in the old index.
+fn kept_files(old: &ParquetIndex, folder: &dyn Folder, paths: &[String]) -> Result<HashMap<String, usize>> {
+    let catalog = &old.inner.data.catalog;
+    let mut kept = HashMap::new();
+    for (number, stated) in catalog.files.iter().enumerate() {
+        if paths.binary_search(&stated.path).is_err() {
+            continue;
+        }
+        let full = join(&catalog.root, &stated.path);
+        let (of, name) = split(&full);
+        let file = folder.storage(of)?.open(name)?;
+        let is_same = difference(&*file, stated.bytes, stated.modified_ns).is_none()
+            && footer_checksum(&*file).is_ok_and(|checksum| checksum == stated.footer_checksum);
+        if is_same {
+            kept.insert(stated.path.clone(), number);
+        }
+    }
+    Ok(kept)
+}
+
+/// The new catalog, and the new number of each group that stayed; `None` if the key has another type now.
+fn merged(
+    old: &ParquetIndex,
+    folder: &dyn Folder,
+    options: &BuildOptions,
+    paths: &[String],
+    kept: &HashMap<String, usize>,
+) -> Result<Option<(Catalog, HashMap<usize, usize>)>> {
+    let before = &old.inner.data.catalog;
+    let mut catalog = Catalog {
+        root: before.root.clone(),
+        is_listed: before.is_listed || options.files.is_some(),
+        key_columns: before.key_columns.clone(),
+        schemas: before.schemas.clone(),
+        ..Catalog::default()
+    };
+    let mut groups = HashMap::new();
+    let mut footers = Vec::new();
+    for path in paths {
+        let Some(&number) = kept.get(path) else {
+            let found = open(folder, &options.root, path)?;
+            build::add_file(&mut catalog, path, &found)?;
+            footers.push((catalog.files.len() - 1, found.footer));
+            continue;
+        };
+        for (at, group) in before.groups.iter().enumerate().filter(|(_, group)| group.file == number) {
+            groups.insert(at, catalog.groups.len());
+            catalog.groups.push(crate::catalog::Group { file: catalog.files.len(), ..group.clone() });
+        }
+        catalog.files.push(before.files[number].clone());
+    }
+    let has_column = |name: &str| catalog.schemas.iter().any(|schema| schema.column(name).is_some());
+    let (columns, values) = path_columns(paths, &has_column);
+    let is_same = columns == before.path_columns;
+    catalog.path_columns = columns;
+    for (file, values) in catalog.files.iter_mut().zip(values) {
+        file.path_values = values;
+    }
+    let fits = is_same && build::fits_key(&catalog, &footers, old.key_type())?;
+    Ok(fits.then_some((catalog, groups)))
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one step, called once")]
+fn write(
+    old: &ParquetIndex,
+    storage: Arc<dyn Storage>,
+    name: &str,
+    folder: Arc<dyn Folder>,
+    options: BuildOptions,
+    catalog: Catalog,
+    kept_groups: &HashMap<usize, usize>,
+    kept_files: usize,
+) -> Result<BuildReport> {
+    let joining = Joining::of(&options.table.profile);
+    let mut data = Data::new(catalog, old.key_type(), storage.path(name), folder, joining)?;
+    let is_kept: std::collections::HashSet<usize> = kept_groups.values().copied().collect();
+    let groups = data.catalog.groups.len();
+    for group in (0..groups).filter(|group| !is_kept.contains(group)) {
+        let mut hash = 0_u64;
+        data.each_key(group, &mut |row, key| {
+            hash = hash.wrapping_add(row_hash(row, &key));
+            Ok(())
+        })?;
+        data.catalog.groups[group].key_hash = hash;
+    }
+    let mut first_rows = Vec::with_capacity(groups);
+    let mut rows = 0;
+    for group in &data.catalog.groups {
+        first_rows.push(rows);
+        rows += group.rows;
+    }
+    let width = row_bytes(&data.catalog);
+    let mut writer = sorting_writer(storage, name, &data, &options)?;
+    for record in old.inner.table.iter() {
+        let (key, value) = record?;
+        let row = row_number(&value);
+        let of_old = &old.inner.first_rows;
+        let group = of_old.partition_point(|&first| first <= row).saturating_sub(1);
+        if let Some(&new) = kept_groups.get(&group) {
+            writer.append(&key, &row_value(first_rows[new] + row - of_old[group], width))?;
+        }
+    }
+    for group in (0..groups).filter(|group| !is_kept.contains(group)) {
+        data.each_key(group, &mut |row, key| Ok(writer.append(&key, &row_value(first_rows[group] + row, width))?))?;
+    }
+    let table = writer.finish()?;
+    Ok(BuildReport { kept_files: kept_files as u64, ..build::report(&data, table)? })
+}

@@ -1,0 +1,133 @@
+//! Data that change under an index: the goal is that a lookup in a file that was replaced, cut or removed is an error
+//! that names it, and never a mixture; that folders of table formats are refused; and that updates follow the files.
+
+use crate::support::{Shelf, u64s};
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use ogive::table::TableOptions;
+use ogive::{MemoryStorage, Storage};
+use ogive_parquet::{BuildOptions, FolderMap, ParquetIndex, ParquetIndexError, PathFolder};
+use parquet::file::properties::WriterProperties;
+use std::sync::Arc;
+
+fn rows(values: impl Iterator<Item = u64>) -> RecordBatch {
+    let column: ArrayRef = Arc::new(UInt64Array::from_iter_values(values));
+    RecordBatch::try_from_iter([("id", column)]).unwrap()
+}
+
+fn properties() -> WriterProperties {
+    WriterProperties::builder().set_data_page_row_count_limit(100).set_write_batch_size(50).build()
+}
+
+#[test]
+fn a_file_that_was_cut_replaced_or_removed_is_an_error_that_names_it() {
+    for (is_sorted, stride) in [(true, 1_u64), (false, 7919)] {
+        let shelf = Shelf::new();
+        shelf.write("a.parquet", &rows((0..1_000).map(|i| i * stride % 1_000)), properties());
+        assert_eq!(shelf.build("a.parquet", &["id"], "i").is_sorted, is_sorted);
+        let whole = shelf.memory.content("a.parquet").unwrap();
+        shelf.put("a.parquet", whole[..whole.len() - 9].to_vec());
+        let cut = shelf.open("i").get(&5_u64.to_be_bytes(), None).unwrap_err();
+        assert!(matches!(&cut, ParquetIndexError::Changed { path, .. } if path.ends_with("a.parquet")), "{cut}");
+        shelf.memory.remove("a.parquet").unwrap();
+        let gone = shelf.open("i").get(&5_u64.to_be_bytes(), None).unwrap_err();
+        assert!(matches!(&gone, ParquetIndexError::Gone { path } if path.ends_with("a.parquet")), "{gone}");
+        assert!(!shelf.open("i").verify(&mut |_, _| ()).unwrap().is_sound());
+        shelf.put("a.parquet", whole);
+        assert_eq!(shelf.open("i").get(&5_u64.to_be_bytes(), None).unwrap().num_rows(), 1);
+    }
+}
+
+#[test]
+fn verification_finds_rows_of_other_keys_in_a_file_of_the_same_length() {
+    let shelf = Shelf::new();
+    shelf.write("a.parquet", &rows(0..1_000), properties().into_builder().set_dictionary_enabled(false).build());
+    shelf.build("a.parquet", &["id"], "i");
+    assert!(shelf.open("i").verify(&mut |_, _| ()).unwrap().is_sound());
+    let mut bytes = shelf.memory.content("a.parquet").unwrap();
+    let seven = 700_u64.to_le_bytes();
+    let at = bytes.windows(8).position(|window| window == seven).unwrap();
+    bytes[at] ^= 1;
+    shelf.put("a.parquet", bytes);
+    let report = shelf.open("i").verify(&mut |_, _| ()).unwrap();
+    assert!(report.findings.iter().any(|finding| finding.contains("have changed")), "{report:?}");
+}
+
+#[test]
+fn an_update_takes_in_new_files_drops_those_gone_and_reads_the_rest_no_more() {
+    let shelf = Shelf::new();
+    let shuffled = |from: u64| rows((0..500).map(move |i| from + i * 7919 % 500));
+    for (name, from) in [("a.parquet", 0), ("b.parquet", 500), ("c.parquet", 1_000)] {
+        shelf.write(name, &shuffled(from), properties());
+    }
+    shelf.build("", &["id"], "i");
+    shelf.memory.remove("b.parquet").unwrap();
+    shelf.write("d.parquet", &shuffled(1_500), properties());
+    let before = shelf.open("i");
+    let report = ParquetIndex::update(shelf.storage(), "i", shelf.folder(), BuildOptions::new("", &[])).unwrap();
+    assert_eq!((report.kept_files, report.files, report.rows), (2, 3, 1_500));
+    let index = shelf.open("i");
+    for (id, expected) in [(3, 1), (503, 0), (1_003, 1), (1_999, 1)] {
+        assert_eq!(index.get(&u64::to_be_bytes(id), None).unwrap().num_rows(), expected, "{id}");
+    }
+    assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+    // A reader of the index before goes on with the files that are there.
+    assert_eq!(u64s(&before.get(&3_u64.to_be_bytes(), None).unwrap(), "id"), [3]);
+    assert!(matches!(before.get(&503_u64.to_be_bytes(), None), Err(ParquetIndexError::Gone { .. })));
+}
+
+#[test]
+fn folders_of_table_formats_are_refused_unless_files_are_listed() {
+    let data = Arc::new(MemoryStorage::new());
+    data.put("a.parquet", crate::support::parquet_bytes(&rows(0..10), properties())).unwrap();
+    for (inner, name, format) in
+        [("t/_delta_log", "00000000000000000000.json", "Delta Lake"), ("t/metadata", "v1.metadata.json", "Iceberg")]
+    {
+        let log = Arc::new(MemoryStorage::new());
+        log.put(name, b"{}".to_vec()).unwrap();
+        let folder = Arc::new(FolderMap::default().with("t", data.clone()).with(inner, log));
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let build = |options| ParquetIndex::build(storage.clone(), "i", folder.clone(), options);
+        let refused = build(BuildOptions::new("t", &["id"])).unwrap_err();
+        assert!(matches!(&refused, ParquetIndexError::TableFormat { format: found, .. } if *found == format));
+        build(BuildOptions::new("t", &["id"]).files(vec!["a.parquet".into()])).unwrap();
+        let index = ParquetIndex::open(storage.clone(), "i", folder.clone(), &TableOptions::default()).unwrap();
+        assert_eq!(index.get(&7_u64.to_be_bytes(), None).unwrap().num_rows(), 1);
+    }
+}
+
+#[test]
+fn parts_of_paths_are_columns_that_are_read_and_may_be_keys() {
+    let mut folder = FolderMap::default();
+    for (day, from) in [("2026-01-01", 0_u64), ("2026-01-02", 100)] {
+        let day_folder = Arc::new(MemoryStorage::new());
+        day_folder.put("x.parquet", crate::support::parquet_bytes(&rows(from..from + 100), properties())).unwrap();
+        folder = folder.with(&format!("events/dt={day}"), day_folder);
+    }
+    let (folder, storage) = (Arc::new(folder), Arc::new(MemoryStorage::new()));
+    let options = BuildOptions::new("events", &["dt", "id"]);
+    assert!(ParquetIndex::build(storage.clone(), "i", folder.clone(), options).unwrap().is_sorted);
+    let index = ParquetIndex::open(storage, "i", folder, &TableOptions::default()).unwrap();
+    assert_eq!(index.key_type().to_string(), "(date, u64)");
+    let key = index.key_type().parse("2026-01-02,105").unwrap();
+    let found = index.get(&key, None).unwrap();
+    assert_eq!((u64s(&found, "id"), found.num_columns()), (vec![105], 2));
+    let before = index.key_type().parse("2026-01-02,0").unwrap();
+    assert_eq!(index.rank(&before).unwrap(), 100);
+}
+
+#[test]
+fn data_and_index_may_lie_in_an_object_store_by_url() {
+    let objects = Arc::new(MemoryStorage::objects());
+    for (name, from) in [("a.parquet", 0), ("b.parquet", 100)] {
+        objects.put(name, crate::support::parquet_bytes(&rows(from..from + 100), properties())).unwrap();
+    }
+    let found = objects.clone();
+    ogive::io::register_scheme("shelf", move |_| Ok(found.clone() as Arc<dyn Storage>));
+    let folder = Arc::new(PathFolder::new("shelf://bucket/events"));
+    ParquetIndex::build(objects.clone(), "i", folder.clone(), BuildOptions::new("", &["id"])).unwrap();
+    let index = ParquetIndex::open(objects.clone(), "i", folder.clone(), &TableOptions::default()).unwrap();
+    assert_eq!(u64s(&index.get(&150_u64.to_be_bytes(), None).unwrap(), "id"), [150]);
+    assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+    let by_url = BuildOptions::new("shelf://bucket/events/a.parquet", &["id"]);
+    assert_eq!(ParquetIndex::build(objects, "one", folder, by_url).unwrap().rows, 100);
+}

@@ -1,0 +1,10 @@
+//! Tests of indexes beside Parquet files.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod changes;
+mod fixtures;
+mod hostile;
+mod lookups;
+mod shapes;
+mod support;
