@@ -56,7 +56,10 @@ pub(crate) fn path_argument(argument: OsString) -> PathBuf {
         && let Some(query) = url.strip_prefix(clean).and_then(|rest| rest.strip_prefix('?'))
     {
         let mut queries = QUERIES.lock().unwrap_or_else(PoisonError::into_inner);
-        queries.insert(clean.trim_end_matches('/').to_owned(), query.to_owned());
+        // As a `FolderUrl` shows it, by which it is looked for.
+        let (scheme, address) = clean.split_once("://").unwrap_or_default();
+        queries
+            .insert(format!("{}://{}", scheme.to_ascii_lowercase(), address.trim_end_matches('/')), query.to_owned());
     }
     clean
 }
@@ -221,6 +224,8 @@ mod tests {
         let path = path_argument("s3://bucket/a?secret_access_key=SECRET".into());
         assert_eq!(path, Path::new("s3://bucket/a"));
         assert!(QUERIES.lock().unwrap().get("s3://bucket/a").is_some_and(|query| query.contains("SECRET")));
+        path_argument("S3://bucket/B?region=x".into());
+        assert!(QUERIES.lock().unwrap().contains_key("s3://bucket/B"));
         assert_eq!(path_argument("a?b".into()), Path::new("a?b"));
         assert_eq!(path_argument("file:///a/b%20c".into()), Path::new("/a/b c"));
         assert!(format!("{:?}", "key=SECRET".parse::<StorageOption>().unwrap()) == "key");

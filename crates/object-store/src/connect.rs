@@ -242,8 +242,12 @@ mod tests {
     use super::*;
     use ogive::io::locate;
 
+    /// Held by tests that register schemes, which belong to the process.
+    static REGISTERED: Mutex<()> = Mutex::new(());
+
     #[test]
     fn options_of_a_url_are_checked_and_shown_nowhere() {
+        let _registered = REGISTERED.lock();
         register_with(&ObjectOptions::default().value("secret_access_key", "SECRET-2"));
         let storage = locate("s3://bucket/a/b?access_key_id=SECRET-1&region=eu-west-1&deadline=5").unwrap().storage;
         let shown = format!("{storage:?} {}", storage.path("b").display());
@@ -259,10 +263,14 @@ mod tests {
 
     #[test]
     fn the_address_of_http_keeps_its_query_and_shows_no_secret() {
+        let _registered = REGISTERED.lock();
         register();
         let storage = locate("https://user:SECRET@host/a%20b/c?signature=SECRET").unwrap().storage;
         assert_eq!(storage.path("c").display().to_string(), "https://host/a b/c");
         assert!(!format!("{storage:?}").contains("SECRET"));
+        let place = locate("https://host/a%20b/c%25%20d?signature=SECRET").unwrap();
+        assert_eq!(place.storage.path(&place.name).display().to_string(), "https://host/a b/c% d");
+        assert!(matches!(locate("https://host/a/c%2"), Err(Error::InvalidArgument(_))));
         assert!(matches!(storage.create("c"), Err(Error::Unsupported { .. })));
         assert!(matches!(storage.remove("c"), Err(Error::Unsupported { .. })));
     }

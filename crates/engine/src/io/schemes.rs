@@ -119,11 +119,14 @@ pub fn locate(path: impl AsRef<Path>) -> Result<Place> {
         let (folder, name) = LocalStorage::split_path(&local_path(path)?)?;
         return Ok(Place { storage: Arc::new(LocalStorage::new(folder)), name });
     };
-    let Some((folder, name)) = url.address.rsplit_once('/').filter(|(_, name)| !name.is_empty()) else {
+    let is_folder = without_query(path).to_str().is_some_and(|text| text.ends_with('/'));
+    let Some((folder, file)) = url.address.rsplit_once('/').filter(|_| !is_folder) else {
         return Err(Error::InvalidArgument(format!("{url} does not name a file; add a name to it: {url}/NAME")));
     };
-    let (folder, name) = (folder.to_owned(), name.to_owned());
-    Ok(Place { storage: open(&FolderUrl { address: folder, file: Some(name.clone()), ..url })?, name })
+    let name = if url.scheme.starts_with("http") { percent_decoded(file) } else { Some(file.to_owned()) };
+    let name = name.ok_or_else(|| Error::InvalidArgument(format!("{url} is not percent-encoded as an address is")))?;
+    let (folder, file) = (folder.to_owned(), Some(file.to_owned()));
+    Ok(Place { storage: open(&FolderUrl { address: folder, file, ..url })?, name })
 }
 
 /// The storage of the files in a folder, given by its path or URL: `data`, `s3://bucket/prefix`.
@@ -172,7 +175,12 @@ fn parse(path: &Path) -> Result<Option<FolderUrl>> {
         None => (rest, None),
     };
     let scheme = scheme.to_ascii_lowercase();
-    let address = address.trim_end_matches('/');
+    let address = address.strip_suffix('/').unwrap_or(address);
+    if address.contains("//") || (address.ends_with('/') && !address.starts_with('/')) {
+        return Err(Error::InvalidArgument(format!(
+            "{scheme}://{address} has an empty part between two slashes; objects of such names cannot be reached"
+        )));
+    }
     if address.is_empty() || address.starts_with('/') {
         return Err(Error::InvalidArgument(format!(
             "{scheme}://{address} names no bucket or host; give it as {scheme}://BUCKET/NAME"
@@ -226,6 +234,11 @@ mod tests {
         locate_folder("test-scheme://bucket/a/?secret=1").unwrap();
         assert!(matches!(locate("test-scheme://bucket?secret=1"), Err(Error::InvalidArgument(_))));
         assert!(matches!(locate("test-scheme:///b?secret=1"), Err(Error::InvalidArgument(_))));
+        for url in ["test-scheme://bucket/a/?secret=1", "test-scheme://bucket//b", "test-scheme://bucket/a//b?secret=1"]
+        {
+            let error = locate(url).unwrap_err();
+            assert!(matches!(error, Error::InvalidArgument(_)) && !error.to_string().contains("secret"), "{error}");
+        }
         assert_eq!(without_query(Path::new("a://b/c?d=e")), Path::new("a://b/c"));
         assert_eq!(without_query(Path::new("b/c?d=e")), Path::new("b/c?d=e"));
     }
