@@ -404,6 +404,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a storage that does not wait has no answer yet.
+    pub(crate) fn is_would_block(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::WouldBlock)
+    }
+
     /// An [`Error::Io`] for `action` on `path`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::Io { action, path: path.into(), source }

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Records that a scan takes from the engine in one attempt.
 const SCAN_RECORDS: usize = 1_024;
 
+/// Keys that are looked up in a store at once.
+const STORE_BATCH_KEYS: usize = 4_096;
+
 /// A key and its value.
 type Record = (Vec<u8>, Vec<u8>);
 type KeyBounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
@@ -66,7 +69,7 @@ impl AsyncTable {
     /// # Errors
     /// As there.
     pub async fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        Replay::default().call(|| self.table.multi_get(keys)).await
+        batches(keys, self.table.batch_keys(), |keys| Replay::default().call(move || self.table.multi_get(&keys))).await
     }
 
     /// As [`Table::rank`].
@@ -82,8 +85,8 @@ impl AsyncTable {
         &self,
         bounds: impl RangeBounds<K>,
     ) -> impl Stream<Item = Result<Record>> + Send + 'static {
-        let table = Arc::clone(&self.table);
-        stream(Scan::new(move |bounds| table.range(bounds), owned(&bounds)))
+        let mut records = self.table.range(owned(&bounds));
+        stream(move || records.next())
     }
 }
 
@@ -122,7 +125,7 @@ impl AsyncDb {
     /// # Errors
     /// As there.
     pub async fn multi_get(&self, keyspace: &Keyspace, keys: &[&[u8]]) -> Result<Vec<Option<Slice>>> {
-        Replay::default().call(|| keyspace.multi_get(keys)).await
+        batches(keys, STORE_BATCH_KEYS, |keys| Replay::default().call(move || keyspace.multi_get(&keys))).await
     }
 
     /// As [`Keyspace::range`]: records by ascending keys. After an error it ends.
@@ -131,11 +134,17 @@ impl AsyncDb {
         keyspace: &Keyspace,
         bounds: impl RangeBounds<K>,
     ) -> impl Stream<Item = Result<Record>> + Send + 'static {
-        let keyspace = keyspace.clone();
-        let records = move |bounds: KeyBounds| {
-            keyspace.range(bounds).map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec())))
-        };
-        stream(Scan::new(records, owned(&bounds)))
+        let (keyspace, mut bounds, mut records) = (keyspace.clone(), owned(&bounds), None);
+        stream(move || {
+            let record = records.get_or_insert_with(|| keyspace.range(bounds.clone())).next()?;
+            let owned = record.map(|(key, value)| (key.to_vec(), value.to_vec()));
+            match &owned {
+                Ok((key, _)) => bounds.0 = Bound::Excluded(key.clone()),
+                // It has ended, and begins again behind the last record.
+                Err(_) => records = None,
+            }
+            Some(owned)
+        })
     }
 }
 
@@ -144,63 +153,50 @@ fn owned<K: AsRef<[u8]>>(bounds: &impl RangeBounds<K>) -> KeyBounds {
     (bound(bounds.start_bound()), bound(bounds.end_bound()))
 }
 
-/// A scan: an iterator of the engine that is begun again behind its last record whenever it waits.
-struct Scan<B, I> {
-    begin: B,
-    bounds: KeyBounds,
-    iterator: Option<I>,
-    /// Records of the last key that were passed on, and are skipped when the iterator begins again with that key.
-    passed: u64,
-    skipped: u64,
+/// Looks keys up in batches, in their order, so that each batch begins without what the others have read.
+async fn batches<'k, V: Clone, F: Future<Output = Result<Vec<Option<V>>>>>(
+    keys: &[&'k [u8]],
+    batch_keys: usize,
+    look_up: impl Fn(Vec<&'k [u8]>) -> F,
+) -> Result<Vec<Option<V>>> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|&at| keys[at]);
+    let mut values = vec![None; keys.len()];
+    for places in order.chunks(batch_keys.max(1)) {
+        let found = look_up(places.iter().map(|&at| keys[at]).collect()).await?;
+        for (&place, value) in places.iter().zip(found) {
+            values[place] = value;
+        }
+    }
+    Ok(values)
+}
+
+/// A scan by calls for its next record. After an error of a read that waits, a call gives the same record.
+struct Scan<N> {
+    next: N,
     ready: VecDeque<Record>,
     is_done: bool,
 }
 
-impl<B: FnMut(KeyBounds) -> I, I: Iterator<Item = Result<Record>>> Scan<B, I> {
-    fn new(begin: B, bounds: KeyBounds) -> Self {
-        Self { begin, bounds, iterator: None, passed: 0, skipped: 0, ready: VecDeque::new(), is_done: false }
-    }
-
-    /// Takes records until there are enough, or the iterator waits.
+impl<N: FnMut() -> Option<Result<Record>>> Scan<N> {
+    /// Takes records until there are enough, or a read waits.
     fn pull(&mut self) -> Result<()> {
         while self.ready.len() < SCAN_RECORDS && !self.is_done {
-            let iterator = match &mut self.iterator {
-                Some(iterator) => iterator,
-                iterator => {
-                    self.skipped = 0;
-                    iterator.insert((self.begin)(self.bounds.clone()))
-                }
-            };
-            match iterator.next() {
+            match (self.next)() {
                 None => self.is_done = true,
-                Some(Ok(_)) if self.skipped < self.passed => self.skipped += 1,
-                Some(Ok(record)) => self.pass(record),
-                Some(Err(error)) => {
-                    self.iterator = None;
-                    return Err(error);
-                }
+                Some(record) => self.ready.push_back(record?),
             }
         }
         Ok(())
     }
-
-    fn pass(&mut self, record: Record) {
-        let is_same = self.passed > 0 && matches!(&self.bounds.0, Bound::Included(last) if *last == record.0);
-        self.passed = if is_same { self.passed + 1 } else { 1 };
-        self.skipped = self.passed;
-        if !is_same {
-            self.bounds.0 = Bound::Included(record.0.clone());
-        }
-        self.ready.push_back(record);
-    }
 }
 
 /// The records of a scan as a stream.
-fn stream<B, I>(scan: Scan<B, I>) -> impl Stream<Item = Result<Record>> + Send + 'static
+fn stream<N>(next: N) -> impl Stream<Item = Result<Record>> + Send + 'static
 where
-    B: FnMut(KeyBounds) -> I + Send + 'static,
-    I: Iterator<Item = Result<Record>> + Send + 'static,
+    N: FnMut() -> Option<Result<Record>> + Send + 'static,
 {
+    let scan = Scan { next, ready: VecDeque::new(), is_done: false };
     try_unfold((scan, Replay::of_scan(), false), |(mut scan, mut replay, mut is_waiting)| async move {
         loop {
             if let Some(record) = scan.ready.pop_front() {

@@ -60,14 +60,26 @@ struct Tail {
     bytes: Bytes,
 }
 
+/// The number of an opening, different for all.
+fn opening() -> u64 {
+    static OPENED: AtomicU64 = AtomicU64::new(0);
+    OPENED.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The answer of the request that opens an object.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenedObject {
+    /// Different for all openings. Attempts of one call that open the object share it, and so what they read.
+    number: u64,
     identity: Identity,
     tail: Option<Tail>,
 }
 
 impl OpenedObject {
+    fn new(identity: Identity, tail: Option<Tail>) -> Self {
+        Self { number: opening(), identity, tail }
+    }
+
     /// Opens an object by one request for its last bytes. Where they cannot be asked for without its length, that is
     /// asked for first.
     pub(crate) async fn open(client: &Client, object: &ObjectName) -> Result<Self> {
@@ -98,17 +110,17 @@ impl OpenedObject {
         }
         let identity = Identity::of(&meta);
         let bytes = fetch(client, object, &identity, 0..meta.size).await?;
-        Ok(Self { identity, tail: Some(Tail { offset: 0, bytes }) })
+        Ok(Self::new(identity, Some(Tail { offset: 0, bytes })))
     }
 
     fn without_tail(meta: &ObjectMeta) -> Self {
-        Self { identity: Identity::of(meta), tail: None }
+        Self::new(Identity::of(meta), None)
     }
 
     async fn of_answer(answer: GetResult) -> Result<Self, Failure> {
         let (identity, range) = (Identity::of(&answer.meta), answer.range.clone());
         let bytes = body(answer).await?;
-        Ok(Self { identity, tail: Some(Tail { offset: range.start, bytes }) })
+        Ok(Self::new(identity, Some(Tail { offset: range.start, bytes })))
     }
 }
 
@@ -157,7 +169,7 @@ async fn fetch(client: &Client, object: &ObjectName, identity: &Identity, range:
 /// What a request needs, shared with the tasks that make it.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Different for all files that are opened.
+    /// That of the opening.
     number: u64,
     client: Arc<Client>,
     object: ObjectName,
@@ -231,18 +243,18 @@ pub(crate) struct ObjectFile {
 
 impl ObjectFile {
     pub(crate) fn new(client: Arc<Client>, object: ObjectName, opened: OpenedObject) -> Self {
-        let OpenedObject { identity, tail } = opened;
-        let file = Self::known(client, object, identity.length_bytes);
-        _ = file.shared.identity.set(identity);
-        Self { tail: Mutex::new(tail), ..file }
+        let OpenedObject { number, identity, tail } = opened;
+        let length_bytes = identity.length_bytes;
+        let shared = Shared { number, client, object, length_bytes, identity: OnceLock::from(identity) };
+        Self { shared: Arc::new(shared), tail: Mutex::new(tail) }
     }
 
     /// An object of a known length, of which nothing was asked yet.
     pub(crate) fn known(client: Arc<Client>, object: ObjectName, length_bytes: u64) -> Self {
-        static OPENED: AtomicU64 = AtomicU64::new(0);
-        let number = OPENED.fetch_add(1, Ordering::Relaxed);
-        let shared = Shared { number, client, object, length_bytes, identity: OnceLock::new() };
-        Self { shared: Arc::new(shared), tail: Mutex::new(None) }
+        let shared = replay::opened(&object.path.clone(), length_bytes, || {
+            Arc::new(Shared { number: opening(), client, object, length_bytes, identity: OnceLock::new() })
+        });
+        Self { shared, tail: Mutex::new(None) }
     }
 
     /// The bytes of all ranges, if the opening request brought them.

@@ -61,24 +61,36 @@ struct Part {
 #[derive(Default)]
 struct Attempt {
     answers: HashMap<Question, KnownAnswer>,
+    /// Files that were opened by their lengths, without a request.
+    opened: HashMap<(PathBuf, u64), Arc<Shared>>,
     /// By the number of the open file.
     parts: HashMap<u64, Vec<Part>>,
     wanted: Vec<Want>,
 }
 
 impl Attempt {
-    fn part(&mut self, file: &Arc<Shared>, range: &Range<u64>) -> Option<Bytes> {
-        if range.is_empty() {
-            return Some(Bytes::new());
-        }
-        let parts = self.parts.get_mut(&file.number())?;
-        parts.iter_mut().find_map(|part| {
-            let start = range.start.checked_sub(part.offset)? as usize;
-            let end = (range.end - part.offset) as usize;
-            let found = (end <= part.bytes.len()).then(|| part.bytes.slice(start..end))?;
+    /// The bytes of a range, from one part or several, or the end of the range that is missing.
+    fn bytes(&mut self, file: &Arc<Shared>, range: &Range<u64>) -> Result<Bytes, Range<u64>> {
+        let parts = self.parts.entry(file.number()).or_default();
+        let (mut found, mut next) = (Vec::new(), range.start);
+        while next < range.end {
+            let around = parts.iter_mut().filter(|part| part.offset <= next && next < part.end());
+            let part = around.max_by_key(|part| part.end()).ok_or(next..range.end)?;
             part.unused = 0;
-            Some(found)
-        })
+            let end = part.end().min(range.end);
+            found.push(part.bytes.slice((next - part.offset) as usize..(end - part.offset) as usize));
+            next = end;
+        }
+        match found.len() {
+            0 | 1 => Ok(found.pop().unwrap_or_default()),
+            _ => Ok(found.concat().into()),
+        }
+    }
+}
+
+impl Part {
+    fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
     }
 }
 
@@ -137,15 +149,27 @@ pub(crate) fn start<T: Clone + Send + Sync + 'static>(
     })
 }
 
+/// A file that is opened by its length: within the attempts of a call the same each time, and so what was read of it.
+pub(crate) fn opened(path: &Path, length_bytes: u64, open: impl FnOnce() -> Arc<Shared>) -> Arc<Shared> {
+    ATTEMPT.with_borrow_mut(|attempt| match attempt {
+        Some(attempt) => Arc::clone(attempt.opened.entry((path.to_owned(), length_bytes)).or_insert_with(open)),
+        None => open(),
+    })
+}
+
 /// Ranges of a file within an attempt: known, or noted and pending. `None` outside of attempts.
 pub(crate) fn read(file: &Arc<Shared>, ranges: &[Range<u64>]) -> Option<Result<Vec<Bytes>>> {
     ATTEMPT.with_borrow_mut(|attempt| {
         let attempt = attempt.as_mut()?;
-        let found: Vec<Option<Bytes>> = ranges.iter().map(|range| attempt.part(file, range)).collect();
-        let missing = ranges.iter().zip(&found).filter(|(_, found)| found.is_none());
-        let missing: Vec<Range<u64>> = missing.map(|(range, _)| range.clone()).collect();
+        let (mut found, mut missing) = (Vec::with_capacity(ranges.len()), Vec::new());
+        for range in ranges {
+            match attempt.bytes(file, range) {
+                Ok(bytes) => found.push(bytes),
+                Err(rest) => missing.push(rest),
+            }
+        }
         if missing.is_empty() {
-            return Some(Ok(found.into_iter().flatten().collect()));
+            return Some(Ok(found));
         }
         attempt.wanted.push(Want::Ranges { file: Arc::clone(file), ranges: missing });
         Some(Err(pending(file.path())))
@@ -156,6 +180,8 @@ pub(crate) fn read(file: &Arc<Shared>, ranges: &[Range<u64>]) -> Option<Result<V
 #[derive(Default)]
 pub(crate) struct Replay {
     attempt: Attempt,
+    /// Whether the last attempt waited for nothing that it noted: for an error that the engine kept from before.
+    was_idle: bool,
     /// Size of the next requests of a scan.
     scan_bytes: Option<u64>,
 }
@@ -196,9 +222,14 @@ impl Replay {
         let ended = Ended(&mut self.attempt);
         let outcome = call();
         drop(ended);
+        let was_idle = std::mem::take(&mut self.was_idle);
         match outcome {
-            Err(error) if is_pending(&error) => Attempted::Pending,
             Err(_) if !self.attempt.wanted.is_empty() => Attempted::Pending,
+            // A second time it would wait for ever.
+            Err(error) if is_pending(&error) && !was_idle => {
+                self.was_idle = true;
+                Attempted::Pending
+            }
             outcome => {
                 self.attempt.wanted.clear();
                 Attempted::Done(outcome)
@@ -269,4 +300,38 @@ async fn read_parts(file: Arc<Shared>, ranges: Vec<Range<u64>>) -> Result<Vec<Pa
         Ok::<_, Error>(Part { offset, bytes: file.read(call, one.range).await?, unused: 0 })
     });
     try_join_all(reads).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ObjectOptions, ObjectStorage};
+    use object_store::memory::InMemory;
+    use ogive::io::{Purpose, ReadRequest, Storage};
+    use std::time::Duration;
+
+    #[test]
+    fn a_file_that_each_attempt_opens_by_its_length_is_read_once() {
+        let storage =
+            ObjectStorage::new(Arc::new(InMemory::new()), "a", "test://a", &ObjectOptions::default()).unwrap();
+        storage.put_if_absent("b", &[7; 1000]).unwrap();
+        let mut attempts = 0;
+        let read = Replay::default().call(|| {
+            attempts += 1;
+            let mut buffer = [0; 10];
+            let file = storage.open_known("b", 1000)?;
+            file.read(ReadRequest { offset: 100, buffer: &mut buffer, purpose: Purpose::Data })?;
+            Ok(buffer)
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let read = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(10), read).await });
+        assert_eq!(read.unwrap().unwrap(), [7; 10]);
+        assert_eq!(attempts, 2);
+    }
+
+    #[test]
+    fn an_attempt_that_waits_for_nothing_is_an_error() {
+        let call = Replay::default().call(|| Err::<(), _>(pending(Path::new("a"))));
+        assert!(call.now_or_never().is_some_and(|outcome| outcome.is_err()));
+    }
 }

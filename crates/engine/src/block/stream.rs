@@ -39,6 +39,10 @@ impl<S: ChunkSource> ChunkReader<S> {
         Self { source, chunk: Vec::new(), taken_bytes: 0, read_bytes: 0, failed: false }
     }
 
+    pub(crate) fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
+
     /// A reader of a value that is already in memory; the source only provides length and location.
     pub(crate) fn of_bytes(source: S, value: Vec<u8>) -> Self {
         Self { read_bytes: source.length(), chunk: value, ..Self::new(source) }

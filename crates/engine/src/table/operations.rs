@@ -75,6 +75,13 @@ impl Table {
         self.quiet().multi_get(keys)
     }
 
+    /// Number of keys that [`Self::multi_get`] looks up at once: their blocks count against the memory.
+    #[must_use]
+    pub fn batch_keys(&self) -> usize {
+        let per_key = self.inner.meta.max_read_bytes.max(self.inner.meta.block_bytes).max(1);
+        (self.inner.working_bytes / 4 / per_key).clamp(1, 1 << 16) as usize
+    }
+
     /// In a versioned table, returns the newest version of `key` with a sequence number of at most `sequence`.
     ///
     /// # Errors
@@ -145,7 +152,7 @@ impl Table {
         inner.check_key(key)?;
         let Some(position) = inner.find(key, &mut ReadContext::default())? else { return Ok(None) };
         match inner.stored(&position)?.1 {
-            StoredValue::Long(pointer) => ValueReader::new(inner.data.clone(), inner.data_file_id, pointer).map(Some),
+            StoredValue::Long(pointer) => inner.value_stream(pointer).map(Some),
             StoredValue::Inline(_) | StoredValue::Short(_) => {
                 Ok(Some(ValueReader::of_bytes(inner.data.clone(), inner.value_at(&position)?)))
             }
@@ -228,8 +235,7 @@ impl Traced<'_> {
         let sorted: Vec<&[u8]> = order.iter().map(|&i| keys[i]).collect();
         let mut values = vec![None; keys.len()];
         // Prefetched blocks count against the budget, so large key sets are split into batches.
-        let per_key = self.table.inner.meta.max_read_bytes.max(self.table.inner.meta.block_bytes).max(1);
-        let batch = (self.table.inner.working_bytes / 4 / per_key).clamp(1, 1 << 16) as usize;
+        let batch = self.table.batch_keys();
         for (part, places) in sorted.chunks(batch).zip(order.chunks(batch)) {
             let done = self.get_batch(part, places, &mut values);
             self.reads.ahead.clear();
@@ -338,7 +344,15 @@ impl TableInner {
             let path = self.data.path().to_owned();
             return Err(Error::ValueTooLarge { path, length: pointer.length, limit: self.memory_bytes });
         }
-        ValueReader::new(self.data.clone(), self.data_file_id, pointer)?.read_to_vec(self.memory_bytes)
+        self.value_stream(pointer)?.read_to_vec(self.memory_bytes)
+    }
+
+    /// A value that is stored outside the blocks, as a stream. In an object store it is read far ahead, within the
+    /// memory.
+    pub(super) fn value_stream(&self, pointer: ValuePointer) -> Result<ValueReader> {
+        let ahead_bytes = if self.storage.is_object_store() { self.working_bytes / 4 } else { 0 };
+        let reader = ValueReader::new(self.data.clone(), self.data_file_id, pointer)?;
+        Ok(reader.ahead(usize::try_from(ahead_bytes).unwrap_or(usize::MAX)))
     }
 
     fn tag_at(&self, position: &RecordPosition) -> Result<(u8, u64)> {

@@ -14,7 +14,8 @@ use std::ops::Bound;
 /// An iterator over the records of a key range, in key order, from both ends.
 ///
 /// Blocks are read as the iterator proceeds, with a read-ahead that grows with the length of the scan, and several
-/// reads in flight in a long one. After an error the iterator ends.
+/// reads in flight in a long one. After an error the iterator ends; but after one of kind
+/// [`WouldBlock`](std::io::ErrorKind::WouldBlock), from a storage that does not wait, it goes on with the same record.
 #[derive(Debug)]
 pub struct TableRange {
     table: Table,
@@ -159,7 +160,7 @@ impl TableRange {
             return Ok(None);
         }
         let step = self.try_step(forward);
-        self.failed = step.is_err();
+        self.failed = step.as_ref().is_err_and(|error| !error.is_would_block());
         step
     }
 
@@ -200,6 +201,7 @@ impl TableRange {
     }
 
     fn record(&mut self, forward: bool) -> Option<Result<Record>> {
+        let before = self.ends;
         let record = self.step(forward).transpose()?.and_then(|position| {
             let inner = &self.table.inner;
             let buffer = if forward { &mut self.forward } else { &mut self.backward };
@@ -207,7 +209,12 @@ impl TableRange {
             let value = buffer.show(inner, &position, &mut key, |value| inner.value_of(value))?;
             Ok((key, value))
         });
-        self.failed |= record.is_err();
+        if let Err(error) = &record {
+            match error.is_would_block() {
+                true => self.ends = before,
+                false => self.failed = true,
+            }
+        }
         Some(record)
     }
 }

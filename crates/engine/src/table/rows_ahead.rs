@@ -96,6 +96,24 @@ impl RowsAhead {
         if let Some(found) = self.in_use(block) {
             return Ok(found);
         }
+        let reach = self.reach;
+        let read = self.next_row(inner, block, last, forward, reads);
+        if read.is_err() {
+            // It may be asked for again, and is then the same row.
+            self.reach = reach;
+        }
+        read
+    }
+
+    /// Reads the row that begins with a block, and returns the block.
+    fn next_row(
+        &mut self,
+        inner: &TableInner,
+        block: u64,
+        last: u64,
+        forward: bool,
+        reads: &mut ReadContext<'_>,
+    ) -> Result<Arc<[u8]>> {
         let is_ahead = inner.fast_paths.prefetch;
         let full_bytes = if is_ahead { row_bytes(&inner.profile, inner.row_bytes_max()) } else { 0 };
         let full = (full_bytes / inner.meta.block_bytes.max(1)).max(1);

@@ -6,7 +6,7 @@ use super::coded::FrontKeys;
 use super::format::DataSource;
 use super::key::KeyBound;
 use super::reader::{ReadContext, Table, TableInner};
-use super::value::{ValuePointer, ValueReader};
+use super::value::ValuePointer;
 use crate::block::checksum;
 use crate::block::compress::{self, Compression};
 use crate::error::{Error, Result};
@@ -238,6 +238,6 @@ impl Table {
     /// [`Error::ValueTooLarge`] if it is longer than `limit_bytes`; storage errors and damage.
     pub(crate) fn long_value(&self, pointer: ValuePointer, limit_bytes: u64) -> Result<Vec<u8>> {
         let inner = &*self.inner;
-        ValueReader::new(inner.data.clone(), inner.data_file_id, pointer)?.read_to_vec(limit_bytes)
+        inner.value_stream(pointer)?.read_to_vec(limit_bytes)
     }
 }

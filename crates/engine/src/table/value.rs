@@ -24,6 +24,9 @@ use std::sync::Arc;
 pub const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of the value in a full chunk.
 pub const CHUNK_PAYLOAD_BYTES: usize = CHUNK_BYTES - CHECKSUM_BYTES;
+/// Most bytes that are read ahead of a value, and the largest request for them.
+const AHEAD_BYTES_MAX: usize = 16 << 20;
+const PIECE_BYTES: usize = 4 << 20;
 /// Longest value that the format allows, in bytes: 1 GiB.
 pub const VALUE_BYTES_MAX: u64 = stream::VALUE_BYTES_MAX;
 
@@ -161,13 +164,21 @@ impl ValueReader {
             );
             return Err(Error::damaged(file.path(), pointer.offset, detail));
         }
-        Ok(Self { chunks: ChunkReader::new(TableChunks { file, file_id, pointer }) })
+        Ok(Self { chunks: ChunkReader::new(TableChunks { file, file_id, pointer, ahead: ChunksAhead::default() }) })
+    }
+
+    /// Reads about this many bytes at a time, if that is more than a chunk and less than [`AHEAD_BYTES_MAX`].
+    pub(super) fn ahead(mut self, bytes: usize) -> Self {
+        let ahead = &mut self.chunks.source_mut().ahead;
+        ahead.most_bytes = bytes.min(AHEAD_BYTES_MAX) / CHUNK_BYTES * CHUNK_BYTES;
+        self
     }
 
     /// A reader of a value that is already in memory.
     pub(super) fn of_bytes(file: Arc<dyn ReadableFile>, value: Vec<u8>) -> Self {
         let pointer = ValuePointer { offset: 0, length: value.len() as u64 };
-        Self { chunks: ChunkReader::of_bytes(TableChunks { file, file_id: 0, pointer }, value) }
+        let source = TableChunks { file, file_id: 0, pointer, ahead: ChunksAhead::default() };
+        Self { chunks: ChunkReader::of_bytes(source, value) }
     }
 
     /// Length of the whole value in bytes.
@@ -212,6 +223,43 @@ struct TableChunks {
     file: Arc<dyn ReadableFile>,
     file_id: u64,
     pointer: ValuePointer,
+    ahead: ChunksAhead,
+}
+
+/// Chunks that were read ahead, as they are stored.
+#[derive(Debug, Default)]
+struct ChunksAhead {
+    /// 0 to read nothing ahead.
+    most_bytes: usize,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl ChunksAhead {
+    /// The chunk at an offset, if it is there.
+    fn chunk(&self, offset: u64, bytes: usize) -> Option<&[u8]> {
+        let start = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        self.bytes.get(start..start.checked_add(bytes)?)
+    }
+
+    /// Reads chunks from an offset on, until the end of the value.
+    fn fill(&mut self, file: &dyn ReadableFile, offset: u64, end: u64) -> Result<()> {
+        let length = (end - offset).min(self.most_bytes as u64) as usize;
+        self.bytes.clear();
+        self.bytes.resize(length, 0);
+        let mut next = offset;
+        let request = |buffer| {
+            let request = ReadRequest { offset: next, buffer, purpose: Purpose::Value };
+            next += request.buffer.len() as u64;
+            request
+        };
+        let read = file.read_many(self.bytes.chunks_mut(PIECE_BYTES).map(request).collect());
+        if read.is_err() {
+            self.bytes.clear();
+        }
+        self.offset = offset;
+        read
+    }
 }
 
 impl TableChunks {
@@ -230,7 +278,16 @@ impl ChunkSource for TableChunks {
         let payload_bytes = (self.pointer.length - read_bytes).min(CHUNK_PAYLOAD_BYTES as u64) as usize;
         let offset = self.chunk_offset(read_bytes);
         chunk.resize(payload_bytes + CHECKSUM_BYTES, 0);
-        self.file.read(ReadRequest { offset, buffer: chunk, purpose: Purpose::Value })?;
+        if self.ahead.most_bytes > CHUNK_BYTES {
+            if self.ahead.chunk(offset, chunk.len()).is_none() {
+                self.ahead.fill(&*self.file, offset, self.pointer.offset + self.pointer.stored_bytes())?;
+            }
+            let bytes = chunk.len();
+            chunk.clear();
+            chunk.extend_from_slice(self.ahead.chunk(offset, bytes).unwrap_or_default());
+        } else {
+            self.file.read(ReadRequest { offset, buffer: chunk, purpose: Purpose::Value })?;
+        }
         if !check(self.file_id, offset, chunk) {
             let detail = "the checksum of a chunk of a long value does not match";
             return Err(Error::damaged(self.file.path(), offset, detail));

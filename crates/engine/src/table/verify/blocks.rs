@@ -5,7 +5,7 @@ use super::super::counts::RecordCounts;
 use super::super::external::block_checksums;
 use super::super::filter::{self, hash_key};
 use super::super::format::{DataSource, FilterMeta, Section};
-use super::super::value::{ValuePointer, ValueReader};
+use super::super::value::ValuePointer;
 use super::space::FileCoverage;
 use super::walk::{READ_RUN_BYTES, VerifyWalk};
 use crate::block::checksum;
@@ -259,7 +259,7 @@ impl VerifyWalk<'_> {
 
     /// Reads a long value to its end.
     fn value(&mut self, pointer: ValuePointer, trail: &mut WalkState) -> Result<()> {
-        let reader = ValueReader::new(self.inner.data.clone(), self.inner.data_file_id, pointer);
+        let reader = self.inner.value_stream(pointer);
         let Some(mut reader) = self.absorb(reader)? else {
             trail.coverage.is_incomplete = true;
             return Ok(());
