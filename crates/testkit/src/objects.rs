@@ -7,7 +7,7 @@
 
 use crate::Random;
 use ogive::io::{
-    FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
+    FileLock, ObjectWriter, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
     not_for_objects,
 };
 use ogive::{Error, Result};
@@ -285,9 +285,10 @@ impl Storage for ObjectClient {
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         check_name(name)?;
         self.check_alive("create", name)?;
-        let content = Some(Vec::new());
-        let (client, path) = (self.clone(), self.path(name));
-        Ok(Box::new(ObjectUpload { client, name: name.to_owned(), content, length_bytes: 0, path }))
+        let (client, key) = (self.clone(), name.to_owned());
+        Ok(Box::new(ObjectWriter::new(self.path(name), move |content| {
+            client.change("create", &key, ObjectChange::Put(key.clone(), content.into()))
+        })))
     }
 
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -363,40 +364,6 @@ impl ReadableFile for ObjectReader {
         };
         request.buffer.copy_from_slice(range);
         Ok(())
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-/// An object that is stored at its first sync.
-#[derive(Debug)]
-struct ObjectUpload {
-    client: ObjectClient,
-    name: String,
-    content: Option<Vec<u8>>,
-    length_bytes: u64,
-    path: PathBuf,
-}
-
-impl WritableFile for ObjectUpload {
-    fn len(&self) -> u64 {
-        self.length_bytes
-    }
-
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        check_write(&self.path, self.length_bytes, offset)?;
-        let refused = || not_for_objects("write to", self.path.clone());
-        let content = self.content.as_mut().filter(|_| offset == self.length_bytes).ok_or_else(refused)?;
-        content.extend_from_slice(bytes);
-        self.length_bytes = content.len() as u64;
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<()> {
-        let Some(content) = self.content.take() else { return Ok(()) };
-        self.client.change("create", &self.name, ObjectChange::Put(self.name.clone(), content.into()))
     }
 
     fn path(&self) -> &Path {

@@ -168,9 +168,15 @@ impl Storage for FrozenFiles {
 
 /// A file in memory.
 #[derive(Debug)]
-struct BytesFile {
+pub(crate) struct BytesFile {
     bytes: Vec<u8>,
     path: PathBuf,
+}
+
+impl BytesFile {
+    pub(crate) fn new(bytes: Vec<u8>, path: PathBuf) -> Self {
+        Self { bytes, path }
+    }
 }
 
 impl ReadableFile for BytesFile {

@@ -1,5 +1,6 @@
 //! In-memory storage, for tests and for tables that need no disk.
 
+use super::object_writer::ObjectWriter;
 use super::storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
     check_write, not_for_objects,
@@ -67,8 +68,11 @@ impl MemoryStorage {
 
     /// An object that appears at its first sync.
     fn object_writer(&self, name: &str) -> Box<dyn WritableFile> {
-        let (files, name, path) = (Arc::clone(&self.files), name.to_owned(), self.path(name));
-        Box::new(ObjectWriter { files, name, content: Some(Vec::new()), length_bytes: 0, path })
+        let (files, key) = (Arc::clone(&self.files), name.to_owned());
+        Box::new(ObjectWriter::new(self.path(name), move |content| {
+            files.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::new(RwLock::new(content)));
+            Ok(())
+        }))
     }
 
     /// Refuses what an object store cannot do.
@@ -241,43 +245,6 @@ impl WritableFile for MemoryWriter {
     }
 
     fn sync(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-/// An object that is stored at its first sync.
-#[derive(Debug)]
-struct ObjectWriter {
-    files: Arc<Mutex<BTreeMap<String, Content>>>,
-    name: String,
-    /// `None` once it is stored.
-    content: Option<Vec<u8>>,
-    length_bytes: u64,
-    path: PathBuf,
-}
-
-impl WritableFile for ObjectWriter {
-    fn len(&self) -> u64 {
-        self.length_bytes
-    }
-
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        check_write(&self.path, self.length_bytes, offset)?;
-        let refused = || not_for_objects("write to", self.path.clone());
-        let content = self.content.as_mut().filter(|_| offset == self.length_bytes).ok_or_else(refused)?;
-        content.extend_from_slice(bytes);
-        self.length_bytes = content.len() as u64;
-        Ok(())
-    }
-
-    fn sync(&mut self) -> Result<()> {
-        let Some(content) = self.content.take() else { return Ok(()) };
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        files.insert(self.name.clone(), Arc::new(RwLock::new(content)));
         Ok(())
     }
 

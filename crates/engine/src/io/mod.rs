@@ -22,6 +22,7 @@ mod local_file;
 mod measure;
 mod memory;
 mod meter;
+mod object_writer;
 mod observer;
 mod open_files;
 #[cfg(test)]
@@ -46,13 +47,14 @@ pub use clock::{
     ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
 };
 pub use fast_paths::FastPaths;
-pub(crate) use frozen::{FrozenFiles, read_whole};
+pub(crate) use frozen::{BytesFile, FrozenFiles, read_whole};
 pub(crate) use handoff::Handoff;
 pub(crate) use large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, MeasuredStream, measure_profile};
 pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, UpdateCounts, WriteCounts};
+pub use object_writer::ObjectWriter;
 pub use open_files::OpenFiles;
 pub use profile::{Profile, ProfilePoint};
 pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};

@@ -55,8 +55,10 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` if the folder contains a store; [`Error::NotAStore`] if it contains other
-    /// files; [`Error::StoreReadOnly`]; errors of the storage. After an error, the partial copy is removed.
+    /// [`Error::Io`](crate::Error::Io) of kind `AlreadyExists` if the folder contains a store;
+    /// [`Error::NotAStore`](crate::Error::NotAStore) if it contains other files;
+    /// [`Error::StoreReadOnly`](crate::Error::StoreReadOnly); errors of the storage. After an error, the partial copy
+    /// is removed.
     pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
         in_new_folder(folder.as_ref(), |target| self.checkpoint_in(target))
     }

@@ -1,11 +1,9 @@
-//! The writable side of a chain, and the whole of one in memory for reading.
+//! The writable side of a chain.
 
 use super::names::ChainId;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
-use crate::io::{
-    Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, not_for_objects,
-};
+use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, not_for_objects};
 use crate::lsm::version::file_name;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -204,29 +202,5 @@ impl WritableFile for ChainFile {
 
     fn path(&self) -> &Path {
         &self.0.path
-    }
-}
-
-/// A chain that was read as a whole.
-#[derive(Debug)]
-pub(super) struct ChainReader {
-    pub(super) bytes: Vec<u8>,
-    pub(super) path: PathBuf,
-}
-
-impl ReadableFile for ChainReader {
-    fn len(&self) -> u64 {
-        self.bytes.len() as u64
-    }
-
-    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        check_range(&self.path, self.len(), &request)?;
-        let start = request.offset as usize;
-        request.buffer.copy_from_slice(&self.bytes[start..start + request.buffer.len()]);
-        Ok(())
-    }
-
-    fn path(&self) -> &Path {
-        &self.path
     }
 }

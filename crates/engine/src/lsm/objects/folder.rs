@@ -1,6 +1,6 @@
 //! The folder of a store on an object store, as a storage of whole files.
 
-use super::chain::{ChainFile, ChainReader, ChainWriter, put_part};
+use super::chain::{ChainFile, ChainWriter, put_part};
 use super::listing::Listing;
 use super::names::{ChainId, is_chain};
 use super::object_file::ObjectFile;
@@ -10,8 +10,8 @@ use super::version::StoreVersion;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
-    FileLock, PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile,
-    not_for_objects, remove_if_present,
+    BytesFile, FileLock, PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, UpdatableFile,
+    WritableFile, not_for_objects, remove_if_present,
 };
 use crate::lsm::version::{FileKind, parse_file_name};
 use crate::table::opening_bytes_of_file;
@@ -215,7 +215,7 @@ impl ObjectFolder {
     }
 
     /// Reads a chain up to its seal or its end.
-    fn read_chain(&self, name: &str, chain: ChainId) -> Result<ChainReader> {
+    fn read_chain(&self, name: &str, chain: ChainId) -> Result<BytesFile> {
         let parts = self.listed(|listing| listing.parts(chain))?;
         let path = self.inner.path(name);
         if parts == 0 {
@@ -230,7 +230,7 @@ impl ObjectFolder {
             }
             bytes.extend_from_slice(&part);
         }
-        Ok(ChainReader { bytes, path })
+        Ok(BytesFile::new(bytes, path))
     }
 
     /// A new log, of which nothing is stored yet.
