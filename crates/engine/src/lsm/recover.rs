@@ -158,6 +158,7 @@ fn open_once(
     if !read_only {
         state.begin_opening(nonce);
     }
+    objects.as_ref().map_or(Ok(()), |objects| objects.fetch_logs(&state.logs))?;
     let unnamed = unreferenced(&storage, objects.as_deref(), &state, read_only)?;
     let cache = before.map_or_else(|| new_cache(options), |before| Arc::clone(&before.cache));
     let mut replayed = LogReplay::new(&storage, objects.as_deref(), &state)?;

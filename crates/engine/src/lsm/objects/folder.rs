@@ -15,7 +15,7 @@ use crate::io::{
 };
 use crate::lsm::version::{FileKind, parse_file_name};
 use crate::table::opening_bytes_of_file;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -42,6 +42,8 @@ pub(crate) struct ObjectFolder {
     mode: FolderPurpose,
     /// The objects while the store is opened: all that is decided then is decided on one listing.
     listing: Mutex<Option<Listing>>,
+    /// Parts that were read in that time. They never change.
+    parts: Mutex<BTreeMap<String, Vec<u8>>>,
     /// The ends of files that are known without a request, until these are opened.
     known: Mutex<BTreeMap<String, KnownFile>>,
     pub(crate) retired: RetiredFiles,
@@ -70,6 +72,7 @@ impl ObjectFolder {
             inner,
             mode,
             listing: Mutex::default(),
+            parts: Mutex::default(),
             known: Mutex::default(),
             retired: RetiredFiles::new(grace_s),
             seals: Mutex::default(),
@@ -101,6 +104,7 @@ impl ObjectFolder {
     /// Ends the time of one listing.
     pub(crate) fn forget_listing(&self) {
         *self.listing.lock() = None;
+        self.parts.lock().clear();
     }
 
     fn listed<T>(&self, look: impl FnOnce(&Listing) -> T) -> Result<T> {
@@ -222,15 +226,38 @@ impl ObjectFolder {
             return self.explained(Err(Error::io("open", path, ErrorKind::NotFound.into())));
         }
         let names: Vec<String> = (0..parts).map(|part| chain.part_name(part)).collect();
-        let mut bytes = Vec::new();
-        for part in self.inner.read_whole(&names) {
-            let part = self.explained(part)?;
-            if seal::is_seal(&part) {
-                break;
-            }
-            bytes.extend_from_slice(&part);
+        self.fetch(&names)?;
+        let (mut parts, mut bytes) = (self.parts.lock(), Vec::new());
+        for part in names.iter().map_while(|name| parts.get(name)).take_while(|part| !seal::is_seal(part)) {
+            bytes.extend_from_slice(part);
+        }
+        // Afterwards they are hardly read again.
+        if self.listing.lock().is_none() {
+            parts.clear();
         }
         Ok(BytesFile::new(bytes, path))
+    }
+
+    /// Reads the parts of logs side by side, before they are opened one after the other.
+    pub(crate) fn fetch_logs(&self, numbers: &BTreeSet<u64>) -> Result<()> {
+        let mut names = Vec::new();
+        for chain in numbers.iter().map(|&number| ChainId { kind: FileKind::Log, number }) {
+            let parts = self.listed(|listing| listing.parts(chain))?;
+            names.extend((0..parts).map(|part| chain.part_name(part)));
+        }
+        self.fetch(&names)
+    }
+
+    /// Reads those of these parts that were not read yet.
+    fn fetch(&self, names: &[String]) -> Result<()> {
+        let known = self.parts.lock();
+        let missing: Vec<String> = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
+        drop(known);
+        for (name, part) in missing.iter().zip(self.inner.read_whole(&missing)) {
+            let part = self.explained(part)?;
+            self.parts.lock().insert(name.clone(), part);
+        }
+        Ok(())
     }
 
     /// A new log, of which nothing is stored yet.
