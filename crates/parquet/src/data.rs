@@ -3,7 +3,7 @@
 use crate::catalog::Catalog;
 use crate::decode::GroupSource;
 use crate::error::{ParquetIndexError, Result};
-use crate::fetched::{Fetched, Joining, Part, Wanted, fetch};
+use crate::fetched::{Fetched, Joining, Part, Wanted, fetch, round_bytes};
 use crate::folder::{Folder, join, split};
 use crate::keys::RowKeys;
 use crate::pages::GroupPages;
@@ -20,8 +20,31 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Rows that are decoded at a time where all rows of a row group are read.
-const SCAN_ROWS: u64 = 1 << 16;
+/// Rows that are decoded first, and at most, where many follow each other.
+const PACE_ROWS: (u64, u64) = (1 << 13, 1 << 16);
+/// Memory of decoded rows, about: a page of few bytes may hold many rows that are long.
+const DECODED_BYTES: u64 = 32 << 20;
+
+/// How many rows are decoded at a time, by the memory that those before took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace(u64);
+
+impl Pace {
+    pub(crate) fn new() -> Self {
+        Self(PACE_ROWS.0)
+    }
+
+    /// The number of rows to decode next.
+    pub(crate) fn rows(self) -> u64 {
+        self.0
+    }
+
+    /// Follows rows that were decoded.
+    pub(crate) fn follow(&mut self, batch: &RecordBatch) {
+        let row_bytes = batch.get_array_memory_size() as u64 / (batch.num_rows() as u64).max(1);
+        self.0 = (DECODED_BYTES / row_bytes.max(1)).clamp(1, (self.0 * 4).min(PACE_ROWS.1));
+    }
+}
 
 /// Rows of a row group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +102,12 @@ pub(crate) struct Data {
 pub(crate) fn unified(catalog: &Catalog, path_of: &dyn Fn(usize) -> PathBuf) -> Result<SchemaRef> {
     let mut fields: Vec<Field> = Vec::new();
     for (number, schema) in catalog.schemas.iter().enumerate() {
-        for field in schema.arrow.fields() {
+        for (at, field) in schema.arrow.fields().iter().enumerate() {
+            if schema.column(field.name()) != Some(at) {
+                let file = catalog.files.iter().position(|file| file.schema == number).unwrap_or(0);
+                let detail = format!("it has several columns '{}'; rename them", field.name());
+                return Err(ParquetIndexError::NotIndexable { path: path_of(file), detail });
+            }
             let Some(known) = fields.iter_mut().find(|known| known.name() == field.name()) else {
                 fields.push(field.as_ref().clone().with_nullable(field.is_nullable() || number > 0));
                 continue;
@@ -210,6 +238,12 @@ impl Data {
     /// # Errors
     /// Those of [`Self::file`] and [`Self::pages`]; storage errors.
     pub(crate) fn fetch(&self, parts: &[GroupRows], columns: &[usize], trace: Option<&mut Trace>) -> Result<Fetched> {
+        let wanted = self.wanted(parts, columns)?;
+        let label = |file: usize, part: Part| self.label(file, part);
+        fetch(wanted, &|file| self.file(file), self.joining, trace, &label)
+    }
+
+    fn wanted(&self, parts: &[GroupRows], columns: &[usize]) -> Result<Vec<Wanted>> {
         let mut wanted: Vec<Wanted> = Vec::new();
         for part in parts {
             let pages = self.pages(part.group)?;
@@ -217,8 +251,15 @@ impl Data {
                 source.want(&of_file(sources, columns), &part.ranges, &mut wanted);
             })?;
         }
-        let label = |file: usize, part: Part| self.label(file, part);
-        fetch(wanted, &|file| self.file(file), self.joining, trace, &label)
+        Ok(wanted)
+    }
+
+    /// Bytes that are read for columns of rows of groups in one round.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NotAnIndex`].
+    pub(crate) fn round_bytes(&self, parts: &[GroupRows], columns: &[usize]) -> Result<u64> {
+        Ok(round_bytes(self.wanted(parts, columns)?, self.joining))
     }
 
     /// Decodes columns of rows of a group from what was fetched.
@@ -268,11 +309,13 @@ impl Data {
         let rows = self.catalog.groups.get(group).map_or(0, |group| group.rows);
         let all = GroupRows { group, ranges: std::iter::once(0..rows).collect() };
         let fetched = self.fetch(std::slice::from_ref(&all), &self.key.columns, None)?;
-        let mut start = 0;
+        let (mut start, mut pace) = (0, Pace::new());
         while start < rows {
-            let end = rows.min(start + SCAN_ROWS);
+            let end = rows.min(start + pace.rows());
             let part = GroupRows { group, ranges: std::iter::once(start..end).collect() };
-            let keys = self.keys(&self.decode(&part, &self.key, &fetched)?)?;
+            let batch = self.decode(&part, &self.key, &fetched)?;
+            pace.follow(&batch);
+            let keys = self.keys(&batch)?;
             for row in start..end {
                 visit(row, keys.key((row - start) as usize)?)?;
             }

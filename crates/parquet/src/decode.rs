@@ -7,7 +7,7 @@ use crate::schema::{FileSchema, malformed};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy};
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
@@ -153,6 +153,8 @@ impl GroupSource<'_> {
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched.clone(), metadata)
             .with_projection(mask)
             .with_batch_size(rows.clamp(1, 1 << 20) as usize)
+            // By a mask, pages between those of the rows would be read as well, which are not fetched.
+            .with_row_selection_policy(RowSelectionPolicy::Selectors)
             .with_row_selection(RowSelection::from_consecutive_ranges(selection, total))
             .build()?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);

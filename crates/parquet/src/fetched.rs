@@ -93,10 +93,7 @@ pub(crate) fn fetch(
     mut trace: Option<&mut Trace>,
     label: &dyn Fn(usize, Part) -> String,
 ) -> Result<Fetched> {
-    wanted.sort();
-    wanted.dedup_by(|later, earlier| {
-        (later.file, later.offset, later.bytes) == (earlier.file, earlier.offset, earlier.bytes)
-    });
+    order(&mut wanted);
     let mut pending = Vec::new();
     if let Some(trace) = trace.as_deref_mut().filter(|_| !wanted.is_empty()) {
         trace.begin_round();
@@ -129,6 +126,21 @@ pub(crate) fn fetch(
         }
     }
     Ok(fetched)
+}
+
+/// Sorts ranges, and drops those that occur before.
+fn order(wanted: &mut Vec<Wanted>) {
+    wanted.sort();
+    wanted.dedup_by(|later, earlier| {
+        (later.file, later.offset, later.bytes) == (earlier.file, earlier.offset, earlier.bytes)
+    });
+}
+
+/// Bytes that [`fetch`] would read, with those between ranges.
+pub(crate) fn round_bytes(mut wanted: Vec<Wanted>, joining: Joining) -> u64 {
+    order(&mut wanted);
+    let of_files = wanted.chunk_by(|left, right| left.file == right.file);
+    of_files.flat_map(|of_file| join(of_file, joining)).map(|(offset, end)| end - offset).sum()
 }
 
 fn check_range(file: &dyn ReadableFile, offset: u64, end: u64) -> Result<()> {

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, Range, RangeBounds};
 use std::sync::Arc;
 
+/// Most bytes of pages that are read in one round for rows that lie apart.
+const ROUND_BYTES_MAX: u64 = 64 << 20;
+
 /// An index beside Parquet files: from a key to its rows in one round of reads, or two where files are not sorted.
 ///
 /// Keys are the bytes of [`KeyType`]; [`KeyType::parse`] and [`KeyType::encode`] make them. Where the key column has
@@ -349,16 +352,23 @@ pub(crate) fn normalise(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     joined
 }
 
-/// The place of a row among those of ranges.
-fn place_in(ranges: &[Range<u64>], row: u64) -> Option<usize> {
-    let mut before = 0;
-    for range in ranges {
-        if range.contains(&row) {
-            return Some((before + row - range.start) as usize);
-        }
-        before += range.end - range.start;
+/// Ascending ranges of rows, with the number of rows before each.
+struct Places<'a> {
+    ranges: &'a [Range<u64>],
+    before: Vec<u64>,
+}
+
+impl<'a> Places<'a> {
+    fn new(ranges: &'a [Range<u64>]) -> Self {
+        Self { ranges, before: sums(ranges.iter().map(|range| range.end - range.start)) }
     }
-    None
+
+    /// The place of a row among those of the ranges.
+    fn of(&self, row: u64) -> Option<usize> {
+        let at = self.ranges.partition_point(|range| range.end <= row);
+        let range = self.ranges.get(at).filter(|range| range.contains(&row))?;
+        Some((self.before.get(at)? + row - range.start) as usize)
+    }
 }
 
 /// The row of a group at a place among those of ranges.
@@ -421,9 +431,10 @@ impl Inner {
         for part in &of_keys {
             batches.push(self.data.decode(part, projection, &fetched)?);
         }
+        let of_parts: Vec<Places<'_>> = of_keys.iter().map(|part| Places::new(&part.ranges)).collect();
         let answer = |found: &Vec<(usize, Range<u64>)>| {
             let pieces = found.iter().filter_map(|(part, rows)| {
-                let place = place_in(&of_keys[*part].ranges, rows.start)?;
+                let place = of_parts[*part].of(rows.start)?;
                 Some(batches[*part].slice(place, (rows.end - rows.start) as usize))
             });
             self.concat(projection, &pieces.collect::<Vec<_>>())
@@ -465,8 +476,13 @@ impl Inner {
             .collect())
     }
 
-    /// Rows by their numbers, in the given order.
-    pub(crate) fn rows(&self, rows: &[u64], projection: &Projection, trace: Option<&mut Trace>) -> Result<RecordBatch> {
+    /// Rows by their numbers, in the given order. Their pages are read in one round, or in several if they are large.
+    pub(crate) fn rows(
+        &self,
+        rows: &[u64],
+        projection: &Projection,
+        mut trace: Option<&mut Trace>,
+    ) -> Result<RecordBatch> {
         let mut of_groups: BTreeMap<usize, Vec<Range<u64>>> = BTreeMap::new();
         let mut places = Vec::with_capacity(rows.len());
         for &row in rows {
@@ -480,13 +496,20 @@ impl Inner {
         }
         let parts: Vec<GroupRows> =
             of_groups.into_iter().map(|(group, ranges)| GroupRows { group, ranges: normalise(ranges) }).collect();
+        if rows.len() > 1 && self.data.round_bytes(&parts, &projection.columns)? > ROUND_BYTES_MAX {
+            let (left, right) = rows.split_at(rows.len() / 2);
+            let left = self.rows(left, projection, trace.as_deref_mut())?;
+            let right = self.rows(right, projection, trace)?;
+            return self.concat(projection, &[left, right]);
+        }
         let fetched = self.data.fetch(&parts, &projection.columns, trace)?;
         let batches =
             parts.iter().map(|part| self.data.decode(part, projection, &fetched)).collect::<Result<Vec<_>>>()?;
+        let of_parts: Vec<Places<'_>> = parts.iter().map(|part| Places::new(&part.ranges)).collect();
         let mut indices = Vec::with_capacity(rows.len());
         for (group, row) in places {
             let part = parts.partition_point(|part| part.group < group);
-            let place = parts.get(part).and_then(|part| place_in(&part.ranges, row));
+            let place = of_parts.get(part).and_then(|places| places.of(row));
             indices.push((part, place.ok_or_else(|| self.data.malformed(format!("there is no row {row}")))?));
         }
         self.interleave(projection, &batches, &indices)

@@ -1,7 +1,8 @@
 //! Scans: the rows of a range in key order, read a part at a time.
 
-use crate::data::{GroupRows, Projection};
+use crate::data::{GroupRows, Pace, Projection};
 use crate::error::Result;
+use crate::fetched::Fetched;
 use crate::index::{Inner, OpenRun, ParquetIndex, RangeEnd, both, ends, row_number};
 use crate::keys::RowKeys;
 use crate::trace::Trace;
@@ -40,12 +41,15 @@ struct RunCursor {
     run: usize,
     /// The rows of the run that are not read yet.
     rows: Range<u64>,
+    /// The rows that were fetched, as far as they are not decoded yet.
+    fetched: Option<(GroupRows, Fetched)>,
     part: Option<ReadRows>,
     /// Whether a part was read before.
     is_under_way: bool,
+    pace: Pace,
 }
 
-/// Rows that were read.
+/// Rows that were decoded.
 #[derive(Debug)]
 struct ReadRows {
     batch: RecordBatch,
@@ -89,7 +93,8 @@ impl ParquetIndex {
                 let cursor = |(run, ranks): (usize, &Vec<u64>)| {
                     let first = if start.is_some() { ranks[0] } else { 0 };
                     let last = if end.is_some() { ranks[ranks.len() - 1] } else { runs[run].rows() };
-                    RunCursor { run, rows: first..last.max(first), part: None, is_under_way: false }
+                    let rows = first..last.max(first);
+                    RunCursor { run, rows, fetched: None, part: None, is_under_way: false, pace: Pace::new() }
                 };
                 State::Sorted(ranks.iter().enumerate().map(cursor).collect())
             }
@@ -205,7 +210,7 @@ impl RunCursor {
         }
     }
 
-    /// Reads the next rows, if there are any.
+    /// Decodes the next rows, if there are any, and reads their pages before if they are not there.
     fn fill(
         &mut self,
         inner: &Inner,
@@ -214,22 +219,45 @@ impl RunCursor {
         with_keys: bool,
         trace: Option<&mut Trace>,
     ) -> Result<()> {
-        let Some((group, rows)) = runs[self.run].group_rows(self.rows.clone()).next() else { return Ok(()) };
-        let columns = if with_keys { both(&inner.data.key, projection) } else { projection.columns.clone() };
-        let bytes_per_row = inner.data.bytes_per_row(group, &columns)?;
+        if self.fetched.is_none() {
+            let columns = if with_keys { both(&inner.data.key, projection) } else { projection.columns.clone() };
+            self.fetched = self.fetch(inner, runs, &columns, trace)?;
+        }
+        let Some((left, fetched)) = &mut self.fetched else { return Ok(()) };
+        let rows = left.ranges.first().cloned().unwrap_or_default();
+        let end = rows.end.min(rows.start + self.pace.rows());
+        let part = GroupRows { group: left.group, ranges: std::iter::once(rows.start..end).collect() };
+        let batch = inner.data.decode(&part, projection, fetched)?;
+        self.pace.follow(&batch);
+        let keys = match with_keys {
+            true => Some(inner.data.keys(&inner.data.decode(&part, &inner.data.key, fetched)?)?),
+            false => None,
+        };
+        match end < rows.end {
+            true => left.ranges = std::iter::once(end..rows.end).collect(),
+            false => self.fetched = None,
+        }
+        self.part = Some(ReadRows { batch, keys, next: 0 });
+        Ok(())
+    }
+
+    /// Reads the pages of the next rows, if there are any.
+    fn fetch(
+        &mut self,
+        inner: &Inner,
+        runs: &[OpenRun],
+        columns: &[usize],
+        trace: Option<&mut Trace>,
+    ) -> Result<Option<(GroupRows, Fetched)>> {
+        let Some((group, rows)) = runs[self.run].group_rows(self.rows.clone()).next() else { return Ok(None) };
+        let bytes_per_row = inner.data.bytes_per_row(group, columns)?;
         // The first part is small, since a caller may want the first rows only.
         let most = if self.is_under_way { u64::MAX } else { BATCH_ROWS as u64 };
         let count = ((PART_BYTES as f64 / bytes_per_row.max(1e-3)) as u64).clamp(1, most).min(rows.end - rows.start);
         let part = GroupRows { group, ranges: std::iter::once(rows.start..rows.start + count).collect() };
-        let fetched = inner.data.fetch(std::slice::from_ref(&part), &columns, trace)?;
-        let batch = inner.data.decode(&part, projection, &fetched)?;
-        let keys = match with_keys {
-            true => Some(inner.data.keys(&inner.data.decode(&part, &inner.data.key, &fetched)?)?),
-            false => None,
-        };
+        let fetched = inner.data.fetch(std::slice::from_ref(&part), columns, trace)?;
         self.rows.start += count;
         self.is_under_way = true;
-        self.part = Some(ReadRows { batch, keys, next: 0 });
-        Ok(())
+        Ok(Some((part, fetched)))
     }
 }

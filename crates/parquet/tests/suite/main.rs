@@ -8,3 +8,4 @@ mod hostile;
 mod lookups;
 mod shapes;
 mod support;
+mod unusual;

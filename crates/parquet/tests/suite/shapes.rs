@@ -275,9 +275,10 @@ fn run(seed: u64) {
         shape.files.iter_mut().flatten().for_each(|code| *code = code.map(|code| code % 100));
     }
     let shelf = Shelf::new();
+    let profile = if seed.is_multiple_of(2) { "s3" } else { "optane" };
     let all = write_files(&shelf, &mut draw, &shape);
     shelf.build("", &shape.key, "index");
-    check(&shelf.open("index"), &shape, &all, &mut draw);
+    check(&shelf.open_for("index", profile), &shape, &all, &mut draw);
     // A file goes, another comes.
     let codes = draw_files(&mut draw).concat().into_iter().map(|code| code.map(|code| code % 100)).collect();
     shape.files.push(codes);
@@ -286,7 +287,7 @@ fn run(seed: u64) {
     shelf.put(&format!("{number}.parquet"), parquet_bytes(&batch, properties(&mut draw)));
     let all = arrow_select::concat::concat_batches(&all.schema(), [&all, &batch]).unwrap();
     ParquetIndex::update(shelf.storage(), "index", shelf.folder(), BuildOptions::new("", &[])).unwrap();
-    check(&shelf.open("index"), &shape, &all, &mut draw);
+    check(&shelf.open_for("index", profile), &shape, &all, &mut draw);
 }
 
 #[test]

@@ -128,7 +128,12 @@ impl Shelf {
     }
 
     pub(crate) fn open(&self, name: &str) -> ParquetIndex {
-        let options = TableOptions::default().profile(Profile::named("s3").unwrap());
+        self.open_for(name, "s3")
+    }
+
+    /// Opens an index as if it lay on a storage of a named profile, which tells what is read along.
+    pub(crate) fn open_for(&self, name: &str, profile: &str) -> ParquetIndex {
+        let options = TableOptions::default().profile(Profile::named(profile).unwrap());
         ParquetIndex::open(self.storage(), name, self.folder(), &options).unwrap()
     }
 
