@@ -2,7 +2,7 @@
 
 use crate::decode::codec_code;
 use crate::error::{ParquetIndexError, Result};
-use crate::page_header::{PageKind, Parsed, parse};
+use crate::page_header::{PageKind, Parsed, is_whole_structure, parse};
 use crate::pages::{ColumnPages, GroupPages, PAGES_MAX, Page};
 use crate::schema::{FileSchema, malformed};
 use bytes::{Buf, Bytes};
@@ -28,6 +28,8 @@ const HEADER_BYTES_MAX: u64 = 16 << 20;
 /// What is read of a page for its header, and how many headers at a time.
 const HEADER_BYTES: u64 = 1024;
 const HEADERS_AT_A_TIME: usize = 256;
+/// Most bytes of the offset indexes of a file, which writers put next to each other.
+const OFFSET_INDEXES_BYTES_MAX: u64 = 1 << 28;
 const MAGIC: &[u8] = b"PAR1";
 const ENCRYPTED_MAGIC: &[u8] = b"PARE";
 
@@ -88,17 +90,47 @@ pub(crate) fn read_footer(file: &Arc<dyn ReadableFile>) -> Result<Footer> {
     let bytes = footer_bytes(&**file)?;
     let checksum = XxHash3_64::oneshot(&bytes);
     let stated = &bytes[..bytes.len() - FOOTER_END_BYTES as usize];
+    if !is_whole_structure(stated) {
+        return Err(refused(&**file, "its footer is damaged"));
+    }
     let decoded = || ParquetMetaDataReader::decode_metadata(stated).map_err(|error| malformed(file.path(), &error));
-    let mut reader = ParquetMetaDataReader::new_with_metadata(decoded()?)
+    let metadata = decoded()?;
+    let Some(held) = offset_indexes(file, &metadata)? else { return Ok(Footer { metadata, checksum }) };
+    let mut reader = ParquetMetaDataReader::new_with_metadata(metadata)
         .with_column_index_policy(PageIndexPolicy::Skip)
         .with_offset_index_policy(PageIndexPolicy::Optional);
     // An offset index that cannot be read is as good as none: the headers of the pages are walked.
-    let indexed = reader.read_page_indexes(&FileChunks(file.clone())).and_then(|()| reader.finish());
+    let indexed = reader.read_page_indexes(&held).and_then(|()| reader.finish());
     let metadata = match indexed {
         Ok(metadata) => metadata,
         Err(_) => decoded()?,
     };
     Ok(Footer { metadata, checksum })
+}
+
+/// The bytes of the offset indexes of all columns; `None` if there are none, or if one contradicts itself.
+fn offset_indexes(file: &Arc<dyn ReadableFile>, metadata: &ParquetMetaData) -> Result<Option<Held>> {
+    let mut ranges = Vec::new();
+    for column in metadata.row_groups().iter().flat_map(RowGroupMetaData::columns) {
+        let (Some(offset), Some(bytes)) = (column.offset_index_offset(), column.offset_index_length()) else {
+            continue;
+        };
+        let range = u64::try_from(offset).ok().zip(u64::try_from(bytes).ok());
+        let range = range.and_then(|(offset, bytes)| Some(offset..offset.checked_add(bytes)?));
+        let Some(range) = range.filter(|range| range.end <= file.len()) else { return Ok(None) };
+        ranges.push(range);
+    }
+    let (start, end) = (ranges.iter().map(|range| range.start).min(), ranges.iter().map(|range| range.end).max());
+    let Some((start, end)) = start.zip(end) else { return Ok(None) };
+    if end - start > OFFSET_INDEXES_BYTES_MAX {
+        return Ok(None);
+    }
+    let bytes = Bytes::from(read(&**file, start, end - start)?);
+    let is_sound = |range: &std::ops::Range<u64>| {
+        is_whole_structure(&bytes[(range.start - start) as usize..(range.end - start) as usize])
+    };
+    let is_sound = ranges.iter().all(is_sound);
+    Ok(is_sound.then_some(Held { file_bytes: file.len(), start, bytes }))
 }
 
 /// Compares the checksum of a footer with what was recorded.
@@ -299,28 +331,32 @@ impl Window<'_> {
     }
 }
 
-/// A data file as the crate `parquet` reads it.
-struct FileChunks(Arc<dyn ReadableFile>);
+/// A part of a data file, for the crate `parquet`.
+struct Held {
+    file_bytes: u64,
+    start: u64,
+    bytes: Bytes,
+}
 
-impl Length for FileChunks {
+impl Length for Held {
     fn len(&self) -> u64 {
-        self.0.len()
+        self.file_bytes
     }
 }
 
-impl ChunkReader for FileChunks {
+impl ChunkReader for Held {
     type T = bytes::buf::Reader<Bytes>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        let length = self.0.len().saturating_sub(start).min(TAIL_BYTES);
+        let length = (self.start + self.bytes.len() as u64).saturating_sub(start);
         Ok(self.get_bytes(start, length as usize)?.reader())
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        if start.checked_add(length as u64).is_none_or(|end| end > self.0.len()) {
-            return Err(ParquetError::EOF(format!("{length} bytes at byte {start} end outside the file")));
-        }
-        let bytes = read(&*self.0, start, length as u64).map_err(|error| ParquetError::External(Box::new(error)))?;
-        Ok(bytes.into())
+        let at = start.checked_sub(self.start).and_then(|at| usize::try_from(at).ok());
+        let range = at.and_then(|at| Some(at..at.checked_add(length)?)).filter(|range| range.end <= self.bytes.len());
+        range
+            .map(|range| self.bytes.slice(range))
+            .ok_or_else(|| ParquetError::EOF(format!("{length} bytes at byte {start} are not of the offset indexes")))
     }
 }

@@ -37,7 +37,7 @@
 //! | `build`, `update`, `verify` | making an index, making it anew for the files of now, and checking it |
 //! | `index`, `scan` | lookups, ranks, counts; rows in key order |
 //! | `catalog`, `pages`, `router` | what is stored: files, places of pages, separators of sorted files |
-//! | `footer`, `page_header` | reading of files for an index |
+//! | `footer`, `page_header`, `hint` | reading of files for an index, and what other crates could not take |
 //! | `fetched`, `decode`, `data` | rounds of reads, and rows from the pages that they bring |
 //! | `folder`, `source` | where data files lie, and which are indexed |
 //!
@@ -52,6 +52,7 @@ mod error;
 mod fetched;
 mod folder;
 mod footer;
+mod hint;
 mod index;
 mod keys;
 mod page_header;

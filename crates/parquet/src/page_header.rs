@@ -39,7 +39,7 @@ pub(crate) enum Parsed {
 
 /// Parses the header with which `bytes` begin.
 pub(crate) fn parse(bytes: &[u8]) -> Parsed {
-    let mut reader = Compact { bytes, at: 0, short: false };
+    let mut reader = Compact { bytes, at: 0, short: false, is_whole: false };
     match reader.page_header() {
         Some(header) => Parsed::Header(header),
         None if reader.short => Parsed::Short,
@@ -47,10 +47,19 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
     }
 }
 
+/// Whether `bytes` begin with a whole structure, no collection of which states more elements than there are bytes:
+/// other crates allocate on its word.
+pub(crate) fn is_whole_structure(bytes: &[u8]) -> bool {
+    let mut reader = Compact { bytes, at: 0, short: false, is_whole: true };
+    reader.skip(STRUCT, 0).is_some()
+}
+
 /// A reader of the compact protocol.
 struct Compact<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether nothing follows the bytes, so that they bound all numbers of elements.
+    is_whole: bool,
     /// Whether it failed because the bytes end.
     short: bool,
 }
@@ -122,6 +131,12 @@ impl Compact<'_> {
         (end <= self.bytes.len()).then_some(())
     }
 
+    /// Whether as many elements, of a byte at least, may follow.
+    fn can_follow(&self, count: u64) -> Option<()> {
+        let left = self.bytes.len().saturating_sub(self.at) as u64;
+        (!self.is_whole || count <= left).then_some(())
+    }
+
     fn skip(&mut self, kind: u8, depth: u32) -> Option<()> {
         if depth > DEPTH_MAX {
             return None;
@@ -138,10 +153,12 @@ impl Compact<'_> {
             LIST | SET => {
                 let head = self.byte()?;
                 let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                self.can_follow(count)?;
                 (0..count).try_for_each(|_| self.skip_element(head & 0x0f, depth))
             }
             MAP => {
                 let count = self.varint()?;
+                self.can_follow(count)?;
                 let kinds = if count == 0 { 0 } else { self.byte()? };
                 (0..count).try_for_each(|_| {
                     self.skip_element(kinds >> 4, depth)?;

@@ -1,6 +1,8 @@
 //! The schema of data files: what the index stores of it, and its columns as Arrow has them.
 
 use crate::error::{ParquetIndexError, Result};
+use crate::hint;
+use crate::page_header::is_whole_structure;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ARROW_SCHEMA_META_KEY;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -10,7 +12,6 @@ use parquet::file::metadata::{
     FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData,
 };
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,6 +57,9 @@ impl FileSchema {
     /// # Errors
     /// [`ParquetIndexError::Malformed`].
     pub(crate) fn from_stored(path: &Path, stored: Vec<u8>) -> Result<Self> {
+        if !is_whole_structure(&stored) {
+            return Err(malformed(path, &"its schema is damaged"));
+        }
         let malformed = |error: ParquetError| malformed(path, &error);
         let metadata = ParquetMetaDataReader::decode_metadata(&stored).map_err(malformed)?;
         let file = metadata.file_metadata().clone();
@@ -63,10 +67,13 @@ impl FileSchema {
         let hinted = ArrowReaderOptions::new();
         // A hint that does not fit the columns is passed over, as if it were not there.
         let plain = hinted.clone().with_skip_arrow_metadata(true);
-        // The crate `arrow-ipc` panics on some hints that no writer makes, and leaves nothing behind that is used.
+        // The crate `arrow-ipc` panics on some hints that no writer makes.
+        let mut hints =
+            file.key_value_metadata().into_iter().flatten().filter(|pair| pair.key == ARROW_SCHEMA_META_KEY);
+        let is_sound = hints.all(|hint| hint.value.as_deref().is_some_and(hint::is_sound));
         let attempt = || ArrowReaderMetadata::try_new(shared.clone(), hinted.clone());
-        let (options, found) = match catch_unwind(AssertUnwindSafe(attempt)) {
-            Ok(Ok(found)) => (hinted, found),
+        let (options, found) = match is_sound.then(attempt) {
+            Some(Ok(found)) => (hinted, found),
             _ => (plain.clone(), ArrowReaderMetadata::try_new(shared, plain).map_err(malformed)?),
         };
         let descriptor = file.schema_descr();

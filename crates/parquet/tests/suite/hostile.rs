@@ -1,10 +1,12 @@
 //! Forged catalogs: the goal is that no bytes make decoding panic, or allocate on the word of the file. Catalogs of a
-//! sorted file and of one that is not are cut at every length, and copies with a few bytes changed are decoded.
+//! sorted file and of one that is not are cut at every length, and copies with a few bytes changed are decoded. So it is
+//! with footers and offset indexes that state more than they have.
 
-use crate::support::{Shelf, parquet_bytes};
+use crate::support::{Shelf, parquet_bytes, u64s};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
-use ogive_parquet::check_catalog;
+use ogive_parquet::{BuildOptions, ParquetIndex, ParquetIndexError, check_catalog};
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::FileReader;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,4 +50,28 @@ fn forged_catalogs_are_errors_and_never_panics() {
             _ = check_catalog(path, &forged);
         }
     }
+}
+
+#[test]
+fn footers_and_indexes_that_state_more_elements_than_bytes_are_refused_or_passed_over() {
+    // Version, a schema of one column, rows, and a list of 2^31 row groups.
+    let head = [0x15, 4, 0x19, 0x2c, 0x48, 1, b'r', 0x15, 2, 0, 0x15, 4, 0x25, 0, 0x18, 1, b'i', 0, 0x16, 10, 0x19];
+    let mut footer = [&head[..], &[0xfc, 0xff, 0xff, 0xff, 0xff, 7], &[0; 20]].concat();
+    let length = footer.len() as u32;
+    footer.extend(length.to_le_bytes());
+    let shelf = Shelf::new();
+    let build = |root| ParquetIndex::build(shelf.storage(), "i", shelf.folder(), BuildOptions::new(root, &["i"]));
+    shelf.put("a.parquet", [b"PAR1", &footer[..], b"PAR1"].concat());
+    assert!(matches!(build("a.parquet"), Err(ParquetIndexError::Malformed { .. })));
+
+    let ids: ArrayRef = Arc::new(UInt64Array::from_iter_values(0..1_000));
+    let batch = RecordBatch::try_from_iter([("i", ids)]).unwrap();
+    let properties = WriterProperties::builder().set_data_page_row_count_limit(100).set_write_batch_size(50).build();
+    let mut bytes = parquet_bytes(&batch, properties);
+    let reader = parquet::file::reader::SerializedFileReader::new(bytes::Bytes::from(bytes.clone())).unwrap();
+    let at = reader.metadata().row_group(0).column(0).offset_index_offset().unwrap() as usize;
+    bytes[at..at + 7].copy_from_slice(&[0x19, 0xfc, 0xff, 0xff, 0xff, 0xff, 7]);
+    shelf.put("b.parquet", bytes);
+    assert_eq!(build("b.parquet").unwrap().rows, 1_000);
+    assert_eq!(u64s(&shelf.open("i").get(&777_u64.to_be_bytes(), None).unwrap(), "i"), [777]);
 }
