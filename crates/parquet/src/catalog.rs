@@ -207,6 +207,10 @@ fn decode_files(decoder: &mut Decoder<'_>, catalog: &mut Catalog) -> Option<()> 
             intervals: decoder.int()?,
             pages: decoder.bytes()?.to_vec(),
         };
+        // Each interval has a row.
+        if group.intervals > group.rows {
+            return None;
+        }
         total = total.checked_add(group.rows)?;
         catalog.groups.push(group);
     }

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, types};
 use arrow_schema::{DataType, Field, TimeUnit as ArrowUnit};
 use ogive::KeyType;
 use ogive::types::{Component, NullOrder, TimeUnit, TupleType, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Digits of the longest decimal that is a key.
@@ -95,6 +95,7 @@ pub(crate) fn key_type(columns: &[KeyColumn], nulls: &[NullOrder]) -> Result<Key
 /// The keys of the rows of a batch.
 #[derive(Debug)]
 pub(crate) struct RowKeys {
+    path: PathBuf,
     columns: Vec<ArrayRef>,
     types: Vec<KeyType>,
     key_type: KeyType,
@@ -114,7 +115,8 @@ impl RowKeys {
             })
         });
         let found = found.map(|array| array.and_then(|array| plain(path, array))).collect::<Result<Vec<_>>>()?;
-        Ok(Self { columns: found, types: columns.iter().map(|column| column.key_type).collect(), key_type })
+        let types = columns.iter().map(|column| column.key_type).collect();
+        Ok(Self { path: path.to_owned(), columns: found, types, key_type })
     }
 
     /// The bytes of the key of a row.
@@ -127,10 +129,21 @@ impl RowKeys {
             if let Some(key) = plain_key(array, *key_type, row) {
                 return Ok(key);
             }
-            return Ok(self.key_type.encode(&value(array, *key_type, row))?);
+            return Ok(self.key_type.encode(&self.value(array, *key_type, row)?)?);
         }
-        let values = self.columns.iter().zip(&self.types).map(|(array, key_type)| value(array, *key_type, row));
-        Ok(self.key_type.encode(&Value::Tuple(values.collect()))?)
+        let values = self.columns.iter().zip(&self.types).map(|(array, key_type)| self.value(array, *key_type, row));
+        Ok(self.key_type.encode(&Value::Tuple(values.collect::<Result<_>>()?))?)
+    }
+
+    /// The value of a row; a null only where the row has none.
+    fn value(&self, array: &ArrayRef, key_type: KeyType, row: usize) -> Result<Value> {
+        match value(array, key_type, row) {
+            Value::Null if !array.is_null(row) => Err(ParquetIndexError::NotIndexable {
+                path: self.path.clone(),
+                detail: format!("a value of a column of its key is not of type {key_type}; choose another key"),
+            }),
+            value => Ok(value),
+        }
     }
 
     /// The first row of a sorted batch whose key is not below `key`, or is above it if `after`.

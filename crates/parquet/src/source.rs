@@ -21,7 +21,7 @@ const NULL_FOLDER: &str = "__HIVE_DEFAULT_PARTITION__";
 /// [`ParquetIndexError::TableFormat`]; [`ParquetIndexError::NotIndexable`] if there is none; errors of the storage.
 pub(crate) fn find_files(folder: &dyn Folder, root: &str, listed: Option<&[String]>) -> Result<Vec<String>> {
     if let Some(listed) = listed {
-        let mut listed = listed.to_vec();
+        let mut listed = listed.iter().map(|path| one_spelling(path)).collect::<Result<Vec<_>>>()?;
         listed.sort();
         listed.dedup();
         if listed.is_empty() {
@@ -36,6 +36,7 @@ pub(crate) fn find_files(folder: &dyn Folder, root: &str, listed: Option<&[Strin
     if let Some((below, format)) = all.iter().find_map(|path| table_format(path)) {
         return Err(ParquetIndexError::TableFormat { path: join(root, below).into(), format });
     }
+    refuse_part_of_table(folder, root)?;
     let is_data = |path: &&String| {
         let is_hidden = path.split('/').any(|part| part.starts_with(['_', '.']) && !part.contains('='));
         !is_hidden && ENDINGS.iter().any(|ending| path.to_ascii_lowercase().ends_with(ending))
@@ -48,9 +49,61 @@ pub(crate) fn find_files(folder: &dyn Folder, root: &str, listed: Option<&[Strin
     Ok(found)
 }
 
+/// A listed path as a folder would list it, so that a file that is listed twice is indexed once.
+fn one_spelling(path: &str) -> Result<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match part {
+            ".." if parts.pop().is_none() => {
+                return Err(not_indexable(path, "it lies outside the folder of the data; give a folder above it"));
+            }
+            ".." => {}
+            part => parts.push(part),
+        }
+    }
+    if path.starts_with('/') {
+        return Err(not_indexable(
+            path,
+            "a list names files by their paths in the folder of the data; shorten the path",
+        ));
+    }
+    Ok(parts.join("/"))
+}
+
 fn not_indexable(root: &str, detail: &str) -> ParquetIndexError {
     let path = if root.is_empty() { "." } else { root };
     ParquetIndexError::NotIndexable { path: path.into(), detail: detail.to_owned() }
+}
+
+/// Folders in which table formats keep what says which files belong to the table.
+const TABLE_FOLDERS: [&str; 3] = ["_delta_log", ".hoodie", "metadata"];
+
+/// Refuses a folder that is a table, which a listing without sub-folders does not show, or a part of one.
+///
+/// # Errors
+/// [`ParquetIndexError::TableFormat`].
+fn refuse_part_of_table(folder: &dyn Folder, root: &str) -> Result<()> {
+    let mut above = root.trim_end_matches('/');
+    loop {
+        for inner in TABLE_FOLDERS {
+            // What cannot be listed is not there, or is none of ours.
+            let Ok(names) = folder.storage(&join(above, inner)).and_then(|storage| Ok(storage.list()?)) else {
+                continue;
+            };
+            let found = names.iter().find_map(|name| table_format(&join(inner, name)).map(|(_, format)| format));
+            if let Some(format) = found {
+                let path = if above.is_empty() { "." } else { above };
+                return Err(ParquetIndexError::TableFormat { path: path.into(), format });
+            }
+        }
+        // Not beyond the folder of the index, the root of the file system, or the bucket of a URL.
+        let is_whole = root.starts_with('/') || root.contains("://");
+        above = match above.rsplit_once('/') {
+            Some((above, _)) if !above.is_empty() && !above.ends_with(":/") => above,
+            None if !above.is_empty() && !is_whole => "",
+            _ => return Ok(()),
+        };
+    }
 }
 
 /// The folder of a table, and its format, that a file belongs to.
@@ -85,6 +138,8 @@ fn decoded(part: &str) -> String {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let digits = bytes.get(at + 1..at + 3).filter(|_| byte == b'%').and_then(|it| std::str::from_utf8(it).ok());
+        // Numbers may have a sign, and escapes do not.
+        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
         match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(decoded) => {
                 out.push(decoded);
@@ -180,11 +235,11 @@ mod tests {
     #[test]
     fn parts_of_paths_become_typed_columns() {
         let paths =
-            ["dt=2026-01-01/n=1/k=a%2Fb/x.parquet", "dt=2026-01-02/n=-2/k=__HIVE_DEFAULT_PARTITION__/x.parquet"];
+            ["dt=2026-01-01/n=1/k=a%2Fb%+5/x.parquet", "dt=2026-01-02/n=-2/k=__HIVE_DEFAULT_PARTITION__/x.parquet"];
         let (columns, values) = path_columns(&paths.map(String::from), &|name| name == "own");
         let types: Vec<_> = columns.iter().map(|column| (column.name.as_str(), column.key_type)).collect();
         assert_eq!(types, [("dt", KeyType::Date), ("n", KeyType::I64), ("k", KeyType::Text)]);
-        assert_eq!(values[0][2].as_deref(), Some("a/b"));
+        assert_eq!(values[0][2].as_deref(), Some("a/b%+5"));
         assert_eq!(values[1], [Some("2026-01-02".into()), Some("-2".into()), None]);
         assert!(path_columns(&["own=1/x.parquet".into()], &|name| name == "own").0.is_empty());
     }

@@ -3,7 +3,7 @@
 use crate::build::{self, BuildOptions, BuildReport, open, row_bytes, row_hash, row_value, sorting_writer};
 use crate::catalog::Catalog;
 use crate::data::{Data, difference};
-use crate::error::Result;
+use crate::error::{ParquetIndexError, Result};
 use crate::fetched::Joining;
 use crate::folder::{Folder, join, split};
 use crate::footer::footer_checksum;
@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 impl ParquetIndex {
     /// Builds an index again for the files that are there now: takes in new and changed ones, and drops those that are
-    /// gone. The key and the root are those of the index; of the options, `files`, `table` and `memory_bytes` are used.
+    /// gone. The key and the root are those of the index: of the options, `files`, `table` and `memory_bytes` are used,
+    /// and a `root` that is not empty must be that of the index, with `.` for its own folder.
     ///
     /// Files that stayed as they were are not read again where the index has a record for each row; separators of
     /// sorted files are found anew, by reading the columns of the key. The new index replaces the old one as a whole.
@@ -32,6 +33,12 @@ impl ParquetIndex {
         let open_options = TableOptions::default().profile(options.table.profile.clone());
         let old = Self::open(storage.clone(), name, folder.clone(), &open_options)?;
         let catalog = &old.inner.data.catalog;
+        let given = if options.root == "." { "" } else { &options.root };
+        if !options.root.is_empty() && given != catalog.root {
+            let indexed = if catalog.root.is_empty() { "its own folder" } else { &catalog.root };
+            let detail = format!("the index is of the data in {indexed}; update it with them, or build another index");
+            return Err(ParquetIndexError::NotIndexable { path: options.root.into(), detail });
+        }
         let mut options = BuildOptions {
             key: catalog.key_columns.iter().map(|column| column.name.clone()).collect(),
             root: catalog.root.clone(),
@@ -104,6 +111,7 @@ fn merged(
         }
         catalog.files.push(before.files[number].clone());
     }
+    drop_unused_schemas(&mut catalog);
     let has_column = |name: &str| catalog.schemas.iter().any(|schema| schema.column(name).is_some());
     let (columns, values) = path_columns(paths, &has_column);
     let is_same = columns == before.path_columns;
@@ -113,6 +121,22 @@ fn merged(
     }
     let fits = is_same && build::fits_key(&catalog, &footers, old.key_type())?;
     Ok(fits.then_some((catalog, groups)))
+}
+
+/// Drops the schemas that no file has any more: their columns are no columns of the data.
+fn drop_unused_schemas(catalog: &mut Catalog) {
+    let mut numbers = Vec::with_capacity(catalog.schemas.len());
+    let mut used = Vec::new();
+    for (number, schema) in catalog.schemas.drain(..).enumerate() {
+        numbers.push(used.len());
+        if catalog.files.iter().any(|file| file.schema == number) {
+            used.push(schema);
+        }
+    }
+    catalog.schemas = used;
+    for file in &mut catalog.files {
+        file.schema = numbers.get(file.schema).copied().unwrap_or(file.schema);
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the parts of one step, called once")]

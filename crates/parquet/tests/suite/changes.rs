@@ -1,17 +1,25 @@
 //! Data that change under an index: the goal is that a lookup in a file that was replaced, cut or removed is an error
-//! that names it, and never a mixture; that folders of table formats are refused; and that updates follow the files.
+//! that names it, and never a mixture; that folders of table formats are refused; that each file is taken once; and that
+//! updates follow the files.
 
 use crate::support::{Shelf, u64s};
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, StringArray, Time64MicrosecondArray, UInt64Array};
 use ogive::table::TableOptions;
 use ogive::{MemoryStorage, Storage};
 use ogive_parquet::{BuildOptions, FolderMap, ParquetIndex, ParquetIndexError, PathFolder};
 use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
 
+fn ids(values: impl IntoIterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
 fn rows(values: impl Iterator<Item = u64>) -> RecordBatch {
-    let column: ArrayRef = Arc::new(UInt64Array::from_iter_values(values));
-    RecordBatch::try_from_iter([("id", column)]).unwrap()
+    columns([("id", ids(values))])
+}
+
+fn columns<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
+    RecordBatch::try_from_iter(columns).unwrap()
 }
 
 fn properties() -> WriterProperties {
@@ -122,7 +130,12 @@ fn data_and_index_may_lie_in_an_object_store_by_url() {
         objects.put(name, crate::support::parquet_bytes(&rows(from..from + 100), properties())).unwrap();
     }
     let found = objects.clone();
-    ogive::io::register_scheme("shelf", move |_| Ok(found.clone() as Arc<dyn Storage>));
+    ogive::io::register_scheme("shelf", move |url| {
+        let is_data = !["_delta_log", ".hoodie", "metadata"]
+            .iter()
+            .any(|inner| url.to_string().trim_end_matches('/').ends_with(inner));
+        Ok(if is_data { found.clone() } else { Arc::new(MemoryStorage::objects()) } as Arc<dyn Storage>)
+    });
     let folder = Arc::new(PathFolder::new("shelf://bucket/events"));
     ParquetIndex::build(objects.clone(), "i", folder.clone(), BuildOptions::new("", &["id"])).unwrap();
     let index = ParquetIndex::open(objects.clone(), "i", folder.clone(), &TableOptions::default()).unwrap();
@@ -130,4 +143,83 @@ fn data_and_index_may_lie_in_an_object_store_by_url() {
     assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
     let by_url = BuildOptions::new("shelf://bucket/events/a.parquet", &["id"]);
     assert_eq!(ParquetIndex::build(objects, "one", folder, by_url).unwrap().rows, 100);
+}
+
+#[test]
+fn a_file_that_is_listed_in_two_spellings_is_indexed_once() {
+    let shelf = Shelf::new();
+    shelf.write("a.parquet", &rows(0..10), properties());
+    let listed = |files: &[&str]| {
+        let options = BuildOptions::new("", &["id"]).files(files.iter().map(|it| (*it).to_owned()).collect());
+        ParquetIndex::build(shelf.storage(), "i", shelf.folder(), options)
+    };
+    assert_eq!(listed(&["a.parquet", "./a.parquet", "x/..//a.parquet"]).unwrap().rows, 10);
+    for outside in ["../a.parquet", "/a.parquet"] {
+        assert!(matches!(listed(&[outside]), Err(ParquetIndexError::NotIndexable { .. })), "{outside}");
+    }
+}
+
+#[test]
+fn an_update_forgets_columns_of_files_that_are_gone() {
+    let shelf = Shelf::new();
+    let number: ArrayRef = ids(0..3);
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+    shelf.write("a.parquet", &columns([("id", ids([5, 1, 3]))]), properties());
+    shelf.write("b.parquet", &columns([("id", ids([9, 7, 8])), ("x", number.clone()), ("y", number)]), properties());
+    assert!(!shelf.build("", &["id"], "i").is_sorted);
+    shelf.memory.remove("b.parquet").unwrap();
+    shelf.write("c.parquet", &columns([("id", ids([6, 2, 4])), ("x", text)]), properties());
+    ParquetIndex::update(shelf.storage(), "i", shelf.folder(), BuildOptions::new("", &[])).unwrap();
+    let index = shelf.open("i");
+    let names: Vec<String> = index.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["id", "x"]);
+    assert_eq!(u64s(&index.get(&2_u64.to_be_bytes(), None).unwrap(), "id"), [2]);
+    assert!(index.verify(&mut |_, _| ()).unwrap().is_sound());
+}
+
+#[test]
+fn an_update_with_other_data_is_refused() {
+    let shelf = Shelf::new();
+    shelf.write("a.parquet", &rows(0..10), properties());
+    shelf.write("b.parquet", &rows(0..20), properties());
+    shelf.build("a.parquet", &["id"], "i");
+    let update = |root| ParquetIndex::update(shelf.storage(), "i", shelf.folder(), BuildOptions::new(root, &[]));
+    assert!(matches!(update("b.parquet"), Err(ParquetIndexError::NotIndexable { .. })));
+    assert_eq!(update("a.parquet").unwrap().rows, 10);
+}
+
+#[test]
+fn tables_are_found_in_object_stores_and_above_the_folder() {
+    let (data, log) = (Arc::new(MemoryStorage::objects()), Arc::new(MemoryStorage::objects()));
+    data.put("a.parquet", crate::support::parquet_bytes(&rows(0..10), properties())).unwrap();
+    log.put("00000000000000000000.json", b"{}".to_vec()).unwrap();
+    let (found, logs) = (data.clone(), log.clone());
+    ogive::io::register_scheme("lake", move |url| {
+        let storage: Arc<MemoryStorage> =
+            if url.to_string().contains("_delta_log") { logs.clone() } else { found.clone() };
+        Ok(storage as Arc<dyn Storage>)
+    });
+    let folder = Arc::new(PathFolder::new("lake://bucket/events"));
+    let build = |root| ParquetIndex::build(data.clone(), "i", folder.clone(), BuildOptions::new(root, &["id"]));
+    assert!(matches!(build(""), Err(ParquetIndexError::TableFormat { .. })));
+
+    let metadata = Arc::new(MemoryStorage::new());
+    metadata.put("v1.metadata.json", b"{}".to_vec()).unwrap();
+    let folder = FolderMap::default().with("t/data/dt=1", data.clone()).with("t/metadata", metadata);
+    let folder = Arc::new(folder);
+    for root in ["t/data", "t/data/dt=1"] {
+        let built =
+            ParquetIndex::build(Arc::new(MemoryStorage::new()), "i", folder.clone(), BuildOptions::new(root, &["id"]));
+        assert!(matches!(built, Err(ParquetIndexError::TableFormat { format: "Iceberg", .. })), "{root}");
+    }
+}
+
+#[test]
+fn values_that_no_key_has_are_not_taken_for_nulls() {
+    let times: ArrayRef = Arc::new(Time64MicrosecondArray::from(vec![None, Some(-5), Some(7)]));
+    let shelf = Shelf::new();
+    shelf.write("a.parquet", &columns([("id", times)]), properties());
+    let refused =
+        ParquetIndex::build(shelf.storage(), "i", shelf.folder(), BuildOptions::new("a.parquet", &["id"])).unwrap_err();
+    assert!(refused.to_string().contains("is not of type"), "{refused}");
 }
