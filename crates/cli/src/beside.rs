@@ -43,7 +43,10 @@ pub(crate) struct BesideBuild<'a> {
 pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
     let folder_path = folder_of(build.path)?;
     let folder = Arc::new(PathFolder::new(&folder_path));
-    let root = root_of(build.data, &folder_path)?;
+    let mut root = root_of(build.data, &folder_path)?;
+    if build.is_update && root.is_empty() {
+        ".".clone_into(&mut root);
+    }
     let key: Vec<&str> = build.key.iter().map(String::as_str).collect();
     let mut options = BuildOptions::new(&root, &key).table(build.options).memory_bytes(build.memory_bytes);
     if let Some(list) = build.files {

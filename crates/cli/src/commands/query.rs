@@ -156,13 +156,10 @@ impl TableRangeOptions {
     }
 }
 
-/// The property of tables that hold indexes of Parquet files.
-const BESIDE_PROPERTY: &str = "parquet";
-
 impl OpenTable {
     /// Whether it holds an index of Parquet files.
     pub(crate) fn is_beside(&self) -> bool {
-        self.table.property(BESIDE_PROPERTY).is_some()
+        crate::input::is_beside(&self.table)
     }
 
     /// Calls `work` with the table, and traces its reads.

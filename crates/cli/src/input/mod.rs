@@ -27,7 +27,7 @@ pub(crate) use options::{Format, InputOptions, ROW_LIMIT, input_path, parse_deli
 pub(crate) use record::{Input, InputFacts, Record};
 pub(crate) use schema::{ColumnType, INDEX, KEYSPACE, KnownColumns, Schema, blame_holder};
 pub(crate) use stored::StoredInput;
-pub(crate) use table::{open_to_see, table_input};
+pub(crate) use table::{is_beside, open_to_see, refuse_beside, table_input};
 
 #[cfg(test)]
 mod tests;

@@ -8,18 +8,40 @@ use ogive::table::{Table, TableOptions, TableRange};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The property of tables that hold indexes of Parquet files.
+const BESIDE_PROPERTY: &str = "parquet";
+
 /// Opens a table to examine it, with as much memory as that takes.
 ///
 /// # Errors
-/// As [`Table::open`].
+/// As [`Table::open`] and [`refuse_beside`].
 pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
-    match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
+    let table = match Table::open(Arc::clone(storage), name, &TableOptions::default()) {
         Err(Error::MemoryShort { needed_bytes, .. }) => {
             let options = TableOptions::default().memory_bytes(needed_bytes);
             Table::open(Arc::clone(storage), name, &options)
         }
         opened => opened,
+    }?;
+    refuse_beside(&table)?;
+    Ok(table)
+}
+
+/// Whether a table holds an index of Parquet files.
+pub(crate) fn is_beside(table: &Table) -> bool {
+    table.property(BESIDE_PROPERTY).is_some()
+}
+
+/// Refuses a table that holds an index of Parquet files: its records, if it has any, are not those rows.
+///
+/// # Errors
+/// [`Error::Unsupported`].
+pub(crate) fn refuse_beside(table: &Table) -> Result<(), Error> {
+    if !is_beside(table) {
+        return Ok(());
     }
+    let hint = "it is an index of Parquet files; use them as the input, or `ogive scan` to print their rows";
+    Err(Error::Unsupported { path: table.path().to_owned(), action: "take the records of", hint: hint.to_owned() })
 }
 
 /// All records of `table`, at `path`, in order.

@@ -63,3 +63,34 @@ fn what_an_index_of_parquet_files_does_not_have_is_refused() {
     std::fs::write(folder.path("events.parquet"), "changed").unwrap();
     folder.run(&["get", "id.idx", "7"]).exits_with(1).complains_of("has changed since it was indexed");
 }
+
+#[test]
+fn an_index_is_no_input_of_commands_that_take_records() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    index(&folder, "name", "name.idx");
+    for name in ["id.idx", "name.idx"] {
+        for command in [
+            &["build", name, "-o", "x.ogive"][..],
+            &["build", name, "--external", "-o", "x.idx"],
+            &["join", name, "events.ogive", "-o", "x.ogive"],
+            &["join", "events.ogive", name, "-o", "x.ogive"],
+            &["db", "ingest", "store", name],
+            &["export", name, "x.csv"],
+            &["nth", name, "1"],
+        ] {
+            folder.run(command).exits_with(1).complains_of("is an index of Parquet files");
+        }
+        folder.run(&["tune", name]).exits_with(1).complains_of("is an Ogive table, not an input file");
+    }
+}
+
+#[test]
+fn an_update_with_other_data_is_refused() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    std::fs::copy(folder.path("events.parquet"), folder.path("others.parquet")).unwrap();
+    let update = |data| folder.run(&["build", data, "--external", "--update", "-o", "id.idx"]);
+    update("others.parquet").exits_with(1).complains_of("the index is of the data in events.parquet");
+    update("events.parquet").exits_with(0);
+}

@@ -313,6 +313,7 @@ impl SideOptions {
         let (storage, name) = place(&self.input.path, opening.direct)?;
         let options = TableOptions::default().memory_bytes(opening.memory_bytes).profile(opening.profile.clone());
         let table = Table::open(storage, &name, &options)?;
+        crate::input::refuse_beside(&table)?;
         Ok(OpenSide {
             data: Some(table.data_path().to_owned()),
             refused_direct: opening.direct && !is_url(&self.input.path) && !table.is_direct(),
