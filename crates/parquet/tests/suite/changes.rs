@@ -1,6 +1,6 @@
 //! Data that change under an index: the goal is that a lookup in a file that was replaced, cut or removed is an error
-//! that names it, and never a mixture; that folders of table formats are refused; that each file is taken once; and that
-//! updates follow the files.
+//! that names it, and never a mixture; that folders of table formats are refused; that each file is taken once; and
+//! that updates follow the files.
 
 use crate::support::{Shelf, u64s};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, Time64MicrosecondArray, UInt64Array};

@@ -1,6 +1,6 @@
 //! Forged catalogs: the goal is that no bytes make decoding panic, or allocate on the word of the file. Catalogs of a
-//! sorted file and of one that is not are cut at every length, and copies with a few bytes changed are decoded. So it is
-//! with footers and offset indexes that state more than they have.
+//! sorted file and of one that is not are cut at every length, and copies with a few bytes changed are decoded. So it
+//! is with footers and offset indexes that state more than they have.
 
 use crate::support::{Shelf, parquet_bytes, u64s};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
