@@ -100,6 +100,10 @@ pub(crate) fn read_whole(file: &dyn ReadableFile) -> Result<Vec<u8>> {
 }
 
 impl Storage for FrozenFiles {
+    fn has_whole_files(&self) -> bool {
+        self.place.has_whole_files()
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         match self.find("open", name)? {
             FrozenFile::Open(reader) | FrozenFile::Immutable(reader) => Ok(Arc::clone(reader)),

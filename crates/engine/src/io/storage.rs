@@ -62,6 +62,12 @@ pub trait Storage: Debug + Send + Sync {
         false
     }
 
+    /// Whether whatever is written at once appears as a whole or not at all, so that no crash leaves a torn file. By
+    /// default, in an object store.
+    fn has_whole_files(&self) -> bool {
+        self.is_object_store()
+    }
+
     /// Opens an existing file for reading.
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>>;
 

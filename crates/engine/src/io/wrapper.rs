@@ -82,6 +82,10 @@ impl<W: StorageWrapper> Storage for W {
         self.inner().is_object_store()
     }
 
+    fn has_whole_files(&self) -> bool {
+        self.inner().has_whole_files()
+    }
+
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
         StorageWrapper::put_if_absent(self, name, bytes)
     }

@@ -13,7 +13,7 @@ mod torn_tail;
 mod writer;
 
 pub(crate) use record::{BODY_BYTES_MAX, RecordLocation};
-pub(crate) use replay::{Commit, LogEntry, RecordSource, ReplayStep, replay, replay_records};
+pub(crate) use replay::{Commit, LogEntry, LogExtent, RecordSource, ReplayStep, replay, replay_records};
 pub(crate) use segment::{Segment, SegmentHeader, SegmentId, SegmentWriter, segment_name, segment_numbers};
 pub(crate) use torn_tail::durable_after;
 pub(crate) use writer::LogWriter;

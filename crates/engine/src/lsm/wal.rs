@@ -19,7 +19,7 @@ use crate::block::header::{FileHeader, HeaderKind, StoreBinding};
 use crate::error::{Error, Result};
 use crate::file_format::STORE_LOG_MAGIC;
 use crate::io::{ReadableFile, Storage, UpdatableFile};
-use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogWriter, RecordSource, ReplayStep, replay_records};
+use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogExtent, LogWriter, RecordSource, ReplayStep, replay_records};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -169,8 +169,9 @@ fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFil
 /// group.
 ///
 /// With `closed_at`, the log is known to end there, and anything else is damage. Otherwise the first incomplete group
-/// ends the log, as a crash leaves it, unless a later group proves that it was durable. `visit` also learns whether its
-/// group is known to have been durable: then everything it refers to must exist.
+/// ends the log, as a crash leaves it, unless a later group proves that it was durable. Where files are whole, no crash
+/// leaves one, and all groups are durable. `visit` also learns whether its group is known to have been durable: then
+/// everything it refers to must exist.
 ///
 /// Memory: the longest group, which is bounded by the file.
 ///
@@ -195,7 +196,14 @@ pub(crate) fn replay(
     };
     let start = header.length as u64;
     let records = RecordSource { file: &*file, identity: binding.identity(number), start };
-    let (end, mut durable) = scan_commits(records, true)?;
+    let (end, extent) = scan_commits(records, true)?;
+    let mut durable = extent.durable;
+    if storage.has_whole_files() {
+        if extent.end != file.len() {
+            return Err(Error::damaged(file.path(), extent.end, "a record of the log is damaged"));
+        }
+        durable = end;
+    }
     if let Some(bytes) = closed_at {
         if end != bytes {
             let detail = format!("the log ended at byte {bytes}, but its valid groups end here");
@@ -265,8 +273,8 @@ pub(crate) fn has_groups(storage: &dyn Storage, binding: StoreBinding, number: u
     }
 }
 
-/// The end of the last complete group, and the position up to which the log is known to be durable.
-fn scan_commits(records: RecordSource<'_>, header_is_valid: bool) -> Result<(u64, u64)> {
+/// The end of the last complete group, and the extent of the log.
+fn scan_commits(records: RecordSource<'_>, header_is_valid: bool) -> Result<(u64, LogExtent)> {
     let mut end = records.start;
     let extent = replay_records(records, header_is_valid, &mut |entry| {
         if let LogEntry::Commit(commit) = entry {
@@ -274,7 +282,7 @@ fn scan_commits(records: RecordSource<'_>, header_is_valid: bool) -> Result<(u64
         }
         Ok(ReplayStep::Continue)
     })?;
-    Ok((end, extent.durable))
+    Ok((end, extent))
 }
 
 /// Assembles groups from records.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod crashes;
+mod damage;
 mod fencing;
 mod groups;
 mod readers;

@@ -339,7 +339,7 @@ impl Storage for ObjectFolder {
         if let Some(known) = self.known.lock().remove(name) {
             return Ok(Arc::new(LaterFile::new(&self.inner, name, known, self.is_reading())));
         }
-        let file = self.inner.open(name)?;
+        let file = self.explained(self.inner.open(name))?;
         if !self.is_reading() {
             return Ok(file);
         }

@@ -57,7 +57,7 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>
 pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
     let name = file_name(number, FileKind::Manifest);
     let bytes = read_whole(storage, &name)?;
-    Parser { bytes: &bytes, path: storage.path(&name) }.parse(number)
+    Parser { bytes: &bytes, path: storage.path(&name), is_whole: storage.has_whole_files() }.parse(number)
 }
 
 /// Removes incomplete manifests.
@@ -79,6 +79,8 @@ fn read_whole(storage: &dyn Storage, name: &str) -> Result<Vec<u8>> {
 struct Parser<'a> {
     bytes: &'a [u8],
     path: PathBuf,
+    /// Whether no crash can have torn the last edit.
+    is_whole: bool,
 }
 
 impl Parser<'_> {
@@ -134,6 +136,9 @@ impl Parser<'_> {
                 }
             }
             position += record.length;
+        }
+        if self.is_whole && position != self.bytes.len() {
+            return self.damaged(position, "an edit is damaged");
         }
         if !record::is_torn_tail(self.bytes, head.identity(), position) {
             return self.damaged(position, "an edit is damaged, and a later record states that it was durable");
