@@ -7,8 +7,8 @@
 
 use crate::Random;
 use ogive::io::{
-    FileLock, ObjectWriter, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
-    not_for_objects,
+    FileLock, ObjectWriter, PendingReads, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage, UpdatableFile,
+    WritableFile, check_name, check_range, not_for_objects,
 };
 use ogive::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -342,7 +342,7 @@ impl Storage for ObjectClient {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ObjectReader {
     client: ObjectClient,
     name: String,
@@ -366,7 +366,29 @@ impl ReadableFile for ObjectReader {
         Ok(())
     }
 
+    /// The requests are sent when the caller waits for them, and fail then.
+    fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
+        Ok(Box::new(StartedReads { file: self.clone(), ranges: ranges.to_vec() }))
+    }
+
     fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+#[derive(Debug)]
+struct StartedReads {
+    file: ObjectReader,
+    ranges: Vec<RangeRequest>,
+}
+
+impl PendingReads for StartedReads {
+    fn wait(self: Box<Self>) -> Result<Vec<ReadBuffer>> {
+        let read = |range: &RangeRequest| {
+            let mut buffer = vec![0; range.bytes];
+            self.file.read(ReadRequest { offset: range.offset, buffer: &mut buffer, purpose: range.purpose })?;
+            Ok(ReadBuffer::from(buffer))
+        };
+        self.ranges.iter().map(read).collect()
     }
 }

@@ -74,6 +74,12 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
         }
     }
     assert!(errors > 100, "{errors}");
+    let keys: Vec<String> = (0..200).map(|number| format!("{number:03}")).collect();
+    let many = reader.multi_get(&keys).map(|values| values.len());
+    let all = records(&reader).map(|records| records.len());
+    for gone in [many, all] {
+        assert!(matches!(gone, Err(Error::VersionGone { .. })), "{gone:?}");
+    }
     assert!(reader.refresh().unwrap());
     assert_eq!(records(&reader).unwrap(), records(&db).unwrap());
     set_unix_time_s(None);

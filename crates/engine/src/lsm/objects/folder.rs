@@ -10,8 +10,8 @@ use super::version::StoreVersion;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
-    BytesFile, FileLock, PendingReads, Purpose, RangeRequest, ReadRequest, ReadableFile, Storage, UpdatableFile,
-    WritableFile, not_for_objects, remove_if_present,
+    BytesFile, FileLock, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage,
+    UpdatableFile, WritableFile, not_for_objects, remove_if_present,
 };
 use crate::lsm::version::{FileKind, parse_file_name};
 use crate::table::opening_bytes_of_file;
@@ -406,29 +406,22 @@ impl Storage for ObjectFolder {
 /// A file whose length is known, and that is opened when its end is not enough.
 #[derive(Debug)]
 struct LaterFile {
-    storage: Arc<dyn Storage>,
-    name: String,
-    path: PathBuf,
+    place: FilePlace,
     known: KnownFile,
-    /// Whether the file belongs to a reader, from whom it may be removed.
-    is_readers: bool,
     file: OnceLock<Arc<dyn ReadableFile>>,
 }
 
-impl LaterFile {
-    fn new(storage: &Arc<dyn Storage>, name: &str, known: KnownFile, is_readers: bool) -> Self {
-        let (storage, path) = (Arc::clone(storage), storage.path(name));
-        Self { storage, name: name.to_owned(), path, known, is_readers, file: OnceLock::new() }
-    }
+/// Where a file lies.
+#[derive(Clone, Debug)]
+struct FilePlace {
+    storage: Arc<dyn Storage>,
+    name: String,
+    path: PathBuf,
+    /// Whether the file belongs to a reader, from whom it may be removed.
+    is_readers: bool,
+}
 
-    fn file(&self) -> Result<&Arc<dyn ReadableFile>> {
-        if let Some(file) = self.file.get() {
-            return Ok(file);
-        }
-        let file = self.explained(self.storage.open_known(&self.name, self.known.length_bytes))?;
-        Ok(self.file.get_or_init(|| file))
-    }
-
+impl FilePlace {
     /// A file that a reader does not find was removed by the store's writer.
     fn explained<T>(&self, outcome: Result<T>) -> Result<T> {
         match outcome {
@@ -449,6 +442,22 @@ impl LaterFile {
     }
 }
 
+impl LaterFile {
+    fn new(storage: &Arc<dyn Storage>, name: &str, known: KnownFile, is_readers: bool) -> Self {
+        let (storage, path) = (Arc::clone(storage), storage.path(name));
+        Self { place: FilePlace { storage, name: name.to_owned(), path, is_readers }, known, file: OnceLock::new() }
+    }
+
+    fn file(&self) -> Result<&Arc<dyn ReadableFile>> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let FilePlace { storage, name, .. } = &self.place;
+        let file = self.place.explained(storage.open_known(name, self.known.length_bytes))?;
+        Ok(self.file.get_or_init(|| file))
+    }
+}
+
 impl ReadableFile for LaterFile {
     fn len(&self) -> u64 {
         self.known.length_bytes
@@ -462,18 +471,35 @@ impl ReadableFile for LaterFile {
             request.buffer.copy_from_slice(known);
             return Ok(());
         }
-        self.explained(self.file()?.read(request))
+        self.place.explained(self.file()?.read(request))
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.explained(self.file()?.read_many(requests))
+        self.place.explained(self.file()?.read_many(requests))
     }
 
     fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
-        self.explained(self.file()?.start_reads(ranges))
+        let reads = self.place.explained(self.file()?.start_reads(ranges))?;
+        match self.place.is_readers {
+            true => Ok(Box::new(ReadersReads { reads, place: self.place.clone() })),
+            false => Ok(reads),
+        }
     }
 
     fn path(&self) -> &Path {
-        &self.path
+        &self.place.path
+    }
+}
+
+/// Reads that a reader has started.
+#[derive(Debug)]
+struct ReadersReads {
+    reads: Box<dyn PendingReads>,
+    place: FilePlace,
+}
+
+impl PendingReads for ReadersReads {
+    fn wait(self: Box<Self>) -> Result<Vec<ReadBuffer>> {
+        self.place.explained(self.reads.wait())
     }
 }
