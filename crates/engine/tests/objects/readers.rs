@@ -1,7 +1,7 @@
 //! Reader tests. Goal: readers of a store on an object store see one version each, whatever its writer does, and are
 //! told when the version is gone. Method: readers beside a writer, with a clock that a test moves.
 
-use crate::support::{client, open, records, small};
+use crate::support::{client, leaks, open, records, small};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::Db;
@@ -101,4 +101,37 @@ fn files_are_removed_also_by_writers_that_live_shortly() {
     // Without removals there would be thousands.
     assert!(most < 300, "{most} objects");
     set_unix_time_s(None);
+}
+
+/// A clock that was ahead delays no removal once it is right again, within an opening or in a later one.
+#[test]
+fn a_clock_that_was_ahead_keeps_no_file_for_good() {
+    for is_reopened in [false, true] {
+        set_unix_time_s(Some(1_000_000));
+        let server = SimulatedObjects::new();
+        let options = small().object_grace_s(300);
+        let mut db = Db::open_in(client(&server), &options).unwrap();
+        for round in 0..3 {
+            for number in 0..50 {
+                db.insert(format!("{number}"), vec![round; 150]).unwrap();
+            }
+            db.compact().unwrap();
+        }
+        if is_reopened {
+            db.close().unwrap();
+        }
+        set_unix_time_s(Some(1_000));
+        if is_reopened {
+            db = Db::open_in(client(&server), &options).unwrap();
+        }
+        db.insert("x", "y").unwrap();
+        let before = server.objects().len();
+        set_unix_time_s(Some(1_301));
+        db.insert("x", "z").unwrap();
+        assert!(server.objects().len() < before / 2, "{} of {before}", server.objects().len());
+        set_unix_time_s(Some(1_700));
+        db.insert("x", "z").unwrap();
+        assert_eq!(leaks(&server), Vec::<String>::new(), "reopened: {is_reopened}");
+        set_unix_time_s(None);
+    }
 }

@@ -10,7 +10,8 @@ const REST_S: u64 = 1;
 /// Files that wait for their removal, by name, with the time since when, in seconds since the start of 1970.
 ///
 /// The manifests of a store carry this list from opening to opening, so that the grace period passes also where
-/// openings are short. A clock that is wrong makes files live longer or shorter, and no answer wrong.
+/// openings are short. A clock that is wrong makes files live longer or shorter, and no answer wrong. Times that lie in
+/// the future are of a clock that was ahead: they become now.
 #[derive(Debug)]
 pub(crate) struct RetiredFiles {
     grace_s: u64,
@@ -41,9 +42,20 @@ impl RetiredFiles {
         self.files.lock().contains_key(name)
     }
 
+    /// The time now. No time that is kept lies further in the future than it did when it was set.
+    fn now_s(&self) -> u64 {
+        let now_s = unix_time_s();
+        self.files.lock().values_mut().for_each(|since_s| *since_s = now_s.min(*since_s));
+        for (at_s, ahead_s) in [(&self.next_search_s, self.grace_s), (&self.rests_until_s, REST_S)] {
+            let mut at_s = at_s.lock();
+            *at_s = now_s.saturating_add(ahead_s).min(*at_s);
+        }
+        now_s
+    }
+
     /// The files whose grace period has passed.
     pub(super) fn due(&self) -> Vec<String> {
-        let now_s = unix_time_s();
+        let now_s = self.now_s();
         let files = self.files.lock();
         let due = files.iter().filter(|(_, since_s)| since_s.saturating_add(self.grace_s) <= now_s);
         due.map(|(name, _)| name.clone()).collect()
@@ -51,9 +63,10 @@ impl RetiredFiles {
 
     /// Seconds until a collection is due.
     pub(crate) fn wait_s(&self) -> u64 {
+        let now_s = self.now_s();
         let oldest_s = self.files.lock().values().min().copied();
         let due_s = oldest_s.map_or(u64::MAX, |since_s| since_s.saturating_add(self.grace_s));
-        due_s.min(*self.next_search_s.lock()).max(*self.rests_until_s.lock()).saturating_sub(unix_time_s())
+        due_s.min(*self.next_search_s.lock()).max(*self.rests_until_s.lock()).saturating_sub(now_s)
     }
 
     /// Begins a collection. After it, even if it fails, the next one is due later.
