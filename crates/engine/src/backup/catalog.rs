@@ -153,13 +153,19 @@ impl Catalog {
         })
     }
 
-    /// Removes what killed backups have left. While a record is damaged, or another backup may be running, nothing is
-    /// removed.
+    /// Forgets the mark of the caller's own backup.
+    pub(super) fn forget_mark(&mut self, own: u64) {
+        self.names.remove(&begun_name(own));
+    }
+
+    /// Removes what killed backups have left. While a record is damaged, or another backup than `own` may be running,
+    /// nothing is removed.
     ///
     /// # Errors
     /// Errors of the storage.
-    pub(super) fn remove_leftovers(&mut self, storage: &dyn Storage) -> Result<()> {
-        if !self.damaged.is_empty() || self.has_other_backup(storage, None)? {
+    pub(super) fn remove_leftovers(&mut self, storage: &dyn Storage, own: u64) -> Result<()> {
+        self.forget_mark(own);
+        if !self.damaged.is_empty() || self.has_other_backup(storage, own)? {
             return Ok(());
         }
         let used: BTreeSet<String> = self
@@ -181,11 +187,11 @@ impl Catalog {
     }
 
     /// Whether another backup than `own` may be running where there are no locks.
-    fn has_other_backup(&self, storage: &dyn Storage, own: Option<u64>) -> Result<bool> {
+    fn has_other_backup(&self, storage: &dyn Storage, own: u64) -> Result<bool> {
         let now_ms = unix_time_ms();
         for name in &self.names {
             let Some((number, StoredKind::Begun)) = parse(name) else { continue };
-            if Some(number) == own {
+            if number == own {
                 continue;
             }
             let bytes = match storage.open(name) {
@@ -208,19 +214,18 @@ impl Catalog {
     /// Errors of the storage.
     pub(super) fn keep_newest(&mut self, storage: &dyn Storage, keep: usize, own: u64) -> Result<Vec<u64>> {
         let surplus = self.records.len().saturating_sub(keep.max(1));
-        if surplus == 0 || !self.damaged.is_empty() || self.has_other_backup(storage, Some(own))? {
+        if surplus == 0 || !self.damaged.is_empty() || self.has_other_backup(storage, own)? {
             return Ok(Vec::new());
         }
         let removed: Vec<u64> = self.records.keys().take(surplus).copied().collect();
         for number in &removed {
             storage.remove(&BackupRecord::name_of(*number))?;
-            self.records.remove(number);
-            self.names.remove(&BackupRecord::name_of(*number));
         }
         // No file is removed while a record may come back.
         storage.sync_directory()?;
-        self.names.remove(&begun_name(own));
-        self.remove_leftovers(storage)?;
+        // Another backup may have begun, and have found the records.
+        *self = Self::read(storage)?;
+        self.remove_leftovers(storage, own)?;
         Ok(removed)
     }
 }

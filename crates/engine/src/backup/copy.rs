@@ -1,8 +1,9 @@
 //! Copies of files with their checksums.
 
 use crate::block::checksum::crc_of;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, remove_if_present};
+use std::io::ErrorKind;
 
 /// Bytes read at a time.
 const READ_BYTES: u64 = 1 << 20;
@@ -40,10 +41,17 @@ pub(super) fn copy_checked(
         Ok(())
     });
     let outcome = copied.and_then(|checksum| file.sync().map(|()| checksum));
-    if outcome.is_err() {
+    if let Err(error) = &outcome
+        && !is_taken(error)
+    {
         drop(file);
         // If the removal fails too, the first error is reported.
         _ = remove_if_present(target, name);
     }
     outcome
+}
+
+/// Whether an error says that the name is taken: then the file is another one's.
+fn is_taken(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists)
 }

@@ -28,11 +28,8 @@ pub(super) fn create(
 ) -> Result<BackupSummary> {
     Catalog::read(&**storage)?.check_purpose(&**storage)?;
     let _lock = catalog::lock(&**storage)?;
-    let mut catalog = Catalog::read(&**storage)?;
-    // Greater than the numbers of leftovers, too.
-    let number = catalog.next_number();
-    catalog.remove_leftovers(&**storage)?;
-    let _mark = RunningMark::set(storage, number)?;
+    let Begun { mut catalog, number, _mark } = begin(storage)?;
+    catalog.remove_leftovers(&**storage, number)?;
     let mut run = BackupRun { storage, source, number, catalog: &catalog, known: BTreeMap::new(), made: Vec::new() };
     run.known = run.known_files()?;
     let made = run.make(progress).and_then(|(record, image)| run.publish(&record).map(|()| (record, image)));
@@ -52,6 +49,29 @@ pub(super) fn create(
         }
     }
     Ok(summary)
+}
+
+/// The beginning of a backup: its number, which is greater than those of all files, and the catalog as it was after the
+/// number was claimed. So no other backup that has ended since is unknown, and none that begins later shares a file
+/// that this one removes.
+struct Begun {
+    catalog: Catalog,
+    number: u64,
+    _mark: Option<RunningMark>,
+}
+
+fn begin(storage: &Arc<dyn Storage>) -> Result<Begun> {
+    let mut catalog = Catalog::read(&**storage)?;
+    loop {
+        let number = catalog.next_number();
+        let Some(mark) = RunningMark::set(storage, number)? else { return Ok(Begun { catalog, number, _mark: None }) };
+        catalog = Catalog::read(&**storage)?;
+        catalog.forget_mark(number);
+        if catalog.next_number() <= number {
+            return Ok(Begun { catalog, number, _mark: Some(mark) });
+        }
+        // Another backup has used the number meanwhile.
+    }
 }
 
 fn summary(record: &BackupRecord, before: &Catalog) -> BackupSummary {

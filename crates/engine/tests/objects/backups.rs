@@ -1,0 +1,78 @@
+//! Backup tests. Goal: backups that are made into one object store at the same time harm no kept backup. Method: a
+//! whole backup of the same store between any two requests of another one.
+
+use crate::support::{Records, client, open, records, small};
+use ogive::backup::{BackupOptions, Backups};
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::Db;
+use ogive_testkit::SimulatedObjects;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// What the backups must have, by number.
+type Made = Arc<Mutex<BTreeMap<u64, Records>>>;
+
+fn back_up(backups: &Backups, store: &Arc<dyn Storage>, expected: Records, made: &Made) {
+    let options = BackupOptions::default().keep(1);
+    if let Ok(summary) = backups.create(store, &options, &mut |_, _| ()) {
+        made.lock().unwrap().insert(summary.backup.number, expected);
+    }
+}
+
+#[test]
+fn a_backup_within_another_one_harms_no_kept_backup() {
+    let mut last = 0;
+    for at in 0.. {
+        let (server, store): (_, Arc<dyn Storage>) = (SimulatedObjects::new(), Arc::new(MemoryStorage::objects()));
+        let db = open(&store).unwrap();
+        let made = Made::default();
+        let outer_client = server.client();
+        let outer = Backups::new(Arc::new(outer_client.clone()));
+        for number in 0..3 {
+            db.insert(format!("{number}"), vec![b'x'; 150]).unwrap();
+            db.compact().unwrap();
+            if number < 2 {
+                back_up(&outer, &store, records(&db).unwrap(), &made);
+            }
+        }
+        let before = outer_client.requests();
+        let (requests, inner) = (Mutex::new(0), Backups::new(client(&server)));
+        let (inner_db, inner_store, inner_made) = (db.clone(), Arc::clone(&store), Arc::clone(&made));
+        outer_client.set_hook(Some(Box::new(move || {
+            let mut requests = requests.lock().unwrap();
+            *requests += 1;
+            if *requests == at {
+                // Other records, so that no file of this backup is as in the other one.
+                inner_db.insert("inner", "y").unwrap();
+                inner_db.compact().unwrap();
+                back_up(&inner, &inner_store, records(&inner_db).unwrap(), &inner_made);
+                // The outer backup finds the same log, but longer.
+                inner_db.insert("inner, after", "z").unwrap();
+            }
+        })));
+        let expected = records(&db).unwrap();
+        back_up(&outer, &store, expected, &made);
+        outer_client.set_hook(None);
+        let kept = outer.list().unwrap();
+        assert!(kept.damaged.is_empty() && !kept.backups.is_empty(), "{kept:?}");
+        for backup in kept.backups {
+            let target: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            let restored = outer.restore(Some(backup.number), &target, &mut |_, _| ());
+            assert!(restored.is_ok(), "backup {} with another one at request {at}: {restored:?}", backup.number);
+            let found = records(&Db::open_in(target, &small()).unwrap()).unwrap();
+            if let Some(expected) = made.lock().unwrap().get(&backup.number) {
+                let mut found = found;
+                if !expected.contains_key(&b"inner"[..]) {
+                    // Written while the backup was made.
+                    found.retain(|key, _| !key.starts_with(b"inner"));
+                }
+                assert_eq!(&found, expected, "backup {} with another one at request {at}", backup.number);
+            }
+        }
+        if outer_client.requests() - before < at {
+            break;
+        }
+        last = at;
+    }
+    assert!(last > 10, "{last} requests");
+}
