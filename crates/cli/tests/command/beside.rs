@@ -2,7 +2,10 @@
 //! runs on files that the command itself exports.
 
 use super::run::Folder;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use serde_json::json;
+use std::sync::Arc;
 
 /// A folder with `events.parquet`: identifiers in order, and names out of order.
 fn events() -> Folder {
@@ -93,4 +96,25 @@ fn an_update_with_other_data_is_refused() {
     let update = |data| folder.run(&["build", data, "--external", "--update", "-o", "id.idx"]);
     update("others.parquet").exits_with(1).complains_of("the index is of the data in events.parquet");
     update("events.parquet").exits_with(0);
+}
+
+#[test]
+fn times_of_named_zones_are_printed() {
+    let folder = Folder::new();
+    let times = Int64Array::from(vec![0, 3_600_000_000]);
+    let in_zone = |zone: &str| {
+        let times = times.reinterpret_cast::<TimestampMicrosecondType>().with_timezone(zone);
+        (zone.to_owned(), Arc::new(times) as ArrayRef)
+    };
+    let batch = RecordBatch::try_from_iter(["UTC", "Asia/Kolkata", "+01:00"].map(in_zone)).unwrap();
+    let file = std::fs::File::create(folder.path("events.parquet")).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    index(&folder, "UTC", "i.idx");
+    let expected =
+        "UTC,Asia/Kolkata,+01:00\n1970-01-01T00:00:00Z,1970-01-01T05:30:00+05:30,1970-01-01T01:00:00+01:00\n";
+    folder.run(&["get", "i.idx", "1970-01-01T00:00:00Z"]).exits_with(0).prints(expected);
+    let rows = folder.run(&["scan", "i.idx", "--json"]).exits_with(0).json_lines();
+    assert_eq!(rows[1]["UTC"], json!("1970-01-01T01:00:00Z"));
 }

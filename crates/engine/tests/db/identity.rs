@@ -195,7 +195,8 @@ fn what_two_copies_wrote_after_they_parted_never_passes_for_the_others() {
 
 #[test]
 fn files_of_a_copy_are_told_by_verify_and_repaired_without_them() {
-    let [first, second] = parted(Parting::Checkpoint, true);
+    // Copies of a closed store go on with the same numbers.
+    let [first, second] = parted(Parting::Closed, true);
     let model = ask(&first).unwrap();
     let mut tried = 0;
     for (name, content) in second.iter().filter(|(name, _)| first.contains_key(*name) && kind(name) != "manifest") {
