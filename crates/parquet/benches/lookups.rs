@@ -1,10 +1,10 @@
 //! Requests, rounds and bytes of cold lookups beside a Parquet file: sorted and shuffled, from nothing and with the
 //! index open, and the time that they would take on an object store. Reads the files `sorted.parquet` and
-//! `shuffled.parquet` of a folder, which `examples/lookups.py` makes; it also measures other readers of them.
+//! `shuffled.parquet` of a folder, which `benches/lookups.py` makes; it also measures other readers of them.
 //!
 //! ```console
-//! $ python3 crates/parquet/examples/lookups.py make DATA 10000000
-//! $ cargo run --release -p ogive-parquet --example lookups -- DATA
+//! $ python3 crates/parquet/benches/lookups.py make DATA 10000000
+//! $ cargo bench -p ogive-parquet --bench lookups -- "$PWD/DATA"
 //! ```
 
 #![expect(clippy::disallowed_macros, reason = "a program prints what it found")]
@@ -53,7 +53,9 @@ impl Sums {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let data = PathBuf::from(std::env::args().nth(1).ok_or("name the folder of the files")?);
+    // Cargo adds options of its own.
+    let mut words = std::env::args().skip(1).filter(|word| !word.starts_with("--"));
+    let data = PathBuf::from(words.next().ok_or("name the folder of the files")?);
     let profile = Profile::named("s3")?;
     let storage = Arc::new(LocalStorage::new(&data));
     let folder = Arc::new(PathFolder::new(&data));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the files that the example `lookups` reads, and counts the reads of pyarrow and DuckDB for the same rows.
+"""Makes the files that the benchmark `lookups` reads, and counts the reads of pyarrow and DuckDB for the same rows.
 
     pip install pyarrow duckdb fsspec
     python3 lookups.py make DATA 10000000
