@@ -15,6 +15,9 @@ pub(crate) enum Command {
     List,
     /// Run workloads on systems
     Run(Box<RunArguments>),
+    /// Compare stores on an object store in memory, with 40 ms and 90 MB/s a request and 64 at once
+    #[cfg(feature = "slatedb")]
+    Objects(ObjectsArguments),
     /// Serve one system: what `run` starts
     #[command(hide = true)]
     Worker {
@@ -40,7 +43,7 @@ pub(crate) struct RunArguments {
     /// Seed of the generated set, of the order of loading, and of all requests
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How integers become keys: bytes8, bytes16, hex
+    /// How integers become keys: bytes8, bytes16, hex, hex100
     #[arg(long, default_value_t = KeyForm::default(), value_name = "FORM")]
     pub(crate) key_form: KeyForm,
     /// Bytes of each value
@@ -52,6 +55,9 @@ pub(crate) struct RunArguments {
     /// Bytes of each memtable, of systems that have them, in MiB
     #[arg(long, default_value_t = 64, value_name = "MIB")]
     pub(crate) memtable: u64,
+    /// Compress blocks with LZ4, in systems that can: ogive and rocksdb
+    #[arg(long)]
+    pub(crate) lz4: bool,
     /// Order in which the store that is read from is loaded: random, sequential
     #[arg(long, default_value_t = Order::Random, value_name = "ORDER")]
     pub(crate) order: Order,
@@ -77,6 +83,23 @@ pub(crate) struct RunArguments {
     /// Folder for the stores [default: the system's folder of temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) folder: Option<PathBuf>,
+}
+
+#[cfg(feature = "slatedb")]
+#[derive(Debug, Args)]
+pub(crate) struct ObjectsArguments {
+    /// Number of records, with uniform keys of 16 bytes
+    #[arg(short, long = "n", default_value = "1M", value_parser = count, value_name = "COUNT")]
+    pub(crate) number: u64,
+    /// Bytes of each value
+    #[arg(long, default_value_t = 64, value_name = "BYTES")]
+    pub(crate) value: usize,
+    /// Gets of each measurement; of the longer operations, a tenth
+    #[arg(long, default_value = "200", value_parser = count, value_name = "COUNT")]
+    pub(crate) operations: u64,
+    /// Seed of keys, order and requests
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 fn count(text: &str) -> Result<u64, String> {

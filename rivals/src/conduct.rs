@@ -46,7 +46,13 @@ pub(crate) fn run(run: &RunArguments, out: &mut dyn Write, json: bool) -> Result
 }
 
 fn settings(run: &RunArguments) -> Settings {
-    Settings { budget_bytes: run.budget << 20, memtable_bytes: run.memtable << 20, synced: false, direct: false }
+    Settings {
+        budget_bytes: run.budget << 20,
+        memtable_bytes: run.memtable << 20,
+        synced: false,
+        direct: false,
+        lz4: run.lz4,
+    }
 }
 
 /// A process that serves one system.
@@ -74,6 +80,7 @@ impl Worker {
             key_form: run.key_form.to_string(),
             value_bytes: run.value,
             memtable_bytes: run.memtable << 20,
+            lz4: run.lz4,
             held_out: inserting.count() as u64 * run.rounds * run.requests.len().max(1) as u64 * run.operations
                 / INSERTS_OF,
         };

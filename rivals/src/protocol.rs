@@ -16,6 +16,7 @@ pub(crate) struct Setup {
     pub(crate) key_form: String,
     pub(crate) value_bytes: usize,
     pub(crate) memtable_bytes: u64,
+    pub(crate) lz4: bool,
     /// Keys that are not loaded, but come in later.
     pub(crate) held_out: u64,
 }

@@ -17,7 +17,8 @@ const EXPERIMENT: &str = "rivals";
 /// Prints systems and workloads.
 pub(crate) fn list(out: &mut dyn Write, json: bool) -> Result<()> {
     let mut reporter = Reporter::new(out, json);
-    let settings = Settings { budget_bytes: 2 << 30, memtable_bytes: 64 << 20, synced: false, direct: false };
+    let settings =
+        Settings { budget_bytes: 2 << 30, memtable_bytes: 64 << 20, synced: false, direct: false, lz4: false };
     for system in systems() {
         reporter.report(described(system, &settings))?;
     }

@@ -16,6 +16,15 @@ pub(crate) struct Settings {
     pub(crate) synced: bool,
     /// Whether to read past the system's page cache, where that can be had.
     pub(crate) direct: bool,
+    /// Whether to compress blocks with LZ4, where that can be had.
+    pub(crate) lz4: bool,
+}
+
+impl Settings {
+    /// The compression as settings print it, of a system that can compress.
+    pub(crate) fn compression_name(&self) -> &'static str {
+        if self.lz4 { "LZ4" } else { "no compression" }
+    }
 }
 
 /// A kind of store.

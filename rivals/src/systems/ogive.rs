@@ -61,7 +61,7 @@ fn options(settings: &Settings, learning: Learning) -> DbOptions {
         .memory_bytes(settings.budget_bytes)
         .memtable_bytes(settings.memtable_bytes)
         .durability(if settings.synced { Durability::Synced } else { Durability::Buffered })
-        .compression(Compression::None)
+        .compression(if settings.lz4 { Compression::Lz4 } else { Compression::None })
         .learning(learning)
 }
 
@@ -69,10 +69,11 @@ fn described(settings: &Settings, learning: Learning) -> String {
     let name = learning.name();
     let options = options(settings, learning);
     format!(
-        "learning {name}, memory {} MiB, memtable {} MiB, {} threads, no compression, otherwise as it comes",
+        "learning {name}, memory {} MiB, memtable {} MiB, {} threads, {}, otherwise as it comes",
         options.memory_bytes >> 20,
         options.memtable_bytes >> 20,
-        options.threads
+        options.threads,
+        settings.compression_name()
     )
 }
 

@@ -1,7 +1,7 @@
 //! RocksDB, through the crate `rocksdb` and the library of the system.
 //!
 //! Set for lookups in memory: whole-key Bloom filters, a hash index in each data block, index and filters outside of
-//! the cache, so that they are never looked for. Compression is off, as it is for all systems here.
+//! the cache, so that they are never looked for. Compression is off unless LZ4 is asked for.
 
 use std::path::Path;
 
@@ -49,9 +49,10 @@ fn mapped_settings(settings: &Settings) -> String {
 
 fn common_settings(settings: &Settings) -> String {
     format!(
-        "blocks {BLOCK_BYTES} B with hash index, Bloom filter {FILTER_BITS_PER_KEY} bits, no compression, dynamic \
+        "blocks {BLOCK_BYTES} B with hash index, Bloom filter {FILTER_BITS_PER_KEY} bits, {}, dynamic \
         levels, memtables {} of \
          {} MiB, {BACKGROUND_JOBS} background jobs",
+        settings.compression_name(),
         MEMTABLES,
         settings.memtable_bytes >> 20
     )
@@ -91,7 +92,7 @@ fn table_options() -> BlockBasedOptions {
 fn options(settings: &Settings) -> Options {
     let mut options = Options::default();
     options.create_if_missing(true);
-    options.set_compression_type(DBCompressionType::None);
+    options.set_compression_type(if settings.lz4 { DBCompressionType::Lz4 } else { DBCompressionType::None });
     options.set_level_compaction_dynamic_level_bytes(true);
     options.set_write_buffer_size(settings.memtable_bytes as usize);
     options.set_max_write_buffer_number(MEMTABLES as i32);

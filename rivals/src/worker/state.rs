@@ -63,7 +63,8 @@ impl State {
         self.close();
         std::fs::create_dir_all(folder)?;
         self.folder = Some(folder.into());
-        let settings = Settings { budget_bytes, memtable_bytes: self.setup.memtable_bytes, synced, direct };
+        let Setup { memtable_bytes, lz4, .. } = self.setup;
+        let settings = Settings { budget_bytes, memtable_bytes, synced, direct, lz4 };
         let start = Measure::start();
         self.store = Some((self.system.open)(folder, &settings)?);
         Ok(start.stop(1))

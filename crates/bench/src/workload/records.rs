@@ -16,6 +16,8 @@ pub enum KeyForm {
     Bytes16,
     /// 16 hexadecimal digits.
     Hex,
+    /// 16 hexadecimal digits and zeros up to 100 bytes, as RocksDB's and LevelDB's `db_bench` pads long keys.
+    Hex100,
 }
 
 impl KeyForm {
@@ -25,12 +27,17 @@ impl KeyForm {
             Self::Bytes8 => "bytes8",
             Self::Bytes16 => "bytes16",
             Self::Hex => "hex",
+            Self::Hex100 => "hex100",
         }
     }
 
     /// Bytes of each key.
     pub fn bytes(self) -> usize {
-        if self == Self::Bytes8 { 8 } else { 16 }
+        match self {
+            Self::Bytes8 => 8,
+            Self::Bytes16 | Self::Hex => 16,
+            Self::Hex100 => 100,
+        }
     }
 
     /// Appends the key of an integer.
@@ -38,9 +45,10 @@ impl KeyForm {
         match self {
             Self::Bytes8 => out.extend_from_slice(&integer.to_be_bytes()),
             Self::Bytes16 => out.extend_from_slice(&u128::from(integer).to_be_bytes()),
-            Self::Hex => {
+            Self::Hex | Self::Hex100 => {
                 const DIGITS: [u8; 16] = *b"0123456789abcdef";
                 out.extend((0..16).rev().map(|digit| DIGITS[(integer >> (4 * digit) & 15) as usize]));
+                out.extend(std::iter::repeat_n(b'0', self.bytes() - 16));
             }
         }
     }
@@ -50,10 +58,10 @@ impl FromStr for KeyForm {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        [Self::Bytes8, Self::Bytes16, Self::Hex]
+        [Self::Bytes8, Self::Bytes16, Self::Hex, Self::Hex100]
             .into_iter()
             .find(|form| form.name() == text)
-            .ok_or_else(|| Error::spec(text, "integers become keys as bytes8, bytes16 or hex"))
+            .ok_or_else(|| Error::spec(text, "integers become keys as bytes8, bytes16, hex or hex100"))
     }
 }
 
