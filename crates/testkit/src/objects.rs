@@ -14,6 +14,7 @@ use ogive::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, ErrorKind};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -119,6 +120,9 @@ impl SimulatedObjects {
         std::mem::take(&mut self.server().read)
     }
 }
+
+/// Most names in one answer to a listing, as real stores have it.
+const NAMES_PER_LIST: usize = 1000;
 
 type Hook = Box<dyn FnMut() + Send>;
 
@@ -323,10 +327,21 @@ impl Storage for ObjectClient {
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        self.check_alive("list", "x")?;
-        self.before_request();
-        self.check_alive("list", "x")?;
-        Ok(self.server.server().objects.keys().cloned().collect())
+        let mut names: Vec<String> = Vec::new();
+        loop {
+            self.check_alive("list", "x")?;
+            self.before_request();
+            self.check_alive("list", "x")?;
+            let after = names.last().map_or(Bound::Unbounded, |name| Bound::Excluded(name.clone()));
+            let server = self.server.server();
+            let listed = server.objects.range((after, Bound::Unbounded)).map(|(name, _)| name.clone());
+            let listed: Vec<String> = listed.take(NAMES_PER_LIST).collect();
+            let is_last = listed.len() < NAMES_PER_LIST;
+            names.extend(listed);
+            if is_last {
+                return Ok(names);
+            }
+        }
     }
 
     fn sync_directory(&self) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::record::{BackupRecord, stored_name};
 use crate::error::{Error, Result};
-use crate::io::{FileLock, Storage, read_whole, remove_if_present, unix_time_ms};
+use crate::io::{FileLock, Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::LOCK_NAME;
 use crate::lsm::version::parse_file_name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,7 @@ impl Catalog {
         let (mut records, mut damaged) = (BTreeMap::new(), BTreeMap::new());
         for name in &names {
             let Some(number) = BackupRecord::number_in(name) else { continue };
-            let bytes = read_whole(&*storage.open(name)?)?;
+            let bytes = read_whole(&*storage.open(name)?, Purpose::Walk)?;
             match BackupRecord::decode(&bytes, number, &storage.path(name)) {
                 Ok(record) => _ = records.insert(number, record),
                 Err(error) => _ = damaged.insert(number, error),
@@ -195,7 +195,7 @@ impl Catalog {
                 continue;
             }
             let bytes = match storage.open(name) {
-                Ok(file) => read_whole(&*file)?,
+                Ok(file) => read_whole(&*file, Purpose::Walk)?,
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };

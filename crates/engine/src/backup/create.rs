@@ -7,7 +7,7 @@ use super::copy::copy_checked;
 use super::record::{BackupFile, BackupRecord, stored_name};
 use crate::check::verify_closed;
 use crate::error::{Error, Result};
-use crate::io::{Storage, read_whole, remove_if_present, unix_time_ms};
+use crate::io::{Purpose, Storage, read_whole, remove_if_present, unix_time_ms};
 use crate::lsm::closed_image::{COPY_TRIES_MAX, ClosedImage, closed_image};
 use crate::lsm::live::{changed, is_removal};
 use crate::lsm::version::{FileKind, ManifestState, parse_file_name};
@@ -165,7 +165,7 @@ impl BackupRun<'_> {
             files.push(file);
         }
         self.storage.sync_directory()?;
-        let manifest = read_whole(&*image.files.open(&image.manifest_name())?)?;
+        let manifest = read_whole(&*image.files.open(&image.manifest_name())?, Purpose::Walk)?;
         let record = BackupRecord {
             store: image.state.owner,
             number: self.number,

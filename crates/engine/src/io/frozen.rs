@@ -6,6 +6,7 @@
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_range, copy_file,
+    read_whole,
 };
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -72,7 +73,7 @@ impl FrozenFiles {
     /// # Errors
     /// Errors of the storage.
     pub(crate) fn add_content(&mut self, name: &str) -> Result<()> {
-        let bytes = read_whole(&*self.place.open(name)?)?;
+        let bytes = read_whole(&*self.place.open(name)?, Purpose::Walk)?;
         self.add_bytes(name, bytes);
         Ok(())
     }
@@ -85,18 +86,6 @@ impl FrozenFiles {
         let hint = "it is open for reading only".to_owned();
         Err(Error::Unsupported { path: self.path(name), action, hint })
     }
-}
-
-/// Reads a file completely. Memory: its length.
-///
-/// # Errors
-/// Errors of the storage; [`Error::Damaged`] for a file that no memory can hold.
-pub(crate) fn read_whole(file: &dyn ReadableFile) -> Result<Vec<u8>> {
-    let length =
-        usize::try_from(file.len()).map_err(|_| Error::damaged(file.path(), 0, "it is too long to be read"))?;
-    let mut bytes = vec![0; length];
-    file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Walk })?;
-    Ok(bytes)
 }
 
 impl Storage for FrozenFiles {

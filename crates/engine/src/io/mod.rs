@@ -47,7 +47,7 @@ pub use clock::{
     ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
 };
 pub use fast_paths::FastPaths;
-pub(crate) use frozen::{BytesFile, FrozenFiles, read_whole};
+pub(crate) use frozen::{BytesFile, FrozenFiles};
 pub(crate) use handoff::Handoff;
 pub(crate) use large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
 pub use local::LocalStorage;
@@ -61,11 +61,11 @@ pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub use schemes::{
     FolderUrl, Place, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
 };
-pub(crate) use storage::remove_if_present;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
-    check_write, not_for_objects,
+    check_write, copy_file, not_for_objects,
 };
+pub(crate) use storage::{read_whole, remove_if_present};
 pub use worker::Worker;
 pub(crate) use worker::spawn_helper;
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The storage traits: a flat directory of named files.
 
+use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use crate::error::{Error, Result};
+use std::any::Any;
 use std::fmt::Debug;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -68,6 +70,11 @@ pub trait Storage: Debug + Send + Sync {
         self.is_object_store()
     }
 
+    /// The performance of the storage, if it is known, for those who open a store in it without stating a profile.
+    fn profile(&self) -> Option<&Profile> {
+        None
+    }
+
     /// Opens an existing file for reading.
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>>;
 
@@ -111,13 +118,7 @@ pub trait Storage: Debug + Send + Sync {
     /// Reads whole files, as many at a time as the storage serves at once, with one request each where that is
     /// possible. The results are in the order of the names. The default reads one after the other.
     fn read_whole(&self, names: &[String]) -> Vec<Result<Vec<u8>>> {
-        let read = |name: &String| {
-            let file = self.open(name)?;
-            let mut bytes = vec![0; file.len() as usize];
-            file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Log })?;
-            Ok(bytes)
-        };
-        names.iter().map(read).collect()
+        names.iter().map(|name| read_whole(&*self.open(name)?, Purpose::Log)).collect()
     }
 
     /// Opens an existing file for reading and in-place writing, in one mode (buffered or direct) for both.
@@ -138,6 +139,12 @@ pub trait Storage: Debug + Send + Sync {
 
     /// The names of all files, sorted.
     fn list(&self) -> Result<Vec<String>>;
+
+    /// The paths of all files of the folder and of its sub-folders, relative to it, with `/` between their parts,
+    /// sorted. The default knows of no sub-folders.
+    fn list_below(&self) -> Result<Vec<String>> {
+        self.list()
+    }
 
     /// Makes creations, renames and removals durable.
     fn sync_directory(&self) -> Result<()>;
@@ -165,8 +172,15 @@ pub trait Storage: Debug + Send + Sync {
         None
     }
 
-    /// Copies an immutable file to another storage: as a hard link if both are folders of one file system, else as a
-    /// synced copy. The name becomes durable with the target's [`Self::sync_directory`].
+    /// The object store that holds the files unmodified, as its implementation knows it; allows copies within it, by
+    /// requests that move no bytes through this machine.
+    fn object_store(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// Copies an immutable file to another storage: as a hard link if both are folders of one file system, by a request
+    /// if both are folders of one object store, else as a synced copy. The name becomes durable with the target's
+    /// [`Self::sync_directory`].
     ///
     /// # Errors
     /// An error of kind `AlreadyExists` if the new name is taken; storage errors.
@@ -183,11 +197,26 @@ pub(crate) fn remove_if_present(storage: &dyn Storage, name: &str) -> Result<()>
     }
 }
 
+/// Reads a file completely. Memory: its length.
+///
+/// # Errors
+/// Errors of the storage; [`Error::Damaged`] for a file that no memory can hold.
+pub(crate) fn read_whole(file: &dyn ReadableFile, purpose: Purpose) -> Result<Vec<u8>> {
+    let length =
+        usize::try_from(file.len()).map_err(|_| Error::damaged(file.path(), 0, "it is too long to be read"))?;
+    let mut bytes = vec![0; length];
+    file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose })?;
+    Ok(bytes)
+}
+
 /// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Copies a file to a storage and syncs it; on failure no file is left.
-pub(super) fn copy_file(source: &dyn ReadableFile, target: &dyn Storage, new_name: &str) -> Result<()> {
+/// Copies a file to a storage and syncs it; on failure no file is left. For implementations of [`Storage::export`].
+///
+/// # Errors
+/// As [`Storage::export`].
+pub fn copy_file(source: &dyn ReadableFile, target: &dyn Storage, new_name: &str) -> Result<()> {
     let mut file = target.create(new_name)?;
     let mut copy = || {
         let mut buffer = Vec::new();

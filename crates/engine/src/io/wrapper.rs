@@ -4,6 +4,7 @@
 //! no real implementation can omit a method unnoticed. The traits here have such defaults, and every implementor of one
 //! of them implements the corresponding storage trait. They omit what no wrapper may change: names, lengths and locks.
 
+use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file};
 use crate::error::Result;
@@ -86,6 +87,10 @@ impl<W: StorageWrapper> Storage for W {
         self.inner().has_whole_files()
     }
 
+    fn profile(&self) -> Option<&Profile> {
+        self.inner().profile()
+    }
+
     fn put_if_absent(&self, name: &str, bytes: &[u8]) -> Result<()> {
         StorageWrapper::put_if_absent(self, name, bytes)
     }
@@ -124,6 +129,10 @@ impl<W: StorageWrapper> Storage for W {
 
     fn list(&self) -> Result<Vec<String>> {
         self.inner().list()
+    }
+
+    fn list_below(&self) -> Result<Vec<String>> {
+        self.inner().list_below()
     }
 
     fn sync_directory(&self) -> Result<()> {

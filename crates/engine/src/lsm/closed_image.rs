@@ -12,7 +12,7 @@ use super::version::{
 use super::wal::log_name;
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
-use crate::io::{FrozenFiles, Storage, locate_folder, remove_if_present};
+use crate::io::{FrozenFiles, Storage, locate_folder, random_u64, remove_if_present};
 use crate::vlog::values_name;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -97,6 +97,7 @@ impl ClosedImage {
     /// An error of kind `AlreadyExists` if the target contains a store; [`Error::Locked`]; errors of the storages.
     pub(crate) fn copy_to(&self, target: &Arc<dyn Storage>, copy: CopyFile<'_>) -> Result<()> {
         if target.is_object_store() {
+            let _claim = CopyClaim::take(target)?;
             let folder = Arc::new(ObjectFolder::new(Arc::clone(target)));
             let outcome = self.copy_into(&(Arc::clone(&folder) as Arc<dyn Storage>), copy);
             if outcome.is_err() {
@@ -134,6 +135,33 @@ impl ClosedImage {
         made.push(self.manifest_name());
         Manifest::create(target, self.number, &state, Some(&self.lengths))?;
         Ok(())
+    }
+}
+
+/// The right to copy a store into a folder of an object store, which has no locks: an object that is there while a copy
+/// is made. One that a killed copy has left is refused as its files are.
+#[derive(Debug)]
+struct CopyClaim(Arc<dyn Storage>);
+
+impl CopyClaim {
+    /// # Errors
+    /// An error of kind `AlreadyExists` if there is a claim; errors of the storage.
+    fn take(target: &Arc<dyn Storage>) -> Result<Self> {
+        match target.put_if_absent(LOCK_NAME, &random_u64().to_le_bytes()) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                let detail = "another copy is being made there; if none is, remove this object";
+                let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
+                Err(Error::io("copy a store over", target.path(LOCK_NAME), source))
+            }
+            outcome => outcome.map(|()| Self(Arc::clone(target))),
+        }
+    }
+}
+
+impl Drop for CopyClaim {
+    fn drop(&mut self) {
+        // What cannot be removed is refused by the next copy, as is the store.
+        _ = remove_if_present(&*self.0, LOCK_NAME);
     }
 }
 

@@ -15,7 +15,7 @@ use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMe
 use super::view::KeyspaceTree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
-use crate::io::{LocalStorage, Storage};
+use crate::io::{Place, Storage, locate};
 use crate::table::{KEY_BYTES_MAX, SharedOptions, Table};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,8 +35,9 @@ pub struct IngestSummary {
 
 impl Keyspace {
     /// Ingests existing tables without rewriting them, atomically: as if one batch had inserted their records. The
-    /// files are hard-linked if they are on the same file system, and must not be changed in place afterwards;
-    /// otherwise they are copied. If two of the tables contain a key, the later one in the list wins.
+    /// files are hard-linked if they are on the same file system, and must not be changed in place afterwards; copied
+    /// within the object store if they are in that of the store; otherwise copied through this machine. Paths may be
+    /// URLs. If two of the tables contain a key, the later one in the list wins.
     ///
     /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
     ///
@@ -49,8 +50,8 @@ impl Keyspace {
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
         let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
         for path in paths {
-            let (folder, name) = LocalStorage::split_path(path.as_ref())?;
-            files.push((Arc::new(LocalStorage::new(folder)), name));
+            let Place { storage, name } = locate(path.as_ref())?;
+            files.push((storage, name));
         }
         self.ingest_from(&files)
     }

@@ -57,7 +57,8 @@ pub struct DbOptions {
     /// Number of threads for flushes, compaction and learning. With 0, this work runs inside the calls that make it
     /// due.
     pub threads: usize,
-    /// The profile of the storage, which determines the read-ahead.
+    /// The profile of the storage, which determines the read-ahead. The default stands for that of an object store, if
+    /// it [states one](Storage::profile).
     pub profile: Profile,
     /// Approximate maximum number of open files of a store in a folder, at least 8; the least recently read ones are
     /// closed. With `None`, the stores and tables of the process share half of its limit (`ulimit -n`). A storage given

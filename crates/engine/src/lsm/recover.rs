@@ -26,7 +26,7 @@ use crate::block::header::{StoreBinding, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
-use crate::io::{FileLock, Storage, random_u64};
+use crate::io::{FileLock, Profile, Storage, random_u64};
 use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io::ErrorKind;
@@ -50,6 +50,8 @@ const INDEX_EXPANSION_MAX: u64 = 4;
 /// [`Error::VersionGone`] for a named version that is not there any more; [`Error::Fenced`] if another opening for
 /// writing was faster.
 fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPurpose) -> Result<Core> {
+    let stated = storage.profile().filter(|_| options.profile == Profile::default());
+    let options = &stated.map_or_else(|| options.clone(), |profile| options.clone().profile(profile.clone()));
     let mut tried = None;
     loop {
         let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.object_grace_s)?);

@@ -4,8 +4,8 @@
 //! records   | row in use | in flight | in flight |
 //! ```
 //!
-//! Rows grow from one block, so that a short scan reads little. Others are in flight only once a row of full length was
-//! used.
+//! Rows grow, so that a short scan reads little: from one block if that is in memory, else from as many as take hardly
+//! longer than one. Others are in flight only once a row of full length was used.
 
 use super::format::Section;
 use super::reader::{ReadContext, TableInner};
@@ -24,6 +24,8 @@ const ROW_BYTES_MAX: u64 = 4 << 20;
 /// A full row is so long that its read takes this many times as long as an empty one: with two in flight, the device
 /// then gives its bandwidth.
 const LATENCY_RATIO_MIN: f64 = 2.0;
+/// The first row takes at most this many times as long to read as its first block.
+const FIRST_ROW_TIMES: f64 = 1.1;
 /// The three rows of a scan take at most 3/16 of the memory for work on a table, or 3/64 of the budget of a store: its
 /// scans hold rows of several tables.
 const WORKING_DIVISOR: u64 = 16;
@@ -60,6 +62,17 @@ fn row_bytes(profile: &Profile, most_bytes: u64) -> u64 {
         bytes *= 2;
     }
     bytes.min(most_bytes)
+}
+
+/// Number of blocks of the first row of a scan, at most `full`.
+fn first_row_blocks(profile: &Profile, block_bytes: u64, full: u64) -> u64 {
+    let limit_us = FIRST_ROW_TIMES * profile.time_us(block_bytes);
+    let (mut least, mut most) = (1, full);
+    while least < most {
+        let middle = least + (most - least).div_ceil(2);
+        if profile.time_us(middle * block_bytes) <= limit_us { least = middle } else { most = middle - 1 }
+    }
+    least
 }
 
 impl RowsAhead {
@@ -131,7 +144,12 @@ impl RowsAhead {
         // Nothing is gained by rows of one block, with which each read is shown by itself.
         let is_long = is_ahead && inner.fast_paths.in_flight && self.reach == full && full > 1;
         let in_flight = if is_long { ROWS_AHEAD } else { 0 };
-        self.reach = (self.reach * 2).clamp(1, full);
+        self.reach = match self.reach {
+            0 if is_ahead && inner.cached(0, block, inner.section(0, block)?).is_none() => {
+                first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), full)
+            }
+            reach => (reach * 2).clamp(1, full),
+        };
         let (row, current) = match started {
             Some((row, current)) => (row, Some(current?)),
             None => (next(block, self.reach), None),

@@ -1,10 +1,10 @@
-//! Backup tests. Goal: backups that are made into one object store at the same time harm no kept backup. Method: a
-//! whole backup of the same store between any two requests of another one.
+//! Backup tests. Goal: backups and copies that are made into one object store at the same time harm no other one.
+//! Method: a whole one between any two requests of another one.
 
 use crate::support::{Records, client, open, records, small};
 use ogive::backup::{BackupOptions, Backups};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::Db;
+use ogive::lsm::{Db, checkpoint_store_in};
 use ogive_testkit::SimulatedObjects;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -75,4 +75,45 @@ fn a_backup_within_another_one_harms_no_kept_backup() {
         last = at;
     }
     assert!(last > 10, "{last} requests");
+}
+
+/// Two copies into one empty folder, the second between any two requests of the first: one store, whole, or none.
+#[test]
+fn of_two_copies_into_one_folder_at_most_one_is_made_and_is_whole() {
+    let sources: Vec<Arc<dyn Storage>> =
+        (0..2).map(|_| Arc::new(MemoryStorage::objects()) as Arc<dyn Storage>).collect();
+    let mut expected = Vec::new();
+    for (number, source) in sources.iter().enumerate() {
+        let db = open(source).unwrap();
+        (0..40).for_each(|key| db.insert(format!("{key}"), vec![number as u8; 150]).unwrap());
+        db.flush().unwrap();
+        expected.push(records(&db).unwrap());
+        db.close().unwrap();
+    }
+    let mut last = 0;
+    for at in 0.. {
+        let server = SimulatedObjects::new();
+        let (outer, inner) = (server.client(), client(&server));
+        let (requests, other) = (Mutex::new(0), Arc::clone(&sources[1]));
+        let inner_made = Arc::new(Mutex::new(false));
+        let made = Arc::clone(&inner_made);
+        outer.set_hook(Some(Box::new(move || {
+            let mut requests = requests.lock().unwrap();
+            *requests += 1;
+            if *requests == at {
+                *made.lock().unwrap() = checkpoint_store_in(&other, &inner).is_ok();
+            }
+        })));
+        let copied = checkpoint_store_in(&sources[0], &(Arc::new(outer.clone()) as Arc<dyn Storage>)).is_ok();
+        let inner_copied = *inner_made.lock().unwrap();
+        assert!(copied != inner_copied, "at request {at}: {copied}, {inner_copied}");
+        let found = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+        assert!(found == expected[usize::from(inner_copied)], "at request {at}");
+        assert!(!server.objects().contains_key("LOCK"));
+        if outer.requests() < at {
+            break;
+        }
+        last = at;
+    }
+    assert!(last > 3, "{last} requests");
 }

@@ -85,6 +85,33 @@ fn a_reader_that_stays_away_longer_than_the_grace_period_is_told_so() {
     set_unix_time_s(None);
 }
 
+/// In a store of more objects than one answer to a listing has, the writer may act between two answers.
+#[test]
+fn a_reader_of_a_long_listing_sees_no_write_without_the_edit_before_it() {
+    let server = SimulatedObjects::new();
+    let options = small().memtable_bytes(1 << 20);
+    let db = Db::open_in(client(&server), &options).unwrap();
+    // Each insert is an object, a part of the log.
+    (0..2_500).for_each(|number| db.insert(format!("{number}"), "x").unwrap());
+    for round in 0..8_u64 {
+        let name = format!("dropped in round {round}");
+        db.keyspace(&name).unwrap().insert("key", "value").unwrap();
+        let (reader, writer, dropped) = (server.client(), db.clone(), name.clone());
+        let mut requests = 0;
+        reader.set_hook(Some(Box::new(move || {
+            requests += 1;
+            if requests == round {
+                writer.drop_keyspace(&dropped).unwrap();
+                writer.insert(format!("after round {round}"), "x").unwrap();
+            }
+        })));
+        let reader = Db::open_read_only_in(Arc::new(reader), &options).unwrap();
+        let has_write = reader.get(format!("after round {round}")).unwrap().is_some();
+        let has_dropped = reader.keyspaces().contains(&name);
+        assert!(has_write != has_dropped || (round == 0 && has_dropped), "round {round}: {has_write}, {has_dropped}");
+    }
+}
+
 /// The grace period goes on from opening to opening, even if each is short.
 #[test]
 fn files_are_removed_also_by_writers_that_live_shortly() {

@@ -11,10 +11,11 @@ use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
     BytesFile, FileLock, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage,
-    UpdatableFile, WritableFile, not_for_objects, remove_if_present,
+    UpdatableFile, WritableFile, copy_file, not_for_objects, remove_if_present,
 };
 use crate::lsm::version::{FileKind, parse_file_name};
 use crate::table::opening_bytes_of_file;
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -226,7 +227,7 @@ impl ObjectFolder {
             return self.explained(Err(Error::io("open", path, ErrorKind::NotFound.into())));
         }
         let names: Vec<String> = (0..parts).map(|part| chain.part_name(part)).collect();
-        self.fetch(&names)?;
+        self.fetch(&names, &[])?;
         let (mut parts, mut bytes) = (self.parts.lock(), Vec::new());
         for part in names.iter().map_while(|name| parts.get(name)).take_while(|part| !seal::is_seal(part)) {
             bytes.extend_from_slice(part);
@@ -239,25 +240,45 @@ impl ObjectFolder {
     }
 
     /// Reads the parts of logs side by side, before they are opened one after the other.
+    ///
+    /// # Errors
+    /// Errors of the storage; [`Error::VersionGone`] for a reader if the manifest has grown since it was listed, so
+    /// that the logs may contain what came after an edit that the reader does not know.
     pub(crate) fn fetch_logs(&self, numbers: &BTreeSet<u64>) -> Result<()> {
         let mut names = Vec::new();
         for chain in numbers.iter().map(|&number| ChainId { kind: FileKind::Log, number }) {
             let parts = self.listed(|listing| listing.parts(chain))?;
             names.extend((0..parts).map(|part| chain.part_name(part)));
         }
-        self.fetch(&names)
+        let later = match self.mode {
+            FolderPurpose::Read(None) => self.listed(Listing::later_manifest_parts)?,
+            _ => Vec::new(),
+        };
+        if self.fetch(&names, &later)? { Err(self.version_gone()) } else { Ok(()) }
     }
 
-    /// Reads those of these parts that were not read yet.
-    fn fetch(&self, names: &[String]) -> Result<()> {
+    /// Reads those of these parts that were not read yet, and with the same requests looks for others. Returns whether
+    /// any of those is there.
+    fn fetch(&self, names: &[String], others: &[String]) -> Result<bool> {
         let known = self.parts.lock();
-        let missing: Vec<String> = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
+        let mut wanted: Vec<String> = names.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
         drop(known);
-        for (name, part) in missing.iter().zip(self.inner.read_whole(&missing)) {
+        let missing = wanted.len();
+        wanted.extend_from_slice(others);
+        let mut read = wanted.iter().zip(self.inner.read_whole(&wanted));
+        for (name, part) in read.by_ref().take(missing) {
             let part = self.explained(part)?;
             self.parts.lock().insert(name.clone(), part);
         }
-        Ok(())
+        let mut has_others = false;
+        for (_, other) in read {
+            match other {
+                Ok(_) => has_others = true,
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(has_others)
     }
 
     /// A new log, of which nothing is stored yet.
@@ -400,6 +421,17 @@ impl Storage for ObjectFolder {
 
     fn path(&self, name: &str) -> PathBuf {
         self.inner.path(name)
+    }
+
+    fn object_store(&self) -> Option<&dyn Any> {
+        self.inner.object_store()
+    }
+
+    fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
+        match chain_of(name) {
+            Some(_) => copy_file(&*self.open(name)?, target, new_name),
+            None => self.explained(self.inner.export(name, target, new_name)),
+        }
     }
 }
 

@@ -7,7 +7,10 @@ use crate::io::Storage;
 use crate::lsm::version::{FileKind, file_name};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The objects of a store at one time, by one request.
+/// Most objects in one answer to a listing, as S3 and Google Cloud Storage have it; Azure gives five times as many.
+const LISTED_AT_ONCE: usize = 1000;
+
+/// The objects of a store at one time; of a large one, by several requests after each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Listing {
     /// Files that are single objects.
@@ -75,6 +78,20 @@ impl Listing {
         };
         let ((manifest, manifest_parts), (log, log_parts)) = (newest(FileKind::Manifest), newest(FileKind::Log));
         StoreVersion { manifest, manifest_parts, log, log_parts }
+    }
+
+    /// The parts of manifests that were not there yet. Where the listing took several requests, the manifest may have
+    /// grown between the one that listed it and the one that listed the logs: then one of these is there now. None for
+    /// a listing by one request.
+    pub(super) fn later_manifest_parts(&self) -> Vec<String> {
+        let objects = self.objects.len() + self.chains.values().map(BTreeSet::len).sum::<usize>();
+        if objects < LISTED_AT_ONCE {
+            return Vec::new();
+        }
+        let number = self.newest(FileKind::Manifest);
+        let chain = ChainId { kind: FileKind::Manifest, number };
+        let next = ChainId { number: number + 1, ..chain };
+        vec![chain.part_name(self.parts(chain)), next.part_name(0)]
     }
 
     /// Hides what came after a version. Returns `false` if the version is not there any more.

@@ -2,7 +2,7 @@
 
 use super::record::{self, ClosedLengths, ManifestHeader, ManifestRecordKind, UnknownVersion, VERSION};
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest, Storage};
+use crate::io::{Purpose, Storage, read_whole};
 use crate::lsm::version::edit::ManifestEdit;
 use crate::lsm::version::file_names::{FILE_NUMBER_MAX, FileKind, file_name, largest_number, parse_file_name};
 use crate::lsm::version::state::ManifestState;
@@ -56,7 +56,7 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>
 /// [`Error::Damaged`]; errors of the storage.
 pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
     let name = file_name(number, FileKind::Manifest);
-    let bytes = read_whole(storage, &name)?;
+    let bytes = read_whole(&*storage.open(&name)?, Purpose::Log)?;
     Parser { bytes: &bytes, path: storage.path(&name), is_whole: storage.has_whole_files() }.parse(number)
 }
 
@@ -65,15 +65,6 @@ pub(crate) fn remove_leftovers(storage: &dyn Storage) -> Result<()> {
     let names = storage.list()?;
     let is_leftover = |name: &&String| parse_file_name(name).is_some_and(|(_, kind)| kind == FileKind::NewManifest);
     names.iter().filter(is_leftover).try_for_each(|name| storage.remove(name))
-}
-
-fn read_whole(storage: &dyn Storage, name: &str) -> Result<Vec<u8>> {
-    let file = storage.open(name)?;
-    let length = usize::try_from(file.len())
-        .map_err(|_| Error::damaged(storage.path(name), 0, "it is longer than any manifest"))?;
-    let mut bytes = vec![0; length];
-    file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Log })?;
-    Ok(bytes)
 }
 
 struct Parser<'a> {
