@@ -5,6 +5,7 @@ use crate::commands::{
     build, completions, count, db, demo, explain, export, get, index, info, join, man, nth, profile, rank, repair,
     scan, subcommands, tune, verify,
 };
+use crate::disk_cache::CacheArgument;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::urls::StorageOption;
@@ -53,6 +54,10 @@ pub(crate) struct Arguments {
     /// Option of the object stores behind URLs, such as region=eu-west-1; or in the URL: s3://bucket/a?region=eu-west-1
     #[arg(long = "storage-option", global = true, value_name = "KEY=VALUE", help_heading = "Object stores")]
     pub(crate) storage_options: Vec<StorageOption>,
+
+    /// Keep what is read by URL in this local folder, for later commands; one process at a time [default size: 1GiB]
+    #[arg(long, global = true, value_name = "DIR[:SIZE]", help_heading = "Object stores")]
+    pub(crate) cache: Option<CacheArgument>,
 
     #[command(subcommand)]
     command: Command,

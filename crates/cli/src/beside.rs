@@ -7,6 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
+use crate::scratch::Scratch;
 use crate::size::{counted, grouped, human_bytes, human_us};
 use ogive::io::{LocalStorage, Profile, Storage, remote_url};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
@@ -51,6 +52,10 @@ pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
     let mut options = BuildOptions::new(&root, &key).table(build.options).memory_bytes(build.memory_bytes);
     if let Some(list) = build.files {
         options = options.files(listed(list)?);
+    }
+    let scratch = if build.storage.is_object_store() { Some(Scratch::create()?) } else { None };
+    if let Some(scratch) = &scratch {
+        options = options.scratch(scratch.storage());
     }
     let _reading = Progress::start(format!("indexing {}", build.data.display()), None, Unit::Items);
     let report = match build.is_update {

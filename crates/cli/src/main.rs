@@ -11,6 +11,7 @@ mod commands;
 mod dates;
 mod demo;
 mod discard;
+mod disk_cache;
 mod export;
 mod external;
 mod failure;
@@ -51,9 +52,10 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error, &words),
     };
-    urls::register(&arguments.storage_options);
+    urls::register(&arguments.storage_options, arguments.cache.as_ref());
     let mut output = Output::new(arguments.json);
     let outcome = arguments.run(&mut output).and_then(|outcome| output.flush().map(|()| outcome));
+    disk_cache::note_failure();
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Negative) => ExitCode::from(1),

@@ -3,6 +3,7 @@
 //! A URL is a path like any other in this program, but for its query, which may contain secrets: it is taken off where
 //! arguments are parsed, kept here, and joined again where a storage is opened. So no message, result or trace has it.
 
+use crate::disk_cache::CacheArgument;
 use crate::failure::{Failure, Result};
 use ogive::io::{LocalStorage, PendingReads, Place, Profile, Purpose, RangeRequest, ReadBuffer, ReadableFile, Storage};
 use ogive::{Error, io::locate};
@@ -69,26 +70,27 @@ pub(crate) fn is_url(path: &Path) -> bool {
     ogive::io::remote_url(path).is_some()
 }
 
-/// Registers the object stores.
+/// Registers the object stores, with a cache on the local disk if one is given.
 #[cfg(feature = "object-store")]
-pub(crate) fn register(options: &[StorageOption]) {
+pub(crate) fn register(options: &[StorageOption], cache: Option<&CacheArgument>) {
+    use crate::disk_cache::OpenedCache;
     use ogive_object_store::{ObjectOptions, ObjectStorage, SCHEMES};
     let given =
         options.iter().fold(ObjectOptions::default(), |given, StorageOption { name, value }| given.value(name, value));
     for scheme in SCHEMES {
-        let given = given.clone();
+        let (given, cache) = (given.clone(), OpenedCache(cache.cloned()));
         ogive::io::register_scheme(scheme, move |url| {
             let key = url.file().map_or_else(|| url.to_string(), |file| format!("{url}/{file}"));
             let query = QUERIES.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
             let url = query.map_or_else(|| url.clone(), |query| url.with_query(&query));
-            Ok(Arc::new(ObjectStorage::connect(&url, &given)?))
+            Ok(Arc::new(ObjectStorage::connect(&url, &cache.add_to(&given)?)?))
         });
     }
 }
 
 /// Without object stores there is nothing to register.
 #[cfg(not(feature = "object-store"))]
-pub(crate) fn register(_options: &[StorageOption]) {}
+pub(crate) fn register(_options: &[StorageOption], _cache: Option<&CacheArgument>) {}
 
 /// The storage and the name of a file. `direct` bypasses the page cache of local files.
 pub(crate) fn place(path: &Path, direct: bool) -> ogive::Result<(Arc<dyn Storage>, String)> {

@@ -94,7 +94,8 @@ fn connect(url: &FolderUrl, kind: StoreKind, options: &ObjectOptions) -> Result<
             .ok_or_else(|| Error::InvalidArgument(format!("{} is not a valid URL", shown(url, host, prefix))))?,
         _ => prefix.to_owned(),
     };
-    let used = (&options.profile, options.deadline_s.to_bits(), options.backoff_ms, options.part_bytes);
+    let cache = options.cache.as_ref().map(|cache| cache.folder().to_owned());
+    let used = (&options.profile, options.deadline_s.to_bits(), options.backoff_ms, options.part_bytes, cache);
     let key = (base.clone(), options.values.clone(), format!("{used:?}"));
     let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
     let found = clients.iter().find(|(known, _)| *known == key).map(|(_, client)| Arc::clone(client));
@@ -102,8 +103,8 @@ fn connect(url: &FolderUrl, kind: StoreKind, options: &ObjectOptions) -> Result<
         Some(client) => client,
         None => {
             let store = |retry| open(kind, host, &base, &options.values, retry);
-            let (once, parts) = (store(once())?, store(with_retries(options.deadline_s))?);
-            let client = Arc::new(Client::new(once, parts, &options, kind == StoreKind::Http)?);
+            let ((once, endpoint), (parts, _)) = (store(once())?, store(with_retries(options.deadline_s))?);
+            let client = Arc::new(Client::new(once, parts, &options, kind == StoreKind::Http, endpoint)?);
             clients.push((key, Arc::clone(&client)));
             client
         }
@@ -144,39 +145,45 @@ fn with_retries(deadline_s: f64) -> RetryConfig {
     RetryConfig { retry_timeout: Duration::from_secs_f64(deadline_s.clamp(0.001, 180.0)), ..RetryConfig::default() }
 }
 
+/// A store, and its endpoint, which tells it from others with the same URLs. Those in memory have none.
 fn open(
     kind: StoreKind,
     host: &str,
     base: &str,
     values: &BTreeMap<String, String>,
     retry: RetryConfig,
-) -> Result<Arc<dyn ObjectStore>> {
+) -> Result<(Arc<dyn ObjectStore>, Option<String>)> {
     let invalid = |error: object_store::Error| invalid_option(base, &error);
+    let endpoint = |parts: Vec<Option<String>>| Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "));
     Ok(match kind {
         StoreKind::S3 => {
             let mut builder = AmazonS3Builder::from_env().with_bucket_name(host).with_retry(retry);
             for (key, value) in keys::<AmazonS3ConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
-            let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
-            if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
+            let keys = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint, AmazonS3ConfigKey::Region];
+            let places = keys.map(|key| builder.get_config_value(&key));
+            if places.iter().flatten().any(|place| place.starts_with("http://")) {
                 builder = builder.with_allow_http(true);
             }
-            Arc::new(builder.build().map_err(invalid)?)
+            (Arc::new(builder.build().map_err(invalid)?), endpoint(places.into()))
         }
         StoreKind::Google => {
             let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(host).with_retry(retry);
             for (key, value) in keys::<GoogleConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
-            Arc::new(builder.build().map_err(invalid)?)
+            let place = builder.get_config_value(&GoogleConfigKey::BaseUrl);
+            (Arc::new(builder.build().map_err(invalid)?), endpoint(vec![place]))
         }
         StoreKind::Azure => {
             let mut builder = MicrosoftAzureBuilder::from_env().with_url(base).with_retry(retry);
             for (key, value) in keys::<AzureConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
-            Arc::new(builder.build().map_err(invalid)?)
+            let keys = [AzureConfigKey::Endpoint, AzureConfigKey::AccountName];
+            let places = keys.map(|key| builder.get_config_value(&key));
+            (Arc::new(builder.build().map_err(invalid)?), endpoint(places.into()))
         }
         StoreKind::Http => {
             let mut builder = HttpBuilder::new().with_url(base).with_retry(retry);
@@ -184,9 +191,10 @@ fn open(
             for (key, value) in keys::<ClientConfigKey>(values, base)? {
                 builder = builder.with_config(key, value);
             }
-            Arc::new(builder.build().map_err(invalid)?)
+            // The URL names the endpoint.
+            (Arc::new(builder.build().map_err(invalid)?), endpoint(Vec::new()))
         }
-        StoreKind::Memory => memory_bucket(host),
+        StoreKind::Memory => (memory_bucket(host), None),
     })
 }
 

@@ -1,5 +1,6 @@
 //! An open object: reads that state which object they are of.
 
+use crate::cache::{CachedObject, LocalCache, PAGE_BYTES, is_cached};
 use crate::failure::{Failure, FailureKind};
 use crate::ranges::{JoinedRange, join};
 use crate::replay;
@@ -36,6 +37,15 @@ impl Identity {
     /// The ETag as a condition. Weak ones never match there.
     fn condition(&self) -> Option<String> {
         self.e_tag.clone().filter(|tag| !tag.starts_with("W/"))
+    }
+
+    /// What tells this version of the object from others, if anything does.
+    fn version(&self) -> Option<String> {
+        match (&self.e_tag, self.modified_ns) {
+            (Some(tag), _) => Some(format!("ETag {tag}")),
+            (None, Some(time)) => Some(format!("modified {time}")),
+            (None, None) => None,
+        }
     }
 
     /// The difference of the object of an answer, if it is another one.
@@ -220,8 +230,56 @@ impl Shared {
         }
     }
 
-    /// Reads a range, within the deadline of a call.
-    pub(crate) async fn read(&self, call: Call, range: Range<u64>) -> Result<Bytes> {
+    /// Reads a range, within the deadline of a call; with `is_cached`, through the cache of the local disk.
+    pub(crate) async fn read(&self, call: Call, range: Range<u64>, is_cached: bool) -> Result<Bytes> {
+        match &self.client.cache {
+            Some(local) if is_cached && local.cache.takes(&range) => self.read_cached(local, call, range).await,
+            _ => self.request(call, range).await,
+        }
+    }
+
+    /// Reads a range from cached pages, and requests those that are missing, with all between them.
+    async fn read_cached(&self, local: &LocalCache, call: Call, range: Range<u64>) -> Result<Bytes> {
+        let pages = range.start / PAGE_BYTES..range.end.div_ceil(PAGE_BYTES);
+        let page_bytes = |page: u64| (self.length_bytes - page * PAGE_BYTES).min(PAGE_BYTES) as usize;
+        let mut found = match self.cached_object(local) {
+            Some(object) => local.get(object, pages.clone()).await,
+            None => vec![None; (pages.end - pages.start) as usize],
+        };
+        for (page, bytes) in pages.clone().zip(&mut found) {
+            *bytes = bytes.take().filter(|bytes| bytes.len() == page_bytes(page));
+        }
+        if let (Some(first), Some(last)) =
+            (found.iter().position(Option::is_none), found.iter().rposition(Option::is_none))
+        {
+            let missing = pages.start + first as u64..=pages.start + last as u64;
+            let offset = missing.start() * PAGE_BYTES;
+            let end = missing.end() * PAGE_BYTES + page_bytes(*missing.end()) as u64;
+            let bytes = self.request(call, offset..end).await?;
+            if let Some(object) = self.cached_object(local) {
+                local.put(object, *missing.start(), bytes.clone()).await;
+            }
+            for page in missing {
+                let start = (page * PAGE_BYTES - offset) as usize;
+                found[(page - pages.start) as usize] = Some(bytes.slice(start..start + page_bytes(page)));
+            }
+        }
+        let skipped = (range.start - pages.start * PAGE_BYTES) as usize;
+        let wanted = skipped..skipped + (range.end - range.start) as usize;
+        let parts: Vec<Bytes> = found.into_iter().flatten().collect();
+        Ok(match &parts[..] {
+            [only] => only.slice(wanted),
+            parts => Bytes::from(parts.concat()).slice(wanted),
+        })
+    }
+
+    /// This object in the cache. Before the first answer, and where a store states no version, it is not known.
+    fn cached_object(&self, local: &LocalCache) -> Option<CachedObject> {
+        let version = self.identity.get()?.version()?;
+        Some(CachedObject::new(&local.endpoint, &self.object.path, self.length_bytes, &version))
+    }
+
+    async fn request(&self, call: Call, range: Range<u64>) -> Result<Bytes> {
         let attempt = |_| async {
             let _place = self.client.places.acquire().await;
             match self.identity.get() {
@@ -279,14 +337,15 @@ impl ObjectFile {
         if let Some(kept) = self.kept(ranges, purpose == Some(Purpose::Open)) {
             return Ok(StartedReads::Kept(kept));
         }
-        if let Some(replayed) = replay::read(&self.shared, ranges) {
+        let is_cached = is_cached(purpose);
+        if let Some(replayed) = replay::read(&self.shared, ranges, is_cached) {
             return Ok(StartedReads::Kept(replayed?));
         }
         let joined = join(ranges, &self.shared.client.profile);
         let (shared, requests) = (Arc::clone(&self.shared), joined.clone());
         let job = Job::start(path, async move {
             let (shared, call) = (&shared, Call::begin(shared.client.limits));
-            let reads = requests.into_iter().map(|one| shared.read(call, one.range));
+            let reads = requests.into_iter().map(|one| shared.read(call, one.range, is_cached));
             try_join_all(reads).await
         })?;
         Ok(StartedReads::InFlight { job, joined, ranges: ranges.to_vec(), shared: Arc::clone(&self.shared) })

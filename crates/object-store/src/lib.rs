@@ -26,9 +26,11 @@
 //! * Every later read states the ETag and compares that of the answer: an object that was replaced is
 //!   [`Error::ObjectChanged`](ogive::Error::ObjectChanged), never a mixture.
 //! * Files appear whole, by one PUT or by a multipart upload that is completed at the end and aborted when dropped.
+//! * With [`ObjectOptions::cache`], what was read stays on the local disk, and is found again by ETag.
 //! * No error, message or `Debug` form shows credentials or the query of a URL.
 
 mod asynchronous;
+mod cache;
 mod connect;
 mod failure;
 mod file;
@@ -42,6 +44,7 @@ mod storage;
 mod upload;
 
 pub use asynchronous::{AsyncDb, AsyncTable};
+pub use cache::{CACHE_BYTES_DEFAULT, DiskCache, DiskCacheCounts};
 pub use connect::{SCHEMES, register, register_with};
 pub use measure::{ObjectMeasureOptions, measure_objects};
 pub use options::ObjectOptions;

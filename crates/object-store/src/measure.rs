@@ -121,7 +121,8 @@ fn rounds_us(file: &dyn ReadableFile, bytes: u64, in_flight: u32, budget_s: f64)
         let round = Timer::start();
         let start = |_| {
             let offset = random_u64() % (READ_END / bytes) * bytes;
-            file.start_reads(&[RangeRequest { offset, bytes: bytes as usize, purpose: Purpose::Data }])
+            // A purpose for which no cache is asked.
+            file.start_reads(&[RangeRequest { offset, bytes: bytes as usize, purpose: Purpose::Walk }])
         };
         let started: Vec<Box<dyn PendingReads>> = (0..in_flight).map(start).collect::<Result<_>>()?;
         for reads in started {

@@ -1,10 +1,12 @@
 //! Options of connections to object stores.
 
+use crate::cache::DiskCache;
 use crate::retry::CallLimits;
 use ogive::io::Profile;
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Default time for all attempts of a call, in seconds.
@@ -31,6 +33,8 @@ pub struct ObjectOptions {
     pub backoff_ms: u64,
     /// Size of a part of an upload; smaller files are written by one request. At least 5 MiB for S3.
     pub part_bytes: usize,
+    /// A cache on the local disk for what is read; `memory://` has none.
+    pub cache: Option<Arc<DiskCache>>,
 }
 
 /// Names of the options only: their values may be secrets.
@@ -49,6 +53,7 @@ impl Default for ObjectOptions {
             deadline_s: DEADLINE_S,
             backoff_ms: BACKOFF_MS,
             part_bytes: PART_BYTES,
+            cache: None,
         }
     }
 }
@@ -83,6 +88,12 @@ impl ObjectOptions {
     #[must_use]
     pub fn part_bytes(self, part_bytes: usize) -> Self {
         Self { part_bytes, ..self }
+    }
+
+    /// Keeps what is read in a cache on the local disk.
+    #[must_use]
+    pub fn cache(self, cache: Arc<DiskCache>) -> Self {
+        Self { cache: Some(cache), ..self }
     }
 
     /// Takes the options that belong to this crate, `deadline` and `profile`, out of `values`.

@@ -47,7 +47,7 @@ type KnownAnswer = Arc<dyn Any + Send + Sync>;
 /// Something that a call waits for.
 enum Want {
     Answer { question: Question, future: BoxFuture<'static, Result<KnownAnswer>> },
-    Ranges { file: Arc<Shared>, ranges: Vec<Range<u64>> },
+    Ranges { file: Arc<Shared>, ranges: Vec<Range<u64>>, is_cached: bool },
 }
 
 /// A part of a file.
@@ -158,7 +158,7 @@ pub(crate) fn opened(path: &Path, length_bytes: u64, open: impl FnOnce() -> Arc<
 }
 
 /// Ranges of a file within an attempt: known, or noted and pending. `None` outside of attempts.
-pub(crate) fn read(file: &Arc<Shared>, ranges: &[Range<u64>]) -> Option<Result<Vec<Bytes>>> {
+pub(crate) fn read(file: &Arc<Shared>, ranges: &[Range<u64>], is_cached: bool) -> Option<Result<Vec<Bytes>>> {
     ATTEMPT.with_borrow_mut(|attempt| {
         let attempt = attempt.as_mut()?;
         let (mut found, mut missing) = (Vec::with_capacity(ranges.len()), Vec::new());
@@ -171,7 +171,7 @@ pub(crate) fn read(file: &Arc<Shared>, ranges: &[Range<u64>]) -> Option<Result<V
         if missing.is_empty() {
             return Some(Ok(found));
         }
-        attempt.wanted.push(Want::Ranges { file: Arc::clone(file), ranges: missing });
+        attempt.wanted.push(Want::Ranges { file: Arc::clone(file), ranges: missing, is_cached });
         Some(Err(pending(file.path())))
     })
 }
@@ -247,8 +247,8 @@ impl Replay {
         for want in std::mem::take(&mut self.attempt.wanted) {
             match want {
                 Want::Answer { question, future } => _ = questions.entry(question).or_insert(future),
-                Want::Ranges { file, ranges } => {
-                    let (_, all) = files.entry(file.number()).or_insert((file, Vec::new()));
+                Want::Ranges { file, ranges, is_cached } => {
+                    let (_, all) = files.entry((file.number(), is_cached)).or_insert((file, Vec::new()));
                     all.extend(ranges.into_iter().flat_map(|range| self.requests(range)));
                 }
             }
@@ -263,9 +263,9 @@ impl Replay {
             let running = spawn(&question.1, future)?;
             Ok::<_, Error>((question, running.await?))
         });
-        let reads = files.into_values().map(|(file, ranges)| async move {
+        let reads = files.into_iter().map(|((_, is_cached), (file, ranges))| async move {
             let (path, number) = (file.path().to_owned(), file.number());
-            Ok::<_, Error>((number, spawn(&path, read_parts(file, ranges))?.await?))
+            Ok::<_, Error>((number, spawn(&path, read_parts(file, ranges, is_cached))?.await?))
         });
         let (answers, reads) = futures_util::try_join!(try_join_all(answers), try_join_all(reads))?;
         self.attempt.answers.extend(answers);
@@ -292,12 +292,12 @@ impl Replay {
 }
 
 /// Reads ranges of a file, as many at a time as the profile says.
-async fn read_parts(file: Arc<Shared>, ranges: Vec<Range<u64>>) -> Result<Vec<Part>> {
+async fn read_parts(file: Arc<Shared>, ranges: Vec<Range<u64>>, is_cached: bool) -> Result<Vec<Part>> {
     let (file, call) = (&file, Call::begin(file.limits()));
     let joined = join(&ranges, file.profile());
     let reads = joined.into_iter().map(|one| async move {
         let offset = one.range.start;
-        Ok::<_, Error>(Part { offset, bytes: file.read(call, one.range).await?, unused: 0 })
+        Ok::<_, Error>(Part { offset, bytes: file.read(call, one.range, is_cached).await?, unused: 0 })
     });
     try_join_all(reads).await
 }

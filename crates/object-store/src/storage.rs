@@ -1,5 +1,6 @@
 //! A folder of an object store as [`Storage`].
 
+use crate::cache::LocalCache;
 use crate::failure::{Failure, FailureKind};
 use crate::file::{ObjectFile, OpenedObject, read_whole};
 use crate::options::ObjectOptions;
@@ -9,15 +10,23 @@ use crate::retry::{Call, CallLimits};
 use crate::runtime::run;
 use crate::upload::{ObjectUpload, put};
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 use object_store::path::Path as Location;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode};
-use ogive::io::{FileLock, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, not_for_objects};
+use ogive::io::{
+    FileLock, Profile, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, copy_file, not_for_objects,
+};
 use ogive::{Error, Result};
+use std::any::Any;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tokio::sync::Semaphore;
+
+/// Longer objects are copied through this machine: S3 copies at most 5 GB by one request.
+const COPIED_BYTES_MAX: u64 = 5_000_000_000;
 
 /// A connection to a bucket, shared by its folders.
 pub(crate) struct Client {
@@ -35,16 +44,20 @@ pub(crate) struct Client {
     pub(crate) is_read_only: bool,
     /// Reads that may be in flight.
     pub(crate) places: Semaphore,
+    pub(crate) cache: Option<LocalCache>,
 }
 
 impl Client {
-    /// A connection by two clients: one that makes each request once, and one for parts of uploads.
+    /// A connection by two clients: one that makes each request once, and one for parts of uploads. Without an
+    /// endpoint, the store is not to be cached.
     pub(crate) fn new(
         store: Arc<dyn ObjectStore>,
         parts: Arc<dyn ObjectStore>,
         options: &ObjectOptions,
         is_read_only: bool,
+        endpoint: Option<String>,
     ) -> Result<Self> {
+        let cache = options.cache.clone().zip(endpoint);
         Ok(Self {
             store,
             parts,
@@ -55,6 +68,7 @@ impl Client {
             has_suffix_ranges: AtomicBool::new(true),
             is_read_only,
             places: Semaphore::new(options.profile.parallel() as usize),
+            cache: cache.map(|(cache, endpoint)| LocalCache { cache, endpoint }),
         })
     }
 }
@@ -93,23 +107,18 @@ pub(crate) struct ObjectName {
 impl ObjectStorage {
     /// The folder `prefix` of any store of the crate `object_store`. `shown` is its URL in messages, without secrets.
     ///
-    /// The store should not retry by itself: [`Storage::put_if_absent`] could report as taken what it has written.
+    /// The store should not retry by itself: [`Storage::put_if_absent`] could report as taken what it has written. With
+    /// [`ObjectOptions::cache`], `shown` must tell the store from all others that use the cache.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for invalid options.
     pub fn new(store: Arc<dyn ObjectStore>, prefix: &str, shown: &str, options: &ObjectOptions) -> Result<Self> {
-        let client = Client::new(store.clone(), store, options, false)?;
+        let client = Client::new(store.clone(), store, options, false, Some(String::new()))?;
         Ok(Self::of_client(Arc::new(client), prefix, shown.to_owned()))
     }
 
     pub(crate) fn of_client(client: Arc<Client>, prefix: &str, shown: String) -> Self {
         Self { client, prefix: prefix.trim_matches('/').to_owned(), shown: shown.trim_end_matches('/').to_owned() }
-    }
-
-    /// The profile that the storage reads by.
-    #[must_use]
-    pub fn profile(&self) -> &Profile {
-        &self.client.profile
     }
 
     /// The URL of the folder, without secrets.
@@ -128,6 +137,12 @@ impl ObjectStorage {
             ))
         })?;
         Ok(ObjectName { location, path: self.path(name) })
+    }
+
+    /// The place of the folder in its bucket; `None` for all of it.
+    fn folder_location(&self) -> Result<Option<Location>> {
+        let invalid = |_| Error::InvalidArgument(format!("{} is no valid folder of an object store", self.shown));
+        if self.prefix.is_empty() { Ok(None) } else { Location::parse(&self.prefix).map(Some).map_err(invalid) }
     }
 
     /// Refuses to write where only reading is possible.
@@ -165,6 +180,10 @@ impl ObjectStorage {
 impl Storage for ObjectStorage {
     fn is_object_store(&self) -> bool {
         true
+    }
+
+    fn profile(&self) -> Option<&Profile> {
+        Some(&self.client.profile)
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
@@ -236,12 +255,7 @@ impl Storage for ObjectStorage {
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        let prefix = match self.prefix.as_str() {
-            "" => None,
-            prefix => Some(Location::parse(prefix).map_err(|_| {
-                Error::InvalidArgument(format!("{} is no valid folder of an object store", self.shown))
-            })?),
-        };
+        let prefix = self.folder_location()?;
         let path = PathBuf::from(&self.shown);
         let (client, place) = (Arc::clone(&self.client), path.clone());
         let objects = replay::ask("list", &path, async move {
@@ -255,6 +269,22 @@ impl Storage for ObjectStorage {
         Ok(names)
     }
 
+    fn list_below(&self) -> Result<Vec<String>> {
+        let prefix = self.folder_location()?;
+        let path = PathBuf::from(&self.shown);
+        let (client, place, below) = (Arc::clone(&self.client), path.clone(), prefix.clone());
+        let objects: Vec<ObjectMeta> = replay::ask("list all below", &path, async move {
+            let (client, prefix) = (&client, below.as_ref());
+            let list = |_| async move { client.store.list(prefix).try_collect().await.map_err(Failure::from) };
+            Call::begin(client.limits).attempts("list", &place, list).await
+        })?;
+        let folder = prefix.map_or_else(String::new, |prefix| format!("{prefix}/"));
+        let paths = objects.iter().filter_map(|object| object.location.as_ref().strip_prefix(&folder));
+        let mut paths: Vec<String> = paths.map(str::to_owned).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
     /// Objects are durable when they appear.
     fn sync_directory(&self) -> Result<()> {
         Ok(())
@@ -266,5 +296,31 @@ impl Storage for ObjectStorage {
 
     fn path(&self, name: &str) -> PathBuf {
         Path::new(&self.shown).join(name)
+    }
+
+    fn object_store(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    /// Copies within the store where that is possible. That the name is free is checked before, as for long uploads.
+    fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
+        let within = target.object_store().and_then(|store| store.downcast_ref::<Self>());
+        let within = within.filter(|target| Arc::ptr_eq(&target.client.store, &self.client.store));
+        let (Some(target), Some(meta)) = (within, self.head(name)?) else {
+            return copy_file(&*self.open(name)?, target, new_name);
+        };
+        if meta.size > COPIED_BYTES_MAX {
+            return copy_file(&*self.open(name)?, target, new_name);
+        }
+        let (from, to) = (self.object(name)?, target.writable("create", new_name)?);
+        if target.head(new_name)?.is_some() {
+            return Err(Error::io("create", to.path, ErrorKind::AlreadyExists.into()));
+        }
+        let client = Arc::clone(&self.client);
+        run(&from.path.clone(), async move {
+            let (client, from, to) = (&client, &from, &to);
+            let copy = |_| async move { client.store.copy(&from.location, &to.location).await.map_err(Failure::from) };
+            Call::begin(client.limits).attempts("copy", &from.path, copy).await
+        })
     }
 }

@@ -38,6 +38,9 @@ pub struct BuildOptions {
     pub table: TableWriteOptions,
     /// Memory for sorting keys if files are not sorted.
     pub memory_bytes: u64,
+    /// Where keys that this memory does not hold are sorted; without, beside the index. An index in an object store
+    /// needs a place on a file system.
+    pub scratch: Option<Arc<dyn Storage>>,
 }
 
 impl BuildOptions {
@@ -50,6 +53,7 @@ impl BuildOptions {
             files: None,
             table: TableWriteOptions::default(),
             memory_bytes: SORT_BYTES,
+            scratch: None,
         }
     }
 
@@ -69,6 +73,12 @@ impl BuildOptions {
     #[must_use]
     pub fn memory_bytes(self, memory_bytes: u64) -> Self {
         Self { memory_bytes, ..self }
+    }
+
+    /// Where keys are sorted.
+    #[must_use]
+    pub fn scratch(self, scratch: Arc<dyn Storage>) -> Self {
+        Self { scratch: Some(scratch), ..self }
     }
 }
 
@@ -376,7 +386,8 @@ pub(crate) fn sorting_writer(
     let table = table_options(data, options.table.clone(), &data.catalog)
         .value_type(ValueType::Scalar(value_type))
         .value_width(width as u32);
-    Ok(SortingWriter::create(storage, name, table, options.memory_bytes)?)
+    let scratch = options.scratch.clone().unwrap_or_else(|| Arc::clone(&storage));
+    Ok(SortingWriter::create_with_scratch(storage, name, table, options.memory_bytes, scratch)?)
 }
 
 /// Bytes of the number of a row.

@@ -48,8 +48,7 @@ pub(crate) fn join(folder: &str, path: &str) -> String {
     }
 }
 
-/// A folder of the local file system or of an object store, given by its path or URL. Below a URL, only the files of
-/// the folder itself are listed, not those of its sub-folders; files that are given by a list may lie there.
+/// A folder of the local file system or of an object store, given by its path or URL.
 #[derive(Clone, Debug)]
 pub struct PathFolder {
     root: PathBuf,
@@ -99,7 +98,7 @@ impl Folder for PathFolder {
         let (folder, name) = split(path);
         if self.url(path).is_some() {
             let is_file = self.storage(folder)?.list()?.iter().any(|file| file == name);
-            return if is_file { Ok(vec![String::new()]) } else { Ok(self.storage(path)?.list()?) };
+            return if is_file { Ok(vec![String::new()]) } else { Ok(self.storage(path)?.list_below()?) };
         }
         if !name.is_empty() && name != ".." && name != "." && self.storage(folder)?.exists(name)? {
             let files = self.storage(folder)?.list()?;

@@ -66,6 +66,7 @@ impl Report for TableVerifyReport {
 
 /// Runs the command.
 pub(crate) fn run(table: &TableArguments, output: &mut Output) -> Result<Outcome> {
+    crate::disk_cache::bypass();
     #[cfg(feature = "parquet")]
     {
         let open = table.open_any(false)?;

@@ -159,3 +159,51 @@ fn a_store_is_measured_and_left_as_it_was() {
     place.prints(&["build", "rows.csv", "-o", "t.ogive", "--for", "p.json"]);
     assert!(place.prints(&["profile", &url("profiles"), "--seconds", "1"]).contains("a million lookups"));
 }
+
+#[test]
+fn a_cache_serves_later_commands_and_one_at_a_time() {
+    let Some(place) = Place::new() else { return };
+    place.write("rows.csv", rows(200_000));
+    let table = url("cached/rows.ogive");
+    place.prints(&["build", "rows.csv", "-o", &table]);
+    let get = ["get", &table, "300", "--json", "--cache", "kept:8MiB"];
+    let first = place.prints(&get);
+    assert!(first.contains("name 0"), "{first}");
+    let pages = place.path("kept/ogive-cache.pages");
+    let bytes = std::fs::metadata(&pages).unwrap().len();
+    assert!(bytes > 0 && bytes < 8 << 20, "{bytes}");
+    assert_eq!(place.prints(&get), first);
+    // The second command has found all of it.
+    assert_eq!(std::fs::metadata(&pages).unwrap().len(), bytes);
+    // A table that takes its place is read anew.
+    place.write("rows.csv", rows(200_000).replace("name", "NAME"));
+    place.prints(&["build", "rows.csv", "-o", &table, "--cache", "kept:8MiB"]);
+    assert!(place.prints(&get).contains("NAME 0"));
+    assert!(place.prints(&["verify", &table, "--cache", "kept:8MiB"]).contains("sound"));
+    let lock = std::fs::File::open(place.path("kept/ogive-cache.lock")).unwrap();
+    lock.try_lock().unwrap();
+    place.run(&get).complains_of(&["kept/ogive-cache.lock", "locked"]);
+    assert!(place.prints(&["get", &table, "300"]).contains("NAME 0"));
+    drop(lock);
+    place.run(&["get", &table, "300", "--cache", "kept:9"]).complains_of(&["cache of 9 bytes", "at least"]);
+}
+
+/// Files in sub-folders, not sorted by the key, with more keys than the memory for sorting holds.
+#[cfg(feature = "parquet")]
+#[test]
+fn an_index_of_parquet_files_in_sub_folders_is_built_beside_them() {
+    let Some(place) = Place::new() else { return };
+    for day in 1..=3_u64 {
+        let lines: String = (0..20_000_u64).map(|i| format!("{},{day}\n", (i * 7919 % 20_000) * 3 + day)).collect();
+        place.write("rows.csv", format!("id,day\n{lines}"));
+        // Sorted by another column, so that the rows are not in the order of `id`.
+        place.prints(&["build", "rows.csv", "-o", "rows.ogive", "--key", "day", "--force"]);
+        place.prints(&["export", "rows.ogive", &url(&format!("events/dt=2026-01-0{day}/rows.parquet"))]);
+    }
+    let index = url("events/ids.idx");
+    place.prints(&["build", &url("events"), "--external", "--key", "id", "-o", &index, "--memory", "256KiB"]);
+    assert_eq!(place.prints(&["count", &index]).trim(), "60000");
+    let row = place.prints(&["get", &index, "302", "--json"]);
+    assert!(row.contains("2026-01-02"), "{row}");
+    assert!(place.prints(&["verify", &index]).contains("sound"));
+}

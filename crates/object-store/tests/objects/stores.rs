@@ -5,7 +5,9 @@ use crate::faulty_store::FaultyStore;
 use futures_util::TryStreamExt;
 use futures_util::future::try_join_all;
 use ogive::io::{Profile, Storage};
-use ogive::{Db, DbOptions, Error, Result};
+use ogive::lsm::checkpoint_store_in;
+use ogive::table::{TableWriteOptions, TableWriter};
+use ogive::{Db, DbOptions, Error, KeyType, Result};
 use ogive_object_store::{AsyncDb, ObjectOptions, ObjectStorage};
 use std::sync::Arc;
 
@@ -18,7 +20,12 @@ fn options() -> DbOptions {
 }
 
 fn storage(store: &Arc<FaultyStore>) -> ObjectStorage {
-    ObjectStorage::new(store.clone(), "fruit", "test://bucket/fruit", &ObjectOptions::default().backoff_ms(1)).unwrap()
+    folder(store, "fruit")
+}
+
+fn folder(store: &Arc<FaultyStore>, name: &str) -> ObjectStorage {
+    let options = ObjectOptions::default().backoff_ms(1);
+    ObjectStorage::new(store.clone(), name, &format!("test://bucket/{name}"), &options).unwrap()
 }
 
 fn key(number: u64) -> [u8; 8] {
@@ -113,4 +120,42 @@ fn a_file_that_the_writer_removed_is_a_version_that_is_gone() {
     let errors: Vec<Error> = errors.take(50).collect();
     assert_eq!(errors.len(), 50);
     assert!(errors.iter().all(|error| matches!(error, Error::VersionGone { .. })), "{:?}", errors[0]);
+}
+
+#[test]
+fn copies_and_ingestions_within_a_store_move_no_tables() {
+    let store = filled(true);
+    let source: Arc<dyn Storage> = Arc::new(storage(&store));
+    let bytes_of = |storage: &Arc<dyn Storage>| -> u64 {
+        let names = storage.list().unwrap();
+        let tables = names.iter().filter(|name| name.ends_with(".table"));
+        tables.map(|name| storage.open(name).unwrap().len()).sum()
+    };
+    let table_bytes = bytes_of(&source);
+    let copy: Arc<dyn Storage> = Arc::new(folder(&store, "copy"));
+    store.take_counts();
+    checkpoint_store_in(&source, &copy).unwrap();
+    let counts = store.take_counts();
+    assert!(counts.puts <= 6 && counts.uploads == 0, "{counts:?}");
+    // The source still has tables that wait for their removal.
+    assert!((1..=table_bytes).contains(&bytes_of(&copy)));
+    let db = Db::open_in(copy, &options()).unwrap();
+    (0..RECORDS).step_by(97).for_each(|number| {
+        assert_eq!(db.get(key(number)).unwrap().as_deref(), Some(&value(number)[..]));
+    });
+
+    let worker: Arc<dyn Storage> = Arc::new(folder(&store, "worker"));
+    let mut writer =
+        TableWriter::create(worker.clone(), "part", TableWriteOptions::default().key_type(KeyType::U64)).unwrap();
+    (0..20_000_u64).for_each(|number| writer.append(&(1 + number).to_be_bytes(), &value(number)).unwrap());
+    let part_bytes = writer.finish().unwrap().file_bytes;
+    drop(db);
+    let db = Db::open_in(Arc::new(folder(&store, "taker")), &DbOptions::default()).unwrap();
+    store.take_counts();
+    db.ingest_from(&[(worker.clone(), "part".to_owned())]).unwrap();
+    let counts = store.take_counts();
+    // It is verified, so read; and not written.
+    assert!(counts.puts <= 3 && counts.uploads == 0, "{counts:?}, {part_bytes} bytes");
+    assert!(worker.exists("part").unwrap());
+    assert_eq!(db.get(5_u64.to_be_bytes()).unwrap().as_deref(), Some(&value(4)[..]));
 }

@@ -1,0 +1,104 @@
+//! The cache on the local disk for what is read by URL: `--cache DIR[:SIZE]`.
+
+use crate::size::ByteSize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A folder and a budget, as `--cache` takes them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "object-store"), expect(dead_code, reason = "no store is read"))]
+pub(crate) struct CacheArgument {
+    folder: PathBuf,
+    budget_bytes: Option<u64>,
+}
+
+impl FromStr for CacheArgument {
+    type Err = String;
+
+    /// What follows the last colon is the size, if it can be one.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size = |(folder, size): (&str, &str)| Some((folder.to_owned(), size.parse::<ByteSize>().ok()?.0));
+        let (folder, budget_bytes) = match text.rsplit_once(':').and_then(size) {
+            Some((folder, bytes)) => (folder, Some(bytes)),
+            None => (text.to_owned(), None),
+        };
+        if folder.is_empty() || folder.contains("://") {
+            return Err("use a local folder, and a size if you like, as in /var/cache/ogive:10GiB".into());
+        }
+        Ok(Self { folder: folder.into(), budget_bytes })
+    }
+}
+
+#[cfg(feature = "object-store")]
+pub(crate) use opened::{OpenedCache, bypass, note_failure};
+
+/// Without object stores there is nothing to cache.
+#[cfg(not(feature = "object-store"))]
+pub(crate) fn bypass() {}
+
+/// Without object stores there is nothing to cache.
+#[cfg(not(feature = "object-store"))]
+pub(crate) fn note_failure() {}
+
+#[cfg(feature = "object-store")]
+mod opened {
+    use super::CacheArgument;
+    use crate::output::note;
+    use ogive_object_store::{CACHE_BYTES_DEFAULT, DiskCache, ObjectOptions};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    /// The cache of this process, once a URL was opened.
+    static OPENED: Mutex<Option<Arc<DiskCache>>> = Mutex::new(None);
+    static BYPASSED: AtomicBool = AtomicBool::new(false);
+
+    /// The cache of the command line, opened with the first URL: other commands must not wait for its lock.
+    #[derive(Clone, Debug)]
+    pub(crate) struct OpenedCache(pub(crate) Option<CacheArgument>);
+
+    impl OpenedCache {
+        /// The options with the cache, if there is one.
+        pub(crate) fn add_to(&self, options: &ObjectOptions) -> ogive::Result<ObjectOptions> {
+            let Some(CacheArgument { folder, budget_bytes }) = &self.0 else { return Ok(options.clone()) };
+            if BYPASSED.load(Ordering::Relaxed) {
+                return Ok(options.clone());
+            }
+            let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+            let cache = match &*opened {
+                Some(cache) => Arc::clone(cache),
+                None => {
+                    Arc::clone(opened.insert(DiskCache::open(folder, budget_bytes.unwrap_or(CACHE_BYTES_DEFAULT))?))
+                }
+            };
+            Ok(options.clone().cache(cache))
+        }
+    }
+
+    /// Reads everything from the stores from now on: for commands that check what lies there.
+    pub(crate) fn bypass() {
+        BYPASSED.store(true, Ordering::Relaxed);
+    }
+
+    /// Says so if the cache could not be written.
+    pub(crate) fn note_failure() {
+        let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failure) = opened.as_ref().and_then(|cache| cache.counts().failure) {
+            note(format_args!("warning: the cache was not written: {failure}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_is_a_folder_with_or_without_a_size() {
+        let parsed = |text: &str| text.parse::<CacheArgument>().map(|cache| (cache.folder, cache.budget_bytes));
+        assert_eq!(parsed("/a/b:10GiB"), Ok(("/a/b".into(), Some(10 << 30))));
+        assert_eq!(parsed("/a/b"), Ok(("/a/b".into(), None)));
+        assert_eq!(parsed("/a:b"), Ok(("/a:b".into(), None)), "a folder with a colon");
+        assert_eq!(parsed("c:4096"), Ok(("c".into(), Some(4096))));
+        assert!(parsed(":1GiB").is_err() && parsed("").is_err() && parsed("s3://bucket/a:1GiB").is_err());
+    }
+}
