@@ -6,6 +6,8 @@
 
 mod arguments;
 mod conduct;
+#[cfg(feature = "slatedb")]
+mod objects;
 mod process;
 mod protocol;
 mod report;
@@ -34,6 +36,8 @@ fn run(command: &Command, json: bool, out: &mut dyn Write) -> anyhow::Result<()>
     match command {
         Command::List => report::list(out, json),
         Command::Run(run) => conduct::run(run, out, json),
+        #[cfg(feature = "slatedb")]
+        Command::Objects(run) => objects::run(run, out, json),
         Command::Worker { setup } => worker::serve(setup, out),
     }
 }

@@ -27,7 +27,11 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-model", "ogive-papers", "ogive-parquet", "ogive-testkit"],
         outside: true,
     },
-    Rule { path: "rivals/Cargo.toml", ours: &["ogive", "ogive-bench", "ogive-papers"], outside: true },
+    Rule {
+        path: "rivals/Cargo.toml",
+        ours: &["ogive", "ogive-bench", "ogive-object-store", "ogive-papers"],
+        outside: true,
+    },
     Rule { path: "xtask/Cargo.toml", ours: &[], outside: false },
 ];
 
