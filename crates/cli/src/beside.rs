@@ -76,8 +76,12 @@ fn folder_of(path: &Path) -> Result<PathBuf> {
 /// The path of the data from the folder of the index: relative if the data lie below it.
 fn root_of(data: &Path, folder: &Path) -> Result<String> {
     if let Some(url) = remote_url(data) {
-        let below = remote_url(folder).and_then(|folder| url.strip_prefix(folder)?.strip_prefix('/'));
-        return Ok(below.unwrap_or(url).trim_end_matches('/').to_owned());
+        let url = url.trim_end_matches('/');
+        let below = remote_url(folder).and_then(|folder| match url.strip_prefix(folder.trim_end_matches('/'))? {
+            "" => Some(""),
+            below => below.strip_prefix('/'),
+        });
+        return Ok(below.unwrap_or(url).to_owned());
     }
     if remote_url(folder).is_some() {
         let message = "an index in an object store is of files there";

@@ -15,12 +15,12 @@ pub(crate) struct CacheArgument {
 impl FromStr for CacheArgument {
     type Err = String;
 
-    /// What follows the last colon is the size, if it can be one.
+    /// What follows the last colon is the size, if it begins with a digit.
     fn from_str(text: &str) -> Result<Self, String> {
-        let size = |(folder, size): (&str, &str)| Some((folder.to_owned(), size.parse::<ByteSize>().ok()?.0));
-        let (folder, budget_bytes) = match text.rsplit_once(':').and_then(size) {
-            Some((folder, bytes)) => (folder, Some(bytes)),
-            None => (text.to_owned(), None),
+        let is_size = |size: &str| size.starts_with(|first: char| first.is_ascii_digit()) && !size.contains('/');
+        let (folder, budget_bytes) = match text.rsplit_once(':').filter(|(_, size)| is_size(size)) {
+            Some((folder, size)) => (folder, Some(size.parse::<ByteSize>()?.0)),
+            None => (text, None),
         };
         if folder.is_empty() || folder.contains("://") {
             return Err("use a local folder, and a size if you like, as in /var/cache/ogive:10GiB".into());
@@ -99,6 +99,7 @@ mod tests {
         assert_eq!(parsed("/a/b"), Ok(("/a/b".into(), None)));
         assert_eq!(parsed("/a:b"), Ok(("/a:b".into(), None)), "a folder with a colon");
         assert_eq!(parsed("c:4096"), Ok(("c".into(), Some(4096))));
+        assert!(parsed("c:10XB").is_err(), "no size");
         assert!(parsed(":1GiB").is_err() && parsed("").is_err() && parsed("s3://bucket/a:1GiB").is_err());
     }
 }

@@ -116,6 +116,9 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
     }
     let (storage, name) = urls::place(output, false)?;
     let (path, folder) = (output.to_owned(), PathBuf::new());
+    if ogive::lsm::is_store_object(&*storage, &name)? {
+        return Err(in_store(&shown));
+    }
     let is_taken = storage.exists(&name)?;
     let remote = Some(Arc::clone(&storage));
     let place = OutputFile { path, folder, name, remote, shown, is_taken, is_forced: false };
@@ -136,10 +139,7 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
 pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
     let place = OutputFile::of(output)?;
     match is_store_file(&place.path) {
-        Ok(true) => {
-            let what = "in the folder of a store, under a name that the store uses";
-            return Err(kept(&place.shown, what, "choose another name, or a folder that is not a store"));
-        }
+        Ok(true) => return Err(in_store(&place.shown)),
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
         found => _ = found?,
     }
@@ -157,6 +157,12 @@ pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
 /// Refuses an input that is the output file, under any name.
 pub(crate) fn refuse_same(output: &Path, input: &Path) -> Result<()> {
     OutputFile::of(output)?.refuse_inputs(&[input])
+}
+
+/// The refusal of a name that belongs to a store.
+fn in_store(shown: &str) -> Failure {
+    let what = "in the folder of a store, under a name that the store uses";
+    kept(shown, what, "choose another name, or a folder that is not a store")
 }
 
 /// A refusal to replace a file.

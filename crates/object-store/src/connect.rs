@@ -163,6 +163,12 @@ fn open(
             }
             let keys = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint, AmazonS3ConfigKey::Region];
             let places = keys.map(|key| builder.get_config_value(&key));
+            if places[..2].iter().flatten().any(|endpoint| !endpoint.contains("://")) {
+                return Err(Error::InvalidArgument(format!(
+                    "{base} cannot be used: its endpoint begins with neither http:// nor https://; check the option \
+                     endpoint, and AWS_ENDPOINT in the environment"
+                )));
+            }
             if places.iter().flatten().any(|place| place.starts_with("http://")) {
                 builder = builder.with_allow_http(true);
             }

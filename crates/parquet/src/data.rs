@@ -240,7 +240,21 @@ impl Data {
     pub(crate) fn fetch(&self, parts: &[GroupRows], columns: &[usize], trace: Option<&mut Trace>) -> Result<Fetched> {
         let wanted = self.wanted(parts, columns)?;
         let label = |file: usize, part: Part| self.label(file, part);
-        fetch(wanted, &|file| self.file(file), self.joining, trace, &label)
+        let fetched = fetch(wanted, &|file| self.file(file), self.joining, trace, &label)?;
+        // In an object store, only an answer says when the object was modified.
+        fetched.file_numbers().try_for_each(|number| self.check_unchanged(number))?;
+        Ok(fetched)
+    }
+
+    /// # Errors
+    /// [`ParquetIndexError::Changed`] for a file that is not the one that was indexed.
+    fn check_unchanged(&self, number: usize) -> Result<()> {
+        let file = self.file(number)?;
+        let stated = self.catalog.files.get(number);
+        match stated.and_then(|stated| difference(&*file, stated.bytes, stated.modified_ns)) {
+            Some(detail) => Err(ParquetIndexError::Changed { path: file.path().to_owned(), detail }),
+            None => Ok(()),
+        }
     }
 
     fn wanted(&self, parts: &[GroupRows], columns: &[usize]) -> Result<Vec<Wanted>> {

@@ -199,8 +199,11 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
 #[cfg(feature = "parquet")]
 fn is_parquet(arguments: &BuildArguments) -> bool {
     let path = &arguments.input.path;
-    // A URL that ends in a slash is a folder; one without an ending is one, too, if a column is named.
-    let names_folder = || crate::urls::is_url(path) && path.extension().is_none() && !arguments.input.key.is_empty();
+    // A URL that ends in a slash is a folder; one without an ending is one, too, if a column is named, or the
+    // index is there.
+    let names_folder = || {
+        crate::urls::is_url(path) && path.extension().is_none() && (!arguments.input.key.is_empty() || arguments.update)
+    };
     let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") || names_folder();
     is_folder || arguments.input.format() == crate::input::Format::Parquet || arguments.files.is_some()
 }

@@ -68,3 +68,20 @@ fn a_store_is_written_read_and_checked_by_url() {
     absent.complains_of(&["s3://bucket/stores/none"]);
     assert!(place.server.names("stores/none").is_empty());
 }
+
+#[test]
+fn tables_are_ingested_by_url_and_no_file_of_a_store_is_replaced() {
+    let Some(place) = Place::new() else { return };
+    place.write("rows.csv", "id,name\n1,one\n2,two\n");
+    let (table, store) = (url("ingested/rows.ogive"), url("ingested/store"));
+    place.prints(&["build", "rows.csv", "-o", &table]);
+    place.prints(&["db", "ingest", &store, &table]);
+    assert!(place.prints(&["db", "get", &store, "2"]).contains("two"));
+    let file = place.server.names("ingested/store/").into_iter().find(|name| name.ends_with(".table")).unwrap();
+    for name in [&file[..], "ingested/store/000999.table"] {
+        place.run(&["build", "rows.csv", "-o", &url(name)]).complains_of(&["in the folder of a store"]);
+    }
+    assert!(place.prints(&["db", "verify", &store]).contains("sound"));
+    place.run(&["db", "put", &table, "a", "b"]).complains_of(&["is a file, but a store is a folder"]);
+    place.run(&["get", &table, "1", "--storage-option", "endpoint=127.0.0.1:1"]).complains_of(&["http://"]);
+}

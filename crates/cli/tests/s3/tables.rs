@@ -206,4 +206,23 @@ fn an_index_of_parquet_files_in_sub_folders_is_built_beside_them() {
     let row = place.prints(&["get", &index, "302", "--json"]);
     assert!(row.contains("2026-01-02"), "{row}");
     assert!(place.prints(&["verify", &index]).contains("sound"));
+    // With or without a slash, as when it was built.
+    for data in [url("events"), url("events/")] {
+        let updated = place.prints(&["build", &data, "--external", "--update", "-o", &index]);
+        assert!(updated.contains("3 files"), "{updated}");
+    }
+    // Another file of the same length takes the place of one; objects state their time in seconds.
+    let name = url("events/dt=2026-01-02/rows.parquet");
+    let before = place.server.request("HEAD", &format!("/{BUCKET}/events/dt=2026-01-02/rows.parquet"), b"");
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    place.prints(&["export", "rows.ogive", &name, "--force"]);
+    let length = |answer: &str| {
+        let lower = answer.to_ascii_lowercase();
+        lower.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap().to_owned()
+    };
+    let after = place.server.request("HEAD", &format!("/{BUCKET}/events/dt=2026-01-02/rows.parquet"), b"");
+    let is_same_length = length(&before) == length(&after);
+    let changed = place.run(&["get", &index, "302"]);
+    changed.complains_of(&["rows.parquet"]);
+    assert!(!is_same_length || changed.stderr.contains("modified later"), "{changed:?}");
 }

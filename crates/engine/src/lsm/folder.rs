@@ -1,6 +1,6 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
-use super::objects::is_manifest_part;
+use super::objects::{is_manifest_part, is_part};
 use super::recover::LOCK_NAME;
 use super::table_file::STORE_PROPERTY;
 use super::version::{FileKind, final_name, parse_file_name};
@@ -50,6 +50,15 @@ pub fn is_store_file(path: &Path) -> Result<bool> {
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
         names.iter().any(|name| is_by_content(&storage, name))
     })
+}
+
+/// Whether a name in an object store is, or would be, an object of the store there, so that writing to it would change the
+/// store.
+///
+/// # Errors
+/// Errors of the storage.
+pub fn is_store_object(storage: &dyn Storage, name: &str) -> Result<bool> {
+    Ok((is_name_of_store(name) || is_part(name)) && has_store(storage)?)
 }
 
 /// Whether the contents of a file identify it as a store's.

@@ -95,7 +95,7 @@ pub use batch::Batch;
 pub use closed_image::{checkpoint_store, checkpoint_store_in};
 pub use counters::Activity;
 pub use db::Db;
-pub use folder::{has_store, is_store_file};
+pub use folder::{has_store, is_store_file, is_store_object};
 pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
 pub(crate) use keyspace::{end_of_prefix, range_of_prefix};

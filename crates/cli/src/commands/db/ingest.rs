@@ -6,13 +6,13 @@ use crate::failure::{Failure, Result};
 use crate::input::open_to_see;
 use crate::output::Output;
 use crate::size::{counted, grouped, human_bytes};
+use crate::urls::{self, path_argument};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
-use ogive::io::{LocalStorage, Storage};
-use ogive::lsm::is_store_file;
+use ogive::lsm::{is_store_file, is_store_object};
 use ogive::types::RecordType;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,8 +21,8 @@ Examples:
   ogive db ingest store a.ogive b.ogive       add both atomically; for equal keys b wins
   ogive db ingest store a.ogive --move        remove the original afterwards
 
-Records of the tables replace existing entries with equal keys. A table on the same file system is linked, otherwise
-copied; do not modify it in place afterwards. Creates the store if necessary.";
+Records of the tables replace existing entries with equal keys. A table on the same file system is linked, one in the
+same bucket is copied there, others are copied; do not modify it in place afterwards. Creates the store if necessary.";
 
 /// Ingest existing tables without rewriting them
 #[derive(Debug, clap::Args)]
@@ -32,7 +32,7 @@ pub(crate) struct DbIngest {
     keyspace: KeyspaceOptions,
 
     /// Tables to ingest
-    #[arg(value_name = "TABLE", required = true)]
+    #[arg(value_name = "TABLE", required = true, value_parser = OsStringValueParser::new().map(path_argument))]
     tables: Vec<PathBuf>,
 
     /// Remove the tables once they are ingested; refused for files of another store
@@ -58,9 +58,8 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
     let done = format!("the tables are durable in {}", arguments.keyspace.name.store);
     open.close(&done)?;
     for table in arguments.tables.iter().filter(|_| arguments.moves) {
-        std::fs::remove_file(table).map_err(|source| {
-            Failure::File { action: "remove", path: table.display().to_string(), source }.but(&done)
-        })?;
+        let removed = urls::place(table, false).and_then(|(storage, name)| storage.remove(&name));
+        removed.map_err(|error| Failure::from(error).but(&done))?;
     }
     if output.is_json() {
         let (tables, records, bytes) = (ingested.tables, ingested.records, ingested.bytes);
@@ -79,7 +78,11 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
 
 /// Refuses to remove files of a store.
 fn refuse_to_move(table: &Path) -> Result<()> {
-    if is_store_file(table)? {
+    let is_stores = match urls::is_url(table) {
+        true => urls::place(table, false).and_then(|(storage, name)| is_store_object(&*storage, &name))?,
+        false => is_store_file(table)?,
+    };
+    if is_stores {
         let message = format!("{} belongs to another store", table.display());
         return Err(Failure::refused(message, "remove --move, to link or copy the table instead"));
     }
@@ -90,8 +93,7 @@ fn refuse_to_move(table: &Path) -> Result<()> {
 fn common_types(tables: &[PathBuf]) -> Result<RecordType> {
     let mut common: Option<RecordType> = None;
     for path in tables {
-        let (folder, name) = LocalStorage::split_path(path)?;
-        let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
+        let (storage, name) = urls::place(path, false)?;
         let types = open_to_see(&storage, &name)?.record_type().clone();
         if common.as_ref().is_some_and(|common| (common.keys, &common.values) != (types.keys, &types.values)) {
             let message = format!("the records of {} are {types}, unlike those of the previous tables", path.display());

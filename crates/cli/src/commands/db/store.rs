@@ -10,7 +10,7 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::size::ByteSize;
-use crate::urls::{is_url, path_argument, profile_of};
+use crate::urls::{is_url, path_argument};
 use crate::words::{self, Foreign};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
@@ -109,7 +109,6 @@ impl StoreFolder {
             .memory_bytes(memory_bytes)
             .memtable_bytes(memtable_bytes)
             .open_files(self.open_files)
-            .profile(profile_of(&self.folder).unwrap_or_default())
             .create(false)
     }
 
@@ -164,6 +163,7 @@ impl StoreFolder {
     /// Opens the store for writing, and creates it if necessary.
     pub(super) fn create(&self, durability: Durability) -> Result<Db> {
         refuse_file(&self.folder)?;
+        refuse_object(&self.folder)?;
         Ok(Db::open(&self.folder, &self.options().create(true).durability(durability))?)
     }
 
@@ -189,6 +189,17 @@ pub(super) fn existing(db: &Db, folder: &Path, name: &str) -> Result<Keyspace> {
 /// Whether there is a folder. Behind a URL, where folders are parts of names, the opening tells.
 pub(super) fn is_there(folder: &Path) -> bool {
     is_url(folder) || folder.exists()
+}
+
+/// Refuses the URL of a file, where a store would hide it.
+fn refuse_object(folder: &Path) -> Result<()> {
+    // What has no name, or cannot be looked for, is up to the opening.
+    let place = is_url(folder).then(|| crate::urls::place(folder, false)).and_then(ogive::Result::ok);
+    if place.is_some_and(|(storage, name)| matches!(storage.exists(&name), Ok(true))) {
+        let message = format!("{} is a file, but a store is a folder", folder.display());
+        return Err(Failure::refused(message, "choose another URL for the store, or use `ogive get`"));
+    }
+    Ok(())
 }
 
 /// Refuses a missing folder, and a file.

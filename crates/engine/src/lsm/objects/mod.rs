@@ -19,5 +19,5 @@ mod version;
 
 pub(crate) use chain::{ChainWriter, PartInFlight};
 pub(crate) use folder::{FolderPurpose, KnownFile, ObjectFolder};
-pub(super) use names::is_manifest_part;
+pub(super) use names::{is_manifest_part, is_part};
 pub use version::StoreVersion;

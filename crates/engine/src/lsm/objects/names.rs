@@ -42,6 +42,11 @@ pub(super) fn parse_part_name(name: &str) -> Option<(ChainId, u64)> {
     (chain.part_name(part) == name).then_some((chain, part))
 }
 
+/// Whether an object is a part of a manifest or a log.
+pub(in crate::lsm) fn is_part(name: &str) -> bool {
+    parse_part_name(name).is_some()
+}
+
 /// Whether an object is a part of a manifest.
 pub(in crate::lsm) fn is_manifest_part(name: &str) -> bool {
     parse_part_name(name).is_some_and(|(chain, _)| chain.kind == FileKind::Manifest)
