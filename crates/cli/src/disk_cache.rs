@@ -44,6 +44,7 @@ pub(crate) fn note_failure() {}
 mod opened {
     use super::CacheArgument;
     use crate::output::note;
+    use ogive::Error;
     use ogive_object_store::{CACHE_BYTES_DEFAULT, DiskCache, ObjectOptions};
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +52,7 @@ mod opened {
     /// The cache of this process, once a URL was opened.
     static OPENED: Mutex<Option<Arc<DiskCache>>> = Mutex::new(None);
     static BYPASSED: AtomicBool = AtomicBool::new(false);
+    static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
     /// The cache of the command line, opened with the first URL: other commands must not wait for its lock.
     #[derive(Clone, Debug)]
@@ -66,9 +68,17 @@ mod opened {
             let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
             let cache = match &*opened {
                 Some(cache) => Arc::clone(cache),
-                None => {
-                    Arc::clone(opened.insert(DiskCache::open(folder, budget_bytes.unwrap_or(CACHE_BYTES_DEFAULT))?))
-                }
+                None if HAS_FAILED.load(Ordering::Relaxed) => return Ok(options.clone()),
+                None => match DiskCache::open(folder, budget_bytes.unwrap_or(CACHE_BYTES_DEFAULT)) {
+                    Ok(cache) => Arc::clone(opened.insert(cache)),
+                    // A disk that is full or read only makes no read fail.
+                    Err(error @ Error::Io { .. }) => {
+                        note(format_args!("warning: there is no cache: {error}"));
+                        HAS_FAILED.store(true, Ordering::Relaxed);
+                        return Ok(options.clone());
+                    }
+                    Err(error) => return Err(error),
+                },
             };
             Ok(options.clone().cache(cache))
         }

@@ -44,7 +44,8 @@ pub(crate) fn find_files(folder: &dyn Folder, root: &str, listed: Option<&[Strin
     let found: Vec<String> = all.iter().filter(is_data).cloned().collect();
     if found.is_empty() {
         let detail = "no file in it or below ends in .parquet; name the file, or list the files (`--files LIST`)";
-        return Err(not_indexable(root, detail));
+        let path = shown(folder, root, "");
+        return Err(ParquetIndexError::NotIndexable { path, detail: detail.to_owned() });
     }
     Ok(found)
 }

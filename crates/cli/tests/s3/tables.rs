@@ -185,6 +185,9 @@ fn a_cache_serves_later_commands_and_one_at_a_time() {
     place.run(&get).complains_of(&["kept/ogive-cache.lock", "locked"]);
     assert!(place.prints(&["get", &table, "300"]).contains("NAME 0"));
     drop(lock);
+    // What cannot be written is no failure of the read.
+    let uncached = place.run(&["get", &table, "300", "--cache", "rows.csv"]);
+    assert!(uncached.code == Some(0) && uncached.stderr.contains("there is no cache"), "{uncached:?}");
     place.run(&["get", &table, "300", "--cache", "kept:9"]).complains_of(&["cache of 9 bytes", "at least"]);
 }
 

@@ -52,8 +52,8 @@ pub fn is_store_file(path: &Path) -> Result<bool> {
     })
 }
 
-/// Whether a name in an object store is, or would be, an object of the store there, so that writing to it would change the
-/// store.
+/// Whether a name in an object store is, or would be, an object of the store there, so that writing to it would change
+/// that.
 ///
 /// # Errors
 /// Errors of the storage.
