@@ -52,8 +52,7 @@ pub(crate) fn join(ranges: &[Range<u64>], profile: &Profile) -> Vec<JoinedRange>
         joins
     });
     let at_once = profile.parallel() as usize;
-    let mut gaps: Vec<u64> = best.windows(2).map(|pair| pair[1].range.start - pair[0].range.end).collect();
-    gaps.sort_unstable();
+    let mut gaps = sorted_gaps(&best);
     let mut best_us = batch_us(&best, profile);
     for rounds in (1..best.len().div_ceil(at_once)).rev() {
         // With as many gaps closed as there are requests too many.
@@ -61,13 +60,11 @@ pub(crate) fn join(ranges: &[Range<u64>], profile: &Profile) -> Vec<JoinedRange>
             break;
         };
         let closed = joined_where(best.clone(), |last, next| {
-            next.start - last.end <= longest && next.end - last.start <= JOINED_BYTES_MAX
+            next.start.saturating_sub(last.end) <= longest && next.end - last.start <= JOINED_BYTES_MAX
         });
         let closed_us = batch_us(&closed, profile);
         if closed_us < best_us {
-            gaps = closed.windows(2).map(|pair| pair[1].range.start - pair[0].range.end).collect();
-            gaps.sort_unstable();
-            (best, best_us) = (closed, closed_us);
+            (gaps, best, best_us) = (sorted_gaps(&closed), closed, closed_us);
         }
     }
     best
@@ -89,6 +86,14 @@ fn joined_where(
         }
     }
     joined
+}
+
+/// The gaps between neighbours, shortest first; ranges may overlap.
+fn sorted_gaps(requests: &[JoinedRange]) -> Vec<u64> {
+    let gap = |pair: &[JoinedRange]| pair[1].range.start.saturating_sub(pair[0].range.end);
+    let mut gaps: Vec<u64> = requests.windows(2).map(gap).collect();
+    gaps.sort_unstable();
+    gaps
 }
 
 fn batch_us(requests: &[JoinedRange], profile: &Profile) -> f64 {
@@ -119,6 +124,9 @@ mod tests {
 
         let chain: Vec<_> = (0..20_u64).map(|i| i * 300_000..i * 300_000 + 100).collect();
         assert_eq!(join(&chain, &s3()).len(), 10, "a chain does not grow on and on");
+
+        let overlapping: Vec<_> = (0..100_u64).map(|i| i * 3_000_000..i * 3_000_000 + 5_000_000).collect();
+        assert_eq!(join(&overlapping, &s3()).iter().map(|one| one.members.len()).sum::<usize>(), 100);
 
         let far: Vec<_> = (0..10_u64).map(|i| i * 2_000_000..i * 2_000_000 + 100).collect();
         assert_eq!(join(&far, &s3()).len(), 10, "fewer than are served at once");
