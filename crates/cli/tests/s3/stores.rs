@@ -76,6 +76,10 @@ fn tables_are_ingested_by_url_and_no_file_of_a_store_is_replaced() {
     let (table, store) = (url("ingested/rows.ogive"), url("ingested/store"));
     place.prints(&["build", "rows.csv", "-o", &table]);
     place.prints(&["db", "ingest", &store, &table]);
+    place.prints(&["build", "rows.csv", "-o", "rows.ogive"]);
+    std::os::unix::fs::symlink("rows.ogive", place.path("link.ogive")).unwrap();
+    place.prints(&["db", "ingest", &store, "link.ogive", "--move"]);
+    assert!(place.path("rows.ogive").exists() && !place.path("link.ogive").is_symlink(), "the link itself is moved");
     assert!(place.prints(&["db", "get", &store, "2"]).contains("two"));
     let file = place.server.names("ingested/store/").into_iter().find(|name| name.ends_with(".table")).unwrap();
     for name in [&file[..], "ingested/store/000999.table"] {

@@ -58,8 +58,7 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
     let done = format!("the tables are durable in {}", arguments.keyspace.name.store);
     open.close(&done)?;
     for table in arguments.tables.iter().filter(|_| arguments.moves) {
-        let removed = urls::place(table, false).and_then(|(storage, name)| storage.remove(&name));
-        removed.map_err(|error| Failure::from(error).but(&done))?;
+        remove(table).map_err(|failure| failure.but(&done))?;
     }
     if output.is_json() {
         let (tables, records, bytes) = (ingested.tables, ingested.records, ingested.bytes);
@@ -74,6 +73,19 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
         ))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Removes a table; of a link, the link itself.
+fn remove(table: &Path) -> Result<()> {
+    if urls::is_url(table) {
+        let (storage, name) = urls::place(table, false)?;
+        return Ok(storage.remove(&name)?);
+    }
+    std::fs::remove_file(table).map_err(|source| Failure::File {
+        action: "remove",
+        path: table.display().to_string(),
+        source,
+    })
 }
 
 /// Refuses to remove files of a store.
