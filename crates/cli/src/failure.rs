@@ -145,6 +145,11 @@ impl Failure {
             Self::Engine(ogive::Error::Io { path, source, .. }) if source.kind() == io::ErrorKind::IsADirectory => {
                 Some(crate::words::advice_on_folder(path))
             }
+            Self::Engine(ogive::Error::Io { path, source, .. })
+                if source.kind() == io::ErrorKind::NotFound && crate::urls::is_folder(path).unwrap_or(false) =>
+            {
+                Some(crate::words::advice_on_folder(path))
+            }
             Self::Engine(ogive::Error::Damaged { path, .. }) => Some(crate::words::advice_on_damage(path)),
             Self::Engine(ogive::Error::ValueTooLarge { path, limit, .. }) if *limit != VALUE_BYTES_MAX => {
                 let get = if path.is_dir() { "db get" } else { "get" };

@@ -120,6 +120,10 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
         return Err(in_store(&shown));
     }
     let is_taken = storage.exists(&name)?;
+    if !is_taken && urls::is_folder(output)? {
+        let hint = "choose another name, or use `ogive db ingest` to add a table to the store";
+        return Err(kept(&shown, "a store, which a file of the same name would hide", hint));
+    }
     let remote = Some(Arc::clone(&storage));
     let place = OutputFile { path, folder, name, remote, shown, is_taken, is_forced: false };
     place.refuse_inputs(inputs)?;

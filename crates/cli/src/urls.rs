@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The profile of tables behind URLs, unless another is given.
 pub(crate) const URL_PROFILE: &str = "s3";
+/// Schemes after which one slash is a mistake.
+const OBJECT_SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 /// Bytes of an input that are read at a time, and how many such reads are ahead.
 const PIECE_BYTES: u64 = 4 << 20;
 const PIECES_AHEAD: usize = 4;
@@ -47,10 +49,19 @@ impl std::str::FromStr for StorageOption {
 }
 
 /// The path of an argument. The query of a URL is kept apart, and `file://` is a plain path.
-pub(crate) fn path_argument(argument: OsString) -> PathBuf {
+///
+/// # Errors
+/// A hint for a path that was meant to be a URL.
+pub(crate) fn path_argument(argument: OsString) -> Result<PathBuf, String> {
     let path = PathBuf::from(argument);
     if path.to_str().is_some_and(|text| text.starts_with("file://")) {
-        return locate(&path).map_or(path, |Place { storage, name }| storage.path(&name));
+        return Ok(locate(&path).map_or(path, |Place { storage, name }| storage.path(&name)));
+    }
+    if let Some(text) = path.to_str()
+        && let Some((scheme, rest)) = text.split_once(":/").filter(|(_, rest)| !rest.starts_with('/'))
+        && OBJECT_SCHEMES.contains(&scheme)
+    {
+        return Err(format!("write {scheme}://{rest} for a URL, or ./{text} for a path"));
     }
     let clean = ogive::io::without_query(&path);
     if let (Some(url), Some(clean)) = (path.to_str(), clean.to_str())
@@ -62,7 +73,7 @@ pub(crate) fn path_argument(argument: OsString) -> PathBuf {
         queries
             .insert(format!("{}://{}", scheme.to_ascii_lowercase(), address.trim_end_matches('/')), query.to_owned());
     }
-    clean
+    Ok(clean)
 }
 
 /// Whether a path is a URL of another storage than the local file system.
@@ -223,13 +234,16 @@ mod tests {
 
     #[test]
     fn the_query_of_a_url_is_taken_off_and_found_again() {
-        let path = path_argument("s3://bucket/a?secret_access_key=SECRET".into());
+        let path_argument = |text: &str| path_argument(text.into()).unwrap();
+        let path = path_argument("s3://bucket/a?secret_access_key=SECRET");
         assert_eq!(path, Path::new("s3://bucket/a"));
         assert!(QUERIES.lock().unwrap().get("s3://bucket/a").is_some_and(|query| query.contains("SECRET")));
-        path_argument("S3://bucket/B?region=x".into());
+        path_argument("S3://bucket/B?region=x");
         assert!(QUERIES.lock().unwrap().contains_key("s3://bucket/B"));
-        assert_eq!(path_argument("a?b".into()), Path::new("a?b"));
-        assert_eq!(path_argument("file:///a/b%20c".into()), Path::new("/a/b c"));
+        assert_eq!(path_argument("a?b"), Path::new("a?b"));
+        assert_eq!(path_argument("file:///a/b%20c"), Path::new("/a/b c"));
+        assert_eq!(path_argument("./s3:/a"), Path::new("./s3:/a"));
+        assert!(super::path_argument("s3:/a".into()).unwrap_err().contains("s3://a"));
         assert!(format!("{:?}", "key=SECRET".parse::<StorageOption>().unwrap()) == "key");
         assert!("key".parse::<StorageOption>().is_err());
     }

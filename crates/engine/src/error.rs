@@ -305,8 +305,8 @@ pub enum Error {
     /// Another process or handle has opened a store on an object store for writing since. What this handle has
     /// acknowledged is in the store; what failed with this error is not.
     #[error(
-        "{} was taken over by another writer, so this handle cannot write any more; open the store again to take it \
-         back",
+        "{} was taken over by another writer, so this one cannot write any more; a store has one writer at a time; \
+         open it again to take it back",
         path.display()
     )]
     Fenced {

@@ -53,7 +53,7 @@ pub(crate) struct BuildArguments {
     input: InputOptions,
 
     /// Table to write
-    #[arg(short, long, value_name = "TABLE", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(short, long, value_name = "TABLE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     output: PathBuf,
 
     /// Storage to tune the index for: optane, nvme, ssd, hdd, nfs, s3, or a file written by `ogive profile` [default:

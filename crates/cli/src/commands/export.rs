@@ -37,7 +37,7 @@ pub(crate) struct ExportArguments {
     table: TableArguments,
 
     /// File to write; - for standard output
-    #[arg(value_name = "OUTPUT", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "OUTPUT", value_parser = OsStringValueParser::new().try_map(path_argument))]
     target: PathBuf,
 
     #[command(flatten)]

@@ -25,7 +25,7 @@ Opens the file or folder and reads no more than that takes. Exits with 1 if it i
 #[command(after_help = EXAMPLES)]
 pub(crate) struct InfoArguments {
     /// File or folder to look at
-    #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
 }
 

@@ -28,7 +28,7 @@ with 1 to 64 in flight. Removes the file afterwards.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfileArguments {
     /// Folder on the device to measure, or URL of a folder in an object store
-    #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "PATH", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
 
     /// Save the profile to FILE; replaces an existing profile, and any other file only with --force

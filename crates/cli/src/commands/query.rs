@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TableArguments {
     /// Table to read
-    #[arg(value_name = "TABLE", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "TABLE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
 
     /// Memory for the index, cached blocks and values

@@ -58,7 +58,7 @@ pub(crate) struct InputOptions {
         doc = "File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV or JSON lines; - for standard input \
                (Parquet in builds with `--features parquet`)"
     )]
-    #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
+    #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().try_map(input_path))]
     pub(crate) path: PathBuf,
 
     /// Format of INPUT [default: by its name, else lines]
@@ -388,8 +388,11 @@ pub(crate) fn parse_delimiter(text: &str) -> Result<u8, String> {
 }
 
 /// The path or URL of an argument; `-` is standard input.
-pub(crate) fn input_path(argument: OsString) -> PathBuf {
-    if argument == "-" { PathBuf::from(STANDARD_INPUT) } else { path_argument(argument) }
+///
+/// # Errors
+/// As [`path_argument`].
+pub(crate) fn input_path(argument: OsString) -> Result<PathBuf, String> {
+    if argument == "-" { Ok(PathBuf::from(STANDARD_INPUT)) } else { path_argument(argument) }
 }
 
 /// Bytes per key in a SOSD file, if the name is that of one.

@@ -247,7 +247,14 @@ impl RunningMark {
             return Ok(None);
         }
         let name = begun_name(number);
-        storage.put_if_absent(&name, &unix_time_ms().to_le_bytes())?;
+        match storage.put_if_absent(&name, &unix_time_ms().to_le_bytes()) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                let detail = "another backup has begun at the same moment; try again when it is done";
+                let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
+                return Err(Error::io("begin a backup as", storage.path(&name), source));
+            }
+            outcome => outcome?,
+        }
         Ok(Some(Self { storage: Arc::clone(storage), name }))
     }
 }

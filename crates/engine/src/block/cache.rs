@@ -178,6 +178,13 @@ pub struct Reservation {
     bytes: u64,
 }
 
+impl Reservation {
+    /// Size in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.cache.release(self.bytes);

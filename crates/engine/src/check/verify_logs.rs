@@ -22,7 +22,7 @@ impl StoreVerifier<'_> {
                 (None, None) => unnamed.ends.get(&number).copied(),
             };
             let (storage, binding) = (std::sync::Arc::clone(&self.storage), self.state.binding_of(number));
-            let replayed = wal::replay(&*storage, binding, number, closed_at, &mut |group, synced| {
+            let replayed = wal::replay(&*storage, binding, number, 0, closed_at, &mut |group, synced| {
                 self.group((&name, binding), group, synced)
             });
             self.report.logs += 1;

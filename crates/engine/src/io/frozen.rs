@@ -161,15 +161,9 @@ impl Storage for FrozenFiles {
 
 /// A file in memory.
 #[derive(Debug)]
-pub(crate) struct BytesFile {
+struct BytesFile {
     bytes: Vec<u8>,
     path: PathBuf,
-}
-
-impl BytesFile {
-    pub(crate) fn new(bytes: Vec<u8>, path: PathBuf) -> Self {
-        Self { bytes, path }
-    }
 }
 
 impl ReadableFile for BytesFile {

@@ -47,7 +47,7 @@ pub use clock::{
     ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
 };
 pub use fast_paths::FastPaths;
-pub(crate) use frozen::{BytesFile, FrozenFiles};
+pub(crate) use frozen::FrozenFiles;
 pub(crate) use handoff::Handoff;
 pub(crate) use large_buffer::{LARGE_PAGE_BYTES, LargeBuffer};
 pub use local::LocalStorage;

@@ -149,7 +149,8 @@ impl CopyClaim {
     fn take(target: &Arc<dyn Storage>) -> Result<Self> {
         match target.put_if_absent(LOCK_NAME, &random_u64().to_le_bytes()) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-                let detail = "another copy is being made there; if none is, remove this object";
+                let detail = "another copy is being made there; if it was killed, remove this and the other objects of \
+                              that prefix, or choose another one";
                 let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
                 Err(Error::io("copy a store over", target.path(LOCK_NAME), source))
             }

@@ -10,6 +10,7 @@ use super::entry::{KeyspaceId, Sequence};
 use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
 use super::in_flight::GroupsInFlight;
+use super::log_replay::ReplayedLogs;
 use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
 use super::objects::{ObjectFolder, StoreVersion};
@@ -24,6 +25,7 @@ use super::version::{
 };
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
+use crate::block::cache::Reservation;
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
@@ -76,6 +78,9 @@ pub(crate) struct Core {
     pub(super) first_file: u64,
     /// On an object store: the version of a reader.
     pub(super) version: Option<StoreVersion>,
+    /// On an object store: what a reader has of the logs, for its next version, and the memory reserved for that.
+    pub(super) replayed: Mutex<Option<ReplayedLogs>>,
+    pub(super) reader_memory: Vec<Arc<Reservation>>,
     /// Memtables are switched when they hide more bytes of older values than this.
     pub(super) hidden_limit: AtomicU64,
     /// Whether the next group must switch memtables even if they are not full.

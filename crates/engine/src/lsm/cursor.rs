@@ -5,6 +5,17 @@ use crate::block::Slice;
 use crate::error::Result;
 use std::fmt::Debug;
 
+/// A target position of a cursor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SeekGoal<'a> {
+    First,
+    Last,
+    /// The first entry at or after a key and sequence number.
+    From(&'a [u8], Sequence),
+    /// The last entry whose key is less.
+    Before(&'a [u8]),
+}
+
 /// A position among entries, ordered by key, then newest first. Range tombstones are not shown.
 ///
 /// A new cursor is unpositioned. After an error it is unpositioned, and every further move fails, so an error is never
@@ -15,6 +26,10 @@ pub(crate) trait EntryCursor: Debug + Send {
 
     /// The value of the current entry, sharing its buffer.
     fn value_slice(&self) -> Option<Slice>;
+
+    /// Starts to read what a move to this position, which follows, needs first. The cursor becomes unpositioned. Errors
+    /// are left to the move.
+    fn start(&mut self, _goal: SeekGoal<'_>) {}
 
     /// Moves to the first entry at or after (`key`, `sequence`): the newest version of the key that is not newer than
     /// `sequence`, or else an entry of a later key.

@@ -181,9 +181,6 @@ impl Db {
             let mut shared = core.shared.lock();
             shared.unread_filters = shared.tables.keys().copied().collect();
         }
-        if core.version.is_some() && core.options.fast_paths.prefetch {
-            core.read_filters();
-        }
         let core = Arc::new(core);
         let open = Open { core: Arc::clone(&core), workers: Mutex::default(), is_closed: Mutex::default() };
         for number in 0..threads {

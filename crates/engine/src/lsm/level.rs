@@ -1,6 +1,6 @@
 //! One level: disjoint tables in key order, read as a single sorted sequence.
 
-use super::cursor::EntryCursor;
+use super::cursor::{EntryCursor, SeekGoal};
 use super::entry::{Entry, Sequence};
 use super::extend::{LevelGuide, PositionWindow};
 use super::range_tombstones::RangeTombstones;
@@ -114,15 +114,6 @@ pub(crate) struct LevelCursor {
     failed: bool,
 }
 
-/// A target position in a table.
-#[derive(Clone, Copy)]
-enum SeekGoal<'a> {
-    First,
-    Last,
-    From(&'a [u8], Sequence),
-    Before(&'a [u8]),
-}
-
 impl LevelCursor {
     pub(crate) fn new(level: Arc<LevelTables>, ahead: ReadAheadBytes) -> Self {
         Self { level, ahead, at: 0, cursor: None, failed: false }
@@ -139,17 +130,20 @@ impl LevelCursor {
         moved
     }
 
+    /// The cursor of table `at`; none if there is no such table.
+    fn cursor_of(&mut self, at: usize) -> Option<&mut TableFileCursor> {
+        let table = self.level.tables.get(at);
+        if table.is_none() || self.at != at {
+            self.cursor = None;
+        }
+        self.at = at;
+        let ahead = self.ahead;
+        table.map(|table| self.cursor.get_or_insert_with(|| TableFileCursor::new(table, ahead)))
+    }
+
     /// Moves to a position in table `at`; becomes unpositioned if there is no such table.
     fn enter(&mut self, at: usize, goal: SeekGoal<'_>) -> Result<()> {
-        let Some(table) = self.level.tables.get(at) else {
-            self.cursor = None;
-            return Ok(());
-        };
-        if self.cursor.is_none() || self.at != at {
-            self.cursor = Some(TableFileCursor::new(table, self.ahead));
-            self.at = at;
-        }
-        let Some(cursor) = &mut self.cursor else { return Ok(()) };
+        let Some(cursor) = self.cursor_of(at) else { return Ok(()) };
         match goal {
             SeekGoal::First => cursor.first(),
             SeekGoal::Last => cursor.last(),
@@ -192,6 +186,19 @@ impl EntryCursor for LevelCursor {
     #[inline]
     fn value_slice(&self) -> Option<Slice> {
         self.cursor.as_ref()?.value_slice()
+    }
+
+    fn start(&mut self, goal: SeekGoal<'_>) {
+        let Some(last) = self.level.tables.len().checked_sub(1) else { return };
+        let at = match goal {
+            SeekGoal::First => 0,
+            SeekGoal::Last => last,
+            SeekGoal::From(key, _) => self.level.index_of(key),
+            SeekGoal::Before(key) => self.level.index_of(key).min(last),
+        };
+        if let Some(cursor) = self.cursor_of(at) {
+            cursor.start(goal);
+        }
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {

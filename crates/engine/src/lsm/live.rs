@@ -21,8 +21,8 @@
 
 use super::closed_image::ClosedImage;
 use super::entry::{Action, ValueKind, decode_group};
+use super::log_replay::{LogExtents, replay_extents};
 use super::objects::{FolderPurpose, ObjectFolder};
-use super::recover::{LogExtents, replay_extents};
 use super::unreferenced::UnreferencedFiles;
 use super::version::{ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, parse_file_name, recover};
 use super::wal::{self, log_name};

@@ -5,19 +5,14 @@ use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::table_file::TableFile;
 use super::version::{ClosedLengths, ManifestEdit};
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
 use crate::error::{Error, Result};
-use crate::io::spawn_helper;
 use crate::io::sync::MutexGuard;
 use crate::types::RecordType;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Filters read at once when a reader opens a store.
-const FILTER_READS_MAX: usize = 32;
+use std::sync::atomic::Ordering;
 
 /// The longest name of a keyspace, in bytes.
 const NAME_BYTES_MAX: usize = 255;
@@ -244,24 +239,6 @@ impl Core {
         (shared.values, shared.published_values) = (Arc::default(), Arc::default());
         drop((shared, writer));
         *self.lock.lock() = None;
-    }
-
-    /// Reads the filters of all tables, so that lookups of absent keys read nothing; several at once, if there are
-    /// threads. Filters that cannot be read are left to the lookups that need them.
-    pub(super) fn read_filters(&self) {
-        let tables: Vec<Arc<TableFile>> = self.shared.lock().tables.values().cloned().collect();
-        let next = AtomicUsize::new(0);
-        let read = || {
-            while let Some(table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
-                _ = table.table.load_filter();
-            }
-        };
-        let helpers = if self.options.threads == 0 { 0 } else { tables.len().min(FILTER_READS_MAX).saturating_sub(1) };
-        std::thread::scope(|scope| {
-            // If the system cannot start a thread, this one reads more.
-            let _helpers: Vec<_> = (0..helpers).map(|_| spawn_helper(scope, "ogive-filters", read)).collect();
-            read();
-        });
     }
 
     /// Tells background work to stop.

@@ -1,6 +1,6 @@
 //! The merging cursor: many sorted cursors read as one, in both directions.
 
-use super::cursor::EntryCursor;
+use super::cursor::{EntryCursor, SeekGoal};
 use super::entry::{Entry, Sequence};
 use crate::block::{Slice, key_prefix};
 use crate::error::{Error, Result};
@@ -68,10 +68,13 @@ impl MergeCursor {
         Err(Error::InvalidArgument("the cursor has failed before; create a new one".to_owned()))
     }
 
-    /// Moves every source, and rebuilds the tree.
-    fn seek_all(&mut self, is_backward: bool, step: impl Fn(&mut dyn EntryCursor) -> Result<()>) -> Result<()> {
+    /// Moves every source, and rebuilds the tree. Several sources read what they need at the same time.
+    fn seek_all(&mut self, goal: SeekGoal<'_>, step: impl Fn(&mut dyn EntryCursor) -> Result<()>) -> Result<()> {
         self.check()?;
-        self.is_backward = is_backward;
+        self.is_backward = matches!(goal, SeekGoal::Last | SeekGoal::Before(_));
+        if self.sources.len() > 1 {
+            self.sources.iter_mut().for_each(|source| source.start(goal));
+        }
         for source in 0..self.sources.len() {
             self.step_source(source, &step)?;
         }
@@ -174,19 +177,19 @@ impl EntryCursor for MergeCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        self.seek_all(false, |cursor| cursor.seek(key, sequence))
+        self.seek_all(SeekGoal::From(key, sequence), |cursor| cursor.seek(key, sequence))
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.seek_all(true, |cursor| cursor.seek_before(key))
+        self.seek_all(SeekGoal::Before(key), |cursor| cursor.seek_before(key))
     }
 
     fn first(&mut self) -> Result<()> {
-        self.seek_all(false, |cursor| cursor.first())
+        self.seek_all(SeekGoal::First, |cursor| cursor.first())
     }
 
     fn last(&mut self) -> Result<()> {
-        self.seek_all(true, |cursor| cursor.last())
+        self.seek_all(SeekGoal::Last, |cursor| cursor.last())
     }
 
     fn next(&mut self) -> Result<()> {

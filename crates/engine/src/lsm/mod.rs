@@ -56,6 +56,7 @@ mod level;
 #[cfg(test)]
 mod level_tests;
 pub(crate) mod live;
+mod log_replay;
 mod lookup_times;
 mod maintain;
 pub(crate) mod memtable;

@@ -3,10 +3,10 @@
 use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, HIDDEN_BYTES_MIN, SharedState, StateChange};
 use super::counters::DbCounters;
-use super::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
 use super::extend::{Learner, TableLookups};
 use super::file_numbers::FileNumbers;
 use super::in_flight::GroupsInFlight;
+use super::log_replay::{LogReplay, ReplayedLogs};
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
 use super::objects::{FolderPurpose, KnownFile, ObjectFolder, StoreVersion};
@@ -16,29 +16,35 @@ use super::table_file::TableFile;
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use super::value_files::{ValueFiles, ValueHandle};
 use super::version::{
-    ClosedLengths, FileKind, ManifestEdit, ManifestState, RecoveredManifest, TableFileMeta, file_name, parse_file_name,
-    recover, remove_leftovers,
+    FileKind, ManifestEdit, ManifestState, RecoveredManifest, TableFileMeta, file_name, parse_file_name, recover,
+    remove_leftovers,
 };
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
-use super::wal::{self, ClosedLog, WalWriter, log_name};
+use super::wal::{ClosedLog, WalWriter};
 use crate::block::BlockCache;
-use crate::block::header::{StoreBinding, new_nonce};
+use crate::block::cache::Reservation;
+use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
-use crate::io::{FileLock, Profile, Storage, random_u64};
-use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter, values_name};
+use crate::io::{FileLock, Profile, Storage, random_u64, spawn_helper};
+use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The lock file of a store that is open for writing.
 pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// Attempts of a read-only opening to find the store unchanged by its writer.
 const READ_ONLY_TRIES_MAX: u32 = 8;
+
+/// Filters read at once when a reader opens a store: as many requests as an object store serves at once.
+const FILTER_READS_MAX: usize = 64;
+
+/// Memory for the memtables of a reader is reserved in multiples of this.
+const READER_MEMORY_STEP_BYTES: u64 = 4 << 20;
 
 /// An index larger than the memory takes at most this many times its stored bytes.
 const INDEX_EXPANSION_MAX: u64 = 4;
@@ -160,16 +166,26 @@ fn open_once(
     if !read_only {
         state.begin_opening(nonce);
     }
-    objects.as_ref().map_or(Ok(()), |objects| objects.fetch_logs(&state.logs))?;
-    let unnamed = unreferenced(&storage, objects.as_deref(), &state, read_only)?;
     let cache = before.map_or_else(|| new_cache(options), |before| Arc::clone(&before.cache));
-    let mut replayed = LogReplay::new(&storage, objects.as_deref(), &state)?;
-    replayed.replay(&state, closed.as_ref(), &unnamed)?;
-    let LogReplay { values, memtable_set, unflushed, ends, .. } = replayed;
-    state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
     let learner = options.start_learning();
     let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
     let tables = opener.open_tables(&state, learner.as_deref())?;
+    let replayed = before.and_then(|before| before.replayed.lock().take());
+    let replayed = replayed.filter(|replayed| replayed.is_part_of(&state));
+    if let Some(objects) = &objects {
+        objects.set_known_logs(replayed.iter().flat_map(ReplayedLogs::known_logs));
+        fetch(objects, &state, &tables, options)?;
+    }
+    let mut reader_memory = match (before, &replayed) {
+        (Some(before), Some(_)) => before.reader_memory.clone(),
+        _ => Vec::new(),
+    };
+    let unnamed = unreferenced(&storage, objects.as_deref(), &state, read_only)?;
+    let mut replay = LogReplay::new(&storage, objects.as_deref(), &state, replayed)?;
+    replay.replay(&state, closed.as_ref(), &unnamed)?;
+    let replayed = objects.as_ref().filter(|_| read_only).map(|_| replay.replayed());
+    let LogReplay { values, memtable_set, unflushed, ends, .. } = replay;
+    state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
     let version = objects.as_ref().filter(|_| read_only).map(|objects| objects.version()).transpose()?;
     if !read_only {
         let orphans = leftovers(storage.list()?, &state, |number| unflushed.contains(&number));
@@ -179,7 +195,20 @@ fn open_once(
         objects.forget_listing();
     }
     let shared = shared(state, tables, values, unflushed);
-    let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version };
+    if read_only {
+        reserve_for_reader(&cache, &memtable_set, &mut reader_memory);
+    }
+    let opened = OpenedStore {
+        storage,
+        objects,
+        cache,
+        learner,
+        lock,
+        manifest_number,
+        version,
+        replayed: Mutex::new(replayed),
+        reader_memory,
+    };
     let mut core = opened.into_core(shared, options, read_only);
     core.begin(memtable_set, closed.is_some(), &ends)?;
     if options.upgrade && !read_only {
@@ -188,6 +217,34 @@ fn open_once(
         core.options.coding = options.coding;
     }
     Ok(core)
+}
+
+/// Reads the logs, and for a reader the filters of all tables with the same requests in flight.
+fn fetch(
+    objects: &ObjectFolder,
+    state: &ManifestState,
+    tables: &BTreeMap<u64, Arc<TableFile>>,
+    options: &DbOptions,
+) -> Result<()> {
+    let tables: Vec<&Arc<TableFile>> = match objects.is_reading() && options.fast_paths.prefetch {
+        true => tables.values().collect(),
+        false => Vec::new(),
+    };
+    let next = AtomicUsize::new(0);
+    // Filters that cannot be read are left to the lookups that need them.
+    let read_filters = || {
+        while let Some(table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
+            _ = table.table.load_filter();
+        }
+    };
+    let helpers = if options.threads == 0 { 0 } else { tables.len().min(FILTER_READS_MAX) };
+    std::thread::scope(|scope| {
+        // If the system cannot start a thread, this one reads more.
+        let _helpers: Vec<_> = (0..helpers).map(|_| spawn_helper(scope, "ogive-filters", read_filters)).collect();
+        let fetched = objects.fetch_logs(&state.logs);
+        read_filters();
+        fetched
+    })
 }
 
 /// Examines the files that the manifest does not name.
@@ -221,11 +278,13 @@ struct OpenedStore {
     lock: Option<Box<dyn FileLock>>,
     manifest_number: u64,
     version: Option<StoreVersion>,
+    replayed: Mutex<Option<ReplayedLogs>>,
+    reader_memory: Vec<Arc<Reservation>>,
 }
 
 impl OpenedStore {
     fn into_core(self, shared: SharedState, options: &DbOptions, read_only: bool) -> Core {
-        let Self { storage, objects, cache, learner, lock, manifest_number, version } = self;
+        let Self { storage, objects, cache, learner, lock, manifest_number, version, replayed, reader_memory } = self;
         let visible = shared.state.last_sequence;
         Core {
             options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
@@ -246,6 +305,8 @@ impl OpenedStore {
             visible: AtomicU64::new(visible),
             manifest_number: AtomicU64::new(manifest_number),
             version,
+            replayed,
+            reader_memory,
             objects,
             read_only,
             is_switch_requested: AtomicBool::new(false),
@@ -330,6 +391,15 @@ fn refuse_other_folder(storage: &dyn Storage) -> Result<()> {
     let path = folder(storage);
     let detail = "it contains no manifest; check the path, or set `create` to create a store".into();
     Err(Error::NotAStore { path, detail })
+}
+
+/// Reserves memory for what a reader has of the logs, in steps, so that a version that adds little evicts nothing.
+fn reserve_for_reader(cache: &Arc<BlockCache>, found: &MemtableSet, memory: &mut Vec<Arc<Reservation>>) {
+    let reserved: u64 = memory.iter().map(|part| part.bytes()).sum();
+    let missing = found.memory_bytes().saturating_sub(reserved);
+    if missing > 0 {
+        memory.push(Arc::new(cache.reserve_scoped(missing.next_multiple_of(READER_MEMORY_STEP_BYTES))));
+    }
 }
 
 fn new_cache(options: &DbOptions) -> Arc<BlockCache> {
@@ -518,183 +588,3 @@ impl Core {
 
 /// Logs that a cleanly closed store keeps at opening; with more, their entries are flushed.
 const KEPT_LOGS_MAX: usize = 8;
-
-/// The state of a log replay.
-struct LogReplay<'a> {
-    storage: &'a Arc<dyn Storage>,
-    keyspaces: HashSet<KeyspaceId>,
-    /// The identity of the current log, to which the value files it points into are bound as well.
-    binding: StoreBinding,
-    values: ValueFiles,
-    memtable_set: MemtableSet,
-    /// Value files that entries of the logs point into.
-    unflushed: HashSet<u64>,
-    /// For each of them, the end of the last such value.
-    ends: BTreeMap<u64, u64>,
-}
-
-/// The extent of what the logs of a store have, up to the last whole group.
-#[derive(Debug)]
-pub(super) struct LogExtents {
-    /// The logs by number, with their ends.
-    pub(super) logs: Vec<(u64, u64)>,
-    /// The value files that only logs point into, each with the end of the last value.
-    pub(super) values: Vec<(Arc<ValueHandle>, u64)>,
-}
-
-/// Replays the logs of a store to find where they end. Memory: as much as their entries take.
-pub(super) fn replay_extents(
-    storage: &Arc<dyn Storage>,
-    state: &ManifestState,
-    closed: Option<&ClosedLengths>,
-    unnamed: &UnreferencedFiles,
-) -> Result<LogExtents> {
-    let mut replayed = LogReplay::new(storage, None, state)?;
-    replayed.replay(state, closed, unnamed)?;
-    let LogReplay { memtable_set, ends, .. } = replayed;
-    let logs = memtable_set.logs.iter().map(|log| (log.number, log.bytes)).collect();
-    let end = |handle: &Arc<ValueHandle>| ends.get(&handle.number).copied().unwrap_or(0);
-    let values = memtable_set.values.iter().map(|handle| (Arc::clone(handle), end(handle))).collect();
-    Ok(LogExtents { logs, values })
-}
-
-impl<'a> LogReplay<'a> {
-    fn new(storage: &'a Arc<dyn Storage>, objects: Option<&ObjectFolder>, state: &ManifestState) -> Result<Self> {
-        let mut values = ValueFiles::default();
-        for (&number, meta) in &state.value_files {
-            if let Some(objects) = objects {
-                let file = objects.open_later(&values_name(number), meta.bytes);
-                let file = ValueFile::known(file, state.binding_of(number), number);
-                values.0.insert(number, ValueHandle::new(storage, number, Arc::new(file)));
-                continue;
-            }
-            let handle = open_values(storage, state.binding_of(number), number)?;
-            if handle.file.len_bytes() < meta.bytes {
-                let path = storage.path(&super::version::file_name(number, FileKind::Values));
-                let detail = format!("it had {} bytes when it was complete", meta.bytes);
-                return Err(Error::damaged(path, handle.file.len_bytes(), detail));
-            }
-            values.0.insert(number, handle);
-        }
-        let mut memtable_set = MemtableSet::of(BTreeMap::new());
-        memtable_set.last_sequence = state.last_sequence;
-        let keyspaces = state.keyspaces.keys().copied().collect();
-        let (unflushed, ends) = (HashSet::new(), BTreeMap::new());
-        Ok(Self { storage, keyspaces, binding: state.binding(), values, memtable_set, unflushed, ends })
-    }
-
-    fn replay(
-        &mut self,
-        state: &ManifestState,
-        closed: Option<&ClosedLengths>,
-        unnamed: &UnreferencedFiles,
-    ) -> Result<()> {
-        for (&number, next) in state.logs.iter().zip(state.logs.iter().skip(1).map(Some).chain([None])) {
-            let closed_at = match (closed, next) {
-                _ if state.logs_ended.contains_key(&number) => state.logs_ended.get(&number).copied(),
-                (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
-                (None, Some(&next)) => wal::recorded_end(&**self.storage, state.binding_of(next), next, number)?,
-                (None, None) => unnamed.ends.get(&number).copied(),
-            };
-            let storage = Arc::clone(self.storage);
-            self.binding = state.binding_of(number);
-            let bytes = wal::replay(&*storage, self.binding, number, closed_at, &mut |group, synced| {
-                self.replay_group(number, group, synced)
-            })?;
-            self.memtable_set.logs.push(BackingLog { number, bytes });
-        }
-        self.drop_unreached_values();
-        let Some(lengths) = closed else { return Ok(()) };
-        for &(number, bytes) in &lengths.value_files {
-            let handle = self.values.0.get(&number);
-            if handle.is_some_and(|handle| handle.file.len_bytes() != bytes) {
-                let path = self.storage.path(&super::version::file_name(number, FileKind::Values));
-                return Err(Error::damaged(path, bytes, "its length differs from that at the last close"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Replays a group; returns `false` if a value that it points to is damaged, as a crash may leave it.
-    fn replay_group(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
-        let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group of operations is malformed");
-        let mut operations = decode_group(group).ok_or_else(malformed)?;
-        for operation in &operations {
-            if operation.action == Action::Put(ValueKind::Pointer) && !self.resolve_value(operation, group, synced)? {
-                return Ok(false);
-            }
-        }
-        self.note_value_ends(&operations, group);
-        let last = operations.last().map_or(0, |operation| operation.sequence);
-        self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(last);
-        let keyspaces = &self.keyspaces;
-        let make = |id| keyspaces.contains(&id).then(|| Arc::new(Memtable::new()));
-        if !self.memtable_set.insert(group.to_vec(), &mut operations, make) {
-            let path = self.storage.path(&log_name(log));
-            let detail =
-                format!("{} does not fit into a memtable; open the store with smaller memtables", path.display());
-            return Err(Error::InvalidArgument(detail));
-        }
-        Ok(true)
-    }
-
-    /// Releases value files that were opened for a torn group only.
-    fn drop_unreached_values(&mut self) {
-        let (unflushed, ends) = (&mut self.unflushed, &self.ends);
-        let unreached: Vec<u64> = unflushed.iter().copied().filter(|number| !ends.contains_key(number)).collect();
-        unflushed.retain(|number| ends.contains_key(number));
-        self.memtable_set.values.retain(|handle| !unreached.contains(&handle.number));
-        self.values.0.retain(|number, _| !unreached.contains(number));
-    }
-
-    fn note_value_ends(&mut self, operations: &[Operation], group: &[u8]) {
-        for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
-            if let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) {
-                let end = self.ends.entry(pointer.file).or_default();
-                *end = pointer.end().unwrap_or(0).max(*end);
-            }
-        }
-    }
-
-    /// Opens the value file that an entry points into; returns whether the value is intact.
-    fn resolve_value(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
-        let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) else { return Ok(false) };
-        let is_open = self.values.0.get(&pointer.file).is_some_and(|handle| handle.file.binding() == self.binding);
-        if !is_open {
-            match open_values(self.storage, self.binding, pointer.file) {
-                Ok(handle) => {
-                    self.unflushed.insert(pointer.file);
-                    self.memtable_set.values.push(Arc::clone(&handle));
-                    self.values.0.insert(pointer.file, handle);
-                }
-                Err(error)
-                    if synced
-                        || !is_torn(&error)
-                        || ValueFile::has_other_identity(&**self.storage, self.binding, pointer.file)? =>
-                {
-                    return Err(error);
-                }
-                Err(_) => return Ok(false),
-            }
-        }
-        match self.values.0.get(&pointer.file) {
-            Some(_) if synced => Ok(true),
-            Some(handle) => handle.file.is_intact(&pointer),
-            None => Ok(false),
-        }
-    }
-}
-
-/// Whether a value file is in a state that a crash may leave just after its creation; a read failure is not.
-fn is_torn(error: &Error) -> bool {
-    match error {
-        Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
-        Error::Damaged { .. } => true,
-        _ => false,
-    }
-}
-
-fn open_values(storage: &Arc<dyn Storage>, binding: StoreBinding, number: u64) -> Result<Arc<ValueHandle>> {
-    let file = ValueFile::open(&**storage, binding, number)?;
-    Ok(ValueHandle::new(storage, number, Arc::new(file)))
-}

@@ -1,6 +1,6 @@
 //! An open table of a store, with its metadata, range tombstones and optional guide.
 
-use super::cursor::EntryCursor;
+use super::cursor::{EntryCursor, SeekGoal};
 use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use super::extend::{GuidedStart, Learner, ModelSize, PositionWindow, Reservation, TableGuide, TableLookups};
 use super::lookup_times::{LookupSample, LookupTimes};
@@ -16,7 +16,7 @@ use crate::io::Storage;
 use crate::io::sync::Published;
 use crate::table::deferred::{Deferrable, DeferredReads, StartedReads};
 use crate::table::versions::{LookupStart, LookupStep};
-use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
+use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TablePlace};
 use crate::types::RecordType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -474,6 +474,15 @@ impl EntryCursor for TableFileCursor {
     #[inline]
     fn value_slice(&self) -> Option<Slice> {
         self.cursor.value_slice()
+    }
+
+    fn start(&mut self, goal: SeekGoal<'_>) {
+        self.kind = None;
+        self.cursor.start(match goal {
+            SeekGoal::First => TablePlace::First,
+            SeekGoal::Last => TablePlace::Last,
+            SeekGoal::From(key, _) | SeekGoal::Before(key) => TablePlace::Key(key),
+        });
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {

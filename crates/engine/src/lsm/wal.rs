@@ -173,6 +173,8 @@ fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFil
 /// leaves one, and all groups are durable. `visit` also learns whether its group is known to have been durable: then
 /// everything it refers to must exist.
 ///
+/// With `from`, the groups before that end of one were passed before, and are not read.
+///
 /// Memory: the longest group, which is bounded by the file.
 ///
 /// # Errors
@@ -181,12 +183,16 @@ pub(crate) fn replay(
     storage: &dyn Storage,
     binding: StoreBinding,
     number: u64,
+    from: u64,
     closed_at: Option<u64>,
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
 ) -> Result<u64> {
     let Some(file) = open(storage, number)? else {
         return Err(lost(storage, number, "a needed log is missing"));
     };
+    if from > 0 {
+        return replay_from(storage, (&*file, binding, number), from, closed_at, visit);
+    }
     let Some(header) = HEADER.read_bound(&*file, binding, number)? else {
         // In version 1, a header became durable only with the first group.
         if binding.nonce == 0 && closed_at.is_none() {
@@ -194,8 +200,18 @@ pub(crate) fn replay(
         }
         return Err(lost(storage, number, "the header of a needed log is missing or damaged"));
     };
-    let start = header.length as u64;
-    let records = RecordSource { file: &*file, identity: binding.identity(number), start };
+    replay_from(storage, (&*file, binding, number), header.length as u64, closed_at, visit)
+}
+
+/// As [`replay`], for the groups behind a position.
+fn replay_from(
+    storage: &dyn Storage,
+    (file, binding, number): (&dyn ReadableFile, StoreBinding, u64),
+    start: u64,
+    closed_at: Option<u64>,
+    visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
+) -> Result<u64> {
+    let records = RecordSource { file, identity: binding.identity(number), start };
     let (end, extent) = scan_commits(records, true)?;
     let mut durable = extent.durable;
     if storage.has_whole_files() {
@@ -211,7 +227,7 @@ pub(crate) fn replay(
         }
         durable = bytes;
     }
-    let mut groups = GroupReader::new(&*file, start);
+    let mut groups = GroupReader::new(file, start);
     if end > start {
         replay_records(records, true, &mut |entry| groups.take(entry, end, durable, visit))?;
     }

@@ -26,6 +26,17 @@ pub(crate) struct TableEntry<'a> {
     pub(crate) value: &'a [u8],
 }
 
+/// A place in a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TablePlace<'a> {
+    First,
+    Last,
+    Key(&'a [u8]),
+}
+
+/// With a shorter read, in microseconds, a cursor is placed as fast without starting the read before.
+const START_LATENCY_US: f64 = 1000.0;
+
 /// The read mode of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CursorMode {
@@ -124,6 +135,30 @@ impl TableCursor {
         }
     }
 
+    /// Starts to read the blocks that a move to a place, which follows, needs first, if the storage is slow; with an
+    /// index in memory only. The cursor loses its position.
+    pub(crate) fn start(&mut self, place: TablePlace<'_>) {
+        let inner = self.table.inner.clone();
+        let is_worth_it = inner.fast_paths.prefetch
+            && inner.fast_paths.in_flight
+            && inner.profile.time_us(0) >= START_LATENCY_US
+            && self.mode == CursorMode::Cached
+            && self.failed.is_none();
+        if !is_worth_it {
+            return;
+        }
+        self.at = None;
+        self.forget_ahead();
+        let block = match place {
+            TablePlace::First => Some(0),
+            TablePlace::Last => inner.meta.blocks.checked_sub(1),
+            TablePlace::Key(key) => inner.resident_block_of(key),
+        };
+        if let Some(block) = block.filter(|&block| block < inner.meta.blocks) {
+            self.rows.start(&inner, block);
+        }
+    }
+
     /// Moves to the first record at or after (`key`, `sequence`): a version of the key with at most that sequence
     /// number, or else the first version of the next key.
     ///
@@ -131,7 +166,6 @@ impl TableCursor {
     /// Storage errors and damage; the same error again if the cursor has failed before.
     pub(crate) fn seek(&mut self, key: &[u8], sequence: u64) -> Result<()> {
         self.moved(|cursor| {
-            cursor.forget_ahead();
             let inner = cursor.table.inner.clone();
             let block = match cursor.mode {
                 CursorMode::Cached => inner.block_of(key)?,
@@ -140,6 +174,7 @@ impl TableCursor {
                     inner.bisect(KeyBound { key, after: false }, &mut ReadContext::default())?.block
                 }
             };
+            cursor.forget_ahead_but(block);
             cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.unversioned.1))
         })
     }
@@ -150,9 +185,9 @@ impl TableCursor {
     /// As [`Self::seek`].
     pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.moved(|cursor| {
-            cursor.forget_ahead();
             let inner = cursor.table.inner.clone();
             let block = inner.block_of(key)?;
+            cursor.forget_ahead_but(block);
             if block == inner.meta.blocks {
                 return cursor.last_before(block);
             }
@@ -192,7 +227,7 @@ impl TableCursor {
     /// As [`Self::seek`].
     pub(crate) fn first(&mut self) -> Result<()> {
         self.moved(|cursor| {
-            cursor.forget_ahead();
+            cursor.forget_ahead_but(0);
             cursor.seek_from(0, |_| Some(0))
         })
     }
@@ -203,8 +238,9 @@ impl TableCursor {
     /// As [`Self::seek`].
     pub(crate) fn last(&mut self) -> Result<()> {
         self.moved(|cursor| {
-            cursor.forget_ahead();
-            cursor.last_before(cursor.table.inner.meta.blocks)
+            let blocks = cursor.table.inner.meta.blocks;
+            cursor.forget_ahead_but(blocks.saturating_sub(1));
+            cursor.last_before(blocks)
         })
     }
 
@@ -268,6 +304,13 @@ impl TableCursor {
         self.ahead.clear();
         self.started = None;
         self.rows.forget();
+    }
+
+    /// Forgets what was read ahead, unless it was started for a move to this block.
+    fn forget_ahead_but(&mut self, block: u64) {
+        if self.at.is_some() || !self.rows.is_next(block, true) {
+            self.forget_ahead();
+        }
     }
 
     /// Moves to the record that `find` returns in a block, or to the first record of the following blocks.

@@ -65,7 +65,7 @@ pub(crate) use crate::block::key_prefix_at;
 pub use block::BLOCK_BYTES;
 pub(crate) use bottom_layer::NodeRun;
 pub(crate) use coded::FrontKeys;
-pub(crate) use cursor::TableCursor;
+pub(crate) use cursor::{TableCursor, TablePlace};
 pub(crate) use format::opening_bytes_of_file;
 pub use format::{FORMAT_VERSION, opening_bytes};
 pub(crate) use histogram::HistogramPoint;

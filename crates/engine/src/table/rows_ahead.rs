@@ -91,6 +91,17 @@ impl RowsAhead {
         self.blocks.front().map(|(_, bytes)| bytes.clone())
     }
 
+    /// Starts to read the first row of a scan that begins with a block. Nothing is done if the block is in the cache,
+    /// or if it has no location: then its own read fails.
+    pub(super) fn start(&mut self, inner: &TableInner, block: u64) {
+        let is_missing = inner.section(0, block).is_ok_and(|section| inner.cached(0, block, section).is_none());
+        if is_missing {
+            let blocks = first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), inner.full_row_blocks());
+            let row = block..block.saturating_add(blocks).min(inner.meta.blocks);
+            self.started.get_mut().push_back((row.clone(), inner.start_row(row)));
+        }
+    }
+
     /// Whether a row in flight begins with the block.
     pub(super) fn is_next(&mut self, block: u64, forward: bool) -> bool {
         let first = |row: &Range<u64>| if forward { row.start } else { row.end - 1 };
@@ -128,8 +139,7 @@ impl RowsAhead {
         reads: &mut ReadContext<'_>,
     ) -> Result<Arc<[u8]>> {
         let is_ahead = inner.fast_paths.prefetch;
-        let full_bytes = if is_ahead { row_bytes(&inner.profile, inner.row_bytes_max()) } else { 0 };
-        let full = (full_bytes / inner.meta.block_bytes.max(1)).max(1);
+        let full = if is_ahead { inner.full_row_blocks() } else { 1 };
         let next = |from: u64, blocks: u64| match forward {
             true => from..from.saturating_add(blocks).min(last + 1),
             false => (from + 1).saturating_sub(blocks).max(last)..from + 1,
@@ -187,6 +197,11 @@ impl TableInner {
     /// The memory for a row of a scan, in bytes.
     fn row_bytes_max(&self) -> u64 {
         self.cache.slots().map_or(self.working_bytes / WORKING_DIVISOR, |slots| slots.budget_bytes() / STORE_DIVISOR)
+    }
+
+    /// Number of blocks of a full row of a scan.
+    fn full_row_blocks(&self) -> u64 {
+        (row_bytes(&self.profile, self.row_bytes_max()) / self.meta.block_bytes.max(1)).max(1)
     }
 
     /// Starts to read consecutive blocks, except those in the cache.

@@ -290,10 +290,16 @@ impl TableInner {
         view.tag(index).map(|tag| (tag.kind, tag.sequence))
     }
 
+    /// The first block that may hold records at or after `key`, if it is found without reading.
+    pub(super) fn resident_block_of(&self, key: &[u8]) -> Option<u64> {
+        let separators = self.resident.separators.as_ref()?;
+        separators.find(key).map(|spot| spot.block)
+    }
+
     /// The first block that may hold records at or after `key`; the number of blocks if all lie before it.
     pub(super) fn block_of(&self, key: &[u8]) -> Result<u64> {
-        if let Some(spot) = self.resident.separators.as_ref().and_then(|separators| separators.find(key)) {
-            return Ok(spot.block);
+        if let Some(block) = self.resident_block_of(key) {
+            return Ok(block);
         }
         Ok(self.lower_bound(KeyBound { key, after: false }, &mut ReadContext::default())?.block)
     }

@@ -1,11 +1,11 @@
 //! Reader tests. Goal: readers of a store on an object store see one version each, whatever its writer does, and are
 //! told when the version is gone. Method: readers beside a writer, with a clock that a test moves.
 
-use crate::support::{client, leaks, open, records, small};
+use crate::support::{Records, client, leaks, open, records, small};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::Db;
-use ogive_testkit::SimulatedObjects;
+use ogive_testkit::{Fault, FaultInjector, Operation, Random, Repeat, SimulatedObjects, seeds};
 use std::sync::Arc;
 
 #[test]
@@ -161,4 +161,95 @@ fn a_clock_that_was_ahead_keeps_no_file_for_good() {
         assert_eq!(leaks(&server), Vec::<String>::new(), "reopened: {is_reopened}");
         set_unix_time_s(None);
     }
+}
+
+/// All that a store contains, asked for in several ways.
+fn contents(db: &Db) -> Vec<(String, Records)> {
+    let of = |name: String| {
+        let keyspace = db.keyspace(&name).unwrap();
+        let pairs = |record: ogive::Result<(ogive::Slice, ogive::Slice)>| {
+            record.map(|(key, value)| (key.to_vec(), value.to_vec())).unwrap()
+        };
+        let all: Records = keyspace.iter().map(pairs).collect();
+        assert_eq!(keyspace.iter().rev().map(pairs).collect::<Records>(), all);
+        let keys: Vec<String> = (0..40).map(|number| format!("{number:02}")).collect();
+        let many = keyspace.multi_get(&keys).unwrap();
+        for (key, many) in keys.iter().zip(many) {
+            let expected = all.get(key.as_bytes()).map(|value| &value[..]);
+            assert_eq!((keyspace.get(key).unwrap().as_deref(), many.as_deref()), (expected, expected), "{key}");
+        }
+        (name, all)
+    };
+    db.keyspaces().into_iter().map(of).collect()
+}
+
+/// A later version adds to the memtables of the one before; who keeps that one sees no more, and a refresh that fails
+/// leaves nothing behind.
+#[test]
+fn each_version_stays_as_it_was_while_later_ones_read_on() {
+    for seed in seeds(0..60) {
+        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
+        let mut random = Random::new(seed);
+        let server = SimulatedObjects::new();
+        let db = Db::open_in(client(&server), &small()).unwrap();
+        let injector = FaultInjector::new(client(&server));
+        let mut reader = Db::open_read_only_in(Arc::new(injector.clone()), &small()).unwrap();
+        let mut kept = vec![(reader.clone(), contents(&reader))];
+        for step in 0..40_u64 {
+            for _ in 0..random.below(5) {
+                change(&db, &mut random, step);
+            }
+            if random.one_in(4) {
+                let kind = [Operation::Open, Operation::Read][random.below(2) as usize];
+                injector.fail_once(kind, random.below(6), Fault::DeviceError);
+                let outcome = reader.refresh();
+                injector.clear();
+                if outcome.is_err() {
+                    assert_eq!(contents(&reader), kept[kept.len() - 1].1, "after a failed refresh");
+                }
+            }
+            reader.refresh().unwrap();
+            let found = contents(&reader);
+            assert_eq!(found, contents(&db), "step {step}");
+            kept.push((reader.clone(), found));
+            let first = kept.len().saturating_sub(8);
+            kept[first..].iter().for_each(|(old, found)| assert_eq!(contents(old), *found, "step {step}"));
+        }
+    }
+}
+
+/// A random change of a store.
+fn change(db: &Db, random: &mut Random, step: u64) {
+    let key = |random: &mut Random| format!("{:02}", random.below(40));
+    let names = db.keyspaces();
+    let keyspace = db.keyspace(&names[random.below(names.len() as u64) as usize]).unwrap();
+    match random.below(16) {
+        0 => db.flush().unwrap(),
+        1 => db.compact().unwrap(),
+        2 => keyspace.remove_range(key(random)..key(random)).unwrap(),
+        3 => db.keyspace(&format!("keyspace {step}")).unwrap().insert(key(random), "first").unwrap(),
+        4 => _ = names.iter().find(|name| *name != "default").is_some_and(|name| db.drop_keyspace(name).unwrap()),
+        5 => keyspace.remove(key(random)).unwrap(),
+        _ => keyspace.insert(key(random), vec![step as u8; random.below(300) as usize]).unwrap(),
+    }
+}
+
+/// A refresh reads the parts of logs and manifests that are new, and no others.
+#[test]
+fn a_refresh_reads_what_was_written_since() {
+    let server = SimulatedObjects::new();
+    let options = small().memtable_bytes(1 << 20);
+    let db = Db::open_in(client(&server), &options).unwrap();
+    (0..500).for_each(|number| db.insert(format!("{number}"), "x").unwrap());
+    let mut reader = Db::open_read_only_in(client(&server), &options).unwrap();
+    server.take_read();
+    for round in 0..5 {
+        db.insert("a", format!("{round}")).unwrap();
+        db.insert("b", format!("{round}")).unwrap();
+        assert!(reader.refresh().unwrap());
+        let read = server.take_read();
+        assert_eq!(read.len(), 2, "{read:?}");
+        assert_eq!(reader.get("a").unwrap().as_deref(), Some(format!("{round}").as_bytes()));
+    }
+    assert_eq!(records(&reader).unwrap(), records(&db).unwrap());
 }

@@ -66,6 +66,8 @@ pub(crate) struct Counts {
     pub(crate) bytes: u64,
     /// Sizes of the GETs of each wave.
     pub(crate) waves: Vec<Vec<u64>>,
+    /// The longest chain of GETs and listings of which each began when the one before had ended.
+    pub(crate) rounds: u64,
 }
 
 impl Counts {
@@ -85,10 +87,10 @@ struct State {
     in_wave: usize,
 }
 
-/// The store.
+/// The store, in memory or over another one.
 #[derive(Debug)]
-pub(crate) struct FaultyStore {
-    pub(crate) inner: InMemory,
+pub(crate) struct FaultyStore<S = InMemory> {
+    pub(crate) inner: S,
     state: Arc<Mutex<State>>,
     lacks: Lacks,
     counts_waves: bool,
@@ -113,10 +115,6 @@ impl FaultyStore {
     pub(crate) fn copy_in_waves(&self) -> Arc<Self> {
         let inner = self.inner.fork();
         Arc::new(Self { inner, state: Arc::default(), lacks: self.lacks, counts_waves: true })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
     }
 
     /// The storage of a folder of the store, with short waits between attempts.
@@ -149,11 +147,6 @@ impl FaultyStore {
         self.state().hidden.push(name.to_owned());
     }
 
-    /// The requests since the last call.
-    pub(crate) fn take_counts(&self) -> Counts {
-        std::mem::take(&mut self.state().counts)
-    }
-
     /// Puts an object behind the back of the storage.
     pub(crate) fn put(&self, name: &str, content: &[u8]) {
         let location = Path::from(format!("folder/{name}"));
@@ -171,6 +164,33 @@ impl FaultyStore {
     pub(crate) fn remove(&self, name: &str) {
         let location = Path::from(format!("folder/{name}"));
         self.inner.delete(&location).now_or_never().unwrap().unwrap();
+    }
+}
+
+impl<S: ObjectStore> FaultyStore<S> {
+    /// A store that counts the requests to another one.
+    #[allow(dead_code, reason = "for measurements")]
+    pub(crate) fn over(inner: S) -> Arc<Self> {
+        Arc::new(Self { inner, state: Arc::default(), lacks: Lacks::default(), counts_waves: false })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// The requests since the last call.
+    pub(crate) fn take_counts(&self) -> Counts {
+        std::mem::take(&mut self.state().counts)
+    }
+
+    /// The round of a request that begins now.
+    fn round(&self) -> u64 {
+        self.state().counts.rounds + 1
+    }
+
+    fn end_round(&self, round: u64) {
+        let counts = &mut self.state().counts;
+        counts.rounds = counts.rounds.max(round);
     }
 
     async fn wave(&self, bytes: u64) {
@@ -191,7 +211,7 @@ impl FaultyStore {
     }
 }
 
-impl fmt::Display for FaultyStore {
+impl<S: ObjectStore> fmt::Display for FaultyStore<S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("faulty store")
     }
@@ -229,7 +249,7 @@ async fn before(fault: Option<Fault>, location: &Path) -> Result<()> {
 }
 
 #[async_trait]
-impl ObjectStore for FaultyStore {
+impl<S: ObjectStore> ObjectStore for FaultyStore<S> {
     async fn put_opts(&self, location: &Path, payload: PutPayload, opts: PutOptions) -> Result<PutResult> {
         let fault = {
             let mut state = self.state();
@@ -265,7 +285,12 @@ impl ObjectStore for FaultyStore {
             options.if_match = None;
         }
         let is_head = options.head;
-        let mut result = self.inner.get_opts(location, options).await?;
+        let round = self.round();
+        let result = self.inner.get_opts(location, options).await;
+        if result.is_err() || is_head {
+            self.end_round(round);
+        }
+        let mut result = result?;
         if self.lacks.e_tags {
             result.meta.e_tag = None;
         }
@@ -275,6 +300,7 @@ impl ObjectStore for FaultyStore {
         let bytes = result.range.end - result.range.start;
         self.state().counts.bytes += bytes;
         self.wave(bytes).await;
+        self.end_round(round);
         if let Some(Fault::Short(kept)) = fault {
             let (meta, range, attributes) = (result.meta.clone(), result.range.clone(), result.attributes.clone());
             let whole = result.bytes().await?;
@@ -300,7 +326,9 @@ impl ObjectStore for FaultyStore {
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
         self.state().counts.lists += 1;
+        let round = self.round();
         let mut listed = self.inner.list_with_delimiter(prefix).await?;
+        self.end_round(round);
         let hidden = self.state().hidden.clone();
         listed.objects.retain(|object| !hidden.iter().any(|name| object.location.filename() == Some(name)));
         Ok(listed)

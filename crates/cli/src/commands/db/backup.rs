@@ -31,7 +31,7 @@ pub(crate) struct DbBackup {
     store: StoreFolder,
 
     /// Folder of the backups of this store, or its URL; created if necessary
-    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().try_map(path_argument))]
     backups: PathBuf,
 
     /// Number of backups that remain: older ones are removed afterwards [default: all]

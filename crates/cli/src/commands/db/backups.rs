@@ -12,7 +12,7 @@ use crate::urls::path_argument;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::backup::{BackupFinding, BackupInfo, Backups};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ Exits with 1 if a backup is damaged.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DbBackups {
     /// Folder of the backups, or its URL
-    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().try_map(path_argument))]
     backups: PathBuf,
 
     /// Read all files, and compare them with their checksums
@@ -47,12 +47,12 @@ pub(crate) fn run(arguments: &DbBackups, output: &mut Output) -> Result<Outcome>
     if output.is_json() {
         output.json(&json!({ "backups": list.backups, "damaged": findings }))?;
     } else {
-        print(&list.backups, &findings, output)?;
+        print(&arguments.backups, &list.backups, &findings, output)?;
     }
     Ok(if findings.is_empty() { Outcome::Done } else { Outcome::Negative })
 }
 
-fn print(backups: &[BackupInfo], findings: &[BackupFinding], output: &mut Output) -> Result<()> {
+fn print(folder: &Path, backups: &[BackupInfo], findings: &[BackupFinding], output: &mut Output) -> Result<()> {
     let rows = backups.iter().map(|backup| {
         let state = match findings.iter().any(|finding| finding.backups.contains(&backup.number)) {
             true => "damaged",
@@ -63,7 +63,7 @@ fn print(backups: &[BackupInfo], findings: &[BackupFinding], output: &mut Output
         numbers.into_iter().chain([human_bytes(backup.bytes), state.to_owned()]).collect()
     });
     if backups.is_empty() {
-        output.line("no backups")?;
+        output.line(format_args!("{}: no backups", folder.display()))?;
     } else {
         output.line(plain_table(&["backup", "made (UTC)", "files", "bytes", ""], rows))?;
     }

@@ -28,7 +28,7 @@ pub(crate) struct DbCheckpoint {
     store: StoreFolder,
 
     /// Folder of the copy, or its URL; created if necessary
-    #[arg(value_name = "COPY", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "COPY", value_parser = OsStringValueParser::new().try_map(path_argument))]
     copy: PathBuf,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct DbIngest {
     keyspace: KeyspaceOptions,
 
     /// Tables to ingest
-    #[arg(value_name = "TABLE", required = true, value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "TABLE", required = true, value_parser = OsStringValueParser::new().try_map(path_argument))]
     tables: Vec<PathBuf>,
 
     /// Remove the tables once they are ingested; refused for files of another store

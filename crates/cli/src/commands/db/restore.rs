@@ -29,11 +29,11 @@ folder. The restored store is independent of the original one.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DbRestore {
     /// Folder of the backups, or its URL
-    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "BACKUPS", value_parser = OsStringValueParser::new().try_map(path_argument))]
     backups: PathBuf,
 
     /// Folder of the new store, or its URL; created if necessary
-    #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     store: PathBuf,
 
     /// Number of the backup [default: the newest]

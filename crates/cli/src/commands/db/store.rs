@@ -39,7 +39,7 @@ const ENTRIES_A_STEP: u64 = 1 << 13;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StoreFolder {
     /// Folder of the store, or its URL: s3://BUCKET/FOLDER
-    #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "STORE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     pub(super) folder: PathBuf,
 
     /// Memory for the store
@@ -164,6 +164,7 @@ impl StoreFolder {
     pub(super) fn create(&self, durability: Durability) -> Result<Db> {
         refuse_file(&self.folder)?;
         refuse_object(&self.folder)?;
+        refuse_http(&self.folder)?;
         Ok(Db::open(&self.folder, &self.options().create(true).durability(durability))?)
     }
 
@@ -200,6 +201,16 @@ fn refuse_object(folder: &Path) -> Result<()> {
         return Err(Failure::refused(message, "choose another URL for the store, or use `ogive get`"));
     }
     Ok(())
+}
+
+/// Refuses an address of the web, which is read only.
+fn refuse_http(folder: &Path) -> Result<()> {
+    if !is_url(folder) || !folder.to_string_lossy().starts_with("http") {
+        return Ok(());
+    }
+    let hint = "write by the protocol of the store: s3://, gs:// or az://, with its endpoint in the environment or \
+                by --storage-option endpoint=...";
+    Err(Failure::refused(format!("{} cannot be written: http is read only", folder.display()), hint))
 }
 
 /// Refuses a missing folder, and a file.

@@ -4,9 +4,11 @@ use crate::commands::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
+use crate::urls::is_url;
 use ogive::check::StoreReport;
 use serde::Serialize;
 use serde_json::json;
+use std::path::Path;
 
 /// Help after the arguments.
 pub(super) const EXAMPLES: &str = "\
@@ -57,9 +59,15 @@ impl Report for StoreReport {
         ))
     }
 
-    fn remarks(&self, _: &str, is_json: bool) -> Vec<String> {
+    fn remarks(&self, name: &str, is_json: bool) -> Vec<String> {
         let mut remarks = Vec::new();
-        if !self.orphans.is_empty() {
+        if !self.orphans.is_empty() && is_url(Path::new(name)) {
+            let files = counted(self.orphans.len() as u64, "file");
+            remarks.push(format!(
+                "{files} not part of this version: kept for readers of older ones, or left by a killed writer; the \
+                 next writer removes what is older than the grace period"
+            ));
+        } else if !self.orphans.is_empty() {
             let orphans = self.orphans.join(", ");
             let remark = "left by a crash, and removed when the store is opened for writing, or being written just now";
             remarks.push(format!("{orphans}: not part of the store ({remark})"));

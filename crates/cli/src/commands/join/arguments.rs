@@ -56,7 +56,7 @@ pub(crate) struct JoinArguments {
     pub(super) both: BothSides,
 
     /// Output file: .csv, .tsv, .jsonl or .ndjson, .parquet if built in, else a table; - for standard output
-    #[arg(short, long, value_name = "OUT", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(short, long, value_name = "OUT", value_parser = OsStringValueParser::new().try_map(path_argument))]
     pub(super) output: PathBuf,
 
     /// Kind of join: inner, left (keep left rows without a match), full (keep rows of both without a match), semi (left
@@ -161,7 +161,7 @@ impl OutputFormat {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct LeftSide {
     /// Left input: a table, an index, a store, or a file (SOSD, lines, CSV, TSV, JSON lines, Parquet)
-    #[arg(value_name = "LEFT", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "LEFT", value_parser = OsStringValueParser::new().try_map(input_path))]
     left: PathBuf,
 
     /// Format of LEFT [default: by its name, else lines]
@@ -203,7 +203,7 @@ pub(super) struct LeftSide {
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct RightSide {
     /// Right input; takes the same kinds as LEFT
-    #[arg(value_name = "RIGHT", value_parser = OsStringValueParser::new().map(path_argument))]
+    #[arg(value_name = "RIGHT", value_parser = OsStringValueParser::new().try_map(input_path))]
     right: PathBuf,
 
     /// Format of RIGHT [default: by its name, else lines]
@@ -340,7 +340,7 @@ impl JoinArguments {
 impl BothSides {
     fn input(&self, path: PathBuf, format: Option<Format>, key: Vec<Column>, value: Vec<Column>) -> InputOptions {
         InputOptions {
-            path: input_path(path.into()),
+            path,
             format,
             key,
             payload: self.payload.filter(|_| value.is_empty()),

@@ -2,18 +2,19 @@
 
 use super::chain::{ChainFile, ChainWriter, put_part};
 use super::listing::Listing;
-use super::names::{ChainId, is_chain};
+use super::names::{ChainId, is_chain, parse_part_name};
 use super::object_file::ObjectFile;
+use super::parts_file::PartsFile;
 use super::retired::RetiredFiles;
 use super::seal;
 use super::version::StoreVersion;
 use crate::error::{Error, Result};
 use crate::io::sync::Mutex;
 use crate::io::{
-    BytesFile, FileLock, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage,
-    UpdatableFile, WritableFile, copy_file, not_for_objects, remove_if_present,
+    FileLock, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage, UpdatableFile,
+    WritableFile, copy_file, not_for_objects, remove_if_present,
 };
-use crate::lsm::version::{FileKind, parse_file_name};
+use crate::lsm::version::{FileKind, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,9 @@ use std::sync::{Arc, OnceLock};
 /// Longer ends of tables are not in the manifest: a table of 64 MiB with blocks of 4 KiB has 16,384 blocks, of one to
 /// three bytes each for integer keys.
 const TAIL_BYTES_MAX: u64 = 128 << 10;
+
+/// A longer manifest is read again by each refresh of a reader.
+const KEPT_MANIFEST_BYTES_MAX: usize = 8 << 20;
 
 /// The purpose of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +48,9 @@ pub(crate) struct ObjectFolder {
     /// The objects while the store is opened: all that is decided then is decided on one listing.
     listing: Mutex<Option<Listing>>,
     /// Parts that were read in that time. They never change.
-    parts: Mutex<BTreeMap<String, Vec<u8>>>,
+    parts: Mutex<BTreeMap<String, Arc<[u8]>>>,
+    /// Logs of which a reader knows the first parts, which are not read again.
+    known_logs: Mutex<BTreeMap<u64, KnownLog>>,
     /// The ends of files that are known without a request, until these are opened.
     known: Mutex<BTreeMap<String, KnownFile>>,
     pub(crate) retired: RetiredFiles,
@@ -57,6 +63,13 @@ pub(crate) struct ObjectFolder {
 pub(crate) struct KnownFile {
     pub(crate) length_bytes: u64,
     pub(crate) tail: Arc<[u8]>,
+}
+
+/// The beginning of a log that a reader knows: whole parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KnownLog {
+    parts: u64,
+    pub(crate) bytes: u64,
 }
 
 impl ObjectFolder {
@@ -74,6 +87,7 @@ impl ObjectFolder {
             mode,
             listing: Mutex::default(),
             parts: Mutex::default(),
+            known_logs: Mutex::default(),
             known: Mutex::default(),
             retired: RetiredFiles::new(grace_s),
             seals: Mutex::default(),
@@ -99,13 +113,43 @@ impl ObjectFolder {
 
     /// The same store as it is now, for a reader.
     pub(crate) fn newest(&self) -> Result<Self> {
-        Self::open(Arc::clone(&self.inner), FolderPurpose::Read(None), 0)
+        let folder = Self::of(Arc::clone(&self.inner), FolderPurpose::Read(None), 0);
+        *folder.parts.lock() = self.parts.lock().clone();
+        folder.list_anew()?;
+        Ok(folder)
     }
 
-    /// Ends the time of one listing.
+    /// Ends the time of one listing. A reader keeps the manifest, which grows by a part with each edit.
     pub(crate) fn forget_listing(&self) {
-        *self.listing.lock() = None;
-        self.parts.lock().clear();
+        let newest = self.listing.lock().take().map(|listing| listing.newest(FileKind::Manifest));
+        self.known_logs.lock().clear();
+        let mut parts = self.parts.lock();
+        let manifest = newest.filter(|_| self.mode == FolderPurpose::Read(None));
+        match manifest.map(|number| ChainId { kind: FileKind::Manifest, number }) {
+            Some(chain) => parts.retain(|name, _| is_part_of(name, chain)),
+            None => parts.clear(),
+        }
+        if parts.values().map(|part| part.len()).sum::<usize>() > KEPT_MANIFEST_BYTES_MAX {
+            parts.clear();
+        }
+    }
+
+    /// States the beginnings of logs that need not be read.
+    pub(crate) fn set_known_logs(&self, logs: impl IntoIterator<Item = (u64, KnownLog)>) {
+        self.known_logs.lock().extend(logs);
+    }
+
+    /// Forgets the parts of a log whose groups were taken up to `end`. Returns what of it is known now, if these are
+    /// all.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn end_log(&self, number: u64, end: u64) -> Result<Option<KnownLog>> {
+        let chain = ChainId { kind: FileKind::Log, number };
+        let length = self.read_chain(&file_name(number, FileKind::Log), chain)?.len();
+        let parts = self.listed(|listing| listing.parts(chain))?;
+        self.parts.lock().retain(|name, _| !is_part_of(name, chain));
+        Ok((length == end).then_some(KnownLog { parts, bytes: end }))
     }
 
     fn listed<T>(&self, look: impl FnOnce(&Listing) -> T) -> Result<T> {
@@ -219,24 +263,29 @@ impl ObjectFolder {
         }
     }
 
-    /// Reads a chain up to its seal or its end.
-    fn read_chain(&self, name: &str, chain: ChainId) -> Result<BytesFile> {
+    /// Reads a chain up to its seal or its end, without the beginning that is known.
+    fn read_chain(&self, name: &str, chain: ChainId) -> Result<PartsFile> {
         let parts = self.listed(|listing| listing.parts(chain))?;
         let path = self.inner.path(name);
-        if parts == 0 {
+        let known = self.known_log(chain);
+        if parts == 0 || parts < known.parts {
             return self.explained(Err(Error::io("open", path, ErrorKind::NotFound.into())));
         }
-        let names: Vec<String> = (0..parts).map(|part| chain.part_name(part)).collect();
+        let names: Vec<String> = (known.parts..parts).map(|part| chain.part_name(part)).collect();
         self.fetch(&names, &[])?;
-        let (mut parts, mut bytes) = (self.parts.lock(), Vec::new());
-        for part in names.iter().map_while(|name| parts.get(name)).take_while(|part| !seal::is_seal(part)) {
-            bytes.extend_from_slice(part);
-        }
+        let mut parts = self.parts.lock();
+        let found = names.iter().map_while(|name| parts.get(name)).take_while(|part| !seal::is_seal(part));
+        let file = PartsFile::new(known.bytes, found.cloned().collect(), path);
         // Afterwards they are hardly read again.
         if self.listing.lock().is_none() {
             parts.clear();
         }
-        Ok(BytesFile::new(bytes, path))
+        Ok(file)
+    }
+
+    fn known_log(&self, chain: ChainId) -> KnownLog {
+        let known = self.known_logs.lock().get(&chain.number).copied();
+        known.filter(|_| chain.kind == FileKind::Log).unwrap_or_default()
     }
 
     /// Reads the parts of logs side by side, before they are opened one after the other.
@@ -248,7 +297,7 @@ impl ObjectFolder {
         let mut names = Vec::new();
         for chain in numbers.iter().map(|&number| ChainId { kind: FileKind::Log, number }) {
             let parts = self.listed(|listing| listing.parts(chain))?;
-            names.extend((0..parts).map(|part| chain.part_name(part)));
+            names.extend((self.known_log(chain).parts..parts).map(|part| chain.part_name(part)));
         }
         let later = match self.mode {
             FolderPurpose::Read(None) => self.listed(Listing::later_manifest_parts)?,
@@ -268,7 +317,7 @@ impl ObjectFolder {
         let mut read = wanted.iter().zip(self.inner.read_whole(&wanted));
         for (name, part) in read.by_ref().take(missing) {
             let part = self.explained(part)?;
-            self.parts.lock().insert(name.clone(), part);
+            self.parts.lock().insert(name.clone(), part.into());
         }
         let mut has_others = false;
         for (_, other) in read {
@@ -335,6 +384,11 @@ impl ObjectFolder {
         }
         Ok(())
     }
+}
+
+/// Whether an object is a part of a chain.
+fn is_part_of(name: &str, chain: ChainId) -> bool {
+    parse_part_name(name).is_some_and(|(found, _)| found == chain)
 }
 
 /// The chain of a file; `None` for other files.

@@ -6,18 +6,19 @@
 //!
 //! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
 //! writable side of a chain, `seal` the part that ends it, `names` and `listing` the names of objects, `object_file`
-//! files that are written as a whole, `retired` the files that wait for their removal.
+//! files that are written as a whole, `parts_file` the parts of a chain as a file, `retired` the files that wait for their removal.
 
 mod chain;
 mod folder;
 mod listing;
 mod names;
 mod object_file;
+mod parts_file;
 mod retired;
 mod seal;
 mod version;
 
 pub(crate) use chain::{ChainWriter, PartInFlight};
-pub(crate) use folder::{FolderPurpose, KnownFile, ObjectFolder};
+pub(crate) use folder::{FolderPurpose, KnownFile, KnownLog, ObjectFolder};
 pub(super) use names::{is_manifest_part, is_part};
 pub use version::StoreVersion;

@@ -28,7 +28,7 @@ type Found = Vec<(Vec<u8>, bool)>;
 
 fn read(storage: &dyn Storage, number: u64, closed_at: Option<u64>) -> Result<(Found, u64)> {
     let mut found = Vec::new();
-    let end = replay(storage, OWNER, number, closed_at, &mut |group, synced| {
+    let end = replay(storage, OWNER, number, 0, closed_at, &mut |group, synced| {
         found.push((group.to_vec(), synced));
         Ok(true)
     })?;
@@ -102,7 +102,7 @@ fn a_refused_group_ends_the_replay_before_it() {
     let (_, storage) = storage();
     let (_, ends) = write(&storage, 1, None, &[(10, false), (20, false), (30, false)]);
     let mut seen = 0;
-    let end = replay(&*storage, OWNER, 1, None, &mut |_, _| {
+    let end = replay(&*storage, OWNER, 1, 0, None, &mut |_, _| {
         seen += 1;
         Ok(seen < 2)
     });
@@ -158,13 +158,13 @@ fn a_log_of_the_first_version_is_read_and_may_be_there_without_its_header() {
         found += 1;
         Ok(true)
     };
-    replay(&*storage, FIRST, 1, None, &mut count).unwrap();
+    replay(&*storage, FIRST, 1, 0, None, &mut count).unwrap();
     assert_eq!(found, 3);
     assert!(is_damage(&read(&*storage, 1, None)), "it is of no opening");
     for content in [vec![], vec![0; 5000]] {
         memory.put("000001.log", content).unwrap();
-        assert_eq!(replay(&*storage, FIRST, 1, None, &mut |_, _| Ok(true)).unwrap(), 0);
-        assert!(is_damage(&replay(&*storage, FIRST, 1, Some(56), &mut |_, _| Ok(true))));
+        assert_eq!(replay(&*storage, FIRST, 1, 0, None, &mut |_, _| Ok(true)).unwrap(), 0);
+        assert!(is_damage(&replay(&*storage, FIRST, 1, 0, Some(56), &mut |_, _| Ok(true))));
     }
 }
 
@@ -254,7 +254,7 @@ fn logs_in_the_place_of_others_are_refused() {
     assert!(is_damage(&read(&*storage, 2, None)));
     for strange in [StoreBinding { store: OWNER.store ^ 1, ..OWNER }, StoreBinding { nonce: OWNER.nonce ^ 1, ..OWNER }]
     {
-        assert!(is_damage(&replay(&*storage, strange, 1, None, &mut |_, _| Ok(true))), "{strange:?}");
+        assert!(is_damage(&replay(&*storage, strange, 1, 0, None, &mut |_, _| Ok(true))), "{strange:?}");
     }
 }
 
@@ -405,7 +405,7 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     memory.put(&log_name(7), example(DOCUMENT, "log")).unwrap();
     assert_eq!(header(&*storage, 7).unwrap().as_ref().and_then(previous), Some(before));
     let mut found = Vec::new();
-    replay(&*storage, binding, 7, None, &mut |group, synced| {
+    replay(&*storage, binding, 7, 0, None, &mut |group, synced| {
         found.push((group.to_vec(), synced));
         Ok(true)
     })

@@ -1,0 +1,279 @@
+//! Log replay: what the logs of a store have, as memtables. A reader of a store on an object store keeps it for the next
+//! version, which then takes only what was written since.
+
+use super::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
+use super::memtable::Memtable;
+use super::memtable_set::{BackingLog, MemtableSet};
+use super::objects::{KnownLog, ObjectFolder};
+use super::unreferenced::UnreferencedFiles;
+use super::value_files::{ValueFiles, ValueHandle};
+use super::version::{ClosedLengths, FileKind, ManifestState, file_name};
+use super::wal::{self, log_name};
+use crate::block::header::StoreBinding;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::vlog::{ValueFile, ValueFilePointer, values_name};
+use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// The state of a log replay.
+#[derive(Debug)]
+pub(super) struct LogReplay<'a> {
+    storage: &'a Arc<dyn Storage>,
+    objects: Option<&'a ObjectFolder>,
+    keyspaces: HashSet<KeyspaceId>,
+    /// The identity of the current log, to which the value files it points into are bound as well.
+    binding: StoreBinding,
+    pub(super) values: ValueFiles,
+    pub(super) memtable_set: MemtableSet,
+    /// Value files that entries of the logs point into.
+    pub(super) unflushed: HashSet<u64>,
+    /// For each of them, the end of the last such value.
+    pub(super) ends: BTreeMap<u64, u64>,
+    /// For a reader of a store on an object store: the logs of which everything was replayed.
+    known: BTreeMap<u64, (StoreBinding, KnownLog)>,
+}
+
+/// What a reader of a store on an object store has replayed. Logs only grow, and versions of entries are told apart by
+/// their sequence numbers: so the next version adds to the same memtables, and those who read this one see no more.
+#[derive(Debug)]
+pub(super) struct ReplayedLogs {
+    keyspaces: HashSet<KeyspaceId>,
+    memtable_set: MemtableSet,
+    unflushed: HashSet<u64>,
+    ends: BTreeMap<u64, u64>,
+    known: BTreeMap<u64, (StoreBinding, KnownLog)>,
+}
+
+impl ReplayedLogs {
+    /// The beginnings of logs that need not be read again.
+    pub(super) fn known_logs(&self) -> impl Iterator<Item = (u64, KnownLog)> + '_ {
+        self.known.iter().map(|(&number, &(_, known))| (number, known))
+    }
+
+    /// Whether a later state of the store has all that was replayed in its logs: none was flushed or dropped since.
+    pub(super) fn is_part_of(&self, state: &ManifestState) -> bool {
+        let is_needed = |(number, (binding, _)): (&u64, &(StoreBinding, KnownLog))| {
+            state.logs.contains(number) && state.binding_of(*number) == *binding
+        };
+        let newest = self.known.keys().next_back().copied().unwrap_or(0);
+        self.known.iter().all(is_needed)
+            && state.logs.iter().all(|number| self.known.contains_key(number) || *number > newest)
+            && self.keyspaces.len() == state.keyspaces.len()
+            && self.keyspaces.iter().all(|id| state.keyspaces.contains_key(id))
+    }
+}
+
+/// The extent of what the logs of a store have, up to the last whole group.
+#[derive(Debug)]
+pub(super) struct LogExtents {
+    /// The logs by number, with their ends.
+    pub(super) logs: Vec<(u64, u64)>,
+    /// The value files that only logs point into, each with the end of the last value.
+    pub(super) values: Vec<(Arc<ValueHandle>, u64)>,
+}
+
+/// Replays the logs of a store to find where they end. Memory: as much as their entries take.
+pub(super) fn replay_extents(
+    storage: &Arc<dyn Storage>,
+    state: &ManifestState,
+    closed: Option<&ClosedLengths>,
+    unnamed: &UnreferencedFiles,
+) -> Result<LogExtents> {
+    let mut replayed = LogReplay::new(storage, None, state, None)?;
+    replayed.replay(state, closed, unnamed)?;
+    let LogReplay { memtable_set, ends, .. } = replayed;
+    let logs = memtable_set.logs.iter().map(|log| (log.number, log.bytes)).collect();
+    let end = |handle: &Arc<ValueHandle>| ends.get(&handle.number).copied().unwrap_or(0);
+    let values = memtable_set.values.iter().map(|handle| (Arc::clone(handle), end(handle))).collect();
+    Ok(LogExtents { logs, values })
+}
+
+impl<'a> LogReplay<'a> {
+    /// A replay of the logs of a state. It goes on with what a reader has `replayed` before.
+    pub(super) fn new(
+        storage: &'a Arc<dyn Storage>,
+        objects: Option<&'a ObjectFolder>,
+        state: &ManifestState,
+        replayed: Option<ReplayedLogs>,
+    ) -> Result<Self> {
+        let mut values = ValueFiles::default();
+        for (&number, meta) in &state.value_files {
+            if let Some(objects) = objects {
+                let file = objects.open_later(&values_name(number), meta.bytes);
+                let file = ValueFile::known(file, state.binding_of(number), number);
+                values.0.insert(number, ValueHandle::new(storage, number, Arc::new(file)));
+                continue;
+            }
+            let handle = open_values(storage, state.binding_of(number), number)?;
+            if handle.file.len_bytes() < meta.bytes {
+                let path = storage.path(&file_name(number, FileKind::Values));
+                let detail = format!("it had {} bytes when it was complete", meta.bytes);
+                return Err(Error::damaged(path, handle.file.len_bytes(), detail));
+            }
+            values.0.insert(number, handle);
+        }
+        let keyspaces = state.keyspaces.keys().copied().collect();
+        let mut replay = Self {
+            storage,
+            objects,
+            keyspaces,
+            binding: state.binding(),
+            values,
+            memtable_set: MemtableSet::of(BTreeMap::new()),
+            unflushed: HashSet::new(),
+            ends: BTreeMap::new(),
+            known: BTreeMap::new(),
+        };
+        if let Some(ReplayedLogs { memtable_set, unflushed, ends, known, .. }) = replayed {
+            for handle in &memtable_set.values {
+                replay.values.0.entry(handle.number).or_insert_with(|| Arc::clone(handle));
+            }
+            Self { memtable_set, unflushed, ends, known, ..replay }.at(state)
+        } else {
+            replay.at(state)
+        }
+    }
+
+    fn at(mut self, state: &ManifestState) -> Result<Self> {
+        self.memtable_set.logs.clear();
+        self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(state.last_sequence);
+        Ok(self)
+    }
+
+    /// What the next version of a reader can go on with.
+    pub(super) fn replayed(&self) -> ReplayedLogs {
+        ReplayedLogs {
+            keyspaces: self.keyspaces.clone(),
+            memtable_set: self.memtable_set.clone(),
+            unflushed: self.unflushed.clone(),
+            ends: self.ends.clone(),
+            known: self.known.clone(),
+        }
+    }
+
+    pub(super) fn replay(
+        &mut self,
+        state: &ManifestState,
+        closed: Option<&ClosedLengths>,
+        unnamed: &UnreferencedFiles,
+    ) -> Result<()> {
+        for (&number, next) in state.logs.iter().zip(state.logs.iter().skip(1).map(Some).chain([None])) {
+            let from = self.known.get(&number).map_or(0, |(_, known)| known.bytes);
+            if from > 0 && next.is_some_and(|next| self.known.contains_key(next)) {
+                // It had ended before.
+                self.memtable_set.logs.push(BackingLog { number, bytes: from });
+                continue;
+            }
+            let closed_at = match (closed, next) {
+                _ if state.logs_ended.contains_key(&number) => state.logs_ended.get(&number).copied(),
+                (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
+                (None, Some(&next)) => wal::recorded_end(&**self.storage, state.binding_of(next), next, number)?,
+                (None, None) => unnamed.ends.get(&number).copied(),
+            };
+            let storage = Arc::clone(self.storage);
+            self.binding = state.binding_of(number);
+            let bytes = wal::replay(&*storage, self.binding, number, from, closed_at, &mut |group, synced| {
+                self.replay_group(number, group, synced)
+            })?;
+            self.memtable_set.logs.push(BackingLog { number, bytes });
+            if let Some(objects) = self.objects.filter(|objects| objects.is_reading()) {
+                self.known.extend(objects.end_log(number, bytes)?.map(|known| (number, (self.binding, known))));
+            }
+        }
+        self.drop_unreached_values();
+        let Some(lengths) = closed else { return Ok(()) };
+        for &(number, bytes) in &lengths.value_files {
+            let handle = self.values.0.get(&number);
+            if handle.is_some_and(|handle| handle.file.len_bytes() != bytes) {
+                let path = self.storage.path(&file_name(number, FileKind::Values));
+                return Err(Error::damaged(path, bytes, "its length differs from that at the last close"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Replays a group; returns `false` if a value that it points to is damaged, as a crash may leave it.
+    fn replay_group(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
+        let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group of operations is malformed");
+        let mut operations = decode_group(group).ok_or_else(malformed)?;
+        for operation in &operations {
+            if operation.action == Action::Put(ValueKind::Pointer) && !self.resolve_value(operation, group, synced)? {
+                return Ok(false);
+            }
+        }
+        self.note_value_ends(&operations, group);
+        let last = operations.last().map_or(0, |operation| operation.sequence);
+        self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(last);
+        let keyspaces = &self.keyspaces;
+        let make = |id| keyspaces.contains(&id).then(|| Arc::new(Memtable::new()));
+        if !self.memtable_set.insert(group.to_vec(), &mut operations, make) {
+            let path = self.storage.path(&log_name(log));
+            let detail =
+                format!("{} does not fit into a memtable; open the store with smaller memtables", path.display());
+            return Err(Error::InvalidArgument(detail));
+        }
+        Ok(true)
+    }
+
+    /// Releases value files that were opened for a torn group only.
+    fn drop_unreached_values(&mut self) {
+        let (unflushed, ends) = (&mut self.unflushed, &self.ends);
+        let unreached: Vec<u64> = unflushed.iter().copied().filter(|number| !ends.contains_key(number)).collect();
+        unflushed.retain(|number| ends.contains_key(number));
+        self.memtable_set.values.retain(|handle| !unreached.contains(&handle.number));
+        self.values.0.retain(|number, _| !unreached.contains(number));
+    }
+
+    fn note_value_ends(&mut self, operations: &[Operation], group: &[u8]) {
+        for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
+            if let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) {
+                let end = self.ends.entry(pointer.file).or_default();
+                *end = pointer.end().unwrap_or(0).max(*end);
+            }
+        }
+    }
+
+    /// Opens the value file that an entry points into; returns whether the value is intact.
+    fn resolve_value(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
+        let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) else { return Ok(false) };
+        let is_open = self.values.0.get(&pointer.file).is_some_and(|handle| handle.file.binding() == self.binding);
+        if !is_open {
+            match open_values(self.storage, self.binding, pointer.file) {
+                Ok(handle) => {
+                    self.unflushed.insert(pointer.file);
+                    self.memtable_set.values.push(Arc::clone(&handle));
+                    self.values.0.insert(pointer.file, handle);
+                }
+                Err(error)
+                    if synced
+                        || !is_torn(&error)
+                        || ValueFile::has_other_identity(&**self.storage, self.binding, pointer.file)? =>
+                {
+                    return Err(error);
+                }
+                Err(_) => return Ok(false),
+            }
+        }
+        match self.values.0.get(&pointer.file) {
+            Some(_) if synced => Ok(true),
+            Some(handle) => handle.file.is_intact(&pointer),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Whether a value file is in a state that a crash may leave just after its creation; a read failure is not.
+fn is_torn(error: &Error) -> bool {
+    match error {
+        Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
+        Error::Damaged { .. } => true,
+        _ => false,
+    }
+}
+
+fn open_values(storage: &Arc<dyn Storage>, binding: StoreBinding, number: u64) -> Result<Arc<ValueHandle>> {
+    let file = ValueFile::open(&**storage, binding, number)?;
+    Ok(ValueHandle::new(storage, number, Arc::new(file)))
+}
