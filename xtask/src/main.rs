@@ -4,6 +4,7 @@
 
 mod fuzz;
 mod long;
+mod minio;
 mod moto;
 mod process;
 mod source;
@@ -23,13 +24,15 @@ Commands:
                                 format, clippy, tidy, documentation without warnings,
                                 unit, property and crash tests, fuzz targets on fixed inputs,
                                 doc tests, examples
-                                --long runs the long tests too; each is listed with its minutes first
+                                --long runs the long tests too; each is listed with its minutes first,
+                                and a store in use on MinIO
   tidy                          check the rules of the house that no compiler knows (a second)
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);
                                 without cargo-fuzz, installs it
   help                          print this
 
-What is missing is installed: rustfmt, clippy, cargo-fuzz, and moto (in target/moto), if there is Python.
+What is missing is installed: rustfmt, clippy, cargo-fuzz, moto (in target/moto), if there is Python, and for --long
+MinIO (in target/minio), if there is Go.
 Exit codes: 0 all is well, 1 a check failed, 2 wrong usage.
 ";
 

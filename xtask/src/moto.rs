@@ -1,8 +1,7 @@
 //! The S3 server of the tests: moto, installed in a folder of its own where it is missing.
 
-use crate::process::Step;
+use crate::process::{Step, answers};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// The variable by which the tests find the program.
 pub(crate) const PROGRAM_VARIABLE: &str = "OGIVE_MOTO_SERVER";
@@ -37,10 +36,4 @@ pub(crate) fn prepare(root: &Path) -> Option<PathBuf> {
             None
         }
     }
-}
-
-/// Whether a program exists and runs.
-fn answers(program: &Path) -> bool {
-    let quiet = Command::new(program).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    quiet.is_ok_and(|status| status.success())
 }

@@ -61,6 +61,12 @@ pub(crate) fn has_subcommand(name: &str) -> bool {
     quiet.is_ok_and(|status| status.success())
 }
 
+/// Whether a program exists and runs.
+pub(crate) fn answers(program: &Path) -> bool {
+    let quiet = Command::new(program).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    quiet.is_ok_and(|status| status.success())
+}
+
 /// Makes sure that `cargo fmt` and `cargo clippy` exist; distributions that ship them with the compiler need no rustup.
 pub(crate) fn ensure_components(root: &Path) -> Result<(), Failure> {
     if has_subcommand("fmt") && has_subcommand("clippy") {

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, long, moto, tidy};
+use crate::{Failure, long, minio, moto, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -95,5 +95,6 @@ fn run_long(root: &Path) -> Result<(), Failure> {
         "long tests",
         "cargo test --release --workspace --all-features --lib --bins --tests -- --ignored --test-threads=1",
     )
-    .run(root)
+    .run(root)?;
+    minio::run_live(root)
 }

@@ -116,7 +116,7 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
     }
     let (storage, name) = urls::place(output, false)?;
     let (path, folder) = (output.to_owned(), PathBuf::new());
-    if ogive::lsm::is_store_object(&*storage, &name)? {
+    if ogive::lsm::is_store_object(&storage, &name)? {
         return Err(in_store(&shown));
     }
     let is_taken = storage.exists(&name)?;

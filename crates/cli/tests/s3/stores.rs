@@ -89,3 +89,40 @@ fn tables_are_ingested_by_url_and_no_file_of_a_store_is_replaced() {
     place.run(&["db", "put", &table, "a", "b"]).complains_of(&["is a file, but a store is a folder"]);
     place.run(&["get", &table, "1", "--storage-option", "endpoint=127.0.0.1:1"]).complains_of(&["http://"]);
 }
+
+#[test]
+fn a_table_below_the_url_of_a_store_is_taken_by_reference() {
+    let Some(place) = Place::new() else { return };
+    place.write("rows.csv", "id,name\n1,one\n2,two\n");
+    let (store, table) = (url("adopted/store"), url("adopted/store/part-17.ogive"));
+    place.prints(&["build", "rows.csv", "-o", &table]);
+    place.prints(&["db", "ingest", &store, &table, "--move"]);
+    let names = place.server.names("adopted/store/");
+    assert!(names.iter().any(|name| name.ends_with("part-17.ogive")), "{names:?}");
+    assert!(!names.iter().any(|name| name.ends_with(".table")), "{names:?}");
+    assert!(place.prints(&["db", "get", &store, "2"]).contains("two"));
+    assert!(place.prints(&["db", "verify", &store]).contains("1 table with 2 records"));
+    place.run(&["db", "ingest", &store, &table, "--move"]).complains_of(&["belongs to"]);
+    place.run(&["build", "rows.csv", "-o", &table]).complains_of(&["in the folder of a store"]);
+    let copy = url("adopted/copy");
+    place.prints(&["db", "checkpoint", &store, &copy]);
+    place.prints(&["db", "compact", &store]);
+    for store in [store, copy] {
+        assert!(place.prints(&["db", "get", &store, "1"]).contains("one"));
+    }
+}
+
+#[test]
+fn what_is_no_store_or_no_url_is_told() {
+    let Some(place) = Place::new() else { return };
+    place.write("rows.csv", "id,name\n1,one\n");
+    let store = url("told/store");
+    place.prints(&["db", "put", &store, "a", "b"]);
+    place.run(&["get", &store, "a"]).complains_of(&["NoSuchKey", "ogive db scan s3://bucket/told/store"]);
+    place.run(&["build", "rows.csv", "-o", &store]).complains_of(&["is a store, which a file of the same name"]);
+    let usage = place.run(&["db", "put", "s3:/bucket/told", "a", "b"]);
+    assert!(usage.code == Some(2) && usage.stderr.contains("s3://bucket/told"), "{usage:?}");
+    let http = format!("{}/{BUCKET}/told/new", place.server.endpoint());
+    place.run(&["db", "put", &http, "a", "b"]).complains_of(&["http is read only"]);
+    assert!(place.prints(&["db", "backups", &url("told/none")]).contains("s3://bucket/told/none: no backups"));
+}

@@ -43,8 +43,7 @@ impl ClosedImage {
         state.begin_opening(new_nonce());
         state.next_file = number + 1;
         state.reserved = number + 1;
-        // Files that wait for their removal are the original's.
-        state.retired.clear();
+        state.begin_copy();
         let manifest = Manifest::closed_bytes(number, &state, &lengths)?;
         files.add_bytes(&file_name(number, FileKind::Manifest), manifest);
         Ok(Self { files: Arc::new(files), state, number, lengths })
@@ -54,7 +53,7 @@ impl ClosedImage {
     pub(super) fn without_logs(files: &Arc<dyn Storage>, mut state: ManifestState, number: u64) -> Self {
         state.next_file = number + 1;
         state.reserved = number + 1;
-        state.retired.clear();
+        state.begin_copy();
         // Logs that the original store goes on with must not be expected in the copy.
         state.drop_logs();
         let value_files = state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect();

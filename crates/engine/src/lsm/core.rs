@@ -25,7 +25,6 @@ use super::version::{
 };
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
-use crate::block::cache::Reservation;
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
@@ -78,9 +77,8 @@ pub(crate) struct Core {
     pub(super) first_file: u64,
     /// On an object store: the version of a reader.
     pub(super) version: Option<StoreVersion>,
-    /// On an object store: what a reader has of the logs, for its next version, and the memory reserved for that.
+    /// Of a reader: what it has of the logs, until its next version goes on with that.
     pub(super) replayed: Mutex<Option<ReplayedLogs>>,
-    pub(super) reader_memory: Vec<Arc<Reservation>>,
     /// Memtables are switched when they hide more bytes of older values than this.
     pub(super) hidden_limit: AtomicU64,
     /// Whether the next group must switch memtables even if they are not full.

@@ -1,5 +1,6 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
+use super::live::named_objects;
 use super::objects::{is_manifest_part, is_part};
 use super::recover::LOCK_NAME;
 use super::table_file::STORE_PROPERTY;
@@ -16,8 +17,8 @@ use std::sync::Arc;
 const LOST_AND_FOUND: &str = "lost+found";
 
 /// Whether a name is one of a store's file, finished or temporary.
-fn is_name_of_store(name: &str) -> bool {
-    name == LOCK_NAME || parse_file_name(final_name(name)).is_some()
+pub(super) fn is_name_of_store(name: &str) -> bool {
+    name == LOCK_NAME || is_part(name) || parse_file_name(final_name(name)).is_some()
 }
 
 fn has_manifest(names: &[String]) -> bool {
@@ -53,12 +54,17 @@ pub fn is_store_file(path: &Path) -> Result<bool> {
 }
 
 /// Whether a name in an object store is, or would be, an object of the store there, so that writing to it would change
-/// that.
+/// that. This includes tables that the store has [adopted](super::Keyspace::adopt).
 ///
 /// # Errors
 /// Errors of the storage.
-pub fn is_store_object(storage: &dyn Storage, name: &str) -> Result<bool> {
-    Ok((is_name_of_store(name) || is_part(name)) && has_store(storage)?)
+pub fn is_store_object(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
+    let is_name = is_name_of_store(name);
+    // A listing of many objects is not asked for without need.
+    if !(is_name || storage.exists(name)?) || !has_store(&**storage)? {
+        return Ok(false);
+    }
+    Ok(is_name || named_objects(storage)?.iter().any(|object| object == name))
 }
 
 /// Whether the contents of a file identify it as a store's.

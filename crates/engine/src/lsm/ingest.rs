@@ -1,17 +1,19 @@
 //! Ingestion: adding existing tables to a store without rewriting them.
 //!
 //! A table that was written elsewhere becomes part of a level: it is linked into the folder, or copied where linking is
-//! not possible. Its records have no sequence numbers, so all of them get one, as if a single batch had inserted them
-//! at that time. The table goes to the deepest level such that neither this level nor any level above it has
-//! overlapping tables: older entries may only lie below it.
+//! not possible; a store on an object store can also take one by reference that lies below its URL. Its records have no
+//! sequence numbers, so all of them get one, as if a single batch had inserted them at that time. The table goes to the
+//! deepest level such that neither this level nor any level above it has overlapping tables: older entries may only lie
+//! below it.
 
 use super::core::{Core, SharedState, StateChange};
 use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
 use super::file_numbers::FileNumberSource;
 use super::keyspace::Keyspace;
+use super::objects::ObjectFolder;
 use super::options::INLINE_BYTES_MAX;
 use super::table_file::OPENING_BYTES_MIN;
-use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name};
+use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableFileMeta, file_name, is_object_name};
 use super::view::KeyspaceTree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
@@ -48,12 +50,35 @@ impl Keyspace {
     /// [`Keyspace::insert`]. After an error nothing was ingested, with one exception: after an error of the storage on
     /// the manifest, all of the tables may be found when the store is opened again.
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
-        let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
-        for path in paths {
-            let Place { storage, name } = locate(path.as_ref())?;
-            files.push((storage, name));
-        }
-        self.ingest_from(&files)
+        self.ingest_from(&located(paths)?)
+    }
+
+    /// As [`Self::ingest`], but the store takes the files that lie directly below its URL on an object store, as in
+    /// `s3://bucket/fruit/part-17.ogive` for the store `s3://bucket/fruit`: they become part of it by reference,
+    /// without a copy. Each must be the only one that is written under its name, ever: the store removes it when no
+    /// version needs it any more. All other files are ingested as copies, and stay.
+    ///
+    /// # Errors
+    /// As [`Self::ingest`]; [`Error::InvalidArgument`] for a file that belongs to the store already.
+    pub fn adopt<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
+        self.adopt_from(&located(paths)?)
+    }
+
+    /// As [`Self::adopt`], for files in any storage.
+    ///
+    /// # Errors
+    /// As [`Self::adopt`].
+    pub fn adopt_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
+        self.ingest_files(files, true)
+    }
+
+    /// Whether [`Self::adopt`] takes a file by reference.
+    ///
+    /// # Errors
+    /// As [`locate`].
+    pub fn can_adopt(&self, path: impl AsRef<Path>) -> Result<bool> {
+        let Place { storage, name } = locate(path)?;
+        Ok(self.core().adopts(&*storage, &name).is_some())
     }
 
     /// As [`Self::ingest`], for files in any storage.
@@ -61,11 +86,18 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::ingest`].
     pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
+        self.ingest_files(files, false)
+    }
+
+    fn ingest_files(&self, files: &[(Arc<dyn Storage>, String)], by_reference: bool) -> Result<IngestSummary> {
         let core = self.core();
         core.check_writable()?;
         let mut incoming = IncomingTables { core, tables: Vec::new() };
         for (storage, name) in files {
-            incoming.take(storage, name)?;
+            match core.adopts(&**storage, name).filter(|_| by_reference) {
+                Some(objects) => incoming.adopt(objects, name)?,
+                None => incoming.take(storage, name)?,
+            }
         }
         core.storage.sync_directory()?;
         let ingested = IngestSummary {
@@ -77,6 +109,11 @@ impl Keyspace {
         core.work_after_write();
         Ok(ingested)
     }
+}
+
+fn located<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Vec<(Arc<dyn Storage>, String)>> {
+    let located = paths.into_iter().map(|path| locate(path.as_ref()).map(|Place { storage, name }| (storage, name)));
+    located.collect()
 }
 
 /// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
@@ -100,11 +137,31 @@ impl IncomingTables<'_> {
         // The writer of the table may not have synced it.
         self.core.storage.open_update(&new_name)?.sync()
     }
+
+    /// Takes an object of the store's folder by reference.
+    fn adopt(&mut self, objects: &ObjectFolder, name: &str) -> Result<()> {
+        if objects.has_object(name) || self.tables.iter().any(|table| table.object.as_deref() == Some(name)) {
+            let path = self.core.storage.path(name);
+            return Err(Error::InvalidArgument(format!("{} belongs to the store already", path.display())));
+        }
+        // In the store's own storage, which is to find the same object.
+        let Some(mut meta) = examine(self.core, &self.core.storage, name)? else { return Ok(()) };
+        let object: Arc<str> = name.into();
+        meta.number = self.core.take_number()?;
+        objects.name_object(meta.number, &object);
+        meta.object = Some(object);
+        self.tables.push(meta);
+        Ok(())
+    }
 }
 
 impl Drop for IncomingTables<'_> {
     fn drop(&mut self) {
         for table in &self.tables {
+            if let (Some(objects), Some(_)) = (&self.core.objects, &table.object) {
+                objects.forget_object(table.number);
+                continue;
+            }
             // A file that cannot be removed now is removed at the next opening.
             _ = self.core.storage.remove(&file_name(table.number, FileKind::Table));
         }
@@ -161,6 +218,13 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
 }
 
 impl Core {
+    /// The folder of objects, if a file is one of them that may be taken by reference.
+    fn adopts(&self, storage: &dyn Storage, name: &str) -> Option<&ObjectFolder> {
+        let objects = self.objects.as_deref()?;
+        let is_below = storage.is_object_store() && storage.path(name) == objects.path(name);
+        (is_below && is_object_name(name)).then_some(objects)
+    }
+
     /// Installs tables from the folder in the store; those installed are taken out of `tables`.
     fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableFileMeta>) -> Result<()> {
         let id = tree.id;

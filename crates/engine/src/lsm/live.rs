@@ -83,7 +83,7 @@ impl StoreImage {
     }
 
     fn try_take(storage: &Arc<dyn Storage>) -> Result<Attempt> {
-        let place = reader_of(storage)?;
+        let (place, objects) = reader_and_objects_of(storage)?;
         let mut names = place.list()?;
         let Some(manifest) = newest_manifest(&names) else {
             // Damage, unless a manifest has appeared since.
@@ -93,6 +93,10 @@ impl StoreImage {
         files.add_content(manifest)?;
         let Some(recovered) = recover(&files)? else { return Ok(Attempt::Changed) };
         let state = &recovered.state;
+        if let Some(objects) = objects {
+            objects.name_objects(state);
+            names = objects.list()?;
+        }
         let mut missing = Vec::new();
         for name in state.logs.iter().map(|&number| log_name(number)) {
             note_missing(&mut missing, &name, files.add_content(&name))?;
@@ -191,10 +195,16 @@ fn newest_manifest(names: &[String]) -> Option<&String> {
 
 /// A storage as a folder of whole files, as they are now.
 pub(crate) fn reader_of(storage: &Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
-    Ok(match storage.is_object_store() {
-        true => Arc::new(ObjectFolder::open(Arc::clone(storage), FolderPurpose::Read(None), 0)?),
-        false => Arc::clone(storage),
-    })
+    Ok(reader_and_objects_of(storage)?.0)
+}
+
+/// As [`reader_of`]; on an object store, also as the folder of objects.
+fn reader_and_objects_of(storage: &Arc<dyn Storage>) -> Result<(Arc<dyn Storage>, Option<Arc<ObjectFolder>>)> {
+    if !storage.is_object_store() {
+        return Ok((Arc::clone(storage), None));
+    }
+    let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), FolderPurpose::Read(None), 0)?);
+    Ok((Arc::clone(&folder) as Arc<dyn Storage>, Some(folder)))
 }
 
 /// The state that the newest manifest has now; `None` if a newer one replaced it meanwhile.
@@ -204,6 +214,13 @@ fn newest(storage: &Arc<dyn Storage>) -> Result<Option<ManifestState>> {
         Err(error) if is_removal(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The objects of a store that do not have the names of its files.
+pub(super) fn named_objects(storage: &Arc<dyn Storage>) -> Result<Vec<String>> {
+    let Some(state) = newest(storage)? else { return Ok(Vec::new()) };
+    let tables = state.tables().filter_map(|(_, _, table)| table.object.as_deref().map(str::to_owned));
+    Ok(tables.chain(state.retired.keys().cloned()).collect())
 }
 
 /// Whether all logs of an earlier state are still needed.

@@ -1,5 +1,5 @@
-//! Log replay: what the logs of a store have, as memtables. A reader of a store on an object store keeps it for the next
-//! version, which then takes only what was written since.
+//! Log replay: what the logs of a store have, as memtables. A reader of a store on an object store keeps it for the
+//! next version, which then takes only what was written since.
 
 use super::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
 use super::memtable::Memtable;
@@ -9,6 +9,8 @@ use super::unreferenced::UnreferencedFiles;
 use super::value_files::{ValueFiles, ValueHandle};
 use super::version::{ClosedLengths, FileKind, ManifestState, file_name};
 use super::wal::{self, log_name};
+use crate::block::BlockCache;
+use crate::block::cache::Reservation;
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -16,6 +18,9 @@ use crate::vlog::{ValueFile, ValueFilePointer, values_name};
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
+
+/// Memory for the memtables of a reader is reserved in multiples of this.
+const READER_MEMORY_STEP_BYTES: u64 = 4 << 20;
 
 /// The state of a log replay.
 #[derive(Debug)]
@@ -33,9 +38,11 @@ pub(super) struct LogReplay<'a> {
     pub(super) ends: BTreeMap<u64, u64>,
     /// For a reader of a store on an object store: the logs of which everything was replayed.
     known: BTreeMap<u64, (StoreBinding, KnownLog)>,
+    /// The memory of a reader.
+    reserved: Vec<Arc<Reservation>>,
 }
 
-/// What a reader of a store on an object store has replayed. Logs only grow, and versions of entries are told apart by
+/// What a reader has replayed. In a store on an object store, logs only grow, and versions of entries are told apart by
 /// their sequence numbers: so the next version adds to the same memtables, and those who read this one see no more.
 #[derive(Debug)]
 pub(super) struct ReplayedLogs {
@@ -44,6 +51,7 @@ pub(super) struct ReplayedLogs {
     unflushed: HashSet<u64>,
     ends: BTreeMap<u64, u64>,
     known: BTreeMap<u64, (StoreBinding, KnownLog)>,
+    reserved: Vec<Arc<Reservation>>,
 }
 
 impl ReplayedLogs {
@@ -125,26 +133,31 @@ impl<'a> LogReplay<'a> {
             unflushed: HashSet::new(),
             ends: BTreeMap::new(),
             known: BTreeMap::new(),
+            reserved: Vec::new(),
         };
-        if let Some(ReplayedLogs { memtable_set, unflushed, ends, known, .. }) = replayed {
+        if let Some(ReplayedLogs { memtable_set, unflushed, ends, known, reserved, .. }) = replayed {
             for handle in &memtable_set.values {
                 replay.values.0.entry(handle.number).or_insert_with(|| Arc::clone(handle));
             }
-            Self { memtable_set, unflushed, ends, known, ..replay }.at(state)
-        } else {
-            replay.at(state)
+            replay = Self { memtable_set, unflushed, ends, known, reserved, ..replay };
         }
+        replay.memtable_set.logs.clear();
+        replay.memtable_set.last_sequence = replay.memtable_set.last_sequence.max(state.last_sequence);
+        Ok(replay)
     }
 
-    fn at(mut self, state: &ManifestState) -> Result<Self> {
-        self.memtable_set.logs.clear();
-        self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(state.last_sequence);
-        Ok(self)
-    }
-
-    /// What the next version of a reader can go on with.
-    pub(super) fn replayed(&self) -> ReplayedLogs {
+    /// What the next version of a reader can go on with. Its memory is reserved in steps, so that a version that adds
+    /// little evicts nothing.
+    pub(super) fn replayed(&self, cache: &Arc<BlockCache>) -> ReplayedLogs {
+        let mut reserved = self.reserved.clone();
+        let reserved_bytes: u64 = reserved.iter().map(|part| part.bytes()).sum();
+        let missing_bytes = self.memtable_set.memory_bytes().saturating_sub(reserved_bytes);
+        if missing_bytes > 0 {
+            let part = cache.reserve_scoped(missing_bytes.next_multiple_of(READER_MEMORY_STEP_BYTES));
+            reserved.push(Arc::new(part));
+        }
         ReplayedLogs {
+            reserved,
             keyspaces: self.keyspaces.clone(),
             memtable_set: self.memtable_set.clone(),
             unflushed: self.unflushed.clone(),

@@ -22,7 +22,6 @@ use super::version::{
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use super::wal::{ClosedLog, WalWriter};
 use crate::block::BlockCache;
-use crate::block::cache::Reservation;
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
@@ -42,9 +41,6 @@ const READ_ONLY_TRIES_MAX: u32 = 8;
 
 /// Filters read at once when a reader opens a store: as many requests as an object store serves at once.
 const FILTER_READS_MAX: usize = 64;
-
-/// Memory for the memtables of a reader is reserved in multiples of this.
-const READER_MEMORY_STEP_BYTES: u64 = 4 << 20;
 
 /// An index larger than the memory takes at most this many times its stored bytes.
 const INDEX_EXPANSION_MAX: u64 = 4;
@@ -166,6 +162,7 @@ fn open_once(
     if !read_only {
         state.begin_opening(nonce);
     }
+    objects.iter().for_each(|objects| objects.name_objects(&state));
     let cache = before.map_or_else(|| new_cache(options), |before| Arc::clone(&before.cache));
     let learner = options.start_learning();
     let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
@@ -176,14 +173,10 @@ fn open_once(
         objects.set_known_logs(replayed.iter().flat_map(ReplayedLogs::known_logs));
         fetch(objects, &state, &tables, options)?;
     }
-    let mut reader_memory = match (before, &replayed) {
-        (Some(before), Some(_)) => before.reader_memory.clone(),
-        _ => Vec::new(),
-    };
     let unnamed = unreferenced(&storage, objects.as_deref(), &state, read_only)?;
     let mut replay = LogReplay::new(&storage, objects.as_deref(), &state, replayed)?;
     replay.replay(&state, closed.as_ref(), &unnamed)?;
-    let replayed = objects.as_ref().filter(|_| read_only).map(|_| replay.replayed());
+    let replayed = read_only.then(|| replay.replayed(&cache));
     let LogReplay { values, memtable_set, unflushed, ends, .. } = replay;
     state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
     let version = objects.as_ref().filter(|_| read_only).map(|objects| objects.version()).transpose()?;
@@ -195,20 +188,7 @@ fn open_once(
         objects.forget_listing();
     }
     let shared = shared(state, tables, values, unflushed);
-    if read_only {
-        reserve_for_reader(&cache, &memtable_set, &mut reader_memory);
-    }
-    let opened = OpenedStore {
-        storage,
-        objects,
-        cache,
-        learner,
-        lock,
-        manifest_number,
-        version,
-        replayed: Mutex::new(replayed),
-        reader_memory,
-    };
+    let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version, replayed };
     let mut core = opened.into_core(shared, options, read_only);
     core.begin(memtable_set, closed.is_some(), &ends)?;
     if options.upgrade && !read_only {
@@ -278,13 +258,12 @@ struct OpenedStore {
     lock: Option<Box<dyn FileLock>>,
     manifest_number: u64,
     version: Option<StoreVersion>,
-    replayed: Mutex<Option<ReplayedLogs>>,
-    reader_memory: Vec<Arc<Reservation>>,
+    replayed: Option<ReplayedLogs>,
 }
 
 impl OpenedStore {
     fn into_core(self, shared: SharedState, options: &DbOptions, read_only: bool) -> Core {
-        let Self { storage, objects, cache, learner, lock, manifest_number, version, replayed, reader_memory } = self;
+        let Self { storage, objects, cache, learner, lock, manifest_number, version, replayed } = self;
         let visible = shared.state.last_sequence;
         Core {
             options: DbOptions { coding: options.coding && shared.state.has_coding, ..options.clone() },
@@ -305,8 +284,7 @@ impl OpenedStore {
             visible: AtomicU64::new(visible),
             manifest_number: AtomicU64::new(manifest_number),
             version,
-            replayed,
-            reader_memory,
+            replayed: Mutex::new(replayed),
             objects,
             read_only,
             is_switch_requested: AtomicBool::new(false),
@@ -391,15 +369,6 @@ fn refuse_other_folder(storage: &dyn Storage) -> Result<()> {
     let path = folder(storage);
     let detail = "it contains no manifest; check the path, or set `create` to create a store".into();
     Err(Error::NotAStore { path, detail })
-}
-
-/// Reserves memory for what a reader has of the logs, in steps, so that a version that adds little evicts nothing.
-fn reserve_for_reader(cache: &Arc<BlockCache>, found: &MemtableSet, memory: &mut Vec<Arc<Reservation>>) {
-    let reserved: u64 = memory.iter().map(|part| part.bytes()).sum();
-    let missing = found.memory_bytes().saturating_sub(reserved);
-    if missing > 0 {
-        memory.push(Arc::new(cache.reserve_scoped(missing.next_multiple_of(READER_MEMORY_STEP_BYTES))));
-    }
 }
 
 fn new_cache(options: &DbOptions) -> Arc<BlockCache> {

@@ -1,8 +1,10 @@
 //! Crash tests of stores on an object store. Goal: a writer may die at any request of an opening, a commit, a flush, a
-//! compaction, a collection of values, or a removal of old files. Method: one run is repeated, and its client dies at
-//! each of its requests in turn; that request is lost, is done without an answer, or arrives after the next opening.
+//! compaction, an adoption of a table, a collection of values, or a removal of old files. Method: one run is repeated,
+//! and its client dies at each of its requests in turn; that request is lost, is done without an answer, or arrives
+//! after the next opening.
 
-use crate::support::{Records, client, leaks, records, small};
+use crate::support::{Records, client, leaks, put_part, records, small};
+use ogive::Error;
 use ogive::io::{Storage, seed_random, set_unix_time_s};
 use ogive::lsm::Db;
 use ogive_testkit::{Mishap, ObjectClient, Random, SimulatedObjects};
@@ -13,10 +15,12 @@ use std::sync::Arc;
 struct History {
     contents: Vec<Records>,
     acknowledged: usize,
+    /// The tables that were adopted, as far as acknowledged.
+    adopted: Vec<String>,
 }
 
 /// Two openings with commits, flushes, compactions, long values that die, and time that passes.
-fn work(storage: &Arc<dyn Storage>, history: &mut History) -> ogive::Result<()> {
+fn work(server: &SimulatedObjects, storage: &Arc<dyn Storage>, history: &mut History) -> ogive::Result<()> {
     let mut random = Random::new(7);
     let mut now = Records::new();
     history.contents.push(now.clone());
@@ -35,6 +39,14 @@ fn work(storage: &Arc<dyn Storage>, history: &mut History) -> ogive::Result<()> 
             history.contents.push(now.clone());
             batch.commit()?;
             history.acknowledged = history.contents.len() - 1;
+            if step % 4 == 1 {
+                let (worker, name, part) = put_part(server, opening * 10 + step);
+                now.extend(part);
+                history.contents.push(now.clone());
+                db.adopt_from(&[(worker, name.clone())])?;
+                history.adopted.push(name);
+                history.acknowledged = history.contents.len() - 1;
+            }
             match step {
                 5 => db.compact()?,
                 _ if step % 3 == 2 => db.flush()?,
@@ -53,7 +65,8 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
     let mortal: ObjectClient = server.client();
     mortal.die_at(at, mishap);
     let mut history = History::default();
-    let died = work(&(Arc::new(mortal.clone()) as Arc<dyn Storage>), &mut history).is_err() || mortal.is_dead();
+    let died =
+        work(&server, &(Arc::new(mortal.clone()) as Arc<dyn Storage>), &mut history).is_err() || mortal.is_dead();
     let place = format!("died at request {at} ({mishap:?})");
     if !is_late_after_opening {
         while server.deliver(&mut Random::new(1)) {}
@@ -65,6 +78,13 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
     while server.deliver(&mut Random::new(1)) {}
     let allowed = &history.contents[history.acknowledged..];
     assert!(allowed.contains(&found), "{place}: {found:?}");
+    // A table that did not become part of the store is still there, and may be adopted now.
+    for name in server.objects().into_keys().filter(|name| name.starts_with("part")) {
+        let outcome = db.adopt_from(&[(client(&server), name.clone())]);
+        let may_be_adopted = outcome.is_ok() && !history.adopted.contains(&name);
+        assert!(may_be_adopted || matches!(outcome, Err(Error::InvalidArgument(_))), "{place}: {name}: {outcome:?}");
+    }
+    let found = records(&db).unwrap();
     db.insert("last", "x").unwrap();
     db.flush().unwrap();
     db.compact().unwrap();
@@ -75,6 +95,7 @@ fn die_at(at: u64, mishap: Option<Mishap>, is_late_after_opening: bool) -> bool 
     }
     let leaks = leaks(&server);
     assert!(leaks.is_empty(), "{place}: {leaks:?}");
+    assert!(!server.objects().keys().any(|name| name.starts_with("part")), "{place}: all were compacted");
     drop(db);
     let again = Db::open_in(client(&server), &options).unwrap();
     assert_eq!(records(&again).unwrap().len(), found.len() + 1, "{place}");

@@ -1,10 +1,11 @@
 //! Reader tests. Goal: readers of a store on an object store see one version each, whatever its writer does, and are
 //! told when the version is gone. Method: readers beside a writer, with a clock that a test moves.
 
-use crate::support::{Records, client, leaks, open, records, small};
+use crate::support::{Records, client, leaks, open, put_part, records, small};
 use ogive::Error;
+use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
-use ogive::lsm::Db;
+use ogive::lsm::{Db, checkpoint_store_in};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, Repeat, SimulatedObjects, seeds};
 use std::sync::Arc;
 
@@ -197,7 +198,7 @@ fn each_version_stays_as_it_was_while_later_ones_read_on() {
         let mut kept = vec![(reader.clone(), contents(&reader))];
         for step in 0..40_u64 {
             for _ in 0..random.below(5) {
-                change(&db, &mut random, step);
+                change(&server, &db, &mut random, step);
             }
             if random.one_in(4) {
                 let kind = [Operation::Open, Operation::Read][random.below(2) as usize];
@@ -215,11 +216,22 @@ fn each_version_stays_as_it_was_while_later_ones_read_on() {
             let first = kept.len().saturating_sub(8);
             kept[first..].iter().for_each(|(old, found)| assert_eq!(contents(old), *found, "step {step}"));
         }
+        let source = client(&server);
+        let report = verify_store(&source, &mut |_, _| {}).unwrap();
+        assert!(report.is_sound(), "{report:?}");
+        let expected = contents(&db);
+        for copy in [MemoryStorage::new(), MemoryStorage::objects()] {
+            let copy: Arc<dyn Storage> = Arc::new(copy);
+            checkpoint_store_in(&source, &copy).unwrap();
+            assert_eq!(contents(&open(&copy).unwrap()), expected);
+        }
+        db.close().unwrap();
+        assert_eq!(contents(&open(&source).unwrap()), expected);
     }
 }
 
 /// A random change of a store.
-fn change(db: &Db, random: &mut Random, step: u64) {
+fn change(server: &SimulatedObjects, db: &Db, random: &mut Random, step: u64) {
     let key = |random: &mut Random| format!("{:02}", random.below(40));
     let names = db.keyspaces();
     let keyspace = db.keyspace(&names[random.below(names.len() as u64) as usize]).unwrap();
@@ -230,6 +242,10 @@ fn change(db: &Db, random: &mut Random, step: u64) {
         3 => db.keyspace(&format!("keyspace {step}")).unwrap().insert(key(random), "first").unwrap(),
         4 => _ = names.iter().find(|name| *name != "default").is_some_and(|name| db.drop_keyspace(name).unwrap()),
         5 => keyspace.remove(key(random)).unwrap(),
+        6 => {
+            let (worker, name, _) = put_part(server, random.next_u64());
+            keyspace.adopt_from(&[(worker, name)]).unwrap();
+        }
         _ => keyspace.insert(key(random), vec![step as u8; random.below(300) as usize]).unwrap(),
     }
 }

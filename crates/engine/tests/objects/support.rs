@@ -3,6 +3,7 @@
 use ogive::Result;
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions};
+use ogive::table::{TableWriteOptions, TableWriter};
 use ogive_testkit::SimulatedObjects;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,4 +62,15 @@ pub(crate) fn leaks(server: &SimulatedObjects) -> Vec<String> {
         leaks.push(format!("{tables} tables, but the store has {known}"));
     }
     leaks
+}
+
+/// Puts a table below the URL of a store, as a worker does.
+pub(crate) fn put_part(server: &SimulatedObjects, number: u64) -> (Arc<dyn Storage>, String, Records) {
+    let (storage, name) = (client(server), format!("part-{number}.table"));
+    let part: Records =
+        (0..4).map(|i| (format!("key {}", 3 * i + number % 3).into_bytes(), b"part".to_vec())).collect();
+    let mut writer = TableWriter::create(Arc::clone(&storage), &name, TableWriteOptions::default()).unwrap();
+    part.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
+    writer.finish().unwrap();
+    (storage, name, part)
 }

@@ -1,5 +1,5 @@
-//! What the writer writes: the records of the load, and the operations of each batch after it. All is computed from
-//! numbers, so that a reader in another process knows what each version of the store must contain.
+//! The records of the load, and the operations of each batch after it. All is computed from numbers, so that a reader
+//! in another process knows the contents of each version of the store.
 
 use ogive_testkit::Random;
 use std::collections::HashMap;

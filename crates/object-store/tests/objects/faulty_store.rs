@@ -98,7 +98,7 @@ pub(crate) struct FaultyStore<S = InMemory> {
 
 impl FaultyStore {
     pub(crate) fn new() -> Arc<Self> {
-        Self::lacking(Lacks::default())
+        Self::over(InMemory::new())
     }
 
     pub(crate) fn lacking(lacks: Lacks) -> Arc<Self> {
@@ -169,7 +169,6 @@ impl FaultyStore {
 
 impl<S: ObjectStore> FaultyStore<S> {
     /// A store that counts the requests to another one.
-    #[allow(dead_code, reason = "for measurements")]
     pub(crate) fn over(inner: S) -> Arc<Self> {
         Arc::new(Self { inner, state: Arc::default(), lacks: Lacks::default(), counts_waves: false })
     }

@@ -9,7 +9,7 @@ use crate::size::{counted, grouped, human_bytes};
 use crate::urls::{self, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::Durability;
-use ogive::lsm::{is_store_file, is_store_object};
+use ogive::lsm::{IngestSummary, Keyspace, is_store_file, is_store_object};
 use ogive::types::RecordType;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,13 @@ Examples:
   ogive db ingest store words.ogive           add it to a store without rewriting it
   ogive db ingest store a.ogive b.ogive       add both atomically; for equal keys b wins
   ogive db ingest store a.ogive --move        remove the original afterwards
+  ogive db ingest s3://bucket/fruit s3://bucket/fruit/part-17.ogive --move
+                                              take a table below the store's URL as it is, without a copy
 
 Records of the tables replace existing entries with equal keys. A table on the same file system is linked, one in the
-same bucket is copied there, others are copied; do not modify it in place afterwards. Creates the store if necessary.";
+same bucket is copied there, others are copied; do not modify it in place afterwards. With --move, a table directly
+below the URL of the store belongs to it afterwards, under its name, which must not be used again. Creates the store if
+necessary.";
 
 /// Ingest existing tables without rewriting them
 #[derive(Debug, clap::Args)]
@@ -47,7 +51,11 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
         arguments.tables.iter().try_for_each(|table| refuse_to_move(table))?;
     }
     let open = arguments.keyspace.create(Durability::Synced, Some(&types))?;
-    let ingested = match open.keyspace.ingest(&arguments.tables) {
+    let outcome = match arguments.moves {
+        true => adopt(&open.keyspace, &arguments.tables),
+        false => open.keyspace.ingest(&arguments.tables).map(|ingested| (ingested, Vec::new())),
+    };
+    let (ingested, originals) = match outcome {
         Ok(ingested) => ingested,
         Err(error) => {
             // The failure to ingest says more than one to take back.
@@ -57,7 +65,7 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
     };
     let done = format!("the tables are durable in {}", arguments.keyspace.name.store);
     open.close(&done)?;
-    for table in arguments.tables.iter().filter(|_| arguments.moves) {
+    for table in originals {
         remove(table).map_err(|failure| failure.but(&done))?;
     }
     if output.is_json() {
@@ -73,6 +81,17 @@ pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> 
         ))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Ingests tables, by reference where that is possible. Also returns those of which the store has a copy or a link.
+fn adopt<'a>(keyspace: &Keyspace, tables: &'a [PathBuf]) -> ogive::Result<(IngestSummary, Vec<&'a PathBuf>)> {
+    let mut originals = Vec::new();
+    for table in tables {
+        if !keyspace.can_adopt(table)? {
+            originals.push(table);
+        }
+    }
+    Ok((keyspace.adopt(tables)?, originals))
 }
 
 /// Removes a table; of a link, the link itself.
@@ -91,7 +110,7 @@ fn remove(table: &Path) -> Result<()> {
 /// Refuses to remove files of a store.
 fn refuse_to_move(table: &Path) -> Result<()> {
     let is_stores = match urls::is_url(table) {
-        true => urls::place(table, false).and_then(|(storage, name)| is_store_object(&*storage, &name))?,
+        true => urls::place(table, false).and_then(|(storage, name)| is_store_object(&storage, &name))?,
         false => is_store_file(table)?,
     };
     if is_stores {

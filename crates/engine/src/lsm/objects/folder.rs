@@ -14,7 +14,7 @@ use crate::io::{
     FileLock, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage, UpdatableFile,
     WritableFile, copy_file, not_for_objects, remove_if_present,
 };
-use crate::lsm::version::{FileKind, file_name, parse_file_name};
+use crate::lsm::version::{FileKind, ManifestState, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,8 @@ pub(crate) struct ObjectFolder {
     known_logs: Mutex<BTreeMap<u64, KnownLog>>,
     /// The ends of files that are known without a request, until these are opened.
     known: Mutex<BTreeMap<String, KnownFile>>,
+    /// The objects of tables that were ingested by reference, by the names of these tables.
+    objects: Mutex<BTreeMap<String, Arc<str>>>,
     pub(crate) retired: RetiredFiles,
     /// Seals of chains that are gone; they stay.
     seals: Mutex<Vec<String>>,
@@ -89,6 +91,7 @@ impl ObjectFolder {
             parts: Mutex::default(),
             known_logs: Mutex::default(),
             known: Mutex::default(),
+            objects: Mutex::default(),
             retired: RetiredFiles::new(grace_s),
             seals: Mutex::default(),
         }
@@ -132,6 +135,35 @@ impl ObjectFolder {
         if parts.values().map(|part| part.len()).sum::<usize>() > KEPT_MANIFEST_BYTES_MAX {
             parts.clear();
         }
+    }
+
+    /// Names the objects of the tables of a state that were ingested by reference.
+    pub(crate) fn name_objects(&self, state: &ManifestState) {
+        for (_, _, table) in state.tables() {
+            if let Some(object) = &table.object {
+                self.name_object(table.number, object);
+            }
+        }
+    }
+
+    /// Names the object of a table that was ingested by reference.
+    pub(crate) fn name_object(&self, table: u64, object: &Arc<str>) {
+        self.objects.lock().insert(file_name(table, FileKind::Table), Arc::clone(object));
+    }
+
+    /// Forgets the object of a table that did not become one of the store.
+    pub(crate) fn forget_object(&self, table: u64) {
+        self.objects.lock().remove(&file_name(table, FileKind::Table));
+    }
+
+    /// Whether an object belongs to the store: as a table, or as one that waits for its removal.
+    pub(crate) fn has_object(&self, object: &str) -> bool {
+        self.objects.lock().values().any(|known| **known == *object) || self.retired.has(object)
+    }
+
+    /// The object of a file that is one.
+    fn object_of(&self, name: &str) -> Arc<str> {
+        self.objects.lock().get(name).map_or_else(|| name.into(), Arc::clone)
     }
 
     /// States the beginnings of logs that need not be read.
@@ -198,7 +230,7 @@ impl ObjectFolder {
     /// Opens a file of a known length without a request.
     pub(crate) fn open_later(&self, name: &str, length_bytes: u64) -> Arc<dyn ReadableFile> {
         let known = KnownFile { length_bytes, tail: Arc::default() };
-        Arc::new(LaterFile::new(&self.inner, name, known, self.is_reading()))
+        Arc::new(LaterFile::new(&self.inner, &self.object_of(name), known, self.is_reading()))
     }
 
     pub(crate) fn is_reading(&self) -> bool {
@@ -411,15 +443,16 @@ impl Storage for ObjectFolder {
         if let Some(chain) = chain_of(name) {
             return Ok(Arc::new(self.read_chain(name, chain)?));
         }
+        let object = self.object_of(name);
         if let Some(known) = self.known.lock().remove(name) {
-            return Ok(Arc::new(LaterFile::new(&self.inner, name, known, self.is_reading())));
+            return Ok(Arc::new(LaterFile::new(&self.inner, &object, known, self.is_reading())));
         }
-        let file = self.explained(self.inner.open(name))?;
+        let file = self.explained(self.inner.open(&object))?;
         if !self.is_reading() {
             return Ok(file);
         }
         let known = KnownFile { length_bytes: file.len(), tail: Arc::default() };
-        let later = LaterFile::new(&self.inner, name, known, true);
+        let later = LaterFile::new(&self.inner, &object, known, true);
         _ = later.file.set(file);
         Ok(Arc::new(later))
     }
@@ -448,7 +481,7 @@ impl Storage for ObjectFolder {
 
     fn remove(&self, name: &str) -> Result<()> {
         if !self.is_reading() {
-            self.retired.add(name);
+            self.retired.add(&self.object_of(name));
         }
         Ok(())
     }
@@ -456,13 +489,27 @@ impl Storage for ObjectFolder {
     fn exists(&self, name: &str) -> Result<bool> {
         match chain_of(name) {
             Some(chain) => self.listed(|listing| listing.parts(chain) > 0),
-            None if self.listing.lock().is_some() => self.listed(|listing| listing.has_object(name)),
-            None => self.inner.exists(name),
+            None if self.listing.lock().is_some() => {
+                let object = self.object_of(name);
+                self.listed(|listing| listing.has_object(&object))
+            }
+            None => self.inner.exists(&self.object_of(name)),
         }
     }
 
     fn list(&self) -> Result<Vec<String>> {
-        self.listed(Listing::files)
+        let mut names = self.listed(Listing::files)?;
+        let objects = self.objects.lock();
+        if !objects.is_empty() {
+            let names_of: BTreeMap<&str, &String> = objects.iter().map(|(name, object)| (&**object, name)).collect();
+            names.iter_mut().for_each(|name| {
+                if let Some(known) = names_of.get(name.as_str()) {
+                    (*known).clone_into(name);
+                }
+            });
+            names.sort_unstable();
+        }
+        Ok(names)
     }
 
     fn sync_directory(&self) -> Result<()> {
@@ -474,7 +521,7 @@ impl Storage for ObjectFolder {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.inner.path(name)
+        self.inner.path(&self.object_of(name))
     }
 
     fn object_store(&self) -> Option<&dyn Any> {
@@ -484,7 +531,7 @@ impl Storage for ObjectFolder {
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         match chain_of(name) {
             Some(_) => copy_file(&*self.open(name)?, target, new_name),
-            None => self.explained(self.inner.export(name, target, new_name)),
+            None => self.explained(self.inner.export(&self.object_of(name), target, new_name)),
         }
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! [`ObjectFolder`] is a [`Storage`](crate::io::Storage) with whole file names, over the objects. `chain` has the
 //! writable side of a chain, `seal` the part that ends it, `names` and `listing` the names of objects, `object_file`
-//! files that are written as a whole, `parts_file` the parts of a chain as a file, `retired` the files that wait for their removal.
+//! files that are written as a whole, `parts_file` the parts of a chain as a file, `retired` the files that wait for
+//! their removal.
 
 mod chain;
 mod folder;

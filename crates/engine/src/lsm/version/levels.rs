@@ -68,6 +68,13 @@ impl KeyspaceLevels {
         Some(tables.remove(index))
     }
 
+    /// Gives all tables names of their own.
+    pub(super) fn forget_objects(&mut self) {
+        for table in self.levels.iter_mut().flatten().filter(|table| table.object.is_some()) {
+            *table = Arc::new(TableFileMeta { object: None, ..TableFileMeta::clone(table) });
+        }
+    }
+
     /// Adds tables to a level, unless they violate its order.
     pub(crate) fn add(&mut self, level: usize, added: Vec<Arc<TableFileMeta>>) -> Result<(), String> {
         let tables = self.levels.get_mut(level).ok_or_else(|| format!("there is no level {level}"))?;

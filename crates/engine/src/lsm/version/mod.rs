@@ -21,4 +21,4 @@ pub(crate) use levels::{KeyspaceLevels, LEVELS};
 pub(crate) use manifest::{ClosedLengths, Manifest, RecoveredManifest, recover, recover_manifest, remove_leftovers};
 pub(crate) use span::{KeyBounds, KeySpan, SpanEnd};
 pub(crate) use state::ManifestState;
-pub(crate) use table::TableFileMeta;
+pub(crate) use table::{TableFileMeta, is_object_name};

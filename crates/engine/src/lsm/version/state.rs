@@ -110,7 +110,7 @@ impl InconsistentEdit {
     }
 }
 
-type EditResult = Result<(), InconsistentEdit>;
+type EditResult<T = ()> = Result<T, InconsistentEdit>;
 
 fn refuse<T>(detail: String) -> Result<T, InconsistentEdit> {
     Err(InconsistentEdit(detail))
@@ -180,6 +180,14 @@ impl ManifestState {
         self.logs_ended.clear();
         for number in std::mem::take(&mut self.logs) {
             self.bound.remove(&number);
+        }
+    }
+
+    /// Turns this into the state of a copy, in which tables have names of their own and nothing waits for its removal.
+    pub(crate) fn begin_copy(&mut self) {
+        self.retired.clear();
+        for keyspace in self.keyspaces.values_mut() {
+            keyspace.levels.forget_objects();
         }
     }
 
@@ -294,13 +302,15 @@ impl ManifestState {
             self.check_unused(number)?;
             self.value_files.insert(number, ValueFileMeta { bytes, live_bytes: 0, tables: 0 });
         }
+        let mut removed = Vec::new();
         for &(keyspace, level, number) in &edit.removed {
-            self.remove_table(keyspace, level, number)?;
+            removed.push(self.remove_table(keyspace, level, number)?);
         }
         self.add_tables(edit)?;
         for &id in &edit.keyspaces_dropped {
-            self.drop_keyspace(id)?;
+            removed.extend(self.drop_keyspace(id)?);
         }
+        self.retire_objects(&removed);
         for &number in &edit.value_files_removed {
             match self.forget_value_file(number) {
                 Some(file) if file.tables == 0 => {}
@@ -383,19 +393,28 @@ impl ManifestState {
         }
     }
 
-    fn drop_keyspace(&mut self, id: KeyspaceId) -> EditResult {
+    /// Lets the objects of tables that are gone wait for their removal: no listing shows that they were the store's.
+    /// The time since when is not known; it is in the future, which stands for the next opening.
+    fn retire_objects(&mut self, removed: &[Arc<TableFileMeta>]) {
+        for table in removed.iter().filter(|table| !self.numbers.contains(&table.number)) {
+            self.retired.extend(table.object.iter().map(|object| (object.to_string(), u64::MAX)));
+        }
+    }
+
+    fn drop_keyspace(&mut self, id: KeyspaceId) -> EditResult<Vec<Arc<TableFileMeta>>> {
         let Some(keyspace) = self.keyspaces.remove(&id).filter(|_| id != DEFAULT_KEYSPACE.0) else {
             return refuse(format!("keyspace {id} is dropped, but is the default one or does not exist"));
         };
         self.names.remove(&keyspace.name);
-        for (_, table) in keyspace.levels.iter() {
+        let tables: Vec<Arc<TableFileMeta>> = keyspace.levels.iter().map(|(_, table)| Arc::clone(table)).collect();
+        for table in &tables {
             self.numbers.remove(&table.number);
             self.release_values(table);
         }
-        Ok(())
+        Ok(tables)
     }
 
-    fn remove_table(&mut self, keyspace: KeyspaceId, level: usize, number: u64) -> EditResult {
+    fn remove_table(&mut self, keyspace: KeyspaceId, level: usize, number: u64) -> EditResult<Arc<TableFileMeta>> {
         let levels = self.keyspaces.get_mut(&keyspace).map(|keyspace| &mut keyspace.levels);
         let Some(table) = levels.and_then(|levels| levels.remove(level, number)) else {
             return refuse(format!(
@@ -404,7 +423,7 @@ impl ManifestState {
         };
         self.numbers.remove(&number);
         self.release_values(&table);
-        Ok(())
+        Ok(table)
     }
 
     fn add_tables(&mut self, edit: &ManifestEdit) -> EditResult {

@@ -2,6 +2,7 @@
 
 use super::span::{self, KeyBounds, SpanEnd};
 use crate::lsm::entry::{SEQUENCE_MAX, Sequence, put_varint, take_varint};
+use crate::lsm::folder::is_name_of_store;
 use crate::lsm::range_tombstones::known_end;
 use std::sync::Arc;
 
@@ -18,6 +19,10 @@ const GLOBAL_SEQUENCE_FLAG: u64 = 4;
 const FILE_ID_FLAG: u64 = 8;
 /// The last bytes of the file follow the value files.
 const TAIL_FLAG: u64 = 16;
+/// The name of the object follows at the end.
+const OBJECT_FLAG: u64 = 32;
+/// Longer names of objects are not taken; that of S3 has at most 1,024 bytes, with the URL.
+const OBJECT_NAME_BYTES_MAX: usize = 1024;
 
 /// Metadata of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +54,13 @@ pub(crate) struct TableFileMeta {
     pub(crate) file_id: Option<u64>,
     /// On an object store: the last bytes of the file, with which it is opened without a request, if they are few.
     pub(crate) tail: Option<Arc<[u8]>>,
+    /// On an object store: the name of a table that was ingested by reference, which it keeps.
+    pub(crate) object: Option<Arc<str>>,
+}
+
+/// Whether a table of this name may be ingested by reference: no file of a store ever has it.
+pub(crate) fn is_object_name(name: &str) -> bool {
+    (1..=OBJECT_NAME_BYTES_MAX).contains(&name.len()) && !name.contains('/') && !is_name_of_store(name)
 }
 
 impl TableFileMeta {
@@ -107,7 +119,8 @@ impl TableFileMeta {
             | flag(self.has_range_tombstones, RANGE_TOMBSTONES_FLAG)
             | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE_FLAG)
             | flag(self.file_id.is_some(), FILE_ID_FLAG)
-            | flag(self.tail.is_some(), TAIL_FLAG);
+            | flag(self.tail.is_some(), TAIL_FLAG)
+            | flag(self.object.is_some(), OBJECT_FLAG);
         put_varint(out, flags);
         put_varint(out, self.smallest_sequence);
         put_varint(out, self.largest_sequence);
@@ -125,6 +138,9 @@ impl TableFileMeta {
         if let Some(tail) = &self.tail {
             put_bytes(out, tail);
         }
+        if let Some(object) = &self.object {
+            put_bytes(out, object.as_bytes());
+        }
     }
 
     /// Decodes metadata; `None` if it is malformed or inconsistent.
@@ -139,7 +155,7 @@ impl TableFileMeta {
             largest: take_bytes(bytes, at)?.to_vec(),
             ..Self::default()
         };
-        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * TAIL_FLAG)?;
+        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * OBJECT_FLAG)?;
         meta.largest_excluded = flags & LARGEST_EXCLUDED_FLAG != 0;
         if meta.largest_excluded && known_end(&meta.largest).is_empty() {
             meta.largest = Vec::new();
@@ -161,6 +177,9 @@ impl TableFileMeta {
         if flags & TAIL_FLAG != 0 {
             meta.tail = Some(take_bytes(bytes, at)?.into());
         }
+        if flags & OBJECT_FLAG != 0 {
+            meta.object = Some(std::str::from_utf8(take_bytes(bytes, at)?).ok()?.into());
+        }
         meta.is_sensible().then_some(meta)
     }
 
@@ -175,6 +194,7 @@ impl TableFileMeta {
             && self.shadowed <= self.records
             && (self.records > 0 || self.has_range_tombstones)
             && self.tail.as_ref().is_none_or(|tail| tail.len() as u64 <= self.bytes)
+            && self.object.as_ref().is_none_or(|object| is_object_name(object))
             && self.values.is_sorted_by(|one, next| one.0 < next.0)
     }
 }

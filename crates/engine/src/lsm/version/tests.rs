@@ -41,6 +41,7 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
     table.has_range_tombstones = random.one_in(4);
     table.largest_excluded = table.has_range_tombstones && random.one_in(2);
     table.global_sequence = random.one_in(5).then_some(sequence);
+    table.object = random.one_in(6).then(|| ["part-17", "a table", "000001.log"][random.below(3) as usize].into());
     for &file in files {
         if random.one_in(3) {
             table.values.push((file, random.below(100)));
