@@ -120,7 +120,8 @@ fn claim_url(output: &Path, kind: OutputKind, inputs: &[&Path], force: Option<Fo
         return Err(in_store(&shown));
     }
     let is_taken = storage.exists(&name)?;
-    if !is_taken && urls::is_folder(output)? {
+    // Who may only write is not refused.
+    if !is_taken && matches!(urls::is_folder(output), Ok(true)) {
         let hint = "choose another name, or use `ogive db ingest` to add a table to the store";
         return Err(kept(&shown, "a store, which a file of the same name would hide", hint));
     }

@@ -36,10 +36,34 @@ pub(super) struct LogReplay<'a> {
     pub(super) unflushed: HashSet<u64>,
     /// For each of them, the end of the last such value.
     pub(super) ends: BTreeMap<u64, u64>,
-    /// For a reader of a store on an object store: the logs of which everything was replayed.
-    known: BTreeMap<u64, (StoreBinding, KnownLog)>,
-    /// The memory of a reader.
+    /// For a reader of a store on an object store: what was replayed of logs before, and is now, oldest first. Each has
+    /// memtables of its own, so that those of a flushed log go with it.
+    before: BTreeMap<u64, ReplayedLog>,
+    logs: Vec<ReplayedLog>,
+}
+
+/// A log of which a reader has replayed everything.
+#[derive(Clone, Debug)]
+struct ReplayedLog {
+    number: u64,
+    binding: StoreBinding,
+    /// `None` if it is to be read anew the next time.
+    known: Option<KnownLog>,
+    memtable_set: MemtableSet,
+    /// The memory of the memtables.
     reserved: Vec<Arc<Reservation>>,
+}
+
+impl ReplayedLog {
+    /// Reserves the memory, in steps, so that a version that adds little evicts nothing.
+    fn reserve(&mut self, cache: &Arc<BlockCache>) {
+        let reserved_bytes: u64 = self.reserved.iter().map(|part| part.bytes()).sum();
+        let missing_bytes = self.memtable_set.memory_bytes().saturating_sub(reserved_bytes);
+        if missing_bytes > 0 {
+            let part = cache.reserve_scoped(missing_bytes.next_multiple_of(READER_MEMORY_STEP_BYTES));
+            self.reserved.push(Arc::new(part));
+        }
+    }
 }
 
 /// What a reader has replayed. In a store on an object store, logs only grow, and versions of entries are told apart by
@@ -47,27 +71,25 @@ pub(super) struct LogReplay<'a> {
 #[derive(Debug)]
 pub(super) struct ReplayedLogs {
     keyspaces: HashSet<KeyspaceId>,
-    memtable_set: MemtableSet,
-    unflushed: HashSet<u64>,
+    logs: Vec<ReplayedLog>,
     ends: BTreeMap<u64, u64>,
-    known: BTreeMap<u64, (StoreBinding, KnownLog)>,
-    reserved: Vec<Arc<Reservation>>,
 }
 
 impl ReplayedLogs {
     /// The beginnings of logs that need not be read again.
     pub(super) fn known_logs(&self) -> impl Iterator<Item = (u64, KnownLog)> + '_ {
-        self.known.iter().map(|(&number, &(_, known))| (number, known))
+        self.logs.iter().filter_map(|log| Some((log.number, log.known?)))
     }
 
-    /// Whether a later state of the store has all that was replayed in its logs: none was flushed or dropped since.
+    /// Whether a later state of the store goes on with these logs: some may be flushed, and others new.
     pub(super) fn is_part_of(&self, state: &ManifestState) -> bool {
-        let is_needed = |(number, (binding, _)): (&u64, &(StoreBinding, KnownLog))| {
-            state.logs.contains(number) && state.binding_of(*number) == *binding
+        let known = |number: u64| self.logs.iter().find(|log| log.number == number && log.known.is_some());
+        let newest = self.logs.last().map_or(0, |log| log.number);
+        let goes_on = |number: u64| match known(number) {
+            Some(log) => state.binding_of(number) == log.binding,
+            None => number > newest,
         };
-        let newest = self.known.keys().next_back().copied().unwrap_or(0);
-        self.known.iter().all(is_needed)
-            && state.logs.iter().all(|number| self.known.contains_key(number) || *number > newest)
+        state.logs.iter().all(|&number| goes_on(number))
             && self.keyspaces.len() == state.keyspaces.len()
             && self.keyspaces.iter().all(|id| state.keyspaces.contains_key(id))
     }
@@ -123,47 +145,33 @@ impl<'a> LogReplay<'a> {
             values.0.insert(number, handle);
         }
         let keyspaces = state.keyspaces.keys().copied().collect();
-        let mut replay = Self {
-            storage,
-            objects,
-            keyspaces,
-            binding: state.binding(),
-            values,
-            memtable_set: MemtableSet::of(BTreeMap::new()),
-            unflushed: HashSet::new(),
-            ends: BTreeMap::new(),
-            known: BTreeMap::new(),
-            reserved: Vec::new(),
-        };
-        if let Some(ReplayedLogs { memtable_set, unflushed, ends, known, reserved, .. }) = replayed {
-            for handle in &memtable_set.values {
-                replay.values.0.entry(handle.number).or_insert_with(|| Arc::clone(handle));
+        let (mut unflushed, mut before, mut ends) = (HashSet::new(), BTreeMap::new(), BTreeMap::new());
+        if let Some(replayed) = replayed {
+            ends = replayed.ends;
+            for log in replayed.logs.into_iter().filter(|log| state.logs.contains(&log.number)) {
+                for handle in &log.memtable_set.values {
+                    unflushed.extend((!values.0.contains_key(&handle.number)).then_some(handle.number));
+                    values.0.entry(handle.number).or_insert_with(|| Arc::clone(handle));
+                }
+                before.insert(log.number, log);
             }
-            replay = Self { memtable_set, unflushed, ends, known, reserved, ..replay };
         }
-        replay.memtable_set.logs.clear();
-        replay.memtable_set.last_sequence = replay.memtable_set.last_sequence.max(state.last_sequence);
-        Ok(replay)
+        let mut memtable_set = MemtableSet::of(BTreeMap::new());
+        memtable_set.last_sequence = state.last_sequence;
+        let (binding, logs) = (state.binding(), Vec::new());
+        Ok(Self { storage, objects, keyspaces, binding, values, memtable_set, unflushed, ends, before, logs })
     }
 
-    /// What the next version of a reader can go on with. Its memory is reserved in steps, so that a version that adds
-    /// little evicts nothing.
-    pub(super) fn replayed(&self, cache: &Arc<BlockCache>) -> ReplayedLogs {
-        let mut reserved = self.reserved.clone();
-        let reserved_bytes: u64 = reserved.iter().map(|part| part.bytes()).sum();
-        let missing_bytes = self.memtable_set.memory_bytes().saturating_sub(reserved_bytes);
-        if missing_bytes > 0 {
-            let part = cache.reserve_scoped(missing_bytes.next_multiple_of(READER_MEMORY_STEP_BYTES));
-            reserved.push(Arc::new(part));
-        }
-        ReplayedLogs {
-            reserved,
-            keyspaces: self.keyspaces.clone(),
-            memtable_set: self.memtable_set.clone(),
-            unflushed: self.unflushed.clone(),
-            ends: self.ends.clone(),
-            known: self.known.clone(),
-        }
+    /// What the next version of a reader can go on with.
+    pub(super) fn replayed(&mut self, cache: &Arc<BlockCache>) -> ReplayedLogs {
+        self.logs.iter_mut().for_each(|log| log.reserve(cache));
+        ReplayedLogs { keyspaces: self.keyspaces.clone(), logs: self.logs.clone(), ends: self.ends.clone() }
+    }
+
+    /// The memtables of a reader's older logs, oldest first.
+    pub(super) fn older(&self) -> impl Iterator<Item = Arc<MemtableSet>> + '_ {
+        let older = self.logs.split_last().map_or(&[][..], |(_, older)| older);
+        older.iter().map(|log| Arc::new(log.memtable_set.clone()))
     }
 
     pub(super) fn replay(
@@ -173,10 +181,11 @@ impl<'a> LogReplay<'a> {
         unnamed: &UnreferencedFiles,
     ) -> Result<()> {
         for (&number, next) in state.logs.iter().zip(state.logs.iter().skip(1).map(Some).chain([None])) {
-            let from = self.known.get(&number).map_or(0, |(_, known)| known.bytes);
-            if from > 0 && next.is_some_and(|next| self.known.contains_key(next)) {
+            let before = self.begin_log(number);
+            let from = before.as_ref().and_then(|log| log.known).map_or(0, |known| known.bytes);
+            if from > 0 && next.is_some_and(|next| self.before.contains_key(next)) {
                 // It had ended before.
-                self.memtable_set.logs.push(BackingLog { number, bytes: from });
+                self.logs.extend(before);
                 continue;
             }
             let closed_at = match (closed, next) {
@@ -192,7 +201,10 @@ impl<'a> LogReplay<'a> {
             })?;
             self.memtable_set.logs.push(BackingLog { number, bytes });
             if let Some(objects) = self.objects.filter(|objects| objects.is_reading()) {
-                self.known.extend(objects.end_log(number, bytes)?.map(|known| (number, (self.binding, known))));
+                let known = objects.end_log(number, bytes)?;
+                let reserved = before.map_or_else(Vec::new, |log| log.reserved);
+                let (binding, memtable_set) = (self.binding, self.memtable_set.clone());
+                self.logs.push(ReplayedLog { number, binding, known, memtable_set, reserved });
             }
         }
         self.drop_unreached_values();
@@ -205,6 +217,18 @@ impl<'a> LogReplay<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Begins with a log: a reader of a store on an object store with memtables of its own, those from before if there
+    /// are any.
+    fn begin_log(&mut self, number: u64) -> Option<ReplayedLog> {
+        self.objects.filter(|objects| objects.is_reading())?;
+        let last_sequence = self.memtable_set.last_sequence;
+        let before = self.before.remove(&number);
+        self.memtable_set = before.as_ref().map_or_else(MemtableSet::default, |log| log.memtable_set.clone());
+        self.memtable_set.logs.clear();
+        self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(last_sequence);
+        before
     }
 
     /// Replays a group; returns `false` if a value that it points to is damaged, as a crash may leave it.

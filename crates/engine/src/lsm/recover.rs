@@ -177,6 +177,7 @@ fn open_once(
     let mut replay = LogReplay::new(&storage, objects.as_deref(), &state, replayed)?;
     replay.replay(&state, closed.as_ref(), &unnamed)?;
     let replayed = read_only.then(|| replay.replayed(&cache));
+    let older = replay.older().collect();
     let LogReplay { values, memtable_set, unflushed, ends, .. } = replay;
     state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
     let version = objects.as_ref().filter(|_| read_only).map(|objects| objects.version()).transpose()?;
@@ -187,7 +188,7 @@ fn open_once(
     if let Some(objects) = &objects {
         objects.forget_listing();
     }
-    let shared = shared(state, tables, values, unflushed);
+    let shared = SharedState { sealed: older, ..shared(state, tables, values, unflushed) };
     let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version, replayed };
     let mut core = opened.into_core(shared, options, read_only);
     core.begin(memtable_set, closed.is_some(), &ends)?;

@@ -192,13 +192,20 @@ fn each_version_stays_as_it_was_while_later_ones_read_on() {
         let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
         let mut random = Random::new(seed);
         let server = SimulatedObjects::new();
-        let db = Db::open_in(client(&server), &small()).unwrap();
+        let mut db = Db::open_in(client(&server), &small()).unwrap();
         let injector = FaultInjector::new(client(&server));
         let mut reader = Db::open_read_only_in(Arc::new(injector.clone()), &small()).unwrap();
         let mut kept = vec![(reader.clone(), contents(&reader))];
         for step in 0..40_u64 {
             for _ in 0..random.below(5) {
                 change(&server, &db, &mut random, step);
+            }
+            if random.one_in(6) {
+                // The next writer keeps the logs of one that was closed.
+                if !random.one_in(3) {
+                    db.close().unwrap();
+                }
+                db = open(&client(&server)).unwrap();
             }
             if random.one_in(4) {
                 let kind = [Operation::Open, Operation::Read][random.below(2) as usize];

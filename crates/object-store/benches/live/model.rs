@@ -10,8 +10,8 @@ const OPERATIONS: u64 = 300;
 const REMOVALS: u64 = 8;
 /// One in this many values is long, and kept apart from its key.
 const LONG_VALUES: u64 = 64;
-/// The batches write to one in this many places, so that they overwrite what they wrote.
-const PLACES_A_WRITTEN_ONE: u64 = 1_000;
+/// The batches write to the first places, one in this many, so that they overwrite what they wrote.
+const PLACES_A_WRITTEN_ONE: u64 = 200;
 
 /// The key of the record that has the number of the last batch.
 pub(crate) const COUNTER: &[u8] = b"batches";
@@ -38,7 +38,7 @@ pub(crate) fn value(place: u64, batch: u64) -> Vec<u8> {
 pub(crate) fn operations(batch: u64, places: u64) -> impl Iterator<Item = (u64, bool)> {
     let mut random = Random::new(batch);
     (0..OPERATIONS).map(move |_| {
-        let place = random.below(places.div_ceil(PLACES_A_WRITTEN_ONE)) * PLACES_A_WRITTEN_ONE;
+        let place = random.below(places.div_ceil(PLACES_A_WRITTEN_ONE));
         (place, random.one_in(REMOVALS))
     })
 }
@@ -80,7 +80,7 @@ impl Model {
 
     /// A place to ask for: every other one is one that batches write to.
     pub(crate) fn place(&self, random: &mut Random) -> u64 {
-        let place = random.below(self.places);
-        if random.one_in(2) { place / PLACES_A_WRITTEN_ONE * PLACES_A_WRITTEN_ONE } else { place }
+        let places = if random.one_in(2) { self.places.div_ceil(PLACES_A_WRITTEN_ONE) } else { self.places };
+        random.below(places)
     }
 }
