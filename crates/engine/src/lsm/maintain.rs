@@ -5,7 +5,7 @@ use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::version::{ClosedLengths, ManifestEdit};
+use super::version::{ClosedLengths, FileKind, ManifestEdit};
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
 use crate::error::{Error, Result};
@@ -194,6 +194,10 @@ impl Core {
 
     /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
     fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
+        if let (Some(objects), Some(failed)) = (&self.objects, writer.active.logs.last()) {
+            // The part that failed may still arrive, and would change versions that readers have.
+            objects.seal(FileKind::Log, failed.number, self.binding.nonce)?;
+        }
         let number = self.number_within(shared)?;
         let log = WalWriter::create((&self.storage, self.objects.as_deref()), self.binding, number, None, None)?;
         let memtables = fresh_memtables(shared);

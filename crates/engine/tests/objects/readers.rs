@@ -6,7 +6,7 @@ use ogive::Error;
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage, set_unix_time_s};
 use ogive::lsm::{Db, checkpoint_store_in};
-use ogive_testkit::{Fault, FaultInjector, Operation, Random, Repeat, SimulatedObjects, seeds};
+use ogive_testkit::{Fault, FaultInjector, Mishap, Operation, Random, Repeat, SimulatedObjects, seeds};
 use std::sync::Arc;
 
 #[test]
@@ -275,4 +275,25 @@ fn a_refresh_reads_what_was_written_since() {
         assert_eq!(reader.get("a").unwrap().as_deref(), Some(format!("{round}").as_bytes()));
     }
     assert_eq!(records(&reader).unwrap(), records(&db).unwrap());
+}
+
+/// A writer resumes after a part of its log failed, and dies at any request of that; then the part arrives.
+#[test]
+fn a_part_that_arrives_after_its_writer_resumed_changes_no_version() {
+    for at in 0..8 {
+        let server = SimulatedObjects::new();
+        let mortal = server.client();
+        let db = Db::open_in(Arc::new(mortal.clone()), &small()).unwrap();
+        db.insert("a", "1").unwrap();
+        mortal.fail_next(Mishap::Late);
+        assert!(db.insert("b", "2").is_err());
+        mortal.die_at(mortal.changes() + at, None);
+        _ = db.resume();
+        let storage = client(&server);
+        let reader = Db::open_read_only_in(Arc::clone(&storage), &small()).unwrap();
+        let (version, found) = (reader.version().unwrap(), records(&reader).unwrap());
+        while server.deliver(&mut Random::new(1)) {}
+        let again = Db::open_version_in(&storage, &small(), version).unwrap();
+        assert_eq!(records(&again).unwrap(), found, "died at request {at}");
+    }
 }
