@@ -114,8 +114,17 @@ pub(crate) fn place(path: &Path, direct: bool) -> ogive::Result<(Arc<dyn Storage
     Ok((Arc::new(storage), name))
 }
 
+/// Whether a path is an address of the web, which is read only.
+pub(crate) fn is_http(path: &Path) -> bool {
+    is_url(path) && path.to_str().is_some_and(|url| url.to_ascii_lowercase().starts_with("http"))
+}
+
 /// Whether a path is a folder, or a URL behind which there is a store.
 pub(crate) fn is_folder(path: &Path) -> ogive::Result<bool> {
+    if is_http(path) {
+        // Nothing is listed there.
+        return Ok(false);
+    }
     if is_url(path) { ogive::lsm::has_store(&*ogive::io::locate_folder(path)?) } else { Ok(path.is_dir()) }
 }
 

@@ -14,7 +14,11 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 const TEXT_BYTES: u64 = 4 << 10;
 
 /// What the engine advises a program to do, and the advice for the command line.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 16] = [
+    (
+        "refresh the reader, or open the store again (or write with a longer `DbOptions::object_grace_s`)",
+        "run the command again; if that does not help, an object of the store is missing, which `ogive db verify` names",
+    ),
     ("sort the input, or use the sorting writer", "sort the input first"),
     ("insert into it, or create a new index", "leave out --sorted, or create a new index"),
     ("drop old snapshots, or raise the limit of", "wait for those readers to finish; the limit of the log is"),

@@ -189,6 +189,7 @@ impl Answer {
             (Some(401), _) => FailureKind::Unauthenticated,
             (Some(403), _) => FailureKind::Denied,
             (Some(404), _) => FailureKind::NotFound,
+            (Some(501), _) => FailureKind::NotSupported,
             (Some(408 | 500..), _) => FailureKind::Broken,
             (Some(_), _) => FailureKind::Other,
             (None, Some(HttpErrorKind::Timeout)) => FailureKind::TimedOut,

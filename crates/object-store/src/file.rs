@@ -16,6 +16,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use twox_hash::XxHash3_64;
+
+const NS_PER_S: u64 = 1_000_000_000;
 
 /// Which object was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -384,8 +387,12 @@ impl ReadableFile for ObjectFile {
         Ok(Box::new(self.start(&plain, ranges.first().map(|first| first.purpose))?))
     }
 
+    /// Object stores state seconds: the rest is a digest of the ETag, so that two objects of one second differ.
     fn modified_ns(&self) -> Option<u64> {
-        self.shared.identity.get()?.modified_ns
+        let Identity { e_tag, modified_ns, .. } = self.shared.identity.get()?;
+        let digest = |tag: &String| XxHash3_64::oneshot(tag.as_bytes()) % NS_PER_S;
+        let modified_ns = (*modified_ns)?;
+        Some(e_tag.as_ref().map_or(modified_ns, |tag| modified_ns / NS_PER_S * NS_PER_S + digest(tag)))
     }
 
     fn path(&self) -> &Path {

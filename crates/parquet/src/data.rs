@@ -240,7 +240,7 @@ impl Data {
     pub(crate) fn fetch(&self, parts: &[GroupRows], columns: &[usize], trace: Option<&mut Trace>) -> Result<Fetched> {
         let wanted = self.wanted(parts, columns)?;
         let label = |file: usize, part: Part| self.label(file, part);
-        let fetched = fetch(wanted, &|file| self.file(file), self.joining, trace, &label)?;
+        let fetched = fetch(wanted, &|file| self.file(file), self.joining, trace, &label).map_err(of_data_file)?;
         // In an object store, only an answer says when the object was modified.
         fetched.file_numbers().try_for_each(|number| self.check_unchanged(number))?;
         Ok(fetched)
@@ -416,6 +416,17 @@ fn of_file(sources: &[ColumnSource], columns: &[usize]) -> Vec<usize> {
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// The error of a data file in an object store, where the first read shows what became of it.
+pub(crate) fn of_data_file(error: ParquetIndexError) -> ParquetIndexError {
+    match error {
+        ParquetIndexError::Engine(Error::Io { path, source, .. }) if source.kind() == ErrorKind::NotFound => {
+            ParquetIndexError::Gone { path }
+        }
+        ParquetIndexError::Engine(Error::ObjectChanged { path, detail }) => ParquetIndexError::Changed { path, detail },
+        error => error,
+    }
 }
 
 /// How a file differs from the one that was indexed; `None` if length and time are the same.

@@ -2,6 +2,7 @@
 
 use crate::build::row_hash;
 use crate::bytes_io::Encoder;
+use crate::data::of_data_file;
 use crate::error::{ParquetIndexError, Result};
 use crate::footer::{find_groups, read_footer};
 use crate::index::{Inner, ParquetIndex, row_number};
@@ -77,7 +78,7 @@ impl Inner {
     ) -> Result<()> {
         let file = self.data.file(number)?;
         let stated = &self.data.catalog.files[number];
-        let footer = read_footer(&file)?;
+        let footer = read_footer(&file).map_err(of_data_file)?;
         let changed = |detail: &str| ParquetIndexError::Changed { path: file.path().to_owned(), detail: detail.into() };
         if footer.checksum != stated.footer_checksum {
             return Err(changed("its footer is another one"));

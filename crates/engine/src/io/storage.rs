@@ -267,7 +267,7 @@ pub trait ReadableFile: Debug + Send + Sync {
     }
 
     /// Modification time when the file was opened, in nanoseconds since the start of 1970; `None` if the storage does
-    /// not provide it.
+    /// not provide it. Where it provides seconds, the rest may be a digest of what else it says of the file.
     fn modified_ns(&self) -> Option<u64> {
         None
     }

@@ -140,9 +140,10 @@ impl IncomingTables<'_> {
 
     /// Takes an object of the store's folder by reference.
     fn adopt(&mut self, objects: &ObjectFolder, name: &str) -> Result<()> {
-        if objects.has_object(name) || self.tables.iter().any(|table| table.object.as_deref() == Some(name)) {
-            let path = self.core.storage.path(name);
-            return Err(Error::InvalidArgument(format!("{} belongs to the store already", path.display())));
+        let is_named_twice = self.tables.iter().any(|table| table.object.as_deref() == Some(name));
+        if is_named_twice || objects.has_object(name) {
+            let what = if is_named_twice { "is named twice" } else { "belongs to the store already" };
+            return Err(Error::InvalidArgument(format!("{} {what}", self.core.storage.path(name).display())));
         }
         // In the store's own storage, which is to find the same object.
         let Some(mut meta) = examine(self.core, &self.core.storage, name)? else { return Ok(()) };

@@ -94,6 +94,7 @@ impl StoreImage {
         let Some(recovered) = recover(&files)? else { return Ok(Attempt::Changed) };
         let state = &recovered.state;
         if let Some(objects) = objects {
+            objects.check_current(recovered.number, state)?;
             objects.name_objects(state);
             names = objects.list()?;
         }

@@ -29,7 +29,7 @@ use crate::io::sync::{Condvar, Mutex};
 use crate::io::{FileLock, Profile, Storage, random_u64, spawn_helper};
 use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -58,15 +58,28 @@ fn open_objects(storage: &Arc<dyn Storage>, options: &DbOptions, mode: FolderPur
     loop {
         let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), mode, options.object_grace_s)?);
         let version = folder.version()?;
-        match open_folder(folder, options, None) {
+        match open_folder(Arc::clone(&folder), options, None) {
             Err(Error::VersionGone { .. } | Error::Damaged { .. })
                 if mode == FolderPurpose::Read(None) && tried != Some(version) =>
             {
                 tried = Some(version);
             }
+            // Another manifest may begin where the one of an old version is being removed.
+            Err(Error::Damaged { path, .. }) if is_manifest(&path) && folder.is_superseded()? => {
+                return Err(folder.version_gone());
+            }
+            Err(Error::VersionGone { path }) if mode == FolderPurpose::Read(None) => {
+                // No writer removes what the newest version needs.
+                return Err(Error::damaged(path, 0, "an object that its newest version needs is missing"));
+            }
             opened => return opened,
         }
     }
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(parse_file_name);
+    matches!(name, Some((_, FileKind::Manifest)))
 }
 
 fn open_folder(folder: Arc<ObjectFolder>, options: &DbOptions, before: Option<&Core>) -> Result<Core> {
@@ -155,6 +168,9 @@ fn open_once(
         _ => recover(&*storage)?,
     };
     let manifest_number = found.as_ref().map_or(0, |found| found.number);
+    if let Some(objects) = &objects {
+        check_objects(objects, found.as_ref())?;
+    }
     let (mut state, closed) = match found {
         Some(RecoveredManifest { state, closed, .. }) => (state, closed),
         None => (ManifestState::new(random_u64()), None),
@@ -198,6 +214,15 @@ fn open_once(
         core.options.coding = options.coding;
     }
     Ok(core)
+}
+
+/// Refuses to read a state that is not the newest, and to create a store where a copy of one is being made.
+fn check_objects(objects: &ObjectFolder, found: Option<&RecoveredManifest>) -> Result<()> {
+    match found {
+        Some(found) if objects.reads_newest() => objects.check_current(found.number, &found.state),
+        None if !objects.is_reading() => objects.check_no_copy(),
+        _ => Ok(()),
+    }
 }
 
 /// Reads the logs, and for a reader the filters of all tables with the same requests in flight.

@@ -121,3 +121,74 @@ fn a_reader_that_sleeps_longer_than_the_grace_period_denies_nothing() {
     }
     assert!(last > 3, "{last} requests");
 }
+
+/// Objects of manifests that are gone, one or all from some on, as an incomplete copy of a bucket lacks them: a reader
+/// and a verification find all that was acknowledged, or say that something is missing.
+#[test]
+fn a_manifest_that_is_missing_is_told() {
+    let server = SimulatedObjects::new();
+    for round in 0..5 {
+        let db = open(&client(&server)).unwrap();
+        (0..3).for_each(|number| db.insert(format!("{round} {number}"), vec![b'x'; 150]).unwrap());
+        db.remove(format!("{} 0", round - 1)).unwrap();
+        match round {
+            1 => db.compact().unwrap(),
+            2 => db.keyspace("more").and_then(|more| more.insert("a", "b")).unwrap(),
+            _ => {}
+        }
+        if round % 2 == 0 {
+            db.close().unwrap();
+        }
+    }
+    let expected = records(&Db::open_read_only_in(client(&server), &small()).unwrap()).unwrap();
+    let objects = server.objects();
+    let manifests: Vec<&String> = objects.keys().filter(|name| name.starts_with("manifest")).collect();
+    let mut told = 0;
+    for at in 0..manifests.len() {
+        for gone in [&manifests[at..=at], &manifests[at..]] {
+            let copy = SimulatedObjects::new().client();
+            let kept = objects.iter().filter(|(name, _)| !gone.contains(name));
+            kept.for_each(|(name, bytes)| copy.put_if_absent(name, bytes).unwrap());
+            let copy: Arc<dyn Storage> = Arc::new(copy);
+            match Db::open_read_only_in(Arc::clone(&copy), &small()).and_then(|db| records(&db)) {
+                Ok(found) => assert_eq!(found, expected, "without {gone:?}"),
+                Err(error) => {
+                    told += 1;
+                    assert!(matches!(error, Error::Damaged { .. } | Error::NotAStore { .. }), "{error}");
+                    let is_sound = verify_store(&copy, &mut |_, _| {}).is_ok_and(|report| report.is_sound());
+                    assert!(!is_sound, "without {gone:?}");
+                }
+            }
+        }
+    }
+    assert!(told > manifests.len() / 2, "{told} of {}", manifests.len());
+}
+
+/// A store is not created where a copy is being made, and no copy is made where one is created: of the two at once, one
+/// fails, whichever is first by how much.
+#[test]
+fn of_a_store_that_is_created_and_a_copy_at_once_nothing_acknowledged_is_lost() {
+    let source: Arc<dyn Storage> = Arc::new(MemoryStorage::objects());
+    open(&source).unwrap().insert("key", "of the copy").unwrap();
+    for at in 0..14 {
+        let server = SimulatedObjects::new();
+        let copier = server.client();
+        let (other, written) = (client(&server), Arc::new(Mutex::new(None)));
+        let (mut requests, outcome) = (0, Arc::clone(&written));
+        copier.set_hook(Some(Box::new(move || {
+            if requests == at {
+                *outcome.lock().unwrap() = Some(open(&other).and_then(|db| db.insert("key", "of the writer")).is_ok());
+            }
+            requests += 1;
+        })));
+        let copied = checkpoint_store_in(&source, &(Arc::new(copier.clone()) as Arc<dyn Storage>)).is_ok();
+        copier.set_hook(None);
+        let Some(is_written) = written.lock().unwrap().take() else { continue };
+        // A writer may open the copy as soon as that is complete.
+        let expected = if is_written { "of the writer" } else { "of the copy" };
+        if copied || is_written {
+            let db = Db::open_read_only_in(client(&server), &small()).unwrap();
+            assert_eq!(db.get("key").unwrap().as_deref(), Some(expected.as_bytes()), "at request {at}");
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! `ogive db ingest`: adds tables to a store without rewriting them.
 
-use super::store::KeyspaceOptions;
+use super::store::{KeyspaceOptions, StoreFolder};
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::input::open_to_see;
@@ -48,7 +48,8 @@ pub(crate) struct DbIngest {
 pub(crate) fn run(arguments: &DbIngest, output: &mut Output) -> Result<Outcome> {
     let types = common_types(&arguments.tables)?;
     if arguments.moves {
-        arguments.tables.iter().try_for_each(|table| refuse_to_move(table))?;
+        arguments.tables.iter().try_for_each(|table| refuse_to_move(table, &arguments.keyspace.name.store))?;
+        refuse_twice(&arguments.tables)?;
     }
     let open = arguments.keyspace.create(Durability::Synced, Some(&types))?;
     let outcome = match arguments.moves {
@@ -107,12 +108,24 @@ fn remove(table: &Path) -> Result<()> {
     })
 }
 
+/// Refuses a table that is named twice: once moved, it is not there any more.
+fn refuse_twice(tables: &[PathBuf]) -> Result<()> {
+    match tables.iter().enumerate().find(|(at, table)| tables[..*at].contains(table)) {
+        Some((_, table)) => Err(Failure::usage(format!("{} is named twice", table.display()), "name it once")),
+        None => Ok(()),
+    }
+}
+
 /// Refuses to remove files of a store.
-fn refuse_to_move(table: &Path) -> Result<()> {
+fn refuse_to_move(table: &Path, store: &StoreFolder) -> Result<()> {
     let is_stores = match urls::is_url(table) {
         true => urls::place(table, false).and_then(|(storage, name)| is_store_object(&storage, &name))?,
         false => is_store_file(table)?,
     };
+    if is_stores && store.is_parent_of(table) {
+        let message = format!("{} is part of the store {store} already", table.display());
+        return Err(Failure::refused(message, "there is nothing to do: a killed command may have ingested it"));
+    }
     if is_stores {
         let message = format!("{} belongs to another store", table.display());
         return Err(Failure::refused(message, "remove --move, to link or copy the table instead"));

@@ -26,6 +26,7 @@ files, so copy the folder first.";
 /// Runs the command.
 pub(crate) fn run(store: &StoreFolder, output: &mut Output) -> Result<Outcome> {
     store.check_there()?;
+    store.refuse_url("repaired")?;
     let interrupt = Interrupt::watch();
     let repaired = repair(&store.stoppable(&interrupt)?)?;
     let untyped = if repaired.manifest_rebuilt { keys::recover(&store.write()?)? } else { Vec::new() };

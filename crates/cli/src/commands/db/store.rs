@@ -168,6 +168,20 @@ impl StoreFolder {
         Ok(Db::open(&self.folder, &self.options().create(true).durability(durability))?)
     }
 
+    /// Whether a file lies directly in the folder.
+    pub(super) fn is_parent_of(&self, file: &Path) -> bool {
+        file.parent().is_some_and(|parent| parent.components().eq(self.folder.components()))
+    }
+
+    /// Refuses a URL, for what is done in folders only.
+    pub(super) fn refuse_url(&self, what: &str) -> Result<()> {
+        if !is_url(&self.folder) {
+            return Ok(());
+        }
+        let hint = "restore a backup; or copy all objects of the prefix with a tool of the object store, and keep them";
+        Err(Failure::refused(format!("{}: a store in an object store is not {what}", self.folder.display()), hint))
+    }
+
     /// Refuses a missing folder.
     pub(super) fn check_there(&self) -> Result<()> {
         check_there(&self.folder)
@@ -205,7 +219,7 @@ fn refuse_object(folder: &Path) -> Result<()> {
 
 /// Refuses an address of the web, which is read only.
 fn refuse_http(folder: &Path) -> Result<()> {
-    if !is_url(folder) || !folder.to_string_lossy().starts_with("http") {
+    if !crate::urls::is_http(folder) {
         return Ok(());
     }
     let hint = "write by the protocol of the store: s3://, gs:// or az://, with its endpoint in the environment or \

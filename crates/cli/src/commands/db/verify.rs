@@ -73,8 +73,9 @@ impl Report for StoreReport {
             remarks.push(format!("{orphans}: not part of the store ({remark})"));
         }
         if !self.is_sound() {
-            let hint = "restore it from a backup, or run `ogive db repair` to keep what passes its checksums";
-            remarks.push(format!("hint: {hint}"));
+            let repair = ", or run `ogive db repair` to keep what passes its checksums";
+            let repair = if is_url(Path::new(name)) { "" } else { repair };
+            remarks.push(format!("hint: restore it from a backup{repair}"));
         }
         if is_json { Vec::new() } else { remarks }
     }

@@ -14,6 +14,7 @@ use crate::io::{
     FileLock, PendingReads, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, Storage, UpdatableFile,
     WritableFile, copy_file, not_for_objects, remove_if_present,
 };
+use crate::lsm::LOCK_NAME;
 use crate::lsm::version::{FileKind, ManifestState, file_name, parse_file_name};
 use crate::table::opening_bytes_of_file;
 use std::any::Any;
@@ -25,6 +26,9 @@ use std::sync::{Arc, OnceLock};
 /// Longer ends of tables are not in the manifest: a table of 64 MiB with blocks of 4 KiB has 16,384 blocks, of one to
 /// three bytes each for integer keys.
 const TAIL_BYTES_MAX: u64 = 128 << 10;
+
+/// The number of the first manifest of a store.
+const FIRST_MANIFEST: u64 = 1;
 
 /// A longer manifest is read again by each refresh of a reader.
 const KEPT_MANIFEST_BYTES_MAX: usize = 8 << 20;
@@ -233,6 +237,17 @@ impl ObjectFolder {
         Arc::new(LaterFile::new(&self.inner, &self.object_of(name), known, self.is_reading()))
     }
 
+    /// Whether this is a reader of the newest version.
+    pub(crate) fn reads_newest(&self) -> bool {
+        self.mode == FolderPurpose::Read(None)
+    }
+
+    /// Whether this is a reader of an old version, whose manifest a newer one has replaced.
+    pub(crate) fn is_superseded(&self) -> Result<bool> {
+        let FolderPurpose::Read(Some(version)) = &self.mode else { return Ok(false) };
+        Ok(Listing::read(&*self.inner)?.newest(FileKind::Manifest) > version.manifest)
+    }
+
     pub(crate) fn is_reading(&self) -> bool {
         matches!(self.mode, FolderPurpose::Read(_))
     }
@@ -367,10 +382,58 @@ impl ObjectFolder {
         Arc::new(ChainWriter::new(&self.inner, ChainId { kind: FileKind::Log, number }))
     }
 
-    /// Refuses to go on if there is a newer manifest than `number`: another opening has created it.
+    /// Refuses to go on if there is a newer manifest than `number`: another opening has created it. Nor is a store
+    /// created where a copy is being made: of the two, each looks for the other after it has shown itself.
     pub(crate) fn check_newest(&self, number: u64) -> Result<()> {
-        let newest = Listing::read(&*self.inner)?.newest(FileKind::Manifest);
-        if newest > number { Err(self.fenced()) } else { Ok(()) }
+        let listing = Listing::read(&*self.inner)?;
+        if listing.newest(FileKind::Manifest) > number {
+            return Err(self.fenced());
+        }
+        if number == FIRST_MANIFEST && listing.has_object(LOCK_NAME) { Err(self.copied_into()) } else { Ok(()) }
+    }
+
+    /// Refuses to create a store where a copy is being made, or a killed one has left its objects.
+    pub(crate) fn check_no_copy(&self) -> Result<()> {
+        if self.listed(|listing| listing.has_object(LOCK_NAME))? { Err(self.copied_into()) } else { Ok(()) }
+    }
+
+    fn copied_into(&self) -> Error {
+        let detail = "a copy of a store is being made there; if it was killed, remove this and the other objects of that \
+                      prefix, or choose another one";
+        Error::io(
+            "create a store beside",
+            self.inner.path(LOCK_NAME),
+            std::io::Error::new(ErrorKind::AlreadyExists, detail),
+        )
+    }
+
+    /// Refuses, for a reader, a state that is not the newest one: there are parts of a newer manifest, or groups in a
+    /// log that the state does not know, though a log is named before anything is written to it.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; errors of the storage.
+    pub(crate) fn check_current(&self, number: u64, state: &ManifestState) -> Result<()> {
+        let manifests = |listing: &Listing| {
+            let newer = listing.chains().filter(|chain| chain.kind == FileKind::Manifest && chain.number > number);
+            newer.max()
+        };
+        let outdated = |name: String, detail: &str| Err(Error::damaged(self.inner.path(&name), 0, detail));
+        if let Some(newer) = self.listed(manifests)? {
+            return outdated(newer.part_name(0), "it is missing, but later parts of this manifest are there");
+        }
+        let is_unknown = |chain: &ChainId| {
+            chain.kind == FileKind::Log && chain.number >= state.oldest_log && !state.logs.contains(&chain.number)
+        };
+        let unknown: Vec<ChainId> = self.listed(|listing| {
+            listing.chains().filter(|chain| is_unknown(chain) && listing.parts(*chain) > 1).collect()
+        })?;
+        for chain in unknown {
+            let name = chain.part_name(1);
+            if self.read_part(&name)?.is_some_and(|part| !seal::is_seal(&part)) {
+                return outdated(name, "it has groups of a log that no manifest names: the newest manifest is missing");
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn fenced(&self) -> Error {
