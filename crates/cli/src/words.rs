@@ -17,7 +17,7 @@ const TEXT_BYTES: u64 = 4 << 10;
 const WORDS: [(&str, &str); 16] = [
     (
         "refresh the reader, or open the store again (or write with a longer `DbOptions::object_grace_s`)",
-        "run the command again; if that does not help, an object of the store is missing, which `ogive db verify` names",
+        "run the command again; if that does not help, an object of the store is missing: `ogive db verify` names it",
     ),
     ("sort the input, or use the sorting writer", "sort the input first"),
     ("insert into it, or create a new index", "leave out --sorted, or create a new index"),

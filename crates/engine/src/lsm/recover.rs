@@ -168,9 +168,7 @@ fn open_once(
         _ => recover(&*storage)?,
     };
     let manifest_number = found.as_ref().map_or(0, |found| found.number);
-    if let Some(objects) = &objects {
-        check_objects(objects, found.as_ref())?;
-    }
+    objects.as_ref().map_or(Ok(()), |objects| check_objects(objects, found.as_ref()))?;
     let (mut state, closed) = match found {
         Some(RecoveredManifest { state, closed, .. }) => (state, closed),
         None => (ManifestState::new(random_u64()), None),
@@ -179,7 +177,8 @@ fn open_once(
         state.begin_opening(nonce);
     }
     objects.iter().for_each(|objects| objects.name_objects(&state));
-    let cache = before.map_or_else(|| new_cache(options), |before| Arc::clone(&before.cache));
+    let reads_parts = read_only && objects.is_some();
+    let cache = before.map_or_else(|| new_cache(options, reads_parts), |before| Arc::clone(&before.cache));
     let learner = options.start_learning();
     let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
     let tables = opener.open_tables(&state, learner.as_deref())?;
@@ -397,12 +396,16 @@ fn refuse_other_folder(storage: &dyn Storage) -> Result<()> {
     Err(Error::NotAStore { path, detail })
 }
 
-fn new_cache(options: &DbOptions) -> Arc<BlockCache> {
+fn new_cache(options: &DbOptions, reads_parts: bool) -> Arc<BlockCache> {
     let cache = match options.fast_paths.cache {
         true => BlockCache::for_store(options.memory_bytes),
         false => BlockCache::for_accounting(options.memory_bytes),
     };
     cache.reserve(options.buffer_bytes());
+    if reads_parts {
+        // For the parts of logs, from their answers until they are memtables.
+        cache.reserve(options.memtable_limit_bytes());
+    }
     Arc::new(cache)
 }
 

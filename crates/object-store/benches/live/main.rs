@@ -156,13 +156,14 @@ fn live(url: &str, gigabytes: f64, time: Duration) -> Outcome {
     let activity = db.activity();
     println!(
         "writer: {batches} batches, {:.2} GB in {:.0} s; {} flushes, {} compactions that wrote {:.2} GB, {:.3} GB of \
-         values moved by collections",
+         values moved by collections; {} value files now",
         (activity.user_bytes - before.user_bytes) as f64 / 1e9,
         begun.elapsed().as_secs_f64(),
         activity.flushes - before.flushes,
         activity.compactions - before.compactions,
         (activity.compaction_written_bytes - before.compaction_written_bytes) as f64 / 1e9,
-        (activity.moved_value_bytes - before.moved_value_bytes) as f64 / 1e9
+        (activity.moved_value_bytes - before.moved_value_bytes) as f64 / 1e9,
+        db.stats().value_files
     );
     if !status.success() {
         return Err("the reader has failed".into());

@@ -10,8 +10,10 @@ const OPERATIONS: u64 = 300;
 const REMOVALS: u64 = 8;
 /// One in this many values is long, and kept apart from its key.
 const LONG_VALUES: u64 = 64;
-/// The batches write to the first places, one in this many, so that they overwrite what they wrote.
+/// Most operations are on the first places, one in this many, so that they overwrite what they wrote; one in some is on
+/// any place.
 const PLACES_A_WRITTEN_ONE: u64 = 200;
+const ANYWHERE: u64 = 8;
 
 /// The key of the record that has the number of the last batch.
 pub(crate) const COUNTER: &[u8] = b"batches";
@@ -38,7 +40,8 @@ pub(crate) fn value(place: u64, batch: u64) -> Vec<u8> {
 pub(crate) fn operations(batch: u64, places: u64) -> impl Iterator<Item = (u64, bool)> {
     let mut random = Random::new(batch);
     (0..OPERATIONS).map(move |_| {
-        let place = random.below(places.div_ceil(PLACES_A_WRITTEN_ONE));
+        let written = if random.one_in(ANYWHERE) { places } else { places.div_ceil(PLACES_A_WRITTEN_ONE) };
+        let place = random.below(written);
         (place, random.one_in(REMOVALS))
     })
 }

@@ -398,13 +398,10 @@ impl ObjectFolder {
     }
 
     fn copied_into(&self) -> Error {
-        let detail = "a copy of a store is being made there; if it was killed, remove this and the other objects of that \
-                      prefix, or choose another one";
-        Error::io(
-            "create a store beside",
-            self.inner.path(LOCK_NAME),
-            std::io::Error::new(ErrorKind::AlreadyExists, detail),
-        )
+        let detail = "a copy of a store is being made there; if it was killed, remove this and the other objects of \
+                      that prefix, or choose another one";
+        let source = std::io::Error::new(ErrorKind::AlreadyExists, detail);
+        Error::io("create a store beside", self.inner.path(LOCK_NAME), source)
     }
 
     /// Refuses, for a reader, a state that is not the newest one: there are parts of a newer manifest, or groups in a
