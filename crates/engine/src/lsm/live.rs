@@ -83,7 +83,9 @@ impl StoreImage {
     }
 
     fn try_take(storage: &Arc<dyn Storage>) -> Result<Attempt> {
-        let (place, objects) = reader_and_objects_of(storage)?;
+        let objects = objects_of(storage)?;
+        let place =
+            objects.as_ref().map_or_else(|| Arc::clone(storage), |objects| Arc::clone(objects) as Arc<dyn Storage>);
         let mut names = place.list()?;
         let Some(manifest) = newest_manifest(&names) else {
             // Damage, unless a manifest has appeared since.
@@ -196,16 +198,16 @@ fn newest_manifest(names: &[String]) -> Option<&String> {
 
 /// A storage as a folder of whole files, as they are now.
 pub(crate) fn reader_of(storage: &Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
-    Ok(reader_and_objects_of(storage)?.0)
+    let objects = objects_of(storage)?;
+    Ok(objects.map_or_else(|| Arc::clone(storage), |objects| objects as Arc<dyn Storage>))
 }
 
-/// As [`reader_of`]; on an object store, also as the folder of objects.
-fn reader_and_objects_of(storage: &Arc<dyn Storage>) -> Result<(Arc<dyn Storage>, Option<Arc<ObjectFolder>>)> {
+/// The folder of objects of a store on an object store.
+fn objects_of(storage: &Arc<dyn Storage>) -> Result<Option<Arc<ObjectFolder>>> {
     if !storage.is_object_store() {
-        return Ok((Arc::clone(storage), None));
+        return Ok(None);
     }
-    let folder = Arc::new(ObjectFolder::open(Arc::clone(storage), FolderPurpose::Read(None), 0)?);
-    Ok((Arc::clone(&folder) as Arc<dyn Storage>, Some(folder)))
+    ObjectFolder::open(Arc::clone(storage), FolderPurpose::Read(None), 0).map(|folder| Some(Arc::new(folder)))
 }
 
 /// The state that the newest manifest has now; `None` if a newer one replaced it meanwhile.

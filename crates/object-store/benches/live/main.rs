@@ -8,6 +8,7 @@
 //! ```
 
 #![expect(clippy::disallowed_macros, reason = "a program prints what it found")]
+#![expect(clippy::disallowed_methods, reason = "it measures the time of a real server, and the memory of its process")]
 
 #[path = "../../tests/objects/faulty_store.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "a module of tests, of which no faults are used here")]
@@ -20,6 +21,7 @@ use ogive::check::verify_store;
 use ogive::io::{Storage, locate_folder};
 use ogive::{Db, DbOptions};
 use std::error::Error;
+use std::panic::resume_unwind;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
@@ -72,7 +74,8 @@ fn openings(url: &str, rounds: u64) -> Outcome {
         let write = &write;
         let writers: Vec<Option<Db>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("a writer does not panic")).collect::<Result<_, _>>()
+            let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            joined.collect::<Result<_, _>>()
         })?;
         let last = |db: &Db| db.insert(format!("{round} last"), "x").is_ok();
         let staying = writers.iter().flatten().filter(|db| last(db)).count();
