@@ -97,7 +97,8 @@ impl Folder for PathFolder {
     fn list(&self, path: &str) -> Result<Vec<String>> {
         let (folder, name) = split(path);
         if self.url(path).is_some() {
-            let is_file = self.storage(folder)?.list()?.iter().any(|file| file == name);
+            // Behind http nothing is listed.
+            let is_file = !name.is_empty() && self.storage(folder)?.exists(name)?;
             return if is_file { Ok(vec![String::new()]) } else { Ok(self.storage(path)?.list_below()?) };
         }
         if !name.is_empty() && name != ".." && name != "." && self.storage(folder)?.exists(name)? {

@@ -102,7 +102,7 @@ fn a_table_below_the_url_of_a_store_is_taken_by_reference() {
     assert!(!names.iter().any(|name| name.ends_with(".table")), "{names:?}");
     assert!(place.prints(&["db", "get", &store, "2"]).contains("two"));
     assert!(place.prints(&["db", "verify", &store]).contains("1 table with 2 records"));
-    place.run(&["db", "ingest", &store, &table, "--move"]).complains_of(&["belongs to"]);
+    place.run(&["db", "ingest", &store, &table, "--move"]).complains_of(&["is part of the store"]);
     place.run(&["build", "rows.csv", "-o", &table]).complains_of(&["in the folder of a store"]);
     let copy = url("adopted/copy");
     place.prints(&["db", "checkpoint", &store, &copy]);

@@ -229,3 +229,40 @@ fn an_index_of_parquet_files_in_sub_folders_is_built_beside_them() {
     changed.complains_of(&["rows.parquet"]);
     assert!(!is_same_length || changed.stderr.contains("modified later"), "{changed:?}");
 }
+
+#[test]
+fn inputs_and_parquet_files_are_read_by_http_and_their_changes_are_told() {
+    let Some(place) = Place::new() else { return };
+    let http = format!("{}/{BUCKET}", place.server.endpoint());
+    place.write("rows.csv", "id,name\n1,one\n2,two\n");
+    place.server.put("by-http/rows.csv", "id,name\n1,one\n2,two\n");
+    place.prints(&["build", &format!("{http}/by-http/rows.csv"), "-o", "rows.ogive"]);
+    assert!(place.prints(&["get", "rows.ogive", "2"]).contains("two"));
+    // Two Parquet files of one length, put within a second.
+    let parquet = |name: &str, shift: u64| {
+        let rows: String = (0..500).map(|i| format!("{},{:05}\n", 10_000 + shift + i, i)).collect();
+        place.write(&format!("{name}.csv"), format!("id,v\n{rows}"));
+        place.prints(&["build", &format!("{name}.csv"), "-o", &format!("{name}.ogive"), "--force"]);
+        place.prints(&["export", &format!("{name}.ogive"), &format!("{name}.parquet"), "--force"]);
+        std::fs::read(place.path(&format!("{name}.parquet"))).unwrap()
+    };
+    let (first, second) = (parquet("first", 0), parquet("second", 5_000));
+    assert_eq!(first.len(), second.len());
+    place.server.put("by-http/data.parquet", &first);
+    let data = format!("{http}/by-http/data.parquet");
+    place.prints(&["build", &data, "--external", "--key", "id", "-o", "data.idx"]);
+    assert!(place.prints(&["get", "data.idx", "10400"]).contains("00400"));
+    let (url, index) = (url("by-http/data.parquet"), url("by-http/data.idx"));
+    place.prints(&["build", &url, "--external", "--key", "id", "-o", &index]);
+    place.server.put("by-http/data.parquet", &second);
+    for index in ["data.idx", &index] {
+        place.run(&["get", index, "10400"]).complains_of(&["has changed since it was indexed"]);
+    }
+    place.server.put("by-http/data.parquet", &second[..second.len() - 1]);
+    place.run(&["get", &index, "10400"]).complains_of(&["has changed since it was indexed"]);
+    place.server.request("DELETE", &format!("/{BUCKET}/by-http/data.parquet"), b"");
+    place.run(&["get", &index, "10400"]).complains_of(&["is indexed, but is gone"]);
+    // The target of a copy that is missing is told, and not the source.
+    place.prints(&["db", "put", "source", "a", "b"]);
+    place.run(&["db", "checkpoint", "source", "s3://no-such-bucket/copy"]).complains_of(&["no such bucket"]);
+}

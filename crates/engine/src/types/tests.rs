@@ -502,3 +502,21 @@ fn codes_round_trip_and_stay() {
         assert_eq!(KeyType::from_codes(|| next.next()), None, "{unknown:?}");
     }
 }
+
+#[test]
+fn a_prefix_of_a_single_component_is_one_of_its_text() {
+    let texts = ["", "a", "ab", "abc", "b", "é1", "é", "a\0", "a\0b", "A"];
+    for name in ["(text?)", "(text? nulls first)", "(text)", "(text desc)"] {
+        let key_type: KeyType = name.parse().unwrap();
+        for prefix in ["a", "ab", "é", "a\0", "b", "x"] {
+            let bytes = key_type.parse_prefix(prefix).unwrap();
+            for text in texts {
+                let key = key_type.encode(&Value::Tuple(vec![Value::Text(text.into())])).unwrap();
+                assert_eq!(key.starts_with(&bytes), text.starts_with(prefix), "{name}: {prefix:?} of {text:?}");
+            }
+        }
+    }
+    let pair: KeyType = "(text, text)".parse().unwrap();
+    let key = pair.encode(&Value::Tuple(vec![Value::Text("ab".into()), Value::Text("c".into())])).unwrap();
+    assert!(key.starts_with(&pair.parse_prefix("ab").unwrap()) && !key.starts_with(&pair.parse_prefix("a").unwrap()));
+}

@@ -32,7 +32,7 @@ impl KeyType {
             Self::FixedBytes(width) => unescape(text).filter(|prefix| prefix.len() <= width.into()),
             // Of components that may be null, nothing is the text of a null.
             Self::Tuple(tuple) if text.is_empty() && !tuple.begins_nullable() => Some(Vec::new()),
-            Self::Tuple(tuple) => tuple.parse_prefix(text).and_then(|values| self.encode_prefix(&values).ok()),
+            Self::Tuple(tuple) => tuple.parse_prefix(text).and_then(|values| tuple.prefix_of_text(&values)),
             _ => {
                 let detail = format!("keys of type {self} have no prefixes; those of text, bytes and tuples have");
                 return Err(Error::InvalidArgument(detail));

@@ -246,6 +246,19 @@ impl TupleType {
         self.components().next().is_some_and(|first| first.nulls != NullOrder::Never)
     }
 
+    /// The bytes that keys begin with whose first components are these; with a single component of text or bytes, whose
+    /// component begins with this one: such a type is that of a column with nulls.
+    pub(super) fn prefix_of_text(self, values: &[Value]) -> Option<Vec<u8>> {
+        let mut key = Vec::new();
+        self.append_prefix(values, &mut key).ok()?;
+        let only = self.components().next().filter(|only| self.count == 1 && only.key_type.width().is_none());
+        if only.is_some() && values.first().is_some_and(|value| !matches!(value, Value::Null)) {
+            // Without its end.
+            key.truncate(key.len().saturating_sub(2));
+        }
+        Some(key)
+    }
+
     /// Reads the first components from a record of CSV.
     pub(super) fn parse_prefix(self, text: &str) -> Option<Vec<Value>> {
         let fields = record::split(text)?;
