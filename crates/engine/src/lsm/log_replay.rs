@@ -4,10 +4,10 @@
 use super::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::objects::{KnownLog, ObjectFolder};
+use super::objects::{KnownChain, ObjectFolder};
 use super::unreferenced::UnreferencedFiles;
 use super::value_files::{ValueFiles, ValueHandle};
-use super::version::{ClosedLengths, FileKind, ManifestState, file_name};
+use super::version::{ClosedLengths, FileKind, ManifestState, ReadManifest, file_name};
 use super::wal::{self, log_name};
 use crate::block::BlockCache;
 use crate::block::cache::Reservation;
@@ -48,7 +48,7 @@ struct ReplayedLog {
     number: u64,
     binding: StoreBinding,
     /// `None` if it is to be read anew the next time.
-    known: Option<KnownLog>,
+    known: Option<KnownChain>,
     memtable_set: MemtableSet,
     /// The memory of the memtables.
     reserved: Vec<Arc<Reservation>>,
@@ -70,6 +70,8 @@ impl ReplayedLog {
 /// their sequence numbers: so the next version adds to the same memtables, and those who read this one see no more.
 #[derive(Debug)]
 pub(super) struct ReplayedLogs {
+    /// The manifest, as far as it was read.
+    pub(super) manifest: Option<(ReadManifest, KnownChain)>,
     keyspaces: HashSet<KeyspaceId>,
     logs: Vec<ReplayedLog>,
     ends: BTreeMap<u64, u64>,
@@ -77,7 +79,7 @@ pub(super) struct ReplayedLogs {
 
 impl ReplayedLogs {
     /// The beginnings of logs that need not be read again.
-    pub(super) fn known_logs(&self) -> impl Iterator<Item = (u64, KnownLog)> + '_ {
+    pub(super) fn known_logs(&self) -> impl Iterator<Item = (u64, KnownChain)> + '_ {
         self.logs.iter().filter_map(|log| Some((log.number, log.known?)))
     }
 
@@ -163,9 +165,13 @@ impl<'a> LogReplay<'a> {
     }
 
     /// What the next version of a reader can go on with.
-    pub(super) fn replayed(&mut self, cache: &Arc<BlockCache>) -> ReplayedLogs {
+    pub(super) fn replayed(
+        &mut self,
+        cache: &Arc<BlockCache>,
+        manifest: Option<(ReadManifest, KnownChain)>,
+    ) -> ReplayedLogs {
         self.logs.iter_mut().for_each(|log| log.reserve(cache));
-        ReplayedLogs { keyspaces: self.keyspaces.clone(), logs: self.logs.clone(), ends: self.ends.clone() }
+        ReplayedLogs { manifest, keyspaces: self.keyspaces.clone(), logs: self.logs.clone(), ends: self.ends.clone() }
     }
 
     /// The memtables of a reader's older logs, oldest first.
@@ -201,7 +207,7 @@ impl<'a> LogReplay<'a> {
             })?;
             self.memtable_set.logs.push(BackingLog { number, bytes });
             if let Some(objects) = self.objects.filter(|objects| objects.is_reading()) {
-                let known = objects.end_log(number, bytes)?;
+                let known = objects.end_chain(FileKind::Log, number, bytes)?;
                 let reserved = before.map_or_else(Vec::new, |log| log.reserved);
                 let (binding, memtable_set) = (self.binding, self.memtable_set.clone());
                 self.logs.push(ReplayedLog { number, binding, known, memtable_set, reserved });

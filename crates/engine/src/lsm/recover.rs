@@ -9,15 +9,15 @@ use super::in_flight::GroupsInFlight;
 use super::log_replay::{LogReplay, ReplayedLogs};
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
-use super::objects::{FolderPurpose, KnownFile, ObjectFolder, StoreVersion};
+use super::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVersion};
 use super::options::{DbOptions, MEMORY_OPTION};
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use super::value_files::{ValueFiles, ValueHandle};
 use super::version::{
-    FileKind, ManifestEdit, ManifestState, RecoveredManifest, TableFileMeta, file_name, parse_file_name, recover,
-    remove_leftovers,
+    FileKind, ManifestEdit, ManifestState, ReadManifest, RecoveredManifest, TableFileMeta, file_name, parse_file_name,
+    recover, recover_on, remove_leftovers,
 };
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use super::wal::{ClosedLog, WalWriter};
@@ -163,9 +163,11 @@ fn open_once(
         remove_leftovers(&*storage)?;
     }
     let nonce = new_nonce();
-    let found = match &objects {
-        Some(objects) if !read_only => take_over(objects, nonce)?,
-        _ => recover(&*storage)?,
+    let mut replayed = before.and_then(|before| before.replayed.lock().take());
+    let (found, read) = match &objects {
+        Some(objects) if !read_only => (take_over(objects, nonce)?, None),
+        Some(objects) => read_on(objects, replayed.as_mut().and_then(|replayed| replayed.manifest.take()))?,
+        None => (recover(&*storage)?, None),
     };
     let manifest_number = found.as_ref().map_or(0, |found| found.number);
     objects.as_ref().map_or(Ok(()), |objects| check_objects(objects, found.as_ref()))?;
@@ -182,16 +184,15 @@ fn open_once(
     let learner = options.start_learning();
     let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
     let tables = opener.open_tables(&state, learner.as_deref())?;
-    let replayed = before.and_then(|before| before.replayed.lock().take());
-    let replayed = replayed.filter(|replayed| replayed.is_part_of(&state));
+    replayed = replayed.filter(|replayed| replayed.is_part_of(&state));
     if let Some(objects) = &objects {
-        objects.set_known_logs(replayed.iter().flat_map(ReplayedLogs::known_logs));
+        objects.set_known(FileKind::Log, replayed.iter().flat_map(ReplayedLogs::known_logs));
         fetch(objects, &state, &tables, options)?;
     }
     let unnamed = unreferenced(&storage, objects.as_deref(), &state, read_only)?;
     let mut replay = LogReplay::new(&storage, objects.as_deref(), &state, replayed)?;
     replay.replay(&state, closed.as_ref(), &unnamed)?;
-    let replayed = read_only.then(|| replay.replayed(&cache));
+    let replayed = read_only.then(|| replay.replayed(&cache, read));
     let older = replay.older().collect();
     let LogReplay { values, memtable_set, unflushed, ends, .. } = replay;
     state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
@@ -213,6 +214,17 @@ fn open_once(
         core.options.coding = options.coding;
     }
     Ok(core)
+}
+
+/// What a reader knows of a manifest, and of its parts.
+type KnownManifest = Option<(ReadManifest, KnownChain)>;
+
+/// Reads the newest manifest, or what of it is new to a reader. Also returns it as it is read now.
+fn read_on(objects: &ObjectFolder, before: KnownManifest) -> Result<(Option<RecoveredManifest>, KnownManifest)> {
+    objects.set_known(FileKind::Manifest, before.iter().map(|(read, known)| (read.number(), *known)));
+    let Some((found, read)) = recover_on(objects, before.map(|(read, _)| read))? else { return Ok((None, None)) };
+    let known = objects.end_chain(FileKind::Manifest, found.number, read.bytes)?;
+    Ok((Some(found), known.map(|known| (read, known))))
 }
 
 /// Refuses to read a state that is not the newest, and to create a store where a copy of one is being made.
@@ -460,7 +472,7 @@ impl TableOpener<'_> {
         }
         if let (Some(objects), Some(tail)) = (self.objects, &meta.tail) {
             let known = KnownFile { length_bytes: meta.bytes, tail: Arc::clone(tail) };
-            objects.set_known(&file_name(meta.number, FileKind::Table), known);
+            objects.set_known_end(&file_name(meta.number, FileKind::Table), known);
         }
         TableFile::open(self.storage, owner, Arc::clone(meta), self.cache, self.options, learner)
     }

@@ -272,6 +272,11 @@ fn a_refresh_reads_what_was_written_since() {
         assert!(reader.refresh().unwrap());
         let read = server.take_read();
         assert_eq!(read.len(), 2, "{read:?}");
+        db.keyspace(&format!("keyspace {round}")).unwrap();
+        assert!(reader.refresh().unwrap());
+        let read = server.take_read();
+        let manifests = read.iter().filter(|name| name.starts_with("manifest")).count();
+        assert_eq!(manifests, 1, "{read:?}");
         assert_eq!(reader.get("a").unwrap().as_deref(), Some(format!("{round}").as_bytes()));
     }
     assert_eq!(records(&reader).unwrap(), records(&db).unwrap());

@@ -30,9 +30,6 @@ const TAIL_BYTES_MAX: u64 = 128 << 10;
 /// The number of the first manifest of a store.
 const FIRST_MANIFEST: u64 = 1;
 
-/// A longer manifest is read again by each refresh of a reader.
-const KEPT_MANIFEST_BYTES_MAX: usize = 8 << 20;
-
 /// The purpose of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderPurpose {
@@ -53,8 +50,8 @@ pub(crate) struct ObjectFolder {
     listing: Mutex<Option<Listing>>,
     /// Parts that were read in that time. They never change.
     parts: Mutex<BTreeMap<String, Arc<[u8]>>>,
-    /// Logs of which a reader knows the first parts, which are not read again.
-    known_logs: Mutex<BTreeMap<u64, KnownLog>>,
+    /// Chains of which a reader knows the first parts, which are not read again.
+    known_chains: Mutex<BTreeMap<ChainId, KnownChain>>,
     /// The ends of files that are known without a request, until these are opened.
     known: Mutex<BTreeMap<String, KnownFile>>,
     /// The objects of tables that were ingested by reference, by the names of these tables.
@@ -71,9 +68,9 @@ pub(crate) struct KnownFile {
     pub(crate) tail: Arc<[u8]>,
 }
 
-/// The beginning of a log that a reader knows: whole parts.
+/// The beginning of a log or a manifest that a reader knows: whole parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct KnownLog {
+pub(crate) struct KnownChain {
     parts: u64,
     pub(crate) bytes: u64,
 }
@@ -93,7 +90,7 @@ impl ObjectFolder {
             mode,
             listing: Mutex::default(),
             parts: Mutex::default(),
-            known_logs: Mutex::default(),
+            known_chains: Mutex::default(),
             known: Mutex::default(),
             objects: Mutex::default(),
             retired: RetiredFiles::new(grace_s),
@@ -120,25 +117,14 @@ impl ObjectFolder {
 
     /// The same store as it is now, for a reader.
     pub(crate) fn newest(&self) -> Result<Self> {
-        let folder = Self::of(Arc::clone(&self.inner), FolderPurpose::Read(None), 0);
-        *folder.parts.lock() = self.parts.lock().clone();
-        folder.list_anew()?;
-        Ok(folder)
+        Self::open(Arc::clone(&self.inner), FolderPurpose::Read(None), 0)
     }
 
-    /// Ends the time of one listing. A reader keeps the manifest, which grows by a part with each edit.
+    /// Ends the time of one listing.
     pub(crate) fn forget_listing(&self) {
-        let newest = self.listing.lock().take().map(|listing| listing.newest(FileKind::Manifest));
-        self.known_logs.lock().clear();
-        let mut parts = self.parts.lock();
-        let manifest = newest.filter(|_| self.mode == FolderPurpose::Read(None));
-        match manifest.map(|number| ChainId { kind: FileKind::Manifest, number }) {
-            Some(chain) => parts.retain(|name, _| is_part_of(name, chain)),
-            None => parts.clear(),
-        }
-        if parts.values().map(|part| part.len()).sum::<usize>() > KEPT_MANIFEST_BYTES_MAX {
-            parts.clear();
-        }
+        *self.listing.lock() = None;
+        self.known_chains.lock().clear();
+        self.parts.lock().clear();
     }
 
     /// Names the objects of the tables of a state that were ingested by reference.
@@ -170,22 +156,23 @@ impl ObjectFolder {
         self.objects.lock().get(name).map_or_else(|| name.into(), Arc::clone)
     }
 
-    /// States the beginnings of logs that need not be read.
-    pub(crate) fn set_known_logs(&self, logs: impl IntoIterator<Item = (u64, KnownLog)>) {
-        self.known_logs.lock().extend(logs);
+    /// States the beginnings of logs and manifests that need not be read.
+    pub(crate) fn set_known(&self, kind: FileKind, chains: impl IntoIterator<Item = (u64, KnownChain)>) {
+        let chains = chains.into_iter().map(|(number, known)| (ChainId { kind, number }, known));
+        self.known_chains.lock().extend(chains);
     }
 
-    /// Forgets the parts of a log whose groups were taken up to `end`. Returns what of it is known now, if these are
-    /// all.
+    /// Forgets the parts of a log or a manifest that was read up to `end`. Returns what of it is known now, if these
+    /// are all.
     ///
     /// # Errors
     /// Errors of the storage.
-    pub(crate) fn end_log(&self, number: u64, end: u64) -> Result<Option<KnownLog>> {
-        let chain = ChainId { kind: FileKind::Log, number };
-        let length = self.read_chain(&file_name(number, FileKind::Log), chain)?.len();
+    pub(crate) fn end_chain(&self, kind: FileKind, number: u64, end: u64) -> Result<Option<KnownChain>> {
+        let chain = ChainId { kind, number };
+        let length = self.read_chain(&file_name(number, kind), chain)?.len();
         let parts = self.listed(|listing| listing.parts(chain))?;
         self.parts.lock().retain(|name, _| !is_part_of(name, chain));
-        Ok((length == end).then_some(KnownLog { parts, bytes: end }))
+        Ok((length == end).then_some(KnownChain { parts, bytes: end }))
     }
 
     fn listed<T>(&self, look: impl FnOnce(&Listing) -> T) -> Result<T> {
@@ -209,7 +196,7 @@ impl ObjectFolder {
     }
 
     /// States the end of a file, for its next opening.
-    pub(crate) fn set_known(&self, name: &str, file: KnownFile) {
+    pub(crate) fn set_known_end(&self, name: &str, file: KnownFile) {
         self.known.lock().insert(name.to_owned(), file);
     }
 
@@ -227,7 +214,7 @@ impl ObjectFolder {
         let file = self.open_later(name, length_bytes);
         file.read(ReadRequest { offset: length_bytes - tail_bytes, buffer: &mut tail, purpose: Purpose::Open })?;
         let known = KnownFile { length_bytes, tail: tail.into() };
-        self.set_known(name, known.clone());
+        self.set_known_end(name, known.clone());
         Ok(Some(known.tail))
     }
 
@@ -314,7 +301,7 @@ impl ObjectFolder {
     fn read_chain(&self, name: &str, chain: ChainId) -> Result<PartsFile> {
         let parts = self.listed(|listing| listing.parts(chain))?;
         let path = self.inner.path(name);
-        let known = self.known_log(chain);
+        let known = self.known_chain(chain);
         if parts == 0 || parts < known.parts {
             return self.explained(Err(Error::io("open", path, ErrorKind::NotFound.into())));
         }
@@ -330,9 +317,8 @@ impl ObjectFolder {
         Ok(file)
     }
 
-    fn known_log(&self, chain: ChainId) -> KnownLog {
-        let known = self.known_logs.lock().get(&chain.number).copied();
-        known.filter(|_| chain.kind == FileKind::Log).unwrap_or_default()
+    fn known_chain(&self, chain: ChainId) -> KnownChain {
+        self.known_chains.lock().get(&chain).copied().unwrap_or_default()
     }
 
     /// Reads the parts of logs side by side, before they are opened one after the other.
@@ -344,7 +330,7 @@ impl ObjectFolder {
         let mut names = Vec::new();
         for chain in numbers.iter().map(|&number| ChainId { kind: FileKind::Log, number }) {
             let parts = self.listed(|listing| listing.parts(chain))?;
-            names.extend((self.known_log(chain).parts..parts).map(|part| chain.part_name(part)));
+            names.extend((self.known_chain(chain).parts..parts).map(|part| chain.part_name(part)));
         }
         let later = match self.mode {
             FolderPurpose::Read(None) => self.listed(Listing::later_manifest_parts)?,

@@ -20,6 +20,6 @@ mod seal;
 mod version;
 
 pub(crate) use chain::{ChainWriter, PartInFlight};
-pub(crate) use folder::{FolderPurpose, KnownFile, KnownLog, ObjectFolder};
+pub(crate) use folder::{FolderPurpose, KnownChain, KnownFile, ObjectFolder};
 pub(super) use names::{is_manifest_part, is_part};
 pub use version::StoreVersion;

@@ -18,7 +18,9 @@ mod tests;
 pub(crate) use edit::ManifestEdit;
 pub(crate) use file_names::{FileKind, file_name, final_name, largest_number, parse_file_name};
 pub(crate) use levels::{KeyspaceLevels, LEVELS};
-pub(crate) use manifest::{ClosedLengths, Manifest, RecoveredManifest, recover, recover_manifest, remove_leftovers};
+pub(crate) use manifest::{
+    ClosedLengths, Manifest, ReadManifest, RecoveredManifest, recover, recover_manifest, recover_on, remove_leftovers,
+};
 pub(crate) use span::{KeyBounds, KeySpan, SpanEnd};
 pub(crate) use state::ManifestState;
 pub(crate) use table::{TableFileMeta, is_object_name};

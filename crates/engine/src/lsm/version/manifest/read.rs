@@ -2,7 +2,7 @@
 
 use super::record::{self, ClosedLengths, ManifestHeader, ManifestRecordKind, UnknownVersion, VERSION};
 use crate::error::{Error, Result};
-use crate::io::{Purpose, Storage, read_whole};
+use crate::io::{Purpose, ReadRequest, Storage, read_whole};
 use crate::lsm::version::edit::ManifestEdit;
 use crate::lsm::version::file_names::{FILE_NUMBER_MAX, FileKind, file_name, largest_number, parse_file_name};
 use crate::lsm::version::state::ManifestState;
@@ -19,12 +19,40 @@ pub(crate) struct RecoveredManifest {
     pub(crate) closed: Option<ClosedLengths>,
 }
 
+/// A manifest as far as it was read, for a reader that reads on.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadManifest {
+    head: ManifestHeader,
+    /// What it states.
+    state: ManifestState,
+    /// How much of it was read, in bytes.
+    pub(crate) bytes: u64,
+}
+
+impl ReadManifest {
+    pub(crate) fn number(&self) -> u64 {
+        self.head.number
+    }
+}
+
 /// Reads the newest manifest; `None` if there is no store.
 ///
 /// # Errors
 /// [`Error::Damaged`] if the newest manifest is damaged, even if there is an older one, and if there are files of a
 /// store but no manifest.
 pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>> {
+    Ok(recover_on(storage, None)?.map(|(recovered, _)| recovered))
+}
+
+/// As [`recover`], but goes on where the manifest was read before, if it is the same one. Also returns it as it is read
+/// now.
+///
+/// # Errors
+/// As [`recover`].
+pub(crate) fn recover_on(
+    storage: &dyn Storage,
+    before: Option<ReadManifest>,
+) -> Result<Option<(RecoveredManifest, ReadManifest)>> {
     let names = storage.list()?;
     let files: Vec<(u64, FileKind)> = names.iter().filter_map(|name| parse_file_name(name)).collect();
     let Some(number) = files.iter().filter(|(_, kind)| *kind == FileKind::Manifest).map(|&(number, _)| number).max()
@@ -42,12 +70,12 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>
         let path = storage.path(&file_name(number, FileKind::Manifest));
         return Err(Error::damaged(path, 0, "the file number is invalid"));
     }
-    let mut recovered = recover_manifest(storage, number)?;
+    let (read, closed) = read(storage, number, before)?;
     let used = largest_number(storage)?;
-    let state = &mut recovered.state;
+    let mut state = read.state.clone();
     // Reserved numbers may have been used by files that a crash lost.
     state.next_file = state.next_file.max(state.reserved).max(used.saturating_add(1));
-    Ok(Some(recovered))
+    Ok(Some((RecoveredManifest { state, number, closed }, read)))
 }
 
 /// Reads a manifest.
@@ -55,9 +83,30 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>
 /// # Errors
 /// [`Error::Damaged`]; errors of the storage.
 pub(crate) fn recover_manifest(storage: &dyn Storage, number: u64) -> Result<RecoveredManifest> {
+    let (ReadManifest { state, .. }, closed) = read(storage, number, None)?;
+    Ok(RecoveredManifest { state, number, closed })
+}
+
+/// Reads a manifest, or the rest of it.
+fn read(
+    storage: &dyn Storage,
+    number: u64,
+    before: Option<ReadManifest>,
+) -> Result<(ReadManifest, Option<ClosedLengths>)> {
     let name = file_name(number, FileKind::Manifest);
-    let bytes = read_whole(&*storage.open(&name)?, Purpose::Log)?;
-    Parser { bytes: &bytes, path: storage.path(&name), is_whole: storage.has_whole_files() }.parse(number)
+    let file = storage.open(&name)?;
+    let (path, is_whole) = (storage.path(&name), storage.has_whole_files());
+    let going_on = before.filter(|before| before.number() == number && !before.head.closed && is_whole);
+    let Some(mut read) = going_on else {
+        let bytes = read_whole(&*file, Purpose::Log)?;
+        return Parser { bytes: &bytes, first: 0, path, is_whole }.parse(number);
+    };
+    let mut bytes = vec![0; file.len().saturating_sub(read.bytes) as usize];
+    file.read(ReadRequest { offset: read.bytes, buffer: &mut bytes, purpose: Purpose::Log })?;
+    let first = read.bytes as usize;
+    Parser { bytes: &bytes, first, path, is_whole }.read_edits(read.head, first, &mut read.state)?;
+    read.bytes = file.len().max(read.bytes);
+    Ok((read, None))
 }
 
 /// Removes incomplete manifests.
@@ -68,14 +117,16 @@ pub(crate) fn remove_leftovers(storage: &dyn Storage) -> Result<()> {
 }
 
 struct Parser<'a> {
+    /// The file, from the byte `first` on.
     bytes: &'a [u8],
+    first: usize,
     path: PathBuf,
     /// Whether no crash can have torn the last edit.
     is_whole: bool,
 }
 
 impl Parser<'_> {
-    fn parse(&self, number: u64) -> Result<RecoveredManifest> {
+    fn parse(&self, number: u64) -> Result<(ReadManifest, Option<ClosedLengths>)> {
         let head = match ManifestHeader::decode(self.bytes, number) {
             Ok(Some(head)) => head,
             Ok(None) => return self.damaged(0, "it does not begin with the header of a manifest"),
@@ -90,7 +141,7 @@ impl Parser<'_> {
         if !head.closed {
             self.read_edits(head, end, &mut state)?;
         }
-        Ok(RecoveredManifest { state, number, closed })
+        Ok((ReadManifest { head, state, bytes: self.bytes.len() as u64 }, closed))
     }
 
     /// Reads the state; returns its end.
@@ -118,7 +169,11 @@ impl Parser<'_> {
 
     /// Applies all edits up to the first that a crash interrupted.
     fn read_edits(&self, head: ManifestHeader, mut position: usize, state: &mut ManifestState) -> Result<()> {
-        while let Some(record) = record::decode(self.bytes, head.identity(), position) {
+        let record = |position: usize| {
+            let bytes = self.bytes.get(position.checked_sub(self.first)?..)?;
+            record::decode_at(bytes, head.identity(), position)
+        };
+        while let Some(record) = record(position) {
             match record.kind {
                 ManifestRecordKind::Edit => self.change(head, state, record.body, position)?,
                 ManifestRecordKind::Synced => {}
@@ -128,8 +183,9 @@ impl Parser<'_> {
             }
             position += record.length;
         }
-        if self.is_whole && position != self.bytes.len() {
-            return self.damaged(position, "an edit is damaged");
+        if self.is_whole {
+            let is_read = position == self.first + self.bytes.len();
+            return if is_read { Ok(()) } else { self.damaged(position, "an edit is damaged") };
         }
         if !record::is_torn_tail(self.bytes, head.identity(), position) {
             return self.damaged(position, "an edit is damaged, and a later record states that it was durable");

@@ -178,7 +178,11 @@ pub(super) fn encode(
 
 /// Decodes the record at `position`; `None` if there is no complete and valid one.
 pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<ManifestRecord<'_>> {
-    let bytes = file.get(position..)?;
+    decode_at(file.get(position..)?, identity, position)
+}
+
+/// As [`decode`], from the bytes at `position` on.
+pub(super) fn decode_at(bytes: &[u8], identity: u64, position: usize) -> Option<ManifestRecord<'_>> {
     let head = bytes.first_chunk::<RECORD_HEAD_BYTES>()?;
     let kind = ManifestRecordKind::ALL.into_iter().find(|&kind| kind as u8 == head[4])?;
     let synced = u64_at(head, 5);
