@@ -15,9 +15,9 @@ pub(crate) struct CacheArgument {
 impl FromStr for CacheArgument {
     type Err = String;
 
-    /// What follows the last colon is the size, unless a slash follows.
+    /// What follows the last colon is the size, if it begins with a digit.
     fn from_str(text: &str) -> Result<Self, String> {
-        let is_size = |size: &str| !size.contains('/');
+        let is_size = |size: &str| size.starts_with(|first: char| first.is_ascii_digit()) && !size.contains('/');
         let (folder, budget_bytes) = match text.rsplit_once(':').filter(|(_, size)| is_size(size)) {
             Some((folder, size)) => (folder, Some(size.parse::<ByteSize>()?.0)),
             None => (text, None),
