@@ -217,3 +217,38 @@ fn a_writer_recognises_its_own_parts() {
         }
     }
 }
+
+/// The first part of a log or a manifest arrives once more after all of that chain but its seal was removed. The seal
+/// stays, so that its writer, which sleeps, still meets it.
+#[test]
+fn a_seal_stays_also_when_a_first_part_arrives_again() {
+    ogive::io::set_unix_time_s(Some(1_000));
+    let server = SimulatedObjects::new();
+    let sleeper = server.client();
+    let options = small().object_grace_s(100);
+    let first = Db::open_in(Arc::new(sleeper.clone()), &options).unwrap();
+    first.insert("first", "1").unwrap();
+    let parts: Vec<_> = server.objects().into_iter().filter(|(name, _)| name.ends_with("-00000000")).collect();
+    let second = Db::open_in(client(&server), &options).unwrap();
+    let seals = |server: &SimulatedObjects| {
+        let objects = server.objects().into_iter();
+        objects.filter(|(_, bytes)| bytes.starts_with(b"OGIVSEAL")).map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let put = seals(&server);
+    assert_eq!(put.len(), 2, "{put:?}");
+    for round in 0..3 {
+        for time_s in [2_000, 3_000, 4_000] {
+            ogive::io::set_unix_time_s(Some(10_000 * round + time_s));
+            second.insert("second", format!("{round}")).unwrap();
+            second.flush().unwrap();
+        }
+        for (name, bytes) in &parts {
+            _ = server.client().put_if_absent(name, bytes);
+        }
+    }
+    ogive::io::set_unix_time_s(Some(90_000));
+    second.insert("second", "last").unwrap();
+    assert_eq!(seals(&server), put);
+    assert!(matches!(first.insert("first", "2"), Err(Error::Fenced { .. })));
+    ogive::io::set_unix_time_s(None);
+}

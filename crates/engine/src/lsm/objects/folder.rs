@@ -450,7 +450,8 @@ impl ObjectFolder {
         let sealed = listing.parts(chain).checked_sub(1);
         for part in listing.all_parts(chain) {
             let name = chain.part_name(part);
-            let may_be_seal = sealed.is_none_or(|sealed| sealed == part);
+            // A first part that arrives once more, after the others are gone, does not lead to the seal.
+            let may_be_seal = sealed.is_none_or(|sealed| sealed <= part);
             if self.seals.lock().contains(&name) {
                 continue;
             }
