@@ -229,7 +229,7 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
     let first = Db::open_in(Arc::new(sleeper.clone()), &options).unwrap();
     first.insert("first", "1").unwrap();
     let parts: Vec<_> = server.objects().into_iter().filter(|(name, _)| name.ends_with("-00000000")).collect();
-    let second = Db::open_in(client(&server), &options).unwrap();
+    let mut second = Db::open_in(client(&server), &options).unwrap();
     let seals = |server: &SimulatedObjects| {
         let objects = server.objects().into_iter();
         objects.filter(|(_, bytes)| bytes.starts_with(b"OGIVSEAL")).map(|(name, _)| name).collect::<Vec<_>>()
@@ -245,6 +245,9 @@ fn a_seal_stays_also_when_a_first_part_arrives_again() {
         for (name, bytes) in &parts {
             _ = server.client().put_if_absent(name, bytes);
         }
+        // The next writer knows no seals.
+        second.close().unwrap();
+        second = Db::open_in(client(&server), &options).unwrap();
     }
     ogive::io::set_unix_time_s(Some(90_000));
     second.insert("second", "last").unwrap();
