@@ -17,8 +17,13 @@ use std::sync::Arc;
 const LOST_AND_FOUND: &str = "lost+found";
 
 /// Whether a name is one of a store's file, finished or temporary.
-pub(super) fn is_name_of_store(name: &str) -> bool {
-    name == LOCK_NAME || is_part(name) || parse_file_name(final_name(name)).is_some()
+fn is_name_of_store(name: &str) -> bool {
+    name == LOCK_NAME || parse_file_name(final_name(name)).is_some()
+}
+
+/// Whether a name is one of a store's object.
+pub(super) fn is_object_of_store(name: &str) -> bool {
+    is_part(name) || is_name_of_store(name)
 }
 
 fn has_manifest(names: &[String]) -> bool {
@@ -59,7 +64,7 @@ pub fn is_store_file(path: &Path) -> Result<bool> {
 /// # Errors
 /// Errors of the storage.
 pub fn is_store_object(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
-    let is_name = is_name_of_store(name);
+    let is_name = is_object_of_store(name);
     // A listing of many objects is not asked for without need.
     if !(is_name || storage.exists(name)?) || !has_store(&**storage)? {
         return Ok(false);

@@ -2,7 +2,7 @@
 
 use super::span::{self, KeyBounds, SpanEnd};
 use crate::lsm::entry::{SEQUENCE_MAX, Sequence, put_varint, take_varint};
-use crate::lsm::folder::is_name_of_store;
+use crate::lsm::folder::is_object_of_store;
 use crate::lsm::range_tombstones::known_end;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(crate) struct TableFileMeta {
 
 /// Whether a table of this name may be ingested by reference: no file of a store ever has it.
 pub(crate) fn is_object_name(name: &str) -> bool {
-    (1..=OBJECT_NAME_BYTES_MAX).contains(&name.len()) && !name.contains('/') && !is_name_of_store(name)
+    (1..=OBJECT_NAME_BYTES_MAX).contains(&name.len()) && !name.contains('/') && !is_object_of_store(name)
 }
 
 impl TableFileMeta {
