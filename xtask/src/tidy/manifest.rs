@@ -15,7 +15,8 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/papers/Cargo.toml", ours: &["ogive", "ogive-model"], outside: false },
     Rule { path: "crates/object-store/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
-    Rule { path: "crates/parquet/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
+    Rule { path: "crates/arrow/Cargo.toml", ours: &["ogive"], outside: true },
+    Rule { path: "crates/parquet/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-model"], outside: true },
     Rule {
         path: "crates/cli/Cargo.toml",
         ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers", "ogive-parquet"],

@@ -1,0 +1,31 @@
+//! # Keys and rows as Arrow arrays
+//!
+//! The key type of an Arrow type, the value of a row of an array, and records as record batches.
+//!
+//! # Types
+//! | type | Arrow |
+//! |---|---|
+//! | `bool` | `Boolean` |
+//! | `u8` to `u64`, `i8` to `i64` | `UInt8` to `UInt64`, `Int8` to `Int64` |
+//! | `u128`, `i128` | `Utf8`, as decimal digits: Arrow has no integers of that width |
+//! | `f32`, `f64` | `Float32`, `Float64` |
+//! | `text`, `bytes` | `Utf8`, `Binary` |
+//! | `bytesN`, `uuid` | `FixedSizeBinary`, that of UUIDs with the extension `arrow.uuid` |
+//! | `date` | `Date32` |
+//! | `time(UNIT)` | `Time32` of `s` and `ms`, `Time64` of `us` and `ns` |
+//! | `timestamp(UNIT)` | `Timestamp` without a zone |
+//! | `decimal(P,S)` | `Decimal128(P,S)` |
+//!
+//! In the other direction dictionaries, views and large arrays are taken, too, and decimals of any width.
+//!
+//! # Example
+#![doc = include_str!("../README.md")]
+
+mod batches;
+mod columns;
+mod key_types;
+mod values;
+
+pub use batches::{BATCH_BYTES_MAX, RecordBatchBuilder, schema_of};
+pub use key_types::{is_uuid, key_type_of};
+pub use values::{frequent_key, unpacked, value_of};
