@@ -2,13 +2,12 @@
 
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
-use crate::monitored::MonitoredStorage;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::records::RecordFields;
 use crate::replace::{Force, OutputFile, OutputKind, claim};
 use ogive::Error;
-use ogive::io::{FileLock, LocalStorage, Storage, WritableFile, random_u64};
+use ogive::io::{FileLock, LocalStorage, StoppableStorage, Storage, WritableFile, random_u64};
 use ogive::table::{TableWriteOptions, TableWriter};
 use ogive::types::RecordType;
 use std::io::{self, Write};
@@ -240,7 +239,7 @@ pub(crate) fn failed(source: io::Error) -> Failure {
 fn write_table(source: &dyn RecordSource, place: &OutputFile, work: &mut ExportWork) -> Result<()> {
     let options = TableWriteOptions::default().record_type(source.record_type()).replace(true);
     // Interrupts also stop the end of a table, where its index is built.
-    let storage = MonitoredStorage::new(place.storage(LocalStorage::new), &work.interrupt);
+    let storage = StoppableStorage::new(place.storage(LocalStorage::new), work.interrupt.flag());
     let mut writer = TableWriter::create(storage, &place.name, options)?;
     source.visit(&mut |key, value| {
         writer.append(key, value)?;

@@ -4,11 +4,10 @@ use crate::failure::{Failure, Result};
 use crate::input::{InputOptions, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::Target;
-use crate::monitored::MonitoredStorage;
 use crate::progress::{Progress, Unit};
 use crate::urls;
 use ogive::Error;
-use ogive::io::LocalStorage;
+use ogive::io::{LocalStorage, StoppableStorage};
 use ogive::table::TableReport;
 use ogive::table::external::{RecordFile, index_records, index_table};
 use std::path::Path;
@@ -83,7 +82,7 @@ pub(crate) fn build_external(
         Err(Error::NotATable { .. }) => false,
         Err(error) => return Err(error.into()),
     };
-    let storage = MonitoredStorage::new(target.storage.clone(), interrupt);
+    let storage = StoppableStorage::new(target.storage.clone(), interrupt.flag());
     let _reading = Progress::start(format!("indexing {data_name}"), None, Unit::Items);
     let options = target.options.clone();
     Ok(if is_table {

@@ -3,10 +3,9 @@
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions, Schema};
 use crate::interrupt::Interrupt;
-use crate::monitored::MonitoredStorage;
 use crate::progress::{PhasedProgress, Progress, Unit};
 use crate::scratch::Scratch;
-use ogive::io::Storage;
+use ogive::io::{StoppableStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
 use ogive::{Error, KeyType};
@@ -173,13 +172,13 @@ pub(crate) fn pour(
         .value_width(facts.dense_value_width())
         .expected_records(facts.records)
         .search(target.options.search.clone().threads(threads));
-    let storage = MonitoredStorage::new(Arc::clone(&target.storage), interrupt);
+    let storage = StoppableStorage::new(Arc::clone(&target.storage), interrupt.flag());
     // Temporary files of a sort cannot be objects.
     let scratch = (sort && storage.is_object_store()).then(Scratch::create).transpose()?;
     let mut writer = if sort {
         let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
         let beside: Arc<dyn Storage> = match &scratch {
-            Some(scratch) => MonitoredStorage::new(scratch.storage(), interrupt),
+            Some(scratch) => StoppableStorage::new(scratch.storage(), interrupt.flag()),
             None => storage.clone(),
         };
         let (target, name) = (storage.clone(), &target.name);

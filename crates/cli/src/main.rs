@@ -19,7 +19,6 @@ mod input;
 mod interrupt;
 mod key;
 mod load;
-mod monitored;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet_out;

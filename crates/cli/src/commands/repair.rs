@@ -5,14 +5,13 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::key;
-use crate::monitored::MonitoredStorage;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::size::{ByteSize, counted, grouped};
 use crate::words::{Foreign, foreign, index_of_segment};
 use ogive::check::{FileRepairReport, LostRange, repair_index, repair_table};
-use ogive::io::{LocalStorage, Storage};
+use ogive::io::{LocalStorage, StoppableStorage, Storage};
 use ogive::lsm::is_store_file;
 use ogive::page::PageOptions;
 use ogive::table::{Table, TableOptions};
@@ -79,7 +78,7 @@ pub(crate) fn run(arguments: &RepairArguments, output: &mut Output) -> Result<Ou
     let interrupt = Interrupt::watch();
     let pages = PageOptions::default().memory_bytes(arguments.memory.0);
     let (folder, name) = LocalStorage::split_path(path)?;
-    let storage: Arc<dyn Storage> = MonitoredStorage::new(Arc::new(LocalStorage::new(folder)), &interrupt);
+    let storage: Arc<dyn Storage> = StoppableStorage::new(Arc::new(LocalStorage::new(folder)), interrupt.flag());
     if is_sound(kind, (&storage, &name), &pages)? {
         if output.is_json() {
             output.json(&json!({ "sound": true, "repaired": false }))?;
@@ -165,7 +164,7 @@ fn copy(
     pages: &PageOptions,
     interrupt: &Interrupt,
 ) -> Result<FileRepairReport> {
-    let new: Arc<dyn Storage> = MonitoredStorage::new(place.storage(LocalStorage::new), interrupt);
+    let new: Arc<dyn Storage> = StoppableStorage::new(place.storage(LocalStorage::new), interrupt.flag());
     let (from, to) = ((storage, name), (&new, place.name.as_str()));
     Ok(Progress::during("repairing", Unit::Items, |progress| match kind {
         Kind::Table => repair_table(from, to, progress),

@@ -33,6 +33,7 @@ mod profile;
 mod read_ahead;
 mod read_pool;
 mod schemes;
+mod stoppable;
 mod storage;
 mod stream;
 pub(crate) mod sync;
@@ -61,6 +62,7 @@ pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub use schemes::{
     FolderUrl, Place, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
 };
+pub use stoppable::StoppableStorage;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
     check_write, copy_file, not_for_objects,
