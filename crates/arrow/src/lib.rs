@@ -28,4 +28,4 @@ mod values;
 
 pub use batches::{BATCH_BYTES_MAX, RecordBatchBuilder, schema_of};
 pub use key_types::{is_uuid, key_type_of};
-pub use values::{frequent_key, unpacked, value_of};
+pub use values::{append_frequent_key, unpacked, value_of};

@@ -15,21 +15,27 @@ pub fn unpacked(array: ArrayRef) -> Result<ArrayRef, ArrowError> {
     unpacked(arrow_select::take::take(dictionary.values(), dictionary.keys(), None)?)
 }
 
-/// The key of a value of the most frequent types, without a detour by [`Value`]; `None` for nulls and other types.
-#[must_use]
-pub fn frequent_key(array: &ArrayRef, key_type: KeyType, row: usize) -> Option<Vec<u8>> {
+/// Appends the key of a value of the most frequent types, without a detour by [`Value`]; returns `false` for nulls and
+/// other types.
+pub fn append_frequent_key(array: &ArrayRef, key_type: KeyType, row: usize, key: &mut Vec<u8>) -> bool {
     if array.is_null(row) {
-        return None;
+        return false;
     }
-    Some(match (key_type, array.data_type()) {
-        (KeyType::U64, DataType::UInt64) => array.as_primitive::<types::UInt64Type>().value(row).to_be_bytes().to_vec(),
-        (KeyType::I64, DataType::Int64) => {
-            ogive::encode_i64(array.as_primitive::<types::Int64Type>().value(row)).to_vec()
+    match (key_type, array.data_type()) {
+        (KeyType::U64, DataType::UInt64) => {
+            key.extend_from_slice(&array.as_primitive::<types::UInt64Type>().value(row).to_be_bytes());
         }
-        (KeyType::Text, DataType::Utf8) => array.as_string::<i32>().value(row).as_bytes().to_vec(),
-        (KeyType::Bytes, DataType::Binary) => array.as_binary::<i32>().value(row).to_vec(),
-        _ => return None,
-    })
+        (KeyType::I64, DataType::Int64) => {
+            key.extend_from_slice(&ogive::encode_i64(array.as_primitive::<types::Int64Type>().value(row)));
+        }
+        (KeyType::Text, DataType::Utf8) => key.extend_from_slice(array.as_string::<i32>().value(row).as_bytes()),
+        (KeyType::Text, DataType::LargeUtf8) => key.extend_from_slice(array.as_string::<i64>().value(row).as_bytes()),
+        (KeyType::Text, DataType::Utf8View) => key.extend_from_slice(array.as_string_view().value(row).as_bytes()),
+        (KeyType::Bytes, DataType::Binary) => key.extend_from_slice(array.as_binary::<i32>().value(row)),
+        (KeyType::Bytes, DataType::LargeBinary) => key.extend_from_slice(array.as_binary::<i64>().value(row)),
+        _ => return false,
+    }
+    true
 }
 
 /// The value of a row, for a type that [`key_type_of`](crate::key_type_of) gives; a null for what has no value, or none

@@ -1,27 +1,9 @@
 //! Read traces as text and JSON: the reads of one operation, one by one.
 
 use crate::size::{counted, grouped, human_us};
-use ogive::io::{Profile, Purpose};
+use ogive::io::Profile;
 use ogive::table::TracedRead;
 use serde_json::{Value, json};
-
-/// The purpose of a read, in a word.
-pub(crate) fn label(purpose: Purpose) -> String {
-    match purpose {
-        Purpose::Open => "open".into(),
-        Purpose::Layer(number) => format!("layer {number}"),
-        Purpose::Data => "data".into(),
-        Purpose::Value => "value".into(),
-        Purpose::Counts => "counts".into(),
-        Purpose::Filter => "filter".into(),
-        Purpose::Walk => "walk".into(),
-        Purpose::Input => "input".into(),
-        Purpose::Inner(depth) => format!("inner {depth}"),
-        Purpose::Leaf => "leaf".into(),
-        Purpose::Log => "log".into(),
-        _ => "other".into(),
-    }
-}
 
 /// One line per read, then a line with the sums.
 ///
@@ -39,7 +21,7 @@ pub(crate) fn lines(reads: &[TracedRead]) -> Vec<String> {
         .iter()
         .zip(sizes.iter().zip(&offsets))
         .map(|(read, (size, offset))| {
-            format!("  {:<8} {size:>size_width$} B at {offset:>offset_width$}", label(read.purpose))
+            format!("  {:<8} {size:>size_width$} B at {offset:>offset_width$}", read.purpose.to_string())
         })
         .collect();
     lines.push(format!("  {}", sums(reads)));
@@ -66,13 +48,14 @@ pub(crate) fn modelled_us(reads: &[TracedRead], profile: &Profile) -> f64 {
 pub(crate) fn to_json(reads: &[TracedRead]) -> Value {
     reads
         .iter()
-        .map(|read| json!({ "purpose": label(read.purpose), "offset": read.offset, "size_bytes": read.bytes }))
+        .map(|read| json!({ "purpose": read.purpose.to_string(), "offset": read.offset, "size_bytes": read.bytes }))
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ogive::io::Purpose;
 
     #[test]
     fn every_read_has_a_line_and_the_last_line_sums_up() {

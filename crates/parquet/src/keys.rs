@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::Field;
 use ogive::KeyType;
 use ogive::types::{Component, NullOrder, TupleType, Value};
-use ogive_arrow::{frequent_key, key_type_of, unpacked, value_of};
+use ogive_arrow::{append_frequent_key, key_type_of, unpacked, value_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -77,7 +77,8 @@ impl RowKeys {
     pub(crate) fn key(&self, row: usize) -> Result<Vec<u8>> {
         let is_tuple = matches!(self.key_type, KeyType::Tuple(_));
         if let (false, [array], [key_type]) = (is_tuple, &self.columns[..], &self.types[..]) {
-            if let Some(key) = frequent_key(array, *key_type, row) {
+            let mut key = Vec::new();
+            if append_frequent_key(array, *key_type, row, &mut key) {
                 return Ok(key);
             }
             return Ok(self.key_type.encode(&self.value(array, *key_type, row)?)?);

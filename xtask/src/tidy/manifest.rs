@@ -23,6 +23,7 @@ const RULES: &[Rule] = &[
         outside: true,
     },
     Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
+    Rule { path: "crates/python/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-object-store"], outside: true },
     Rule {
         path: "crates/fuzz/Cargo.toml",
         ours: &["ogive", "ogive-model", "ogive-papers", "ogive-parquet", "ogive-testkit"],

@@ -4,7 +4,7 @@ use super::profile::Profile;
 use super::read_ahead::{PendingReads, RangeRequest, read_at_once};
 use crate::error::{Error, Result};
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +35,24 @@ pub enum Purpose {
     Leaf,
     /// Records of a page log.
     Log,
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Open => "open",
+            Self::Layer(number) => return write!(formatter, "layer {number}"),
+            Self::Data => "data",
+            Self::Value => "value",
+            Self::Counts => "counts",
+            Self::Filter => "filter",
+            Self::Walk => "walk",
+            Self::Input => "input",
+            Self::Inner(depth) => return write!(formatter, "inner {depth}"),
+            Self::Leaf => "leaf",
+            Self::Log => "log",
+        })
+    }
 }
 
 /// A range of a file to read: fills `buffer` from `offset`.

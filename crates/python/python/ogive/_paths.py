@@ -1,0 +1,18 @@
+"""Paths and URLs."""
+
+from __future__ import annotations
+
+import os
+
+PathLike = str | os.PathLike[str]
+
+
+def path_text(path: PathLike) -> str:
+    """A path or URL as text. ``~`` is the home folder."""
+    text = os.fspath(path)
+    return text if "://" in text else os.path.expanduser(text)
+
+
+def identity(path: str) -> str:
+    """What a path or URL leads to, by whatever way."""
+    return path.rstrip("/") if "://" in path else os.path.realpath(path)

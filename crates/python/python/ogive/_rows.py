@@ -1,0 +1,152 @@
+"""Rows: what look-ups of many keys and scans give, for Arrow, polars, pandas, DuckDB, DataFusion, and loops."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+_ROWS_SHOWN = 10
+
+
+def _missing(name: str) -> ImportError:
+    return ImportError(f"this needs {name}; install it: pip install {name}")
+
+
+class _Arrow:
+    """What tables and streams of rows have in common."""
+
+    def _capsule(self, requested_schema: object | None) -> object:
+        raise NotImplementedError
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._capsule(requested_schema)
+
+    def to_pyarrow(self) -> pyarrow.Table:
+        """The rows as a :class:`pyarrow.Table`."""
+        try:
+            import pyarrow
+        except ImportError:
+            raise _missing("pyarrow") from None
+        return pyarrow.table(self)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows as a :class:`polars.DataFrame`."""
+        try:
+            import polars
+        except ImportError:
+            raise _missing("polars") from None
+        return polars.DataFrame(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a :class:`pandas.DataFrame`. This needs pyarrow, too."""
+        return self.to_pyarrow().to_pandas()
+
+
+class Rows(_Arrow):
+    """Rows in memory, in the order of the keys that were asked for; null where a key is absent.
+
+    Anything that takes Arrow data takes them: ``pyarrow.table(rows)``, ``polars.DataFrame(rows)``,
+    ``duckdb.sql("select * from rows")``.
+
+    >>> import ogive, tempfile
+    >>> with ogive.open(tempfile.mkdtemp(), key=int, value=str) as db:
+    ...     db[1] = "one"
+    ...     rows = db.multi_get([1, 2])
+    >>> len(rows), rows.column_names
+    (2, ['key', 'value'])
+    >>> rows.to_pylist()
+    [{'key': 1, 'value': 'one'}, {'key': 2, 'value': None}]
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def _capsule(self, requested_schema: object | None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._table.__arrow_c_schema__()
+
+    def __len__(self) -> int:
+        return int(self._table.num_rows)
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._table.column_names)
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column."""
+        return [value.as_py() for value in self._table.column(name)]
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        names = self.column_names
+        columns = [self.column(name) for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.to_pylist())
+
+    def __repr__(self) -> str:
+        return f"<ogive.Rows: {len(self)} rows of {', '.join(self.column_names)}>"
+
+    def _repr_html_(self) -> str:
+        names = self.column_names
+        shown = Rows(self._table.slice(0, _ROWS_SHOWN)).to_pylist()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+        cell: Callable[[Any], str] = lambda value: "<i>null</i>" if value is None else html.escape(str(value))
+        body = "".join("<tr>" + "".join(f"<td>{cell(row[name])}</td>" for name in names) + "</tr>" for row in shown)
+        more = f"<p>{len(self)} rows, {_ROWS_SHOWN} of them shown</p>" if len(self) > _ROWS_SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+class RowStream(_Arrow):
+    """Rows that are read as they are used, once.
+
+    >>> import ogive, tempfile
+    >>> with ogive.open(tempfile.mkdtemp(), key=int, value=str) as db:
+    ...     db[1], db[2] = "one", "two"
+    ...     for row in db.scan():
+    ...         print(row)
+    {'key': 1, 'value': 'one'}
+    {'key': 2, 'value': 'two'}
+    """
+
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def _capsule(self, requested_schema: object | None) -> object:
+        return self._reader.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._reader.__arrow_c_schema__()
+
+    def read_all(self) -> Rows:
+        """All rows that are left, in memory."""
+        return Rows(self._reader.read_all())
+
+    def batches(self) -> Iterator[Any]:
+        """The record batches that are left, one by one; each has ``__arrow_c_array__``."""
+        return iter(self._reader)
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows that are left as dictionaries."""
+        return self.read_all().to_pylist()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self._reader:
+            names = list(batch.schema.names)
+            columns = [[value.as_py() for value in batch.column(name)] for name in names]
+            for row in zip(*columns, strict=True):
+                yield dict(zip(names, row, strict=True))
+
+    def __repr__(self) -> str:
+        state = "used" if self._reader.closed else ", ".join(self._reader.schema.names)
+        return f"<ogive.RowStream: {state}>"

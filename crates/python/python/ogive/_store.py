@@ -1,0 +1,524 @@
+"""Stores: :func:`open`, :class:`Db`, :class:`Keyspace`, :class:`Batch`, :class:`Snapshot`."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Literal
+
+from . import _internal
+from ._errors import Closed, InvalidArgument
+from ._paths import PathLike, identity, path_text
+from ._rows import Rows, RowStream
+from ._sizes import size_bytes
+
+_MISSING: Any = object()
+
+#: The stores that are open in this process, by what they are and whether they are read-only.
+_open_stores: weakref.WeakValueDictionary[tuple[str, bool], Db] = weakref.WeakValueDictionary()
+_open_lock = threading.RLock()
+
+
+def _after_fork() -> None:
+    global _open_lock
+    _internal.forked()
+    _open_lock = threading.RLock()
+    _open_stores.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class Keyspace(_internal.Keyspace):
+    """An ordered mapping of typed keys to typed values, which is a part of a store.
+
+    It is used as a dictionary whose keys are in order: ``keyspace[key] = value``, ``key in keyspace``,
+    ``del keyspace[key]``, ``for key in keyspace``. Every write is durable when the call returns, unless the store was
+    opened with another ``durability``.
+
+    >>> import ogive, tempfile
+    >>> db = ogive.open(tempfile.mkdtemp())
+    >>> ages = db.keyspace("ages", key=str, value=int)
+    >>> ages["Ada"] = 36
+    >>> ages["Grace"] = 85
+    >>> ages["Ada"], "Alan" in ages, ages.get("Alan")
+    (36, False, None)
+    >>> list(ages.range("A", "B"))
+    [('Ada', 36)]
+    >>> db.close()
+    """
+
+    _of: Db
+
+    def __new__(cls, store: Any, name: str, key: Any = None, value: Any = None, *_: Any) -> Keyspace:
+        return super().__new__(cls, store, name, key, value)
+
+    @property
+    def db(self) -> Db:
+        """The store."""
+        return self._of
+
+    def _stored(self, value: Any) -> Any:
+        """The value as the native part takes it."""
+        return value
+
+    def _loaded(self, value: Any) -> Any:
+        """The value of one of the native part."""
+        return value
+
+    def setdefault(self, key: Any, default: Any) -> Any:
+        """The value of a key, which is inserted if the key is absent."""
+        while True:
+            found = self.get(key, _MISSING)
+            if found is not _MISSING:
+                return found
+            if self.insert_if_absent(key, default):
+                return default
+
+    def pop(self, key: Any, default: Any = _MISSING) -> Any:
+        """Removes a key and returns its value."""
+        while True:
+            found = self.get(key, _MISSING)
+            if found is _MISSING:
+                if default is _MISSING:
+                    raise KeyError(key)
+                return default
+            try:
+                del self[key]
+            except KeyError:
+                continue
+            return found
+
+    def update(self, records: Any = (), /, **named: Any) -> None:
+        """Inserts the records of a mapping, or pairs of keys and values, as one batch: all or nothing."""
+        with Batch(self.db) as batch:
+            for key, value in records.items() if hasattr(records, "items") else records:
+                batch.put(key, value, self)
+            for name, value in named.items():
+                batch.put(name, value, self)
+
+    def clear(self) -> None:
+        """Removes all records."""
+        self.remove_range()
+
+    def range(
+        self, start: Any = None, stop: Any = None, *, prefix: Any = None, reverse: bool = False
+    ) -> Iterator[tuple[Any, Any]]:
+        """The records whose keys are at least ``start`` and below ``stop``, in order of the keys.
+
+        Of keys that are tuples, ``start``, ``stop`` and ``prefix`` may be their first components.
+        """
+        return self._iterate(start, stop, prefix, reverse, "items")
+
+    def items(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        """As :meth:`range`."""
+        return self._iterate(start, stop, None, reverse, "items")
+
+    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The keys of a range, in order. Long values are not read."""
+        return self._iterate(start, stop, None, reverse, "keys")
+
+    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The values of a range, in order of the keys."""
+        return self._iterate(start, stop, None, reverse, "values")
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.keys()
+
+    def __reversed__(self) -> Iterator[Any]:
+        return self.keys(reverse=True)
+
+    def __len__(self) -> int:
+        """Number of records. They are counted, which takes as long as a scan of the keys."""
+        return self.count()
+
+    def __bool__(self) -> bool:
+        return True
+
+    def first(self) -> tuple[Any, Any] | None:
+        """The record with the smallest key."""
+        return next(self.range(), None)
+
+    def last(self) -> tuple[Any, Any] | None:
+        """The record with the greatest key."""
+        return next(self.range(reverse=True), None)
+
+    def multi_get(self, keys: Any) -> Rows:
+        """The records of many keys, in the order of the keys; null where a key is absent.
+
+        ``keys`` is a list, an array of NumPy, or Arrow data. This is much faster than one by one: keys that are near
+        each other share reads, and the others are read side by side.
+        """
+        return Rows(self._multi_get(keys))
+
+    def scan(self, start: Any = None, stop: Any = None, *, prefix: Any = None) -> RowStream:
+        """The records of a range as Arrow data, which are read as they are used."""
+        return RowStream(self._scan(start, stop, prefix))
+
+    def __repr__(self) -> str:
+        try:
+            key, value = self.types
+        except Closed:
+            return f"<ogive.{type(self).__name__} {self.name!r}: closed>"
+        return f"<ogive.{type(self).__name__} {self.name!r}: {key} to {value}>"
+
+
+class JsonKeyspace(Keyspace):
+    """A keyspace whose values are whatever JSON can say; they are stored as its text.
+
+    >>> import ogive, tempfile
+    >>> with ogive.open(tempfile.mkdtemp()) as db:
+    ...     colours = db.keyspace("colours", key=int, value="json")
+    ...     colours[1] = {"name": "red", "rgb": [255, 0, 0]}
+    ...     colours[1]["rgb"]
+    [255, 0, 0]
+    """
+
+    def _stored(self, value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+    def _loaded(self, value: Any) -> Any:
+        return json.loads(value)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, self._stored(value))
+
+    def __getitem__(self, key: Any) -> Any:
+        return json.loads(super().__getitem__(key))
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key; ``default`` if it is absent."""
+        found = super().get(key, _MISSING)
+        return default if found is _MISSING else json.loads(found)
+
+    def insert_if_absent(self, key: Any, value: Any) -> bool:
+        """Inserts unless the key is there; returns whether it did."""
+        return super().insert_if_absent(key, self._stored(value))
+
+    def _iterate(self, start: Any, stop: Any, prefix: Any, reverse: bool, part: str) -> Iterator[Any]:
+        records = super()._iterate(start, stop, prefix, reverse, part)
+        if part == "keys":
+            return records
+        if part == "values":
+            return (json.loads(value) for value in records)
+        return ((key, json.loads(value)) for key, value in records)
+
+
+class Db(Keyspace):
+    """A store: a folder, or a prefix of an object store, with any number of keyspaces. See :func:`open`.
+
+    A store is itself the keyspace ``"default"``. It may be used by many threads at once; only one process at a time has
+    it open for writing, and any number read-only.
+    """
+
+    _store: _internal.Store
+    _options: dict[str, Any]
+
+    def __new__(cls, store: _internal.Store, key: Any, value: Any, options: dict[str, Any]) -> Db:  # type: ignore[override]
+        self = super().__new__(cls, store, "default", key, value)
+        assert isinstance(self, Db)
+        self._store = store
+        self._options = options
+        return self
+
+    @property
+    def db(self) -> Db:
+        """The store itself."""
+        return self
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return str(self._store.path)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened for reading alone."""
+        return self._store.is_read_only
+
+    @property
+    def keyspaces(self) -> list[str]:
+        """Names of all keyspaces."""
+        return self._store.keyspaces()
+
+    def keyspace(self, name: str, *, key: Any = None, value: Any = None) -> Keyspace:
+        """A keyspace, which is created if it is absent.
+
+        ``key`` and ``value`` are types: ``int``, ``float``, ``str``, ``bytes``, ``bool``, ``uuid.UUID``,
+        ``datetime.datetime``, ``date``, ``time``, tuples of these, or names of the engine, such as ``"u64"`` and
+        ``"decimal(10,2)"``. ``value`` may be a dictionary of the types of fields, or ``"json"``. Types are stored. Without
+        any, those that are stored hold, or else the first record decides.
+        """
+        if value == "json":
+            found: Keyspace = JsonKeyspace(self._store, name, key, str)
+        else:
+            found = Keyspace(self._store, name, key, value)
+        found._of = self
+        return found
+
+    def drop_keyspace(self, name: str) -> bool:
+        """Removes a keyspace with all its records; returns whether there was one."""
+        return self._store.drop_keyspace(name)
+
+    def batch(self) -> Batch:
+        """Writes that happen together, or not at all.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> with db.batch() as batch:
+        ...     batch["apple"] = "red"
+        ...     batch["pear"] = "green"
+        >>> list(db)
+        ['apple', 'pear']
+        >>> db.close()
+        """
+        return Batch(self)
+
+    def snapshot(self) -> Snapshot:
+        """The store as it is now, whatever is written later.
+
+        >>> import ogive, tempfile
+        >>> db = ogive.open(tempfile.mkdtemp())
+        >>> db["apple"] = "red"
+        >>> with db.snapshot() as before:
+        ...     db["apple"] = "green"
+        ...     before["apple"], db["apple"]
+        ('red', 'green')
+        >>> db.close()
+        """
+        return Snapshot(self)
+
+    def refresh(self) -> bool:
+        """Goes on with what others have written since; returns whether there may be something new.
+
+        For stores that were opened read-only. Iterators, streams and snapshots keep what they began with.
+        """
+        return self._store.refresh()
+
+    def persist(self) -> None:
+        """Makes all writes durable that are not, of a store with another ``durability`` than ``"synced"``."""
+        self._store.persist()
+
+    def flush(self) -> None:
+        """Writes what is in memory and in logs to tables. Ctrl-C stops waiting; the work goes on."""
+        self._store.flush()
+
+    def compact(self) -> None:
+        """Merges all tables of each keyspace. Ctrl-C stops waiting; the work goes on."""
+        self._store.compact()
+
+    def checkpoint(self, target: PathLike) -> None:
+        """Copies the store as it is now to a new folder or URL. On one file system, files are linked."""
+        self._store.checkpoint(path_text(target))
+
+    def stats(self) -> dict[str, Any]:
+        """Sizes and counts: levels, memory, bytes read and written."""
+        found: dict[str, Any] = json.loads(self._store.stats())
+        return found
+
+    def close(self) -> None:
+        """Makes everything durable and closes the store. Later calls raise :class:`ogive.Closed`."""
+        with _open_lock:
+            _open_stores.pop((identity(self.path), self.read_only), None)
+            self._store.close()
+
+    def __enter__(self) -> Db:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<ogive.Db {self.path!r}{' read-only' if self.read_only else ''}>"
+
+
+class Batch:
+    """Writes that happen together, or not at all; see :meth:`Db.batch`.
+
+    As a context manager it commits at the end, and drops the writes after an exception.
+    """
+
+    def __init__(self, db: Db) -> None:
+        self._db = db
+        self._batch = _internal.Batch(db._store)
+
+    def put(self, key: Any, value: Any, keyspace: Keyspace | None = None) -> None:
+        """Inserts a record, into ``keyspace``, or else the default one."""
+        of = self._db if keyspace is None else keyspace
+        self._batch.put(of, key, of._stored(value))
+
+    def remove(self, key: Any, keyspace: Keyspace | None = None) -> None:
+        """Removes a key, whether it is there or not."""
+        self._batch.remove(self._db if keyspace is None else keyspace, key)
+
+    def remove_range(self, start: Any = None, stop: Any = None, keyspace: Keyspace | None = None) -> None:
+        """Removes all keys of a range."""
+        self._batch.remove_range(self._db if keyspace is None else keyspace, start, stop)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self.remove(key)
+
+    def __len__(self) -> int:
+        """Number of writes."""
+        return len(self._batch)
+
+    def commit(self) -> None:
+        """Writes everything. The batch cannot be used again."""
+        self._batch.commit()
+
+    def abandon(self) -> None:
+        """Drops the writes."""
+        self._batch.abandon()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.abandon()
+
+
+class Snapshot:
+    """A store as it was at one moment; see :meth:`Db.snapshot`.
+
+    Without a keyspace, methods are about the default one. Close snapshots that are not needed any more: the store keeps
+    the versions that they see.
+    """
+
+    def __init__(self, db: Db, keyspace: Keyspace | None = None, native: _internal.Snapshot | None = None) -> None:
+        self._db = db
+        self._keyspace = db if keyspace is None else keyspace
+        self._snapshot = _internal.Snapshot(db._store) if native is None else native
+
+    def keyspace(self, name: str) -> Snapshot:
+        """The same moment of another keyspace."""
+        return Snapshot(self._db, self._db.keyspace(name), self._snapshot)
+
+    def of(self, keyspace: Keyspace) -> Snapshot:
+        """The same moment of another keyspace."""
+        return Snapshot(self._db, keyspace, self._snapshot)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key; ``default`` if it is absent."""
+        found = self._snapshot.get(self._keyspace, key, _MISSING)
+        return default if found is _MISSING else self._keyspace._loaded(found)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._snapshot.get(self._keyspace, key, _MISSING)
+        if found is _MISSING:
+            raise KeyError(key)
+        return self._keyspace._loaded(found)
+
+    def __contains__(self, key: Any) -> bool:
+        return self._snapshot.contains(self._keyspace, key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.keys()
+
+    def range(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        """The records whose keys are at least ``start`` and below ``stop``, in order."""
+        loaded = self._keyspace._loaded
+        records = self._snapshot.range(self._keyspace, start, stop, reverse, "items")
+        return ((key, loaded(value)) for key, value in records)
+
+    items = range
+
+    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The keys of a range, in order."""
+        return self._snapshot.range(self._keyspace, start, stop, reverse, "keys")
+
+    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The values of a range, in order of the keys."""
+        loaded = self._keyspace._loaded
+        return (loaded(value) for value in self._snapshot.range(self._keyspace, start, stop, reverse, "values"))
+
+    def multi_get(self, keys: Any) -> Rows:
+        """As :meth:`Keyspace.multi_get`."""
+        return Rows(self._snapshot.multi_get(self._keyspace, keys))
+
+    def scan(self, start: Any = None, stop: Any = None) -> RowStream:
+        """As :meth:`Keyspace.scan`."""
+        return RowStream(self._snapshot.scan(self._keyspace, start, stop))
+
+    def close(self) -> None:
+        """Lets the store forget what only the snapshot needs."""
+        self._snapshot.close()
+
+    def __enter__(self) -> Snapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open(
+    path: PathLike,
+    *,
+    key: Any = None,
+    value: Any = None,
+    create: bool = True,
+    read_only: bool = False,
+    memory: int | str | None = None,
+    durability: Literal["synced", "grouped", "buffered"] = "synced",
+    profile: PathLike | None = None,
+) -> Db:
+    """Opens a store; creates it if there is none and ``create`` is set.
+
+    ``path`` is a folder, or a URL such as ``"s3://bucket/fruit"``. ``key`` and ``value`` are the types of the default
+    keyspace; see :meth:`Db.keyspace`. ``memory`` limits caches and buffers, in bytes or as ``"256MiB"``. ``durability``
+    says when a write survives a power loss: ``"synced"``, when the call returns; ``"grouped"``, with its group of some
+    hundred kilobytes at the latest; ``"buffered"``, when the store flushes or closes. ``profile`` names the storage, as
+    ``"ssd"`` or ``"nfs"``, or is a file of :func:`ogive.profile`.
+
+    A store that is open in this process already is returned as it is, if the options are the same.
+
+    >>> import ogive, tempfile
+    >>> db = ogive.open(tempfile.mkdtemp())
+    >>> db["apple"] = b"red"
+    >>> db["apple"], "pear" in db, db.get("pear", b"?")
+    (b'red', False, b'?')
+    >>> db.close()
+    """
+    text = path_text(path)
+    options: dict[str, Any] = {
+        "memory": size_bytes(memory),
+        "durability": durability,
+        "profile": None if profile is None else path_text(profile),
+    }
+    with _open_lock:
+        known = _open_stores.get((identity(text), read_only))
+        if known is not None:
+            return _same(known, options, key, value)
+        store = _internal.Store(text, create=create, read_only=read_only, **options)
+        db = Db(store, key, None if value == "json" else value, options)
+        _open_stores[identity(text), read_only] = db
+        return db
+
+
+def _same(known: Db, options: dict[str, Any], key: Any, value: Any) -> Db:
+    different = sorted(name for name in options if options[name] != known._options[name])
+    if different:
+        raise InvalidArgument(
+            f"{known.path} is open in this process with other options ({', '.join(different)}); close it first, or open "
+            f"it with the same ones"
+        )
+    if key is not None or value is not None:
+        # States the types again, which fails if they are others.
+        Keyspace(known._store, "default", key, value)
+    return known

@@ -1,0 +1,199 @@
+"""Tables: :class:`Table`, :func:`build`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+from . import _internal
+from ._errors import InvalidArgument
+from ._explain import Explanation
+from ._paths import PathLike, identity, path_text
+from ._progress import Progress
+from ._rows import Rows, RowStream
+from ._sizes import size_bytes
+
+_MISSING: Any = object()
+
+
+class Table(_internal.Table):
+    """Sorted records that do not change, in one file, with an index that is tuned to them and to their storage.
+
+    A look-up is one read of the file for each layer of the index below the root, which is in memory, and one of the
+    data. See :func:`build`.
+
+    >>> import ogive, tempfile
+    >>> squares = ogive.build(((i, i * i) for i in range(1000)), to=tempfile.mkdtemp() + "/squares.ogive")
+    >>> squares[12], squares.get(1000), len(squares), squares.rank(500), squares.count(10, 20)
+    (144, None, 1000, 500, 10)
+    """
+
+    _memory: int | None
+    _profile: str | None
+
+    def __new__(cls, path: PathLike, *, memory: int | str | None = None, profile: PathLike | None = None) -> Table:
+        limit = size_bytes(memory)
+        name = None if profile is None else path_text(profile)
+        self = super().__new__(cls, path_text(path), limit, name)
+        self._memory = limit
+        self._profile = name
+        return self
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.keys()
+
+    def range(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        """The records whose keys are at least ``start`` and below ``stop``, in order of the keys."""
+        return self._iterate(start, stop, reverse, "items")
+
+    def items(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        """As :meth:`range`."""
+        return self._iterate(start, stop, reverse, "items")
+
+    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The keys of a range, in order."""
+        return self._iterate(start, stop, reverse, "keys")
+
+    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The values of a range, in order of the keys."""
+        return self._iterate(start, stop, reverse, "values")
+
+    def multi_get(self, keys: Any) -> Rows:
+        """The records of many keys, in the order of the keys; null where a key is absent.
+
+        ``keys`` is a list, an array of NumPy, or Arrow data. Blocks that several keys need are read once, and all others
+        side by side.
+        """
+        return Rows(self._multi_get(keys))
+
+    def scan(self, start: Any = None, stop: Any = None) -> RowStream:
+        """The records of a range as Arrow data, which are read as they are used."""
+        return RowStream(self._scan(start, stop))
+
+    def explain(self, key: Any) -> Explanation:
+        """The reads of a look-up: of which bytes of the file, for what, and how long they take on which storage."""
+        return Explanation(json.loads(self._explain(key)))
+
+    def report(self) -> dict[str, Any]:
+        """What the table is made of: sizes, layers of the index, modelled times."""
+        found: dict[str, Any] = json.loads(self._report())
+        return found
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, tuple[str, int | None, str | None]]:
+        path = self.path if "://" in self.path else os.path.abspath(self.path)
+        return _reopened, (path, self._memory, self._profile)
+
+    def __repr__(self) -> str:
+        return f"<ogive.Table {self.path!r}>"
+
+
+def _reopened(path: str, memory: int | None, profile: str | None) -> Table:
+    return Table(path, memory=memory, profile=profile)
+
+
+def build(
+    data: Any,
+    *,
+    to: PathLike,
+    key: Any = None,
+    value: Any = None,
+    columns: list[str] | None = None,
+    profile: PathLike | None = None,
+    design: str | None = None,
+    block_size: int | str | None = None,
+    filter_bits: int | None = None,
+    memory: int | str | None = None,
+    replace: bool = True,
+    progress: bool | None = None,
+) -> Table:
+    """Builds a table, and opens it. The records need not be sorted.
+
+    ``data`` is one of these:
+
+    * a frame of pandas or polars, a table of pyarrow, or whatever else has Arrow data: ``key`` is the column of the key,
+      or a list of them, and the others, or ``columns``, are the fields of the values;
+    * the path of a CSV or Parquet file: the same;
+    * an array of NumPy, which are the keys, or a mapping of names to arrays: the same;
+    * a mapping of keys to values, or an iterable of pairs: ``key`` and ``value`` are types, as in
+      :meth:`ogive.Db.keyspace`; without them, the first pair decides.
+
+    The index is tuned to the storage ``profile``: ``"nvme"``, ``"ssd"``, ``"hdd"``, ``"nfs"``, ``"s3"``, or a file of
+    :func:`ogive.profile`; to that of ``to``, if it is a URL. ``memory`` limits the sort. An existing table is replaced
+    when the new one is complete. Ctrl-C stops the work and leaves nothing.
+
+    >>> import ogive, tempfile
+    >>> table = ogive.build({"fig": 3, "apple": 1}, to=tempfile.mkdtemp() + "/fruit.ogive")
+    >>> list(table.range())
+    [('apple', 1), ('fig', 3)]
+    """
+    target_path = path_text(to)
+    target = {
+        "path": target_path,
+        "profile": None if profile is None else path_text(profile),
+        "design": design,
+        "block_bytes": size_bytes(block_size),
+        "filter_bits": filter_bits,
+        "memory": size_bytes(memory),
+        "replace": replace,
+    }
+    with Progress.start(f"building {target_path}", progress) as shown:
+        _build(data, key, value, columns, target, shown)
+    return Table(target_path, profile=profile)
+
+
+def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: dict[str, Any], shown: Any) -> None:
+    if isinstance(data, (str, os.PathLike)):
+        return _build_file(path_text(data), _names(key), columns, target, shown)
+    if _is_numpy(data):
+        name = key if isinstance(key, str) else "key"
+        stream = _internal.stream_of_numpy([(name, data)])
+        return _internal.build_stream(stream, [name], columns, target, len(data), shown)
+    if isinstance(data, Mapping) and data and all(_is_numpy(column) for column in data.values()):
+        stream = _internal.stream_of_numpy([(str(name), column) for name, column in data.items()])
+        rows = len(next(iter(data.values())))
+        return _internal.build_stream(stream, _names(key), columns, target, rows, shown)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        rows = len(data) if hasattr(data, "__len__") else 0
+        return _internal.build_stream(data, _names(key), columns, target, rows, shown)
+    if columns is not None:
+        raise InvalidArgument("columns= is for data with columns; these are keys and values")
+    pairs = data.items() if hasattr(data, "items") else data
+    return _internal.build_pairs(pairs, key, value, target, True, shown)
+
+
+def _build_file(path: str, key: list[str], columns: list[str] | None, target: dict[str, Any], shown: Any) -> None:
+    if "://" in path:
+        raise InvalidArgument("build from a local file, or from Arrow data: read the URL with pyarrow or polars first")
+    if identity(path) == identity(target["path"]):
+        raise InvalidArgument(f"{path} cannot be both the input and the table")
+    if path.endswith((".parquet", ".pq")):
+        return _internal.build_parquet(path, key, columns, target, shown)
+    if path.endswith((".csv", ".csv.txt")):
+        return _internal.build_csv(path, key, columns, target, shown)
+    raise InvalidArgument(f"{path} ends neither in .parquet nor in .csv; for other files, use the command `ogive build`")
+
+
+def _names(key: Any) -> list[str]:
+    if isinstance(key, str):
+        return [key]
+    if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
+        return list(key)
+    raise InvalidArgument("say which column is the key, or which: key='user_id', key=['country', 'user_id']")
+
+
+def _is_numpy(data: Any) -> bool:
+    return type(data).__module__ == "numpy" and hasattr(data, "dtype")

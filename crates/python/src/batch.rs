@@ -1,0 +1,82 @@
+//! Batches: several writes that happen together or not at all.
+
+use crate::convert::{encode_key, encode_value};
+use crate::errors::{self, OrRaise};
+use crate::fork::Native;
+use crate::keyspace::{Keyspace, Object, bounds};
+use crate::store::Store;
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// A batch. See `ogive.Batch`.
+#[pyclass(module = "ogive._internal", frozen)]
+pub(crate) struct Batch {
+    batch: Native<Mutex<Option<ogive::Batch>>>,
+}
+
+impl Batch {
+    fn with<R>(&self, work: impl FnOnce(&mut ogive::Batch) -> R) -> PyResult<R> {
+        match &mut *self.batch.get()?.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(batch) => Ok(work(batch)),
+            None => Err(closed()),
+        }
+    }
+
+    fn take(&self) -> PyResult<Option<ogive::Batch>> {
+        Ok(self.batch.get()?.lock().unwrap_or_else(PoisonError::into_inner).take())
+    }
+}
+
+fn closed() -> PyErr {
+    errors::new("Closed", "the batch was committed or dropped; make another one")
+}
+
+#[pymethods]
+impl Batch {
+    #[new]
+    fn new(store: &Store) -> PyResult<Self> {
+        Ok(Self { batch: Native::new(Mutex::new(Some(store.opened().db()?.batch()))) })
+    }
+
+    fn put(&self, keyspace: &Keyspace, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
+        let typed = keyspace.typed_for(key, value)?;
+        let (key, value) = (encode_key(typed.types.keys, key)?, encode_value(&typed.types.values, value)?);
+        let keyspace = typed.keyspace()?;
+        self.with(|batch| _ = batch.insert(keyspace, key, value))
+    }
+
+    fn remove(&self, keyspace: &Keyspace, key: &Object<'_>) -> PyResult<()> {
+        let typed = keyspace.typed()?;
+        if typed.is_undecided {
+            return self.with(|_| ());
+        }
+        let key = encode_key(typed.types.keys, key)?;
+        let keyspace = typed.keyspace()?;
+        self.with(|batch| _ = batch.remove(keyspace, key))
+    }
+
+    #[pyo3(signature = (keyspace, start=None, stop=None))]
+    fn remove_range(&self, keyspace: &Keyspace, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<()> {
+        let typed = keyspace.typed()?;
+        if typed.is_undecided {
+            return self.with(|_| ());
+        }
+        let bounds = bounds(&typed.types, start, stop)?;
+        let keyspace = typed.keyspace()?;
+        self.with(|batch| _ = batch.remove_range(keyspace, bounds))
+    }
+
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        let batch = self.take()?.ok_or_else(closed)?;
+        py.detach(|| batch.commit()).or_raise()
+    }
+
+    /// Drops the writes.
+    fn abandon(&self) -> PyResult<()> {
+        self.take().map(drop)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.with(|batch| batch.len() as usize)
+    }
+}

@@ -1,0 +1,385 @@
+//! Tables from what Python has: Arrow streams, files, and pairs of keys and values.
+
+use crate::convert::{encode_key, encode_value};
+use crate::errors::{self, OrRaise};
+use crate::keys::key_of;
+use crate::keyspace::Object;
+use crate::numpy;
+use crate::rows::arrow_error;
+use crate::types;
+use crate::wait::{Task, interruptible_as};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_schema::{Schema, SchemaRef};
+use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
+use ogive::types::{
+    Component, Field, KeyColumn, KeyType, RecordType, RowBuilder, RowType, TupleType, Value, ValueType,
+};
+use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
+use ogive_arrow::{append_frequent_key, is_uuid, key_type_of, unpacked, value_of};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use pyo3::prelude::*;
+use pyo3_arrow::PyRecordBatchReader;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Memory of the sort, unless it is stated.
+const SORT_MEMORY_BYTES: u64 = 256 << 20;
+/// Rows that are read of a file at a time, and rows by which the types of a CSV file are guessed.
+const FILE_ROWS: usize = 8 << 10;
+const GUESSED_ROWS: usize = 10_000;
+
+/// How a table is written.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Target {
+    path: PathBuf,
+    profile: Option<String>,
+    design: Option<String>,
+    block_bytes: Option<u32>,
+    filter_bits: Option<u32>,
+    memory: Option<u64>,
+    replace: bool,
+}
+
+impl Target {
+    fn writer(&self, types: RecordType, task: &Task) -> ogive::Result<SortingWriter> {
+        let place = locate(&self.path)?;
+        let profile = match (&self.profile, place.storage.profile()) {
+            (Some(name), _) => Profile::by_name_or_file(name)?,
+            (None, Some(profile)) => profile.clone(),
+            (None, None) => Profile::default(),
+        };
+        let options = TableWriteOptions::default()
+            .value_width(types.values.width().and_then(|width| u32::try_from(width).ok()))
+            .record_type(types)
+            .design(self.design.as_deref().map_or(Ok(DesignRequest::Tuned), str::parse)?)
+            .profile(profile)
+            .block_bytes(self.block_bytes)
+            .filter_bits_per_key(self.filter_bits)
+            .replace(self.replace);
+        let scratch: Arc<dyn Storage> = match place.storage.is_object_store() {
+            true => Arc::new(LocalStorage::new(std::env::temp_dir())),
+            false => place.storage.clone(),
+        };
+        let watched = |storage: Arc<dyn Storage>| StoppableStorage::new(storage, task.stop.clone());
+        let memory = self.memory.unwrap_or(SORT_MEMORY_BYTES);
+        SortingWriter::create_with_scratch(watched(place.storage), &place.name, options, memory, watched(scratch))
+    }
+}
+
+/// Rows whose columns are those of keys and values.
+struct Rows {
+    key: Vec<usize>,
+    values: Vec<usize>,
+    types: RecordType,
+}
+
+impl Rows {
+    /// The records of rows of a schema: the named columns are the key, and all others, or those that are named, the
+    /// fields of the value.
+    fn of(schema: &Schema, key: &[String], columns: Option<&[String]>) -> PyResult<Self> {
+        let known = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
+        let position = |name: &String| {
+            schema.index_of(name).map_err(|_| {
+                errors::new("InvalidArgument", &format!("there is no column {name:?}; there are: {}", known()))
+            })
+        };
+        let key_positions = key.iter().map(position).collect::<PyResult<Vec<_>>>()?;
+        let values: Vec<usize> = match columns {
+            Some(columns) => columns.iter().map(position).collect::<PyResult<_>>()?,
+            None => (0..schema.fields().len()).filter(|column| !key_positions.contains(column)).collect(),
+        };
+        if let Some(both) = values.iter().find(|column| key_positions.contains(column)) {
+            let message = format!("column {:?} is of the key, and cannot be of the value", schema.field(*both).name());
+            return Err(errors::new("InvalidArgument", &message));
+        }
+        let types = record_type(schema, &key_positions, &values, columns.is_some())?;
+        Ok(Self { key: key_positions, values, types })
+    }
+
+    /// Appends the records of a batch.
+    fn append(&self, batch: &RecordBatch, writer: &mut SortingWriter) -> PyResult<()> {
+        let arrays = |columns: &[usize]| {
+            let array = |&column: &usize| unpacked(batch.column(column).clone()).map_err(arrow_error);
+            columns.iter().map(array).collect::<PyResult<Vec<ArrayRef>>>()
+        };
+        let (keys, values) = (arrays(&self.key)?, arrays(&self.values)?);
+        let mut row_writer = match &self.types.values {
+            ValueType::Row(row_type) => Some(RowBuilder::new(row_type.clone())),
+            ValueType::Scalar(_) => None,
+        };
+        let (mut key, mut value, mut field) = (Vec::new(), Vec::new(), Vec::new());
+        for row in 0..batch.num_rows() {
+            key.clear();
+            value.clear();
+            self.push_key(&keys, row, &mut key)?;
+            if let Some(writer) = &mut row_writer {
+                for (array, of) in values.iter().zip(self.types.values.fields()) {
+                    push_field(writer, array, of, row, &mut field)?;
+                }
+                writer.finish(&mut value).or_raise()?;
+            }
+            writer.append(&key, &value).or_raise()?;
+        }
+        Ok(())
+    }
+
+    fn push_key(&self, arrays: &[ArrayRef], row: usize, key: &mut Vec<u8>) -> PyResult<()> {
+        if let KeyType::Tuple(tuple) = self.types.keys {
+            let parts = arrays.iter().zip(tuple.components());
+            let values = parts.map(|(array, part)| types::fitted(value_of(array, part.key_type, row), part.key_type));
+            key.extend(self.types.keys.encode(&Value::Tuple(values.collect())).or_raise()?);
+        } else if let [array] = arrays
+            && !append_frequent_key(array, self.types.keys, row, key)
+        {
+            key.extend(key_of(array, self.types.keys, row)?);
+        }
+        Ok(())
+    }
+}
+
+fn push_field(
+    writer: &mut RowBuilder,
+    array: &ArrayRef,
+    field: &Field,
+    row: usize,
+    bytes: &mut Vec<u8>,
+) -> PyResult<()> {
+    bytes.clear();
+    if append_frequent_key(array, field.key_type, row, bytes) {
+        return writer.push_bytes(Some(bytes)).or_raise();
+    }
+    let value = types::fitted(value_of(array, field.key_type, row), field.key_type);
+    if matches!(value, Value::Null) && !array.is_null(row) {
+        let message = format!("a value of column {:?} is not of type {}", field.name, field.key_type);
+        return Err(errors::new("WrongType", &message));
+    }
+    writer.push(&value).or_raise()
+}
+
+/// The types of records of these columns. If they were chosen, those of the key come first; else they keep their
+/// places.
+fn record_type(schema: &Schema, key: &[usize], values: &[usize], chosen: bool) -> PyResult<RecordType> {
+    let scalar = |column: usize| {
+        let field = schema.field(column);
+        key_type_of(field.data_type(), is_uuid(field)).ok_or_else(|| {
+            let message = format!(
+                "column {:?} is of type {}, which Ogive does not store; leave it out by columns=",
+                field.name(),
+                field.data_type()
+            );
+            errors::new("WrongType", &message)
+        })
+    };
+    let keys = match key {
+        [column] => scalar(*column)?,
+        columns => {
+            let part = |&column: &usize| scalar(column).map(Component::new);
+            KeyType::Tuple(TupleType::new(&columns.iter().map(part).collect::<PyResult<Vec<_>>>()?).or_raise()?)
+        }
+    };
+    let field = |&column: &usize| {
+        let of = Field::new(schema.field(column).name(), scalar(column)?);
+        Ok(if schema.field(column).is_nullable() { of.nullable() } else { of })
+    };
+    let fields = values.iter().map(field).collect::<PyResult<Vec<Field>>>()?;
+    let value_type = match fields.is_empty() {
+        true => ValueType::default(),
+        false => ValueType::Row(RowType::new(fields).or_raise()?),
+    };
+    let column = |(index, &column): (usize, &usize)| KeyColumn {
+        name: schema.field(column).name().clone(),
+        position: u16::try_from(if chosen { index } else { column }).unwrap_or(u16::MAX),
+    };
+    Ok(RecordType::new(keys, value_type).key_columns(key.iter().enumerate().map(column).collect()))
+}
+
+/// A table of the rows of a stream.
+fn build(
+    py: Python<'_>,
+    reader: Box<dyn RecordBatchReader + Send>,
+    key: &[String],
+    columns: Option<&[String]>,
+    target: &Target,
+    rows_expected: u64,
+    progress: Option<&Object<'_>>,
+) -> PyResult<()> {
+    let rows = Rows::of(&reader.schema(), key, columns)?;
+    interruptible_as(py, Task::default(), progress, |task| {
+        let mut writer = target.writer(rows.types.clone(), task).or_raise()?;
+        for batch in reader {
+            task.check().or_raise()?;
+            rows.append(&batch.map_err(arrow_error)?, &mut writer)?;
+            task.report(writer.len(), rows_expected.max(writer.len()));
+        }
+        finish(writer, task)
+    })
+}
+
+fn finish(writer: SortingWriter, task: &Task) -> PyResult<()> {
+    let records = writer.len();
+    let written = writer.finish_observed(&mut |done, total| {
+        if total > 0 {
+            task.report((records as f64 * (done as f64 / total as f64)) as u64, records);
+        }
+    });
+    written.map(drop).or_raise()
+}
+
+/// Builds a table from an Arrow stream.
+#[pyfunction]
+#[pyo3(signature = (stream, key, columns, target, rows_expected=0, progress=None))]
+pub(crate) fn build_stream(
+    py: Python<'_>,
+    stream: PyRecordBatchReader,
+    key: Vec<String>,
+    columns: Option<Vec<String>>,
+    target: Target,
+    rows_expected: u64,
+    progress: Option<&Object<'_>>,
+) -> PyResult<()> {
+    build(py, stream.into_reader()?, &key, columns.as_deref(), &target, rows_expected, progress)
+}
+
+/// Builds a table from a Parquet file.
+#[pyfunction]
+#[pyo3(signature = (path, key, columns, target, progress=None))]
+pub(crate) fn build_parquet(
+    py: Python<'_>,
+    path: PathBuf,
+    key: Vec<String>,
+    columns: Option<Vec<String>>,
+    target: Target,
+    progress: Option<&Object<'_>>,
+) -> PyResult<()> {
+    let refused = |error: &dyn std::fmt::Display| {
+        errors::of_file("WrongFile", &format!("{} is no Parquet file: {error}", path.display()), &path)
+    };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(open(&path)?).map_err(|error| refused(&error))?;
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let reader = builder.with_batch_size(FILE_ROWS).build().map_err(|error| refused(&error))?;
+    build(py, Box::new(reader), &key, columns.as_deref(), &target, rows, progress)
+}
+
+/// Builds a table from a CSV file with a header.
+#[pyfunction]
+#[pyo3(signature = (path, key, columns, target, progress=None))]
+pub(crate) fn build_csv(
+    py: Python<'_>,
+    path: PathBuf,
+    key: Vec<String>,
+    columns: Option<Vec<String>>,
+    target: Target,
+    progress: Option<&Object<'_>>,
+) -> PyResult<()> {
+    let refused = |error: &dyn std::fmt::Display| {
+        errors::of_file("WrongFile", &format!("{} cannot be read as CSV: {error}", path.display()), &path)
+    };
+    let format = arrow_csv::reader::Format::default().with_header(true);
+    let (schema, _) = format.infer_schema(open(&path)?, Some(GUESSED_ROWS)).map_err(|error| refused(&error))?;
+    let reader = arrow_csv::ReaderBuilder::new(Arc::new(schema))
+        .with_format(format)
+        .with_batch_size(FILE_ROWS)
+        .build(open(&path)?)
+        .map_err(|error| refused(&error))?;
+    let schema: SchemaRef = reader.schema();
+    build(
+        py,
+        Box::new(arrow_array::RecordBatchIterator::new(reader, schema)),
+        &key,
+        columns.as_deref(),
+        &target,
+        0,
+        progress,
+    )
+}
+
+fn open(path: &Path) -> PyResult<File> {
+    File::open(path).map_err(|source| errors::of(ogive::Error::Io { action: "open", path: path.to_owned(), source }))
+}
+
+/// Builds a table from an iterable of pairs of keys and values, or of keys.
+///
+/// The types are those stated, else those of the first pair.
+#[pyfunction]
+#[pyo3(signature = (pairs, key, value, target, has_values=true, progress=None))]
+pub(crate) fn build_pairs(
+    py: Python<'_>,
+    pairs: &Object<'_>,
+    key: Option<&Object<'_>>,
+    value: Option<&Object<'_>>,
+    target: Target,
+    has_values: bool,
+    progress: Option<&Object<'_>>,
+) -> PyResult<()> {
+    let task = Task::default();
+    let mut writer: Option<(SortingWriter, RecordType)> = None;
+    for (number, pair) in pairs.try_iter()?.enumerate() {
+        let pair = pair?;
+        let (this_key, this_value) = match has_values {
+            true => {
+                let (key, value) = pair.extract::<(Object<'_>, Object<'_>)>()?;
+                (key, Some(value))
+            }
+            false => (pair, None),
+        };
+        if writer.is_none() {
+            let types = first_types(key, value, Some((&this_key, this_value.as_ref())))?;
+            writer = Some((target.writer(types.clone(), &task).or_raise()?, types));
+        }
+        let Some((writer, types)) = &mut writer else { continue };
+        let key = encode_key(types.keys, &this_key)?;
+        let value = this_value.map_or(Ok(Vec::new()), |value| encode_value(&types.values, &value))?;
+        writer.append(&key, &value).or_raise()?;
+        if number % FILE_ROWS == 0 {
+            py.check_signals()?;
+            if let Some(progress) = progress {
+                progress.call1((number as u64, 0_u64))?;
+            }
+        }
+    }
+    let writer = match writer {
+        Some((writer, _)) => writer,
+        None => target.writer(first_types(key, value, None)?, &task).or_raise()?,
+    };
+    interruptible_as(py, task, progress, |task| finish(writer, task))
+}
+
+/// The types of pairs.
+fn first_types(
+    key: Option<&Object<'_>>,
+    value: Option<&Object<'_>>,
+    first: Option<(&Object<'_>, Option<&Object<'_>>)>,
+) -> PyResult<RecordType> {
+    let guessed = |object: &Object<'_>| {
+        types::type_of(object)?.ok_or_else(|| types::mismatch(object, &"any type; state the types of keys and values"))
+    };
+    let keys = match (key, first) {
+        (Some(key), _) => types::key_type(key)?,
+        (None, Some((key, _))) => guessed(key)?,
+        (None, None) => KeyType::Bytes,
+    };
+    let values = match (value, first) {
+        (Some(value), _) => types::value_type(value)?,
+        (None, Some((_, Some(value)))) => ValueType::Scalar(guessed(value)?),
+        (None, _) => ValueType::default(),
+    };
+    Ok(RecordType::new(keys, values))
+}
+
+/// An array of NumPy as a stream of one column.
+#[pyfunction]
+pub(crate) fn stream_of_numpy(columns: Vec<(String, Object<'_>)>) -> PyResult<PyRecordBatchReader> {
+    let mut arrays = Vec::new();
+    for (name, column) in columns {
+        let array = numpy::array(&column)?.ok_or_else(|| {
+            let message = format!("the array {name:?} holds neither numbers nor truth values nor times; give a list");
+            errors::new("WrongType", &message)
+        })?;
+        arrays.push((name, array));
+    }
+    let batch = RecordBatch::try_from_iter(arrays).map_err(arrow_error)?;
+    let schema = batch.schema();
+    Ok(PyRecordBatchReader::new(Box::new(arrow_array::RecordBatchIterator::new([Ok(batch)], schema))))
+}

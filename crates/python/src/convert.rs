@@ -1,0 +1,350 @@
+//! Conversions between Python objects and the bytes of keys and values.
+
+use crate::errors::OrRaise;
+use crate::types::{fitted, mismatch};
+use ogive::types::{KeyType, TimeUnit, Value, ValueType};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString, PyTuple};
+
+/// Days from 0001-01-01, which is day 1, to 1970-01-01.
+const EPOCH_ORDINAL: i64 = 719_163;
+const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
+
+/// Classes and objects of Python's library that conversions need.
+struct Library {
+    datetime: Py<PyAny>,
+    date: Py<PyAny>,
+    time: Py<PyAny>,
+    timedelta: Py<PyAny>,
+    epoch: Py<PyAny>,
+    utc: Py<PyAny>,
+    uuid: Py<PyAny>,
+    decimal: Py<PyAny>,
+}
+
+fn library(py: Python<'_>) -> PyResult<&Library> {
+    static LIBRARY: PyOnceLock<Library> = PyOnceLock::new();
+    LIBRARY.get_or_try_init(py, || {
+        let module = py.import("datetime")?;
+        let class = |name: &str| module.getattr(name).map(Bound::unbind);
+        let datetime = module.getattr("datetime")?;
+        Ok(Library {
+            epoch: datetime.call1((1970, 1, 1))?.unbind(),
+            utc: module.getattr("timezone")?.getattr("utc")?.unbind(),
+            datetime: datetime.unbind(),
+            date: class("date")?,
+            time: class("time")?,
+            timedelta: class("timedelta")?,
+            uuid: py.import("uuid")?.getattr("UUID")?.unbind(),
+            decimal: py.import("decimal")?.getattr("Decimal")?.unbind(),
+        })
+    })
+}
+
+/// Units of a second.
+fn per_second(unit: TimeUnit) -> i128 {
+    match unit {
+        TimeUnit::Second => 1,
+        TimeUnit::Millisecond => 1_000,
+        TimeUnit::Microsecond => 1_000_000,
+        TimeUnit::Nanosecond => 1_000_000_000,
+    }
+}
+
+/// Microseconds in units; `None` if they are no whole number of them.
+fn in_units(microseconds: i128, unit: TimeUnit) -> Option<i128> {
+    let scaled = microseconds * per_second(unit);
+    (scaled % 1_000_000 == 0).then_some(scaled / 1_000_000)
+}
+
+/// The bytes of a bytes-like object or of text.
+fn with_bytes<R>(value: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> R) -> PyResult<Option<R>> {
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Some(take(bytes.as_bytes())));
+    }
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(Some(take(text.to_str()?.as_bytes())));
+    }
+    if let Ok(bytes) = value.cast::<PyByteArray>() {
+        return Ok(Some(take(&bytes.to_vec())));
+    }
+    match value.call_method0("tobytes") {
+        Ok(bytes) => Ok(bytes.cast::<PyBytes>().ok().map(|bytes| take(bytes.as_bytes()))),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The key of a Python object.
+///
+/// Text is taken for keys of bytes, too, as UTF-8.
+pub(crate) fn encode_key(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    match key_type {
+        KeyType::Text => {
+            let text = value.cast::<PyString>().map_err(|_| mismatch(value, &key_type))?;
+            Ok(text.to_str()?.as_bytes().to_vec())
+        }
+        KeyType::Bytes => with_bytes(value, <[u8]>::to_vec)?.ok_or_else(|| mismatch(value, &key_type)),
+        KeyType::I64 if is_int(value) => match value.extract::<i64>() {
+            Ok(number) => Ok(ogive::encode_i64(number).to_vec()),
+            Err(_) => Err(mismatch(value, &key_type)),
+        },
+        KeyType::U64 if is_int(value) => match value.extract::<u64>() {
+            Ok(number) => Ok(number.to_be_bytes().to_vec()),
+            Err(_) => Err(mismatch(value, &key_type)),
+        },
+        _ => key_type.encode(&to_value(key_type, value)?).or_raise(),
+    }
+}
+
+/// The least key that is not below a bound: of tuples, the first components are enough.
+pub(crate) fn encode_bound(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    match first_components(key_type, value)? {
+        Some(components) => key_type.encode_prefix(&components).or_raise(),
+        None => encode_key(key_type, value),
+    }
+}
+
+/// The bytes with which all keys of a prefix begin: text, bytes, or the first components of a tuple.
+pub(crate) fn encode_prefix(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    match (key_type, first_components(key_type, value)?) {
+        (_, Some(components)) => key_type.encode_prefix(&components).or_raise(),
+        (KeyType::Text | KeyType::Bytes | KeyType::FixedBytes(_) | KeyType::Tuple(_), None) => {
+            with_bytes_or_key(key_type, value)
+        }
+        _ => Err(mismatch(value, &"a prefix: only text, bytes and tuples have prefixes; give start and stop")),
+    }
+}
+
+fn with_bytes_or_key(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    match key_type {
+        KeyType::Tuple(_) => encode_key(key_type, value),
+        _ => with_bytes(value, <[u8]>::to_vec)?.ok_or_else(|| mismatch(value, &key_type)),
+    }
+}
+
+/// The values of a tuple that has fewer components than the keys.
+fn first_components(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Option<Vec<Value>>> {
+    let (KeyType::Tuple(tuple), Ok(parts)) = (key_type, value.cast::<PyTuple>()) else { return Ok(None) };
+    if parts.len() >= tuple.components().len() {
+        return Ok(None);
+    }
+    let part = |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| match part.is_none() {
+        true => Ok(Value::Null),
+        false => to_value(component.key_type, &part),
+    };
+    parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>().map(Some)
+}
+
+/// Whether this is an integer, of Python or of NumPy, but no truth value.
+fn is_int(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>()
+        || value.hasattr("__index__").unwrap_or(false) && !value.is_instance_of::<PyBool>()
+}
+
+fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let wrong = || mismatch(value, &key_type);
+    if let KeyType::Tuple(tuple) = key_type {
+        let parts = value.cast::<PyTuple>().map_err(|_| wrong())?;
+        if parts.len() != tuple.components().len() {
+            return Err(wrong());
+        }
+        let part = |(part, component): (Bound<'_, PyAny>, ogive::types::Component)| match part.is_none() {
+            true => Ok(Value::Null),
+            false => to_value(component.key_type, &part),
+        };
+        return Ok(Value::Tuple(parts.iter().zip(tuple.components()).map(part).collect::<PyResult<_>>()?));
+    }
+    Ok(match key_type {
+        KeyType::Bool => Value::Bool(value.extract().map_err(|_| wrong())?),
+        KeyType::F32 | KeyType::F64 if !value.is_instance_of::<PyBool>() => {
+            Value::Float(value.extract().map_err(|_| wrong())?)
+        }
+        KeyType::Text => Value::Text(value.extract().map_err(|_| wrong())?),
+        KeyType::Bytes | KeyType::FixedBytes(_) => Value::Bytes(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(wrong)?),
+        KeyType::Uuid => match value.getattr("bytes") {
+            Ok(bytes) => Value::Bytes(bytes.extract().map_err(|_| wrong())?),
+            Err(_) => Value::Bytes(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(wrong)?),
+        },
+        KeyType::Date if !is_int(value) => Value::Signed(i128::from(days(value).ok_or_else(wrong)?)),
+        KeyType::Timestamp(unit) if !is_int(value) => {
+            Value::Signed(timestamp(value).and_then(|time| in_units(time, unit)).ok_or_else(wrong)?)
+        }
+        KeyType::Time(unit) if !is_int(value) => {
+            let units = time_of_day(value).and_then(|time| in_units(time, unit)).ok_or_else(wrong)?;
+            Value::Unsigned(u128::try_from(units).map_err(|_| wrong())?)
+        }
+        KeyType::Decimal { scale, .. } => Value::Signed(decimal(value, scale).ok_or_else(wrong)?),
+        _ if is_int(value) => match value.extract::<i128>() {
+            Ok(number) => fitted(Value::Signed(number), key_type),
+            Err(_) => Value::Unsigned(value.extract().map_err(|_| wrong())?),
+        },
+        _ => return Err(wrong()),
+    })
+}
+
+/// Days since 1970 of a `date`; none of a `datetime`, whose time would be lost.
+fn days(value: &Bound<'_, PyAny>) -> Option<i64> {
+    let library = library(value.py()).ok()?;
+    if value.is_instance(library.datetime.bind(value.py())).ok()? {
+        return None;
+    }
+    Some(value.call_method0("toordinal").ok()?.extract::<i64>().ok()? - EPOCH_ORDINAL)
+}
+
+/// Microseconds since 1970 of a `datetime`: in UTC if it has a zone, else as it is.
+fn timestamp(value: &Bound<'_, PyAny>) -> Option<i128> {
+    let py = value.py();
+    let library = library(py).ok()?;
+    if !value.is_instance(library.datetime.bind(py)).ok()? {
+        return None;
+    }
+    let plain = match value.getattr("tzinfo").ok()?.is_none() {
+        true => value.clone(),
+        false => {
+            let in_utc = value.call_method1("astimezone", (library.utc.bind(py),)).ok()?;
+            let none = PyDict::new(py);
+            none.set_item("tzinfo", py.None()).ok()?;
+            in_utc.call_method("replace", (), Some(&none)).ok()?
+        }
+    };
+    let since = plain.sub(library.epoch.bind(py)).ok()?;
+    let part = |name: &str| since.getattr(name).ok()?.extract::<i64>().ok();
+    let microseconds = part("days")? * MICROSECONDS_PER_DAY + part("seconds")? * 1_000_000 + part("microseconds")?;
+    Some(microseconds.into())
+}
+
+/// Microseconds since midnight of a `time` without a zone.
+fn time_of_day(value: &Bound<'_, PyAny>) -> Option<i128> {
+    if !value.getattr("tzinfo").ok()?.is_none() {
+        return None;
+    }
+    let part = |name: &str| value.getattr(name).ok()?.extract::<i64>().ok();
+    let seconds = (part("hour")? * 60 + part("minute")?) * 60 + part("second")?;
+    Some((seconds * 1_000_000 + part("microsecond")?).into())
+}
+
+/// Units of a decimal, exactly; of an integer, too, but of no float.
+fn decimal(value: &Bound<'_, PyAny>, scale: u8) -> Option<i128> {
+    let py = value.py();
+    if is_int(value) {
+        return value.extract::<i128>().ok()?.checked_mul(10_i128.checked_pow(scale.into())?);
+    }
+    let library = library(py).ok()?;
+    if !value.is_instance(library.decimal.bind(py)).ok()? {
+        return None;
+    }
+    let (sign, digits, exponent) = value.call_method0("as_tuple").ok()?.extract::<(u8, Vec<u8>, i64)>().ok()?;
+    let number =
+        digits.iter().try_fold(0_i128, |number, digit| number.checked_mul(10)?.checked_add((*digit).into()))?;
+    let shift = exponent + i64::from(scale);
+    let number = match u32::try_from(shift) {
+        Ok(shift) => number.checked_mul(10_i128.checked_pow(shift)?)?,
+        Err(_) => {
+            let divisor = 10_i128.checked_pow(u32::try_from(-shift).ok()?)?;
+            (number % divisor == 0).then_some(number / divisor)?
+        }
+    };
+    Some(if sign == 1 { -number } else { number })
+}
+
+/// The Python object of a key.
+pub(crate) fn decode_key<'py>(py: Python<'py>, key_type: KeyType, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    match key_type {
+        KeyType::Bytes | KeyType::FixedBytes(_) => Ok(PyBytes::new(py, bytes).into_any()),
+        _ => from_value(py, key_type, &key_type.decode(bytes).or_raise()?),
+    }
+}
+
+fn from_value<'py>(py: Python<'py>, key_type: KeyType, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match (key_type, value) {
+        (_, Value::Null) => py.None().into_bound(py),
+        (KeyType::Tuple(tuple), Value::Tuple(values)) => {
+            let parts = tuple.components().zip(values).map(|(part, value)| from_value(py, part.key_type, value));
+            PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any()
+        }
+        (KeyType::Date, Value::Signed(days)) => {
+            library(py)?.date.bind(py).call_method1("fromordinal", (*days + i128::from(EPOCH_ORDINAL),))?
+        }
+        // Python has no nanoseconds.
+        (KeyType::Timestamp(TimeUnit::Nanosecond), Value::Signed(time)) => time.into_pyobject(py)?.into_any(),
+        (KeyType::Time(TimeUnit::Nanosecond), Value::Unsigned(time)) => time.into_pyobject(py)?.into_any(),
+        (KeyType::Timestamp(unit), Value::Signed(time)) => {
+            let library = library(py)?;
+            let microseconds = time * (1_000_000 / per_second(unit));
+            let since = library.timedelta.bind(py).call1((0, 0, microseconds))?;
+            library.epoch.bind(py).add(since)?
+        }
+        (KeyType::Time(unit), Value::Unsigned(time)) => {
+            let microseconds = *time as i128 * (1_000_000 / per_second(unit));
+            let (seconds, rest) = (microseconds / 1_000_000, microseconds % 1_000_000);
+            library(py)?.time.bind(py).call1((seconds / 3600, seconds / 60 % 60, seconds % 60, rest))?
+        }
+        (KeyType::Uuid, Value::Bytes(bytes)) => {
+            let named = PyDict::new(py);
+            named.set_item("bytes", PyBytes::new(py, bytes))?;
+            library(py)?.uuid.bind(py).call((), Some(&named))?
+        }
+        (KeyType::Decimal { scale, .. }, Value::Signed(number)) => {
+            let number = library(py)?.decimal.bind(py).call1((number.to_string(),))?;
+            number.call_method1("scaleb", (-i32::from(scale),))?
+        }
+        (_, Value::Bool(value)) => PyBool::new(py, *value).to_owned().into_any(),
+        (_, Value::Unsigned(number)) => number.into_pyobject(py)?.into_any(),
+        (_, Value::Signed(number)) => number.into_pyobject(py)?.into_any(),
+        (_, Value::Float(number)) => number.into_pyobject(py)?.into_any(),
+        (_, Value::Text(text)) => PyString::new(py, text).into_any(),
+        (_, Value::Bytes(bytes)) => PyBytes::new(py, bytes).into_any(),
+        _ => py.None().into_bound(py),
+    })
+}
+
+/// The bytes of a value: a scalar, or a mapping or tuple of fields.
+pub(crate) fn encode_value(value_type: &ValueType, value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let row_type = match value_type {
+        ValueType::Scalar(key_type) => return encode_key(*key_type, value),
+        ValueType::Row(row_type) => row_type,
+    };
+    let mut values = Vec::with_capacity(row_type.fields().len());
+    if let Ok(fields) = value.cast::<PyDict>() {
+        let mut found = 0;
+        for field in row_type.fields() {
+            match fields.get_item(&field.name)? {
+                Some(value) if !value.is_none() => {
+                    found += 1;
+                    values.push(to_value(field.key_type, &value)?);
+                }
+                other => {
+                    found += usize::from(other.is_some());
+                    values.push(Value::Null);
+                }
+            }
+        }
+        if found < fields.len() {
+            return Err(mismatch(value, value_type));
+        }
+    } else {
+        let parts = value.cast::<PyTuple>().map_err(|_| mismatch(value, value_type))?;
+        if parts.len() != row_type.fields().len() {
+            return Err(mismatch(value, value_type));
+        }
+        for (part, field) in parts.iter().zip(row_type.fields()) {
+            values.push(if part.is_none() { Value::Null } else { to_value(field.key_type, &part)? });
+        }
+    }
+    value_type.encode(&Value::Tuple(values)).or_raise()
+}
+
+/// The Python object of a value: a scalar, or a dictionary of fields.
+pub(crate) fn decode_value<'py>(py: Python<'py>, value_type: &ValueType, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    let row_type = match value_type {
+        ValueType::Scalar(key_type) => return decode_key(py, *key_type, bytes),
+        ValueType::Row(row_type) => row_type,
+    };
+    let row = value_type.row(bytes).or_raise()?;
+    let fields = PyDict::new(py);
+    for (index, field) in row_type.fields().iter().enumerate() {
+        fields.set_item(&field.name, from_value(py, field.key_type, &row.value(index).or_raise()?)?)?;
+    }
+    Ok(fields.into_any())
+}

@@ -1,0 +1,88 @@
+//! Exceptions. Their classes are in Python (`ogive._errors`), since they have two bases: `OgiveError`, and what people
+//! catch.
+
+use ogive::Error;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::prelude::*;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The exception of a class of `ogive._errors` with a message.
+pub(crate) fn new(class: &str, message: &str) -> PyErr {
+    raise(class, message, None, None)
+}
+
+/// As [`new`], with the file that it is about.
+pub(crate) fn of_file(class: &str, message: &str, file: &Path) -> PyErr {
+    raise(class, message, Some(file), None)
+}
+
+fn raise(class: &str, message: &str, file: Option<&Path>, offset: Option<u64>) -> PyErr {
+    Python::attach(|py| {
+        let made = || -> PyResult<PyErr> {
+            let class = py.import("ogive._errors")?.getattr(class)?;
+            let file = file.map(|file| file.display().to_string());
+            Ok(PyErr::from_value(class.call1((message, file, offset))?))
+        };
+        made().unwrap_or_else(|_| PyRuntimeError::new_err(message.to_owned()))
+    })
+}
+
+/// The class, the file and the offset of an error.
+fn facts(error: &Error) -> (&'static str, Option<&Path>, Option<u64>) {
+    match error {
+        Error::Io { path, source, .. } => match source.kind() {
+            ErrorKind::NotFound => ("NotFound", Some(path), None),
+            ErrorKind::PermissionDenied => ("PermissionDenied", Some(path), None),
+            ErrorKind::AlreadyExists => ("AlreadyExists", Some(path), None),
+            ErrorKind::TimedOut => ("TimedOut", Some(path), None),
+            _ => ("StorageError", Some(path), None),
+        },
+        Error::Damaged { path, offset, .. } => ("Damaged", Some(path), Some(*offset)),
+        Error::UnknownVersion { path, .. } => ("UnknownVersion", Some(path), None),
+        Error::NotATable { path, .. }
+        | Error::NotAPageFile { path, .. }
+        | Error::NotAnIndex { path, .. }
+        | Error::NotAStore { path, .. } => ("WrongFile", Some(path), None),
+        Error::Locked { path, .. } => ("Locked", Some(path), None),
+        Error::StoreReadOnly { path, .. } => ("ReadOnly", Some(path), None),
+        Error::Fenced { path } => ("Fenced", Some(path), None),
+        Error::VersionGone { path } => ("VersionGone", Some(path), None),
+        Error::StoreClosed { path } => ("Closed", Some(path), None),
+        Error::ObjectChanged { path, .. } | Error::FileReplaced { path, .. } | Error::Changed { path, .. } => {
+            ("Changed", Some(path), None)
+        }
+        Error::WrongRecordType { .. } | Error::WrongTableType { .. } | Error::WrongType { .. } => {
+            ("WrongType", None, None)
+        }
+        Error::MemoryShort { path, .. } => ("MemoryShort", Some(path), None),
+        Error::JoinMemoryShort { .. } => ("MemoryShort", None, None),
+        Error::KeyspaceDropped { .. } => ("KeyspaceDropped", None, None),
+        Error::Unsupported { path, .. } => ("Unsupported", Some(path), None),
+        Error::InvalidArgument(_) | Error::KeyLength { .. } | Error::UnknownScheme { .. } => {
+            ("InvalidArgument", None, None)
+        }
+        Error::ValueTooLarge { path, .. } | Error::Unsorted { path, .. } => ("InvalidArgument", Some(path), None),
+        _ => ("OgiveError", None, None),
+    }
+}
+
+/// The exception of an error of the engine.
+pub(crate) fn of(error: Error) -> PyErr {
+    if matches!(error, Error::Interrupted) {
+        return PyKeyboardInterrupt::new_err(());
+    }
+    let (class, file, offset) = facts(&error);
+    raise(class, &error.to_string(), file, offset)
+}
+
+/// Results of the engine as those of Python.
+pub(crate) trait OrRaise<T> {
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for ogive::Result<T> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(of)
+    }
+}

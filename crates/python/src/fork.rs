@@ -1,0 +1,51 @@
+//! Forked processes: a child must not use a handle of its parent, whose threads and locks it does not have.
+
+use crate::errors;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Number of forks between the first process and this one.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Called by Python in a child after a fork.
+#[pyfunction]
+pub(crate) fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A value that belongs to the process in which it was made. In a child, it cannot be used, and is not dropped: that
+/// would wait for threads that the child does not have.
+#[derive(Debug)]
+pub(crate) struct Native<T> {
+    value: Option<T>,
+    forks: u64,
+}
+
+impl<T> Native<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { value: Some(value), forks: FORKS.load(Ordering::Relaxed) }
+    }
+
+    fn is_here(&self) -> bool {
+        self.forks == FORKS.load(Ordering::Relaxed)
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// `ForkedError` in a child.
+    pub(crate) fn get(&self) -> PyResult<&T> {
+        match &self.value {
+            Some(value) if self.is_here() => Ok(value),
+            _ => Err(errors::new("ForkedError", "this handle was opened before a fork; open it again in the child")),
+        }
+    }
+}
+
+impl<T> Drop for Native<T> {
+    fn drop(&mut self) {
+        if !self.is_here() {
+            std::mem::forget(self.value.take());
+        }
+    }
+}

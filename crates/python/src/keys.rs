@@ -1,0 +1,82 @@
+//! Many keys at once: lists, Arrow arrays, and arrays of NumPy.
+
+use crate::convert::encode_key;
+use crate::errors::{self, OrRaise};
+use crate::numpy;
+use crate::types::fitted;
+use arrow_array::ArrayRef;
+use ogive::types::{KeyType, Value};
+use ogive_arrow::{append_frequent_key, unpacked, value_of};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use pyo3_arrow::input::AnyArray;
+
+/// The bytes of many keys, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    /// The keys of an Arrow array or stream of arrays, of an array of NumPy, or of an iterable of Python objects.
+    pub(crate) fn of(py: Python<'_>, key_type: KeyType, keys: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut found = Self::default();
+        if let Some(array) = numpy::array(keys)? {
+            py.detach(|| found.append(key_type, array))?;
+            return Ok(found);
+        }
+        if keys.hasattr("__arrow_c_array__")? || keys.hasattr("__arrow_c_stream__")? {
+            for array in keys.extract::<AnyArray>()?.into_chunked_array()?.chunks() {
+                let array = array.clone();
+                py.detach(|| found.append(key_type, array))?;
+            }
+            return Ok(found);
+        }
+        if keys.is_instance_of::<PyString>() {
+            return Err(errors::new("WrongType", "give a list of keys; for one key, use get"));
+        }
+        for key in keys.try_iter()? {
+            found.bytes.extend_from_slice(&encode_key(key_type, &key?)?);
+            found.ends.push(found.bytes.len());
+        }
+        Ok(found)
+    }
+
+    fn append(&mut self, key_type: KeyType, array: ArrayRef) -> PyResult<()> {
+        let array = unpacked(array).map_err(crate::rows::arrow_error)?;
+        self.ends.reserve(array.len());
+        for row in 0..array.len() {
+            if !append_frequent_key(&array, key_type, row, &mut self.bytes) {
+                self.bytes.extend_from_slice(&key_of(&array, key_type, row)?);
+            }
+            self.ends.push(self.bytes.len());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|index| {
+            let start = if index == 0 { 0 } else { self.ends[index - 1] };
+            &self.bytes[start..self.ends[index]]
+        })
+    }
+}
+
+/// The key of a row of an array.
+pub(crate) fn key_of(array: &ArrayRef, key_type: KeyType, row: usize) -> PyResult<Vec<u8>> {
+    match fitted(value_of(array, key_type, row), key_type) {
+        Value::Null if array.is_null(row) => {
+            Err(errors::new("InvalidArgument", &format!("the key of row {row} is null, which no key is")))
+        }
+        Value::Null => Err(errors::new(
+            "WrongType",
+            &format!("row {row} of an array of type {} is no key of type {key_type}", array.data_type()),
+        )),
+        value => key_type.encode(&value).or_raise(),
+    }
+}

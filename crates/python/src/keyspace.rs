@@ -1,0 +1,294 @@
+//! Keyspaces: typed keys and values.
+
+use crate::convert::{decode_value, encode_bound, encode_key, encode_prefix, encode_value};
+use crate::errors::{self, OrRaise};
+use crate::keys::Keys;
+use crate::opened::{Opened, Typed};
+use crate::range::{Part, RecordIterator};
+use crate::rows::{self, Batches};
+use crate::store::Store;
+use crate::types;
+use arc_swap::ArcSwap;
+use ogive::types::{RecordType, ValueType};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3_arrow::{PyRecordBatchReader, PyTable};
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(crate) type Object<'py> = pyo3::Bound<'py, PyAny>;
+pub(crate) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// A keyspace of a store. See `ogive.Keyspace`.
+#[pyclass(module = "ogive._internal", frozen, subclass)]
+pub(crate) struct Keyspace {
+    opened: Arc<Opened>,
+    name: String,
+    typed: ArcSwap<Typed>,
+    /// Held while the first record decides the types.
+    deciding: Mutex<()>,
+}
+
+impl Keyspace {
+    /// The keyspace of the store's version of now.
+    pub(crate) fn typed(&self) -> PyResult<Arc<Typed>> {
+        let typed = self.typed.load_full();
+        let generation = self.opened.generation()?;
+        if typed.generation == generation {
+            return Ok(typed);
+        }
+        let newer = Arc::new(self.typed_of(&*self.opened.db()?, generation)?);
+        self.typed.store(newer.clone());
+        Ok(newer)
+    }
+
+    /// The keyspace in another version of its store.
+    pub(crate) fn typed_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Typed> {
+        Typed::new(db.keyspace(&self.name).or_raise()?, generation).or_raise()
+    }
+
+    /// The keyspace for a record to be written, whose types the first record decides.
+    pub(crate) fn typed_for(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<Typed>> {
+        let typed = self.typed()?;
+        if !typed.is_undecided {
+            return Ok(typed);
+        }
+        let stated = record_type_of(key, value)?;
+        let _deciding = self.deciding.lock().unwrap_or_else(PoisonError::into_inner);
+        let typed = self.typed()?;
+        if !typed.is_undecided {
+            return Ok(typed);
+        }
+        let db = self.opened.db()?;
+        if !stated.is_bytes() {
+            db.keyspace_of(&self.name, &stated).or_raise()?;
+        }
+        let decided = Typed::new(db.keyspace(&self.name).or_raise()?, typed.generation).or_raise()?;
+        let decided = Arc::new(Typed { is_undecided: false, ..decided });
+        self.typed.store(decided.clone());
+        Ok(decided)
+    }
+
+    /// What `look` finds for a key; nothing while the types are undecided, since there is no record then.
+    fn find<R: Send>(
+        &self,
+        py: Python<'_>,
+        key: &Object<'_>,
+        look: impl FnOnce(&ogive::Keyspace, &[u8]) -> ogive::Result<R> + Send,
+    ) -> PyResult<Option<(Arc<Typed>, R)>> {
+        let typed = self.typed()?;
+        if typed.is_undecided {
+            return Ok(None);
+        }
+        let keyspace = typed.keyspace()?;
+        let key = encode_key(typed.types.keys, key)?;
+        let found = py.detach(|| look(keyspace, &key)).or_raise()?;
+        Ok(Some((typed, found)))
+    }
+
+    fn range_of(
+        &self,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        prefix: Option<&Object<'_>>,
+    ) -> PyResult<Option<(Arc<Typed>, ogive::DbRange)>> {
+        let typed = self.typed()?;
+        if typed.is_undecided {
+            return Ok(None);
+        }
+        let keyspace = typed.keyspace()?;
+        let range = match prefix {
+            Some(prefix) if start.is_none() && stop.is_none() => {
+                keyspace.prefix(encode_prefix(typed.types.keys, prefix)?)
+            }
+            Some(_) => return Err(errors::new("InvalidArgument", "give a prefix, or start and stop")),
+            None => keyspace.range(bounds(&typed.types, start, stop)?),
+        };
+        Ok(Some((typed, range)))
+    }
+}
+
+/// The types of a first record.
+fn record_type_of(key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> {
+    let scalar = |of: &Object<'_>, what: &str| {
+        let unknown = || types::mismatch(of, &format!("any type of {what}; state the types of the keyspace"));
+        types::type_of(of)?.ok_or_else(unknown)
+    };
+    let (keys, values) = (scalar(key, "keys")?, scalar(value, "values")?);
+    if matches!(values, ogive::KeyType::Tuple(_)) {
+        return Err(types::mismatch(value, &"any type of values; state the types of the keyspace"));
+    }
+    Ok(RecordType::new(keys, ValueType::Scalar(values)))
+}
+
+/// The bounds of a range.
+pub(crate) fn bounds(types: &RecordType, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<Bounds> {
+    let start = start.map(|key| encode_bound(types.keys, key)).transpose()?;
+    let stop = stop.map(|key| encode_bound(types.keys, key)).transpose()?;
+    Ok((start.map_or(Bound::Unbounded, Bound::Included), stop.map_or(Bound::Unbounded, Bound::Excluded)))
+}
+
+/// The records of keys, as an Arrow table.
+fn found(py: Python<'_>, typed: &Typed, keys: &Keys) -> PyResult<PyTable> {
+    let keyspace = typed.keyspace()?;
+    rows::found(py, &typed.types, keys, |keys| keyspace.multi_get(keys))
+}
+
+#[pymethods]
+impl Keyspace {
+    /// Opens a keyspace, which is created if it is absent; with types, if any are stated.
+    #[new]
+    #[pyo3(signature = (store, name, key=None, value=None))]
+    fn open(
+        py: Python<'_>,
+        store: &Store,
+        name: String,
+        key: Option<&Object<'_>>,
+        value: Option<&Object<'_>>,
+    ) -> PyResult<Self> {
+        let opened = store.opened().clone();
+        let (db, generation) = (opened.db()?, opened.generation()?);
+        let stated = types::record_type(key, value)?;
+        let typed = py.detach(|| {
+            let keyspace = match &stated {
+                Some(stated) => db.keyspace_of(&name, stated)?,
+                None => db.keyspace(&name)?,
+            };
+            let typed = Typed::new(keyspace, generation)?;
+            Ok(Typed { is_undecided: typed.is_undecided && stated.is_none(), ..typed })
+        });
+        Ok(Self { opened, name, typed: ArcSwap::from_pointee(typed.or_raise()?), deciding: Mutex::new(()) })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The types of keys and values, as the engine names them.
+    #[getter]
+    fn types(&self) -> PyResult<(String, String)> {
+        let types = &self.typed()?.types;
+        Ok((types.keys.to_string(), types.values.to_string()))
+    }
+
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Object<'py>,
+        default: Option<Object<'py>>,
+    ) -> PyResult<Option<Object<'py>>> {
+        match self.find(py, key, |keyspace, key| keyspace.get(key))? {
+            Some((typed, Some(value))) => decode_value(py, &typed.types.values, &value).map(Some),
+            _ => Ok(default),
+        }
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Object<'py>> {
+        match self.find(py, key, |keyspace, key| keyspace.get(key))? {
+            Some((typed, Some(value))) => decode_value(py, &typed.types.values, &value),
+            _ => Err(PyKeyError::new_err(key.clone().unbind())),
+        }
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
+        Ok(self.find(py, key, |keyspace, key| keyspace.contains_key(key))?.is_some_and(|(_, found)| found))
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
+        let typed = self.typed_for(key, value)?;
+        let (key, value) = (encode_key(typed.types.keys, key)?, encode_value(&typed.types.values, value)?);
+        let keyspace = typed.keyspace()?;
+        py.detach(|| keyspace.insert(key, value)).or_raise()
+    }
+
+    /// Removes a key; `KeyError` if it is absent.
+    fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
+        let removed = self.find(py, key, |keyspace, key| {
+            // Of two that remove a key at the same time, one does.
+            while let Some(value) = keyspace.get(key)? {
+                if keyspace.remove_if(key, &value)?.is_ok() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })?;
+        match removed {
+            Some((_, true)) => Ok(()),
+            _ => Err(PyKeyError::new_err(key.clone().unbind())),
+        }
+    }
+
+    /// Removes a key, whether it is there or not.
+    fn discard(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
+        self.find(py, key, |keyspace, key| keyspace.remove(key)).map(drop)
+    }
+
+    #[pyo3(signature = (start=None, stop=None))]
+    fn remove_range(&self, py: Python<'_>, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<()> {
+        let typed = self.typed()?;
+        if typed.is_undecided {
+            return Ok(());
+        }
+        let (keyspace, bounds) = (typed.keyspace()?, bounds(&typed.types, start, stop)?);
+        py.detach(|| keyspace.remove_range(bounds)).or_raise()
+    }
+
+    /// Inserts if the key is absent; returns whether it did.
+    fn insert_if_absent(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<bool> {
+        let typed = self.typed_for(key, value)?;
+        let (key, value) = (encode_key(typed.types.keys, key)?, encode_value(&typed.types.values, value)?);
+        let keyspace = typed.keyspace()?;
+        py.detach(|| keyspace.insert_if_absent(key, value).map(|inserted| inserted.is_ok())).or_raise()
+    }
+
+    #[pyo3(name = "_multi_get")]
+    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<PyTable> {
+        let typed = self.typed()?;
+        let keys = Keys::of(py, typed.types.keys, keys)?;
+        found(py, &typed, &keys)
+    }
+
+    #[pyo3(name = "_iterate")]
+    fn range(
+        &self,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        prefix: Option<&Object<'_>>,
+        reverse: bool,
+        part: Part,
+    ) -> PyResult<RecordIterator> {
+        Ok(match self.range_of(start, stop, prefix)? {
+            Some((typed, range)) => RecordIterator::of_range(range, typed.types.clone(), reverse, part),
+            None => RecordIterator::empty(),
+        })
+    }
+
+    /// The records of a range, as a stream of record batches.
+    #[pyo3(name = "_scan")]
+    fn scan(
+        &self,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        prefix: Option<&Object<'_>>,
+    ) -> PyResult<PyRecordBatchReader> {
+        let (types, range) = match self.range_of(start, stop, prefix)? {
+            Some((typed, range)) => (typed.types.clone(), Some(range)),
+            None => (self.typed()?.types.clone(), None),
+        };
+        Ok(Batches::reader(&types, range.into_iter().flatten()))
+    }
+
+    #[pyo3(signature = (start=None, stop=None, prefix=None))]
+    fn count(
+        &self,
+        py: Python<'_>,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        prefix: Option<&Object<'_>>,
+    ) -> PyResult<u64> {
+        let Some((_, range)) = self.range_of(start, stop, prefix)? else { return Ok(0) };
+        py.detach(|| range.keys().try_fold(0_u64, |count, key| key.map(|_| count + 1))).or_raise()
+    }
+}

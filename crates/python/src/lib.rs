@@ -1,0 +1,49 @@
+//! The native module of the Python package `ogive`. What people use is the façade in `python/ogive`; this module has
+//! the handles, the conversions, and nothing that Python can do as well.
+
+mod batch;
+mod build;
+mod convert;
+mod errors;
+mod fork;
+mod keys;
+mod keyspace;
+mod numpy;
+mod opened;
+mod range;
+mod rows;
+mod snapshot;
+mod store;
+mod table;
+mod types;
+mod wait;
+
+use pyo3::prelude::*;
+
+/// The native module.
+#[pymodule]
+mod _internal {
+    #[pymodule_export]
+    use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::build::{build_csv, build_pairs, build_parquet, build_stream, stream_of_numpy};
+    #[pymodule_export]
+    use crate::fork::forked;
+    #[pymodule_export]
+    use crate::keyspace::Keyspace;
+    #[pymodule_export]
+    use crate::range::RecordIterator;
+    #[pymodule_export]
+    use crate::snapshot::Snapshot;
+    #[pymodule_export]
+    use crate::store::Store;
+    #[pymodule_export]
+    use crate::table::Table;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        ogive_object_store::register();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,86 @@
+//! One-dimensional arrays of NumPy as Arrow arrays. NumPy need not be there: its arrays say what they are.
+
+use crate::errors;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
+};
+use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, Date32Array, PrimitiveArray};
+use arrow_buffer::{ArrowNativeType, Buffer, MutableBuffer, ScalarBuffer};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// The Arrow array of an array of numbers, truth values or times; `None` for other arrays, and for what is no array.
+///
+/// Not-a-time becomes a null.
+pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
+    let module = object.get_type().module()?;
+    if module != "numpy" || !object.hasattr("dtype")? {
+        return Ok(None);
+    }
+    if object.getattr("ndim")?.extract::<usize>()? != 1 {
+        return Err(errors::new("WrongType", "give an array of one dimension"));
+    }
+    let native = object.call_method1("astype", (object.getattr("dtype")?.call_method1("newbyteorder", ("=",))?,))?;
+    let name = native.getattr("dtype")?.getattr("str")?.extract::<PyBackedStr>()?;
+    let bytes = || -> PyResult<Buffer> {
+        let bytes = native.call_method0("tobytes")?;
+        let bytes = bytes.cast::<PyBytes>()?.as_bytes();
+        // Aligned for any type.
+        let mut buffer = MutableBuffer::new(bytes.len());
+        buffer.extend_from_slice(bytes);
+        Ok(buffer.into())
+    };
+    let name = name.trim_start_matches(['<', '>', '|', '=']);
+    Ok(Some(match name {
+        "i1" => primitive::<Int8Type>(bytes()?),
+        "i2" => primitive::<Int16Type>(bytes()?),
+        "i4" => primitive::<Int32Type>(bytes()?),
+        "i8" => primitive::<Int64Type>(bytes()?),
+        "u1" => primitive::<UInt8Type>(bytes()?),
+        "u2" => primitive::<UInt16Type>(bytes()?),
+        "u4" => primitive::<UInt32Type>(bytes()?),
+        "u8" => primitive::<UInt64Type>(bytes()?),
+        "f4" => primitive::<Float32Type>(bytes()?),
+        "f8" => primitive::<Float64Type>(bytes()?),
+        "b1" => Arc::new(BooleanArray::from_iter(bytes()?.iter().map(|&byte| Some(byte != 0)))),
+        "M8[s]" => time::<TimestampSecondType>(bytes()?),
+        "M8[ms]" => time::<TimestampMillisecondType>(bytes()?),
+        "M8[us]" => time::<TimestampMicrosecondType>(bytes()?),
+        "M8[ns]" => time::<TimestampNanosecondType>(bytes()?),
+        "M8[D]" => days(bytes()?)?,
+        _ => return Ok(None),
+    }))
+}
+
+fn scalars<T: ArrowNativeType>(bytes: Buffer) -> ScalarBuffer<T> {
+    let length = bytes.len() / size_of::<T>();
+    ScalarBuffer::new(bytes, 0, length)
+}
+
+fn primitive<T: ArrowPrimitiveType>(bytes: Buffer) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::new(scalars(bytes), None))
+}
+
+/// Times, of which the least integer is none.
+fn time<T: ArrowPrimitiveType<Native = i64>>(bytes: Buffer) -> ArrayRef {
+    let times = PrimitiveArray::<T>::new(scalars(bytes), None);
+    if times.values().iter().all(|&time| time != i64::MIN) {
+        return Arc::new(times);
+    }
+    Arc::new(PrimitiveArray::<T>::from_iter(times.values().iter().map(|&time| (time != i64::MIN).then_some(time))))
+}
+
+fn days(bytes: Buffer) -> PyResult<ArrayRef> {
+    let day = |day: i64| match day {
+        i64::MIN => Ok(None),
+        day => i32::try_from(day)
+            .map(Some)
+            .map_err(|_| errors::new("InvalidArgument", &format!("the date {day} days after 1970 is out of range"))),
+    };
+    let days = scalars::<i64>(bytes).iter().map(|&it| day(it)).collect::<PyResult<Date32Array>>()?;
+    Ok(Arc::new(days))
+}

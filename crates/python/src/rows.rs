@@ -1,0 +1,116 @@
+//! Records as Arrow tables and streams.
+
+use crate::errors::{self, OrRaise};
+use crate::keys::Keys;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use ogive::types::RecordType;
+use ogive_arrow::{BATCH_BYTES_MAX, RecordBatchBuilder};
+use pyo3::prelude::*;
+use pyo3_arrow::{PyRecordBatchReader, PyTable};
+
+/// Rows and bytes of a batch of a stream.
+const STREAM_ROWS: usize = 64 << 10;
+const STREAM_BYTES: usize = 16 << 20;
+
+/// Keys that are looked up at a time: what is found of them is in memory twice.
+const KEYS_AT_ONCE: usize = 64 << 10;
+
+/// The table of the keys that were asked for, with their values; null for those that are absent.
+pub(crate) fn found<V: AsRef<[u8]>>(
+    py: Python<'_>,
+    record_type: &RecordType,
+    keys: &Keys,
+    look_up: impl Fn(Vec<&[u8]>) -> ogive::Result<Vec<Option<V>>> + Sync + Send,
+) -> PyResult<PyTable> {
+    let (batches, schema) = py
+        .detach(|| {
+            let mut builder = RecordBatchBuilder::with_columns(record_type, true, |_| true);
+            let schema = builder.schema().clone();
+            let mut batches = Vec::new();
+            for first in (0..keys.len()).step_by(KEYS_AT_ONCE) {
+                let some: Vec<&[u8]> = keys.iter().skip(first).take(KEYS_AT_ONCE).collect();
+                let values = look_up(some)?;
+                for (key, value) in keys.iter().skip(first).zip(values) {
+                    builder.append(key, value.as_ref().map(AsRef::as_ref))?;
+                    if builder.bytes() >= BATCH_BYTES_MAX {
+                        batches.push(builder.finish()?);
+                    }
+                }
+            }
+            if !builder.is_empty() {
+                batches.push(builder.finish()?);
+            }
+            Ok((batches, schema))
+        })
+        .or_raise()?;
+    PyTable::try_new(batches, schema)
+}
+
+/// A stream of record batches of records.
+pub(crate) struct Batches<I> {
+    records: I,
+    builder: RecordBatchBuilder,
+    is_done: bool,
+}
+
+impl<I, B> Batches<I>
+where
+    I: Iterator<Item = ogive::Result<(B, B)>> + Send + 'static,
+    B: AsRef<[u8]> + 'static,
+{
+    pub(crate) fn reader(record_type: &RecordType, records: I) -> PyRecordBatchReader {
+        let builder = RecordBatchBuilder::new(record_type);
+        PyRecordBatchReader::new(Box::new(Self { records, builder, is_done: false }))
+    }
+}
+
+impl<I, B> Iterator for Batches<I>
+where
+    I: Iterator<Item = ogive::Result<(B, B)>>,
+    B: AsRef<[u8]>,
+{
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.is_done && self.builder.len() < STREAM_ROWS && self.builder.bytes() < STREAM_BYTES {
+            let appended = match self.records.next() {
+                Some(Ok((key, value))) => self.builder.append(key.as_ref(), Some(value.as_ref())),
+                Some(Err(error)) => Err(error),
+                None => {
+                    self.is_done = true;
+                    Ok(())
+                }
+            };
+            if let Err(error) = appended {
+                self.is_done = true;
+                // Rows before the error are not given after it.
+                drop(self.builder.finish());
+                return Some(Err(ArrowError::ExternalError(Box::new(error))));
+            }
+        }
+        (!self.builder.is_empty())
+            .then(|| self.builder.finish().map_err(|error| ArrowError::ExternalError(Box::new(error))))
+    }
+}
+
+impl<I, B> RecordBatchReader for Batches<I>
+where
+    I: Iterator<Item = ogive::Result<(B, B)>>,
+    B: AsRef<[u8]>,
+{
+    fn schema(&self) -> SchemaRef {
+        self.builder.schema().clone()
+    }
+}
+
+/// An exception of an error of Arrow, which may be one of the engine.
+pub(crate) fn arrow_error(error: ArrowError) -> PyErr {
+    match error {
+        ArrowError::ExternalError(error) => match error.downcast::<ogive::Error>() {
+            Ok(error) => errors::of(*error),
+            Err(error) => errors::new("OgiveError", &error.to_string()),
+        },
+        error => errors::new("InvalidArgument", &error.to_string()),
+    }
+}

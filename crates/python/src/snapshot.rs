@@ -1,0 +1,142 @@
+//! Snapshots: a store as it was at one moment.
+
+use crate::convert::{decode_value, encode_key};
+use crate::errors::{self, OrRaise};
+use crate::fork::Native;
+use crate::keys::Keys;
+use crate::keyspace::{Keyspace, Object, bounds};
+use crate::opened::Typed;
+use crate::range::{Part, RecordIterator};
+use crate::rows::{self, Batches};
+use crate::store::Store;
+use ogive::{Db, DbSnapshot};
+use pyo3::prelude::*;
+use pyo3_arrow::{PyRecordBatchReader, PyTable};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What a snapshot keeps.
+#[derive(Debug)]
+struct Kept {
+    snapshot: DbSnapshot,
+    /// The version of the store, which a reader may have left since.
+    db: Arc<Db>,
+    generation: u64,
+}
+
+/// A snapshot. See `ogive.Snapshot`.
+#[pyclass(module = "ogive._internal", frozen)]
+pub(crate) struct Snapshot {
+    kept: Native<RwLock<Option<Kept>>>,
+}
+
+impl Snapshot {
+    /// Looks into the snapshot of a keyspace; gives `None` if it had no record.
+    fn with<R>(
+        &self,
+        keyspace: &Keyspace,
+        look: impl FnOnce(&DbSnapshot, &ogive::Keyspace, &Typed) -> PyResult<R>,
+    ) -> PyResult<Option<R>> {
+        let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(kept) = &*kept else {
+            return Err(errors::new("Closed", "the snapshot was closed; take another one"));
+        };
+        let mut typed = keyspace.typed()?;
+        if typed.generation != kept.generation {
+            typed = Arc::new(keyspace.typed_of(&kept.db, kept.generation)?);
+        }
+        if typed.is_undecided {
+            return Ok(None);
+        }
+        look(&kept.snapshot, typed.keyspace()?, &typed).map(Some)
+    }
+}
+
+#[pymethods]
+impl Snapshot {
+    #[new]
+    fn new(store: &Store) -> PyResult<Self> {
+        let opened = store.opened();
+        let (db, generation) = (opened.db()?, opened.generation()?);
+        let kept = Kept { snapshot: db.snapshot(), db, generation };
+        Ok(Self { kept: Native::new(RwLock::new(Some(kept))) })
+    }
+
+    #[pyo3(signature = (keyspace, key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        keyspace: &Keyspace,
+        key: &Object<'py>,
+        default: Option<Object<'py>>,
+    ) -> PyResult<Option<Object<'py>>> {
+        let found = self.with(keyspace, |snapshot, keyspace, typed| {
+            let key = encode_key(typed.types.keys, key)?;
+            let found = py.detach(|| snapshot.get(keyspace, &key)).or_raise()?;
+            found.map(|value| decode_value(py, &typed.types.values, &value)).transpose()
+        })?;
+        Ok(found.flatten().or(default))
+    }
+
+    fn contains(&self, py: Python<'_>, keyspace: &Keyspace, key: &Object<'_>) -> PyResult<bool> {
+        let found = self.with(keyspace, |snapshot, keyspace, typed| {
+            let key = encode_key(typed.types.keys, key)?;
+            py.detach(|| snapshot.contains_key(keyspace, &key)).or_raise()
+        })?;
+        Ok(found.unwrap_or(false))
+    }
+
+    fn multi_get(&self, py: Python<'_>, keyspace: &Keyspace, keys: &Object<'_>) -> PyResult<PyTable> {
+        let found = self.with(keyspace, |snapshot, keyspace, typed| {
+            let keys = Keys::of(py, typed.types.keys, keys)?;
+            rows::found(py, &typed.types, &keys, |keys| snapshot.multi_get(keyspace, keys))
+        })?;
+        found.map_or_else(
+            || {
+                let types = keyspace.typed()?.types.clone();
+                let keys = Keys::of(py, types.keys, keys)?;
+                rows::found(py, &types, &keys, |keys| Ok(vec![None::<Vec<u8>>; keys.len()]))
+            },
+            Ok,
+        )
+    }
+
+    #[pyo3(signature = (keyspace, start=None, stop=None, reverse=false, part=Part::Items))]
+    fn range(
+        &self,
+        keyspace: &Keyspace,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        reverse: bool,
+        part: Part,
+    ) -> PyResult<RecordIterator> {
+        let found = self.with(keyspace, |snapshot, keyspace, typed| {
+            let range = snapshot.range(keyspace, bounds(&typed.types, start, stop)?);
+            Ok(RecordIterator::of_range(range, typed.types.clone(), reverse, part))
+        })?;
+        Ok(found.unwrap_or_else(RecordIterator::empty))
+    }
+
+    #[pyo3(signature = (keyspace, start=None, stop=None))]
+    fn scan(
+        &self,
+        keyspace: &Keyspace,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+    ) -> PyResult<PyRecordBatchReader> {
+        let found = self.with(keyspace, |snapshot, keyspace, typed| {
+            let range = snapshot.range(keyspace, bounds(&typed.types, start, stop)?);
+            Ok(Batches::reader(&typed.types, range))
+        })?;
+        let empty = || -> PyResult<PyRecordBatchReader> {
+            let records = std::iter::empty::<ogive::Result<(Vec<u8>, Vec<u8>)>>();
+            Ok(Batches::reader(&keyspace.typed()?.types, records))
+        };
+        found.map_or_else(empty, Ok)
+    }
+
+    /// Lets the store forget the versions that only the snapshot needs.
+    fn close(&self) -> PyResult<()> {
+        drop(self.kept.get()?.write().unwrap_or_else(PoisonError::into_inner).take());
+        Ok(())
+    }
+}

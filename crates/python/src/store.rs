@@ -1,0 +1,122 @@
+//! Stores.
+
+use crate::errors::{self, OrRaise};
+use crate::opened::Opened;
+use crate::wait::{abandonable, interruptible};
+use ogive::lsm::has_store;
+use ogive::{DbOptions, Durability, Profile};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A store. See `ogive.Db`.
+#[pyclass(module = "ogive._internal", frozen)]
+pub(crate) struct Store {
+    opened: Arc<Opened>,
+}
+
+impl Store {
+    pub(crate) fn opened(&self) -> &Arc<Opened> {
+        &self.opened
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// Opens a store.
+    #[new]
+    #[pyo3(signature = (path, create=true, read_only=false, memory=None, durability=None, profile=None))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        create: bool,
+        read_only: bool,
+        memory: Option<u64>,
+        durability: Option<&str>,
+        profile: Option<&str>,
+    ) -> PyResult<Self> {
+        let mut options = DbOptions::default().create(create && !read_only);
+        if let Some(memory) = memory {
+            options = options.memory_bytes(memory);
+        }
+        options = match durability {
+            None | Some("synced") => options,
+            Some("grouped") => options.durability(Durability::Grouped),
+            Some("buffered") => options.durability(Durability::Buffered),
+            Some(other) => {
+                let message = format!("{other:?} is no durability; give \"synced\", \"grouped\" or \"buffered\"");
+                return Err(errors::new("InvalidArgument", &message));
+            }
+        };
+        if let Some(profile) = profile {
+            options = options.profile(py.detach(|| Profile::by_name_or_file(profile)).or_raise()?);
+        }
+        let opened = py.detach(|| Opened::open(path, options, read_only)).or_raise()?;
+        Ok(Self { opened: Arc::new(opened) })
+    }
+
+    /// Whether there is a store at a path or URL.
+    #[staticmethod]
+    fn exists(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
+        py.detach(|| ogive::io::locate_folder(path).and_then(|storage| has_store(&*storage))).or_raise()
+    }
+
+    #[getter]
+    fn path(&self) -> String {
+        // Not as an object of `pathlib`, which would take URLs for paths.
+        self.opened.path.display().to_string()
+    }
+
+    #[getter]
+    fn is_read_only(&self) -> bool {
+        self.opened.is_read_only
+    }
+
+    fn keyspaces(&self) -> PyResult<Vec<String>> {
+        Ok(self.opened.db()?.keyspaces())
+    }
+
+    fn drop_keyspace(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let db = self.opened.db()?;
+        py.detach(|| db.drop_keyspace(name)).or_raise()
+    }
+
+    /// Goes on with the newest version, for readers.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        self.opened.refresh(py)
+    }
+
+    fn persist(&self, py: Python<'_>) -> PyResult<()> {
+        let db = self.opened.db()?;
+        py.detach(|| db.persist()).or_raise()
+    }
+
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let db = self.opened.db()?;
+        abandonable(py, move || db.flush())
+    }
+
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        let db = self.opened.db()?;
+        abandonable(py, move || db.compact())
+    }
+
+    /// Copies the store, as it is now, to a path or URL.
+    fn checkpoint(&self, py: Python<'_>, target: PathBuf) -> PyResult<()> {
+        let db = self.opened.db()?;
+        interruptible(py, None, |_| match ogive::io::remote_url(&target) {
+            Some(_) => db.checkpoint_in(&ogive::io::locate_folder(&target)?),
+            None => db.checkpoint(&target),
+        })
+    }
+
+    /// Statistics as JSON.
+    fn stats(&self) -> PyResult<String> {
+        serde_json::to_string(&self.opened.db()?.stats()).map_err(|error| errors::new("OgiveError", &error.to_string()))
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let db = self.opened.db()?;
+        py.detach(|| db.close()).or_raise()
+    }
+}

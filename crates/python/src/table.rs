@@ -1,0 +1,226 @@
+//! Tables.
+
+use crate::convert::{decode_key, decode_value, encode_key};
+use crate::errors::{self, OrRaise};
+use crate::fork::Native;
+use crate::keys::Keys;
+use crate::keyspace::{Object, bounds};
+use crate::range::{Part, RecordIterator};
+use crate::rows::{self, Batches};
+use arc_swap::ArcSwapOption;
+use ogive::io::{Profile, locate};
+use ogive::table::TracedRead;
+use ogive::{ReadTrace, TableOptions};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3_arrow::{PyRecordBatchReader, PyTable};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A table. See `ogive.Table`.
+#[pyclass(module = "ogive._internal", frozen, subclass)]
+pub(crate) struct Table {
+    table: Native<ArcSwapOption<ogive::Table>>,
+    path: PathBuf,
+}
+
+impl Table {
+    pub(crate) fn table(&self) -> PyResult<Arc<ogive::Table>> {
+        self.table.get()?.load_full().ok_or_else(|| {
+            errors::new("Closed", &format!("the table {} was closed; open it again", self.path.display()))
+        })
+    }
+
+    fn find<R: Send>(
+        &self,
+        py: Python<'_>,
+        key: &Object<'_>,
+        look: impl FnOnce(&ogive::Table, &[u8]) -> ogive::Result<R> + Send,
+    ) -> PyResult<(Arc<ogive::Table>, R)> {
+        let table = self.table()?;
+        let key = encode_key(table.key_type(), key)?;
+        let found = py.detach(|| look(&table, &key)).or_raise()?;
+        Ok((table, found))
+    }
+}
+
+/// The reads of an operation, with their modelled times on the named storages.
+pub(crate) fn reads_json(reads: &[TracedRead]) -> Value {
+    let profiles: Vec<Profile> = Profile::names().filter_map(|name| Profile::named(name).ok()).collect();
+    let read = |read: &TracedRead| {
+        let times = profiles.iter().map(|profile| (profile.name().to_owned(), profile.time_us(read.bytes).into()));
+        json!({
+            "purpose": read.purpose.to_string(),
+            "offset": read.offset,
+            "size_bytes": read.bytes,
+            "modelled_us": times.collect::<serde_json::Map<String, Value>>(),
+        })
+    };
+    reads.iter().map(read).collect()
+}
+
+#[pymethods]
+impl Table {
+    #[new]
+    #[pyo3(signature = (path, memory=None, profile=None))]
+    fn open(py: Python<'_>, path: PathBuf, memory: Option<u64>, profile: Option<&str>) -> PyResult<Self> {
+        let table = py.detach(|| {
+            let place = locate(&path)?;
+            let mut options = TableOptions::default();
+            if let Some(memory) = memory {
+                options = options.memory_bytes(memory);
+            }
+            match (profile, place.storage.profile()) {
+                (Some(name), _) => options = options.profile(Profile::by_name_or_file(name)?),
+                (None, Some(profile)) => options = options.profile(profile.clone()),
+                (None, None) => {}
+            }
+            ogive::Table::open(place.storage, &place.name, &options)
+        });
+        let table = table.or_raise()?;
+        if table.is_versioned() {
+            let message = format!("{} is a file of a store; open the store", path.display());
+            return Err(errors::new("WrongFile", &message));
+        }
+        Ok(Self { table: Native::new(ArcSwapOption::from_pointee(table)), path })
+    }
+
+    #[getter]
+    fn path(&self) -> String {
+        // Not as an object of `pathlib`, which would take URLs for paths.
+        self.path.display().to_string()
+    }
+
+    /// The types of keys and values, as the engine names them.
+    #[getter]
+    fn types(&self) -> PyResult<(String, String)> {
+        let table = self.table()?;
+        Ok((table.key_type().to_string(), table.value_type().to_string()))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        usize::try_from(self.table()?.len()).map_err(|error| errors::new("OgiveError", &error.to_string()))
+    }
+
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Object<'py>,
+        default: Option<Object<'py>>,
+    ) -> PyResult<Option<Object<'py>>> {
+        match self.find(py, key, |table, key| table.get(key))? {
+            (table, Some(value)) => decode_value(py, table.value_type(), &value).map(Some),
+            _ => Ok(default),
+        }
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Object<'py>> {
+        match self.find(py, key, |table, key| table.get(key))? {
+            (table, Some(value)) => decode_value(py, table.value_type(), &value),
+            _ => Err(PyKeyError::new_err(key.clone().unbind())),
+        }
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
+        Ok(self.find(py, key, |table, key| table.contains_key(key))?.1)
+    }
+
+    /// The values of all records of a key.
+    fn get_all<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
+        let (table, values) = self.find(py, key, |table, key| table.get_all(key))?;
+        values.iter().map(|value| decode_value(py, table.value_type(), value)).collect()
+    }
+
+    #[pyo3(name = "_multi_get")]
+    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<PyTable> {
+        let table = self.table()?;
+        let keys = Keys::of(py, table.key_type(), keys)?;
+        rows::found(py, table.record_type(), &keys, |keys| table.multi_get(&keys))
+    }
+
+    #[pyo3(name = "_iterate")]
+    fn range(
+        &self,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        reverse: bool,
+        part: Part,
+    ) -> PyResult<RecordIterator> {
+        let table = self.table()?;
+        let types = Arc::new(table.record_type().clone());
+        let range = table.range(bounds(&types, start, stop)?);
+        Ok(match (reverse, part) {
+            // The values are not read.
+            (false, Part::Keys) => {
+                let keys = range.keys().map(|key| Ok((key?, Vec::new())));
+                RecordIterator::new(Some(Box::new(keys)), types, part)
+            }
+            (false, _) => RecordIterator::new(Some(Box::new(range)), types, part),
+            (true, _) => RecordIterator::new(Some(Box::new(range.rev())), types, part),
+        })
+    }
+
+    /// The records of a range, as a stream of record batches.
+    #[pyo3(name = "_scan")]
+    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<PyRecordBatchReader> {
+        let table = self.table()?;
+        let types = table.record_type();
+        Ok(Batches::reader(types, table.range(bounds(types, start, stop)?)))
+    }
+
+    /// Number of records below a key.
+    fn rank(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<u64> {
+        Ok(self.find(py, key, |table, key| table.rank(key))?.1)
+    }
+
+    #[pyo3(signature = (start=None, stop=None))]
+    fn count(&self, py: Python<'_>, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<u64> {
+        let table = self.table()?;
+        let bounds = bounds(table.record_type(), start, stop)?;
+        py.detach(|| table.count(bounds)).or_raise()
+    }
+
+    /// The record at a position, from 0.
+    fn nth<'py>(&self, py: Python<'py>, position: u64) -> PyResult<Option<(Object<'py>, Object<'py>)>> {
+        let table = self.table()?;
+        let Some((key, value)) = py.detach(|| table.nth(position)).or_raise()? else { return Ok(None) };
+        Ok(Some((decode_key(py, table.key_type(), &key)?, decode_value(py, table.value_type(), &value)?)))
+    }
+
+    /// What a look-up of a key reads, as JSON.
+    #[pyo3(name = "_explain")]
+    fn explain(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<String> {
+        let mut trace = ReadTrace::new();
+        let (table, found) = self.find(py, key, |_, key| {
+            // A table with an empty cache, so that all reads are seen.
+            let options = TableOptions::default();
+            let place = locate(&self.path)?;
+            let table = ogive::Table::open(place.storage, &place.name, &options)?;
+            let found = table.traced(&mut trace).contains_key(key)?;
+            Ok(found)
+        })?;
+        let reads: Vec<TracedRead> = [table.opening()].into_iter().chain(trace.reads).collect();
+        let key_bytes = encode_key(table.key_type(), key)?;
+        Ok(json!({
+            "path": self.path.display().to_string(),
+            "key": table.key_type().display(&key_bytes),
+            "found": found,
+            "file_bytes": table.explain().file_bytes,
+            "reads": reads_json(&reads),
+        })
+        .to_string())
+    }
+
+    /// What the table is made of, as JSON.
+    #[pyo3(name = "_report")]
+    fn report(&self) -> PyResult<String> {
+        serde_json::to_string(&self.table()?.explain()).map_err(|error| errors::new("OgiveError", &error.to_string()))
+    }
+
+    fn close(&self) -> PyResult<()> {
+        self.table.get()?.store(None);
+        Ok(())
+    }
+}

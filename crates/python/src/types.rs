@@ -1,0 +1,131 @@
+//! Types of keys and values, as Python states them: `str`, `int`, `(str, int)`, or the engine's names, as in
+//! `"timestamp(ms)"`.
+
+use crate::errors::{self, OrRaise};
+use ogive::types::{Component, KeyType, RecordType, TimeUnit, TupleType, Value, ValueType};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple, PyType,
+};
+
+/// The type of an integer is the narrowest of these that has it.
+const INT: KeyType = KeyType::I64;
+
+/// The key type of a Python type, the name of one, or a tuple of them.
+pub(crate) fn key_type(stated: &Bound<'_, PyAny>) -> PyResult<KeyType> {
+    if let Ok(name) = stated.cast::<PyString>() {
+        return name.to_str()?.parse::<KeyType>().or_raise();
+    }
+    if let Ok(parts) = stated.cast::<PyTuple>() {
+        let parts = parts.iter().map(|part| key_type(&part).map(Component::new)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(KeyType::Tuple(TupleType::new(&parts).or_raise()?));
+    }
+    let class = stated.cast::<PyType>().map_err(|_| not_a_type(stated))?;
+    let (module, name) = (class.module()?.to_string(), class.qualname()?.to_string());
+    Ok(match (&*module, &*name) {
+        ("builtins", "bool") => KeyType::Bool,
+        ("builtins", "int") => INT,
+        ("builtins", "float") => KeyType::F64,
+        ("builtins", "str") => KeyType::Text,
+        ("builtins", "bytes") => KeyType::Bytes,
+        ("uuid", "UUID") => KeyType::Uuid,
+        ("datetime", "datetime") => KeyType::Timestamp(TimeUnit::Microsecond),
+        ("datetime", "date") => KeyType::Date,
+        ("datetime", "time") => KeyType::Time(TimeUnit::Microsecond),
+        _ => return Err(not_a_type(stated)),
+    })
+}
+
+fn not_a_type(stated: &Bound<'_, PyAny>) -> PyErr {
+    let shown = stated.repr().map_or_else(|_| "this".to_owned(), |shown| shown.to_string());
+    PyTypeError::new_err(format!(
+        "{shown} is no type of keys or values; use int, float, str, bytes, bool, uuid.UUID, datetime.datetime, \
+         datetime.date, datetime.time, a tuple of these, or a name such as \"u64\" or \"decimal(10,2)\""
+    ))
+}
+
+/// The type of values: as of keys, or a mapping of fields.
+pub(crate) fn value_type(stated: &Bound<'_, PyAny>) -> PyResult<ValueType> {
+    if let Ok(name) = stated.cast::<PyString>() {
+        return name.to_str()?.parse::<ValueType>().or_raise();
+    }
+    if let Ok(fields) = stated.cast::<PyDict>() {
+        let mut described = Vec::new();
+        for (name, field_type) in fields.iter() {
+            // A type in a list of one may be null, as in {"price": [float]}.
+            let (field_type, nullable) = match field_type.cast::<PyList>() {
+                Ok(list) if list.len() == 1 => (list.get_item(0)?, true),
+                _ => (field_type, false),
+            };
+            let field = ogive::types::Field::new(name.extract::<String>()?, key_type(&field_type)?);
+            described.push(if nullable { field.nullable() } else { field });
+        }
+        return Ok(ValueType::Row(ogive::types::RowType::new(described).or_raise()?));
+    }
+    Ok(ValueType::Scalar(key_type(stated)?))
+}
+
+/// The types that were stated; `None` without any.
+pub(crate) fn record_type(
+    key: Option<&Bound<'_, PyAny>>,
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<RecordType>> {
+    if key.is_none() && value.is_none() {
+        return Ok(None);
+    }
+    let keys = key.map_or(Ok(KeyType::Bytes), key_type)?;
+    Ok(Some(RecordType::new(keys, value.map_or_else(|| Ok(ValueType::default()), value_type)?)))
+}
+
+/// The type of a value, for stores whose types are not stated: `None` for what no key is.
+pub(crate) fn type_of(value: &Bound<'_, PyAny>) -> PyResult<Option<KeyType>> {
+    if value.is_instance_of::<PyBool>() {
+        return Ok(Some(KeyType::Bool));
+    }
+    if value.is_instance_of::<PyString>() {
+        return Ok(Some(KeyType::Text));
+    }
+    let is_bytes = value.is_instance_of::<PyBytes>()
+        || value.is_instance_of::<PyByteArray>()
+        || value.is_instance_of::<PyMemoryView>();
+    if is_bytes {
+        return Ok(Some(KeyType::Bytes));
+    }
+    if value.is_instance_of::<PyInt>() {
+        return Ok(Some(INT));
+    }
+    if value.is_instance_of::<PyFloat>() {
+        return Ok(Some(KeyType::F64));
+    }
+    if let Ok(parts) = value.cast::<PyTuple>() {
+        let mut types = Vec::new();
+        for part in parts.iter() {
+            match type_of(&part)? {
+                Some(part) => types.push(Component::new(part)),
+                None => return Ok(None),
+            }
+        }
+        return Ok(Some(KeyType::Tuple(TupleType::new(&types).or_raise()?)));
+    }
+    Ok(key_type(value.get_type().as_any()).ok())
+}
+
+/// Fits an integer to a type: Arrow and Python know signed ones where a key has none.
+pub(crate) fn fitted(value: Value, key_type: KeyType) -> Value {
+    let is_unsigned =
+        matches!(key_type, KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 | KeyType::U128 | KeyType::Time(_));
+    match value {
+        Value::Signed(number) if is_unsigned => u128::try_from(number).map_or(Value::Signed(number), Value::Unsigned),
+        Value::Unsigned(number) if !is_unsigned => {
+            i128::try_from(number).map_or(Value::Unsigned(number), Value::Signed)
+        }
+        value => value,
+    }
+}
+
+/// The error of a value that is not of a type.
+pub(crate) fn mismatch(value: &Bound<'_, PyAny>, wanted: &dyn std::fmt::Display) -> PyErr {
+    let class = value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+    errors::new("WrongType", &format!("a value of type {class} is not of type {wanted}"))
+}
