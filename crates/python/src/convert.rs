@@ -252,15 +252,16 @@ fn decimal(value: &Bound<'_, PyAny>, scale: u8) -> Option<i128> {
 pub(crate) fn decode_key<'py>(py: Python<'py>, key_type: KeyType, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     match key_type {
         KeyType::Bytes | KeyType::FixedBytes(_) => Ok(PyBytes::new(py, bytes).into_any()),
-        _ => from_value(py, key_type, &key_type.decode(bytes).or_raise()?),
+        _ => object_of(py, key_type, &key_type.decode(bytes).or_raise()?),
     }
 }
 
-fn from_value<'py>(py: Python<'py>, key_type: KeyType, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+/// The Python object of a value.
+pub(crate) fn object_of<'py>(py: Python<'py>, key_type: KeyType, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match (key_type, value) {
         (_, Value::Null) => py.None().into_bound(py),
         (KeyType::Tuple(tuple), Value::Tuple(values)) => {
-            let parts = tuple.components().zip(values).map(|(part, value)| from_value(py, part.key_type, value));
+            let parts = tuple.components().zip(values).map(|(part, value)| object_of(py, part.key_type, value));
             PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         (KeyType::Date, Value::Signed(days)) => {
@@ -344,7 +345,7 @@ pub(crate) fn decode_value<'py>(py: Python<'py>, value_type: &ValueType, bytes: 
     let row = value_type.row(bytes).or_raise()?;
     let fields = PyDict::new(py);
     for (index, field) in row_type.fields().iter().enumerate() {
-        fields.set_item(&field.name, from_value(py, field.key_type, &row.value(index).or_raise()?)?)?;
+        fields.set_item(&field.name, object_of(py, field.key_type, &row.value(index).or_raise()?)?)?;
     }
     Ok(fields.into_any())
 }

@@ -1,5 +1,6 @@
 //! Keyspaces: typed keys and values.
 
+use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::{decode_value, encode_bound, encode_key, encode_prefix, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::keys::Keys;
@@ -12,7 +13,6 @@ use arc_swap::ArcSwap;
 use ogive::types::{RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3_arrow::{PyRecordBatchReader, PyTable};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -129,7 +129,7 @@ pub(crate) fn bounds(types: &RecordType, start: Option<&Object<'_>>, stop: Optio
 }
 
 /// The records of keys, as an Arrow table.
-fn found(py: Python<'_>, typed: &Typed, keys: &Keys) -> PyResult<PyTable> {
+fn found(py: Python<'_>, typed: &Typed, keys: &Keys) -> PyResult<RowBatch> {
     let keyspace = typed.keyspace()?;
     rows::found(py, &typed.types, keys, |keys| keyspace.multi_get(keys))
 }
@@ -244,7 +244,7 @@ impl Keyspace {
     }
 
     #[pyo3(name = "_multi_get")]
-    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<PyTable> {
+    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<RowBatch> {
         let typed = self.typed()?;
         let keys = Keys::of(py, typed.types.keys, keys)?;
         found(py, &typed, &keys)
@@ -272,7 +272,7 @@ impl Keyspace {
         start: Option<&Object<'_>>,
         stop: Option<&Object<'_>>,
         prefix: Option<&Object<'_>>,
-    ) -> PyResult<PyRecordBatchReader> {
+    ) -> PyResult<RowReader> {
         let (types, range) = match self.range_of(start, stop, prefix)? {
             Some((typed, range)) => (typed.types.clone(), Some(range)),
             None => (self.typed()?.types.clone(), None),

@@ -1,6 +1,7 @@
 //! The native module of the Python package `ogive`. What people use is the façade in `python/ogive`; this module has
 //! the handles, the conversions, and nothing that Python can do as well.
 
+mod arrow_out;
 mod batch;
 mod build;
 mod convert;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 /// The native module.
 #[pymodule]
 mod _internal {
+    #[pymodule_export]
+    use crate::arrow_out::{RowBatch, RowReader};
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Records as Arrow tables and streams.
 
+use crate::arrow_out::{RowBatch, RowReader};
 use crate::errors::{self, OrRaise};
 use crate::keys::Keys;
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -7,7 +8,6 @@ use arrow_schema::{ArrowError, SchemaRef};
 use ogive::types::RecordType;
 use ogive_arrow::{BATCH_BYTES_MAX, RecordBatchBuilder};
 use pyo3::prelude::*;
-use pyo3_arrow::{PyRecordBatchReader, PyTable};
 
 /// Rows and bytes of a batch of a stream.
 const STREAM_ROWS: usize = 64 << 10;
@@ -22,7 +22,7 @@ pub(crate) fn found<V: AsRef<[u8]>>(
     record_type: &RecordType,
     keys: &Keys,
     look_up: impl Fn(Vec<&[u8]>) -> ogive::Result<Vec<Option<V>>> + Sync + Send,
-) -> PyResult<PyTable> {
+) -> PyResult<RowBatch> {
     let (batches, schema) = py
         .detach(|| {
             let mut builder = RecordBatchBuilder::with_columns(record_type, true, |_| true);
@@ -44,7 +44,7 @@ pub(crate) fn found<V: AsRef<[u8]>>(
             Ok((batches, schema))
         })
         .or_raise()?;
-    PyTable::try_new(batches, schema)
+    Ok(RowBatch::new(batches, schema))
 }
 
 /// A stream of record batches of records.
@@ -59,9 +59,9 @@ where
     I: Iterator<Item = ogive::Result<(B, B)>> + Send + 'static,
     B: AsRef<[u8]> + 'static,
 {
-    pub(crate) fn reader(record_type: &RecordType, records: I) -> PyRecordBatchReader {
+    pub(crate) fn reader(record_type: &RecordType, records: I) -> RowReader {
         let builder = RecordBatchBuilder::new(record_type);
-        PyRecordBatchReader::new(Box::new(Self { records, builder, is_done: false }))
+        RowReader::new(Box::new(Self { records, builder, is_done: false }))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Snapshots: a store as it was at one moment.
 
+use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::{decode_value, encode_key};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
@@ -11,7 +12,6 @@ use crate::rows::{self, Batches};
 use crate::store::Store;
 use ogive::{Db, DbSnapshot};
 use pyo3::prelude::*;
-use pyo3_arrow::{PyRecordBatchReader, PyTable};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What a snapshot keeps.
@@ -85,7 +85,7 @@ impl Snapshot {
         Ok(found.unwrap_or(false))
     }
 
-    fn multi_get(&self, py: Python<'_>, keyspace: &Keyspace, keys: &Object<'_>) -> PyResult<PyTable> {
+    fn multi_get(&self, py: Python<'_>, keyspace: &Keyspace, keys: &Object<'_>) -> PyResult<RowBatch> {
         let found = self.with(keyspace, |snapshot, keyspace, typed| {
             let keys = Keys::of(py, typed.types.keys, keys)?;
             rows::found(py, &typed.types, &keys, |keys| snapshot.multi_get(keyspace, keys))
@@ -117,17 +117,12 @@ impl Snapshot {
     }
 
     #[pyo3(signature = (keyspace, start=None, stop=None))]
-    fn scan(
-        &self,
-        keyspace: &Keyspace,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-    ) -> PyResult<PyRecordBatchReader> {
+    fn scan(&self, keyspace: &Keyspace, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
         let found = self.with(keyspace, |snapshot, keyspace, typed| {
             let range = snapshot.range(keyspace, bounds(&typed.types, start, stop)?);
             Ok(Batches::reader(&typed.types, range))
         })?;
-        let empty = || -> PyResult<PyRecordBatchReader> {
+        let empty = || -> PyResult<RowReader> {
             let records = std::iter::empty::<ogive::Result<(Vec<u8>, Vec<u8>)>>();
             Ok(Batches::reader(&keyspace.typed()?.types, records))
         };

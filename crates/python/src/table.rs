@@ -1,5 +1,6 @@
 //! Tables.
 
+use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::{decode_key, decode_value, encode_key};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
@@ -13,7 +14,6 @@ use ogive::table::TracedRead;
 use ogive::{ReadTrace, TableOptions};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3_arrow::{PyRecordBatchReader, PyTable};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl Table {
     }
 
     #[pyo3(name = "_multi_get")]
-    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<PyTable> {
+    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<RowBatch> {
         let table = self.table()?;
         let keys = Keys::of(py, table.key_type(), keys)?;
         rows::found(py, table.record_type(), &keys, |keys| table.multi_get(&keys))
@@ -164,7 +164,7 @@ impl Table {
 
     /// The records of a range, as a stream of record batches.
     #[pyo3(name = "_scan")]
-    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<PyRecordBatchReader> {
+    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
         let table = self.table()?;
         let types = table.record_type();
         Ok(Batches::reader(types, table.range(bounds(types, start, stop)?)))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from . import _internal
+from ._errors import InvalidArgument
 
 if TYPE_CHECKING:
     import pandas
@@ -12,6 +15,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 _ROWS_SHOWN = 10
+
+
+def _cell(value: Any) -> str:
+    return "<i>null</i>" if value is None else html.escape(str(value))
 
 
 def _missing(name: str) -> ImportError:
@@ -64,31 +71,39 @@ class Rows(_Arrow):
     [{'key': 1, 'value': 'one'}, {'key': 2, 'value': None}]
     """
 
-    def __init__(self, table: Any) -> None:
-        self._table = table
+    def __init__(self, rows: _internal.RowBatch) -> None:
+        self._rows = rows
 
     def _capsule(self, requested_schema: object | None) -> object:
-        return self._table.__arrow_c_stream__(requested_schema)
+        return self._rows.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        return self._table.__arrow_c_schema__()
+        return self._rows.__arrow_c_schema__()
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return len(self._rows)
 
     @property
     def column_names(self) -> list[str]:
         """Names of the columns."""
-        return list(self._table.column_names)
+        return self._rows.column_names
 
     def column(self, name: str) -> list[Any]:
         """The values of a column."""
-        return [value.as_py() for value in self._table.column(name)]
+        names = self.column_names
+        if name not in names:
+            raise InvalidArgument(f"there is no column {name!r}; there are: {', '.join(names)}")
+        return self._column(names.index(name))
+
+    def _column(self, index: int) -> list[Any]:
+        found = self._rows.column(index)
+        # Lists and structs, which no key or value has, but the rows of Parquet files.
+        return self.to_pyarrow().column(index).to_pylist() if found is None else found
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows as dictionaries."""
         names = self.column_names
-        columns = [self.column(name) for name in names]
+        columns = [self._column(index) for index in range(len(names))]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -99,10 +114,9 @@ class Rows(_Arrow):
 
     def _repr_html_(self) -> str:
         names = self.column_names
-        shown = Rows(self._table.slice(0, _ROWS_SHOWN)).to_pylist()
+        shown = Rows(self._rows.head(_ROWS_SHOWN)).to_pylist()
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-        cell: Callable[[Any], str] = lambda value: "<i>null</i>" if value is None else html.escape(str(value))
-        body = "".join("<tr>" + "".join(f"<td>{cell(row[name])}</td>" for name in names) + "</tr>" for row in shown)
+        body = "".join("<tr>" + "".join(f"<td>{_cell(row[name])}</td>" for name in names) + "</tr>" for row in shown)
         more = f"<p>{len(self)} rows, {_ROWS_SHOWN} of them shown</p>" if len(self) > _ROWS_SHOWN else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -119,7 +133,7 @@ class RowStream(_Arrow):
     {'key': 2, 'value': 'two'}
     """
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: _internal.RowReader) -> None:
         self._reader = reader
 
     def _capsule(self, requested_schema: object | None) -> object:
@@ -128,25 +142,23 @@ class RowStream(_Arrow):
     def __arrow_c_schema__(self) -> object:
         return self._reader.__arrow_c_schema__()
 
-    def read_all(self) -> Rows:
-        """All rows that are left, in memory."""
-        return Rows(self._reader.read_all())
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+        return self._reader.column_names
 
-    def batches(self) -> Iterator[Any]:
-        """The record batches that are left, one by one; each has ``__arrow_c_array__``."""
-        return iter(self._reader)
+    def batches(self) -> Iterator[Rows]:
+        """The rows that are left, some thousand at a time."""
+        return (Rows(batch) for batch in self._reader)
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows that are left as dictionaries."""
-        return self.read_all().to_pylist()
+        return list(self)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for batch in self._reader:
-            names = list(batch.schema.names)
-            columns = [[value.as_py() for value in batch.column(name)] for name in names]
-            for row in zip(*columns, strict=True):
-                yield dict(zip(names, row, strict=True))
+        for rows in self.batches():
+            yield from rows
 
     def __repr__(self) -> str:
-        state = "used" if self._reader.closed else ", ".join(self._reader.schema.names)
+        state = "used" if self._reader.is_taken else ", ".join(self.column_names)
         return f"<ogive.RowStream: {state}>"

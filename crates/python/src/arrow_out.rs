@@ -1,0 +1,163 @@
+//! Rows for Python: record batches in memory, and streams of them. Other libraries take them by the Arrow C interface;
+//! without any, their values are Python objects.
+
+use crate::convert::object_of;
+use crate::errors;
+use crate::fork::Native;
+use crate::rows::arrow_error;
+use crate::types::fitted;
+use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::SchemaRef;
+use ogive_arrow::{is_uuid, key_type_of, unpacked, value_of};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use pyo3_arrow::PyRecordBatchReader;
+use std::sync::{Mutex, PoisonError};
+
+/// Rows in memory. See `ogive.Rows`.
+#[pyclass(module = "ogive._internal", frozen)]
+pub(crate) struct RowBatch {
+    batches: Vec<RecordBatch>,
+    schema: SchemaRef,
+}
+
+/// A stream to the Arrow C interface.
+fn capsule<'py>(
+    py: Python<'py>,
+    reader: Box<dyn RecordBatchReader + Send>,
+    requested_schema: Option<Bound<'py, PyCapsule>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    PyRecordBatchReader::new(reader).into_pyobject(py)?.call_method1("__arrow_c_stream__", (requested_schema,))
+}
+
+/// The schema, as the Arrow C interface has it.
+fn schema_capsule<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, PyAny>> {
+    let none = RecordBatchIterator::new([], schema.clone());
+    PyRecordBatchReader::new(Box::new(none)).into_pyobject(py)?.call_method0("__arrow_c_schema__")
+}
+
+fn names(schema: &SchemaRef) -> Vec<String> {
+    schema.fields().iter().map(|field| field.name().clone()).collect()
+}
+
+impl RowBatch {
+    pub(crate) fn new(batches: Vec<RecordBatch>, schema: SchemaRef) -> Self {
+        Self { batches, schema }
+    }
+}
+
+#[pymethods]
+impl RowBatch {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let batches = self.batches.clone().into_iter().map(Ok);
+        capsule(py, Box::new(RecordBatchIterator::new(batches, self.schema.clone())), requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        schema_capsule(py, &self.schema)
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        names(&self.schema)
+    }
+
+    /// The values of a column; `None` for columns of types that only Arrow libraries know.
+    fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Option<Bound<'py, PyList>>> {
+        let field = self
+            .schema
+            .fields()
+            .get(index)
+            .ok_or_else(|| errors::new("InvalidArgument", &format!("there is no column {index}")))?;
+        let Some(key_type) = key_type_of(field.data_type(), is_uuid(field)) else { return Ok(None) };
+        let values = PyList::empty(py);
+        for batch in &self.batches {
+            let array = unpacked(batch.column(index).clone()).map_err(arrow_error)?;
+            for row in 0..array.len() {
+                let value = fitted(value_of(&array, key_type, row), key_type);
+                values.append(object_of(py, key_type, &value)?)?;
+            }
+        }
+        Ok(Some(values))
+    }
+
+    /// The first rows.
+    fn head(&self, rows: usize) -> Self {
+        let mut left = rows;
+        let mut batches = Vec::new();
+        for batch in &self.batches {
+            let taken = left.min(batch.num_rows());
+            left -= taken;
+            if taken > 0 {
+                batches.push(batch.slice(0, taken));
+            }
+        }
+        Self { batches, schema: self.schema.clone() }
+    }
+}
+
+/// Rows that are read as they are used. See `ogive.RowStream`.
+#[pyclass(module = "ogive._internal", frozen)]
+pub(crate) struct RowReader {
+    reader: Native<Mutex<Option<Box<dyn RecordBatchReader + Send>>>>,
+    schema: SchemaRef,
+}
+
+impl RowReader {
+    pub(crate) fn new(reader: Box<dyn RecordBatchReader + Send>) -> Self {
+        let schema = reader.schema();
+        Self { reader: Native::new(Mutex::new(Some(reader))), schema }
+    }
+}
+
+#[pymethods]
+impl RowReader {
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reader = self.reader.get()?.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let reader = reader.ok_or_else(|| errors::new("Closed", "the rows of this stream were used; scan again"))?;
+        capsule(py, reader, requested_schema)
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        schema_capsule(py, &self.schema)
+    }
+
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        names(&self.schema)
+    }
+
+    /// Whether another library took the rows.
+    #[getter]
+    fn is_taken(&self) -> PyResult<bool> {
+        Ok(self.reader.get()?.lock().unwrap_or_else(PoisonError::into_inner).is_none())
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<RowBatch>> {
+        let reader = self.reader.get()?;
+        let next = py.detach(|| match &mut *reader.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(reader) => Ok(reader.next()),
+            None => Err(errors::new("Closed", "the rows of this stream were used; scan again")),
+        })?;
+        let batch = next.transpose().map_err(arrow_error)?;
+        Ok(batch.map(|batch| RowBatch::new(vec![batch], self.schema.clone())))
+    }
+}
