@@ -7,9 +7,11 @@ mod long;
 mod minio;
 mod moto;
 mod process;
+mod python;
 mod source;
 mod test;
 mod tidy;
+mod virtual_environment;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,7 +25,7 @@ Commands:
   test [--long]                 run every check, in this order, and stop at the first that fails:
                                 format, clippy, tidy, documentation without warnings,
                                 unit, property and crash tests, fuzz targets on fixed inputs,
-                                doc tests, examples
+                                doc tests, examples, the Python package
                                 --long runs the long tests too; each is listed with its minutes first,
                                 and a store in use on MinIO
   tidy                          check the rules of the house that no compiler knows (a second)
@@ -31,7 +33,8 @@ Commands:
                                 without cargo-fuzz, installs it
   help                          print this
 
-What is missing is installed: rustfmt, clippy, cargo-fuzz, moto (in target/moto), if there is Python, and for --long
+What is missing is installed: rustfmt, clippy, cargo-fuzz, moto and what tests of the Python package need (in
+target/moto, target/python), if there is Python, and for --long
 MinIO (in target/minio), if there is Go.
 Exit codes: 0 all is well, 1 a check failed, 2 wrong usage.
 ";

@@ -1,6 +1,7 @@
 //! The S3 server of the tests: moto, installed in a folder of its own where it is missing.
 
-use crate::process::{Step, answers};
+use crate::process::answers;
+use crate::virtual_environment::{has_python, program};
 use std::path::{Path, PathBuf};
 
 /// The variable by which the tests find the program.
@@ -13,27 +14,13 @@ pub(crate) fn prepare(root: &Path) -> Option<PathBuf> {
     if let Some(program) = known.into_iter().chain([PathBuf::from("moto_server")]).find(|program| answers(program)) {
         return Some(program);
     }
-    let folder = root.join("target/moto");
-    let program = folder.join("bin/moto_server");
-    if answers(&program) {
-        return Some(program);
-    }
-    if !answers(Path::new("python3")) {
+    if !has_python() {
         println!("skipped: tests of the S3 protocol need Python 3, to install moto; install python3");
         return None;
     }
-    let (shown, pip) = (folder.display().to_string(), folder.join("bin/pip").display().to_string());
-    let step =
-        |words: [&str; 4]| Step { name: "moto", words: words.map(str::to_owned).to_vec(), environment: Vec::new() };
-    let install = || {
-        step(["python3", "-m", "venv", &shown]).run(root)?;
-        step([&pip, "install", "--quiet", "moto[server]"]).run(root)
-    };
-    match install() {
-        Ok(()) => Some(program),
-        Err(_) => {
-            println!("skipped: tests of the S3 protocol need moto, which cannot be installed; see the message above");
-            None
-        }
+    let program = program(root, "moto", &["moto[server]"], "moto_server").ok();
+    if program.is_none() {
+        println!("skipped: tests of the S3 protocol need moto, which cannot be installed; see the message above");
     }
+    program
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, long, minio, moto, tidy};
+use crate::{Failure, long, minio, moto, python, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
             Check::Program(step) => (step.name, timed(&format!("{}: {}", step.name, step.line()), || step.run(root))?),
             Check::Tidy => ("tidy", timed("tidy: cargo xtask tidy", || tidy::run(root))?),
             Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root))?),
+            Check::Python => ("Python package", timed("Python package", || python::run(root, server.as_deref()))?),
         };
         times.push((name, seconds));
     }
@@ -33,6 +34,7 @@ enum Check {
     Program(Step),
     Tidy,
     Examples,
+    Python,
 }
 
 fn checks(server: Option<&Path>) -> Vec<Check> {
@@ -55,6 +57,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Program(tests),
         Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
         Check::Examples,
+        Check::Python,
     ]
 }
 

@@ -82,7 +82,7 @@ impl Rows {
         let known = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
         let position = |name: &String| {
             schema.index_of(name).map_err(|_| {
-                errors::new("InvalidArgument", &format!("there is no column {name:?}; there are: {}", known()))
+                errors::new("InvalidArgument", &format!("there is no column '{name}'; there are: {}", known()))
             })
         };
         let key_positions = key.iter().map(position).collect::<PyResult<Vec<_>>>()?;
@@ -91,7 +91,7 @@ impl Rows {
             None => (0..schema.fields().len()).filter(|column| !key_positions.contains(column)).collect(),
         };
         if let Some(both) = values.iter().find(|column| key_positions.contains(column)) {
-            let message = format!("column {:?} is of the key, and cannot be of the value", schema.field(*both).name());
+            let message = format!("column '{}' is of the key, and cannot be of the value", schema.field(*both).name());
             return Err(errors::new("InvalidArgument", &message));
         }
         let types = record_type(schema, &key_positions, &values, columns.is_some())?;
@@ -152,7 +152,7 @@ fn push_field(
     }
     let value = types::fitted(value_of(array, field.key_type, row), field.key_type);
     if matches!(value, Value::Null) && !array.is_null(row) {
-        let message = format!("a value of column {:?} is not of type {}", field.name, field.key_type);
+        let message = format!("a value of column '{}' is not of type {}", field.name, field.key_type);
         return Err(errors::new("WrongType", &message));
     }
     writer.push(&value).or_raise()
@@ -165,7 +165,7 @@ fn record_type(schema: &Schema, key: &[usize], values: &[usize], chosen: bool) -
         let field = schema.field(column);
         key_type_of(field.data_type(), is_uuid(field)).ok_or_else(|| {
             let message = format!(
-                "column {:?} is of type {}, which Ogive does not store; leave it out by columns=",
+                "column '{}' is of type {}, which Ogive does not store; leave it out by columns=",
                 field.name(),
                 field.data_type()
             );
@@ -374,7 +374,7 @@ pub(crate) fn stream_of_numpy(columns: Vec<(String, Object<'_>)>) -> PyResult<Py
     let mut arrays = Vec::new();
     for (name, column) in columns {
         let array = numpy::array(&column)?.ok_or_else(|| {
-            let message = format!("the array {name:?} holds neither numbers nor truth values nor times; give a list");
+            let message = format!("the array '{name}' holds neither numbers nor truth values nor times; give a list");
             errors::new("WrongType", &message)
         })?;
         arrays.push((name, array));

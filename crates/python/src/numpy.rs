@@ -22,7 +22,7 @@ pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
         return Ok(None);
     }
     if object.getattr("ndim")?.extract::<usize>()? != 1 {
-        return Err(errors::new("WrongType", "give an array of one dimension"));
+        return Err(errors::new("InvalidArgument", "give an array of one dimension"));
     }
     let native = object.call_method1("astype", (object.getattr("dtype")?.call_method1("newbyteorder", ("=",))?,))?;
     let name = native.getattr("dtype")?.getattr("str")?.extract::<PyBackedStr>()?;

@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _internal
 from ._errors import Closed, InvalidArgument
@@ -16,7 +16,11 @@ from ._paths import PathLike, identity, path_text
 from ._rows import Rows, RowStream
 from ._sizes import size_bytes
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 _MISSING: Any = object()
+_Part = Literal["items", "keys", "values"]
 
 #: The stores that are open in this process, by what they are and whether they are read-only.
 _open_stores: weakref.WeakValueDictionary[tuple[str, bool], Db] = weakref.WeakValueDictionary()
@@ -55,7 +59,7 @@ class Keyspace(_internal.Keyspace):
 
     _of: Db
 
-    def __new__(cls, store: Any, name: str, key: Any = None, value: Any = None, *_: Any) -> Keyspace:
+    def __new__(cls, store: Any, name: str, key: Any = None, value: Any = None, *_: Any) -> Self:
         return super().__new__(cls, store, name, key, value)
 
     @property
@@ -200,7 +204,7 @@ class JsonKeyspace(Keyspace):
         """Inserts unless the key is there; returns whether it did."""
         return super().insert_if_absent(key, self._stored(value))
 
-    def _iterate(self, start: Any, stop: Any, prefix: Any, reverse: bool, part: str) -> Iterator[Any]:
+    def _iterate(self, start: Any, stop: Any, prefix: Any, reverse: bool, part: _Part) -> Iterator[Any]:
         records = super()._iterate(start, stop, prefix, reverse, part)
         if part == "keys":
             return records
@@ -219,9 +223,8 @@ class Db(Keyspace):
     _store: _internal.Store
     _options: dict[str, Any]
 
-    def __new__(cls, store: _internal.Store, key: Any, value: Any, options: dict[str, Any]) -> Db:  # type: ignore[override]
+    def __new__(cls, store: _internal.Store, key: Any, value: Any, options: dict[str, Any]) -> Self:
         self = super().__new__(cls, store, "default", key, value)
-        assert isinstance(self, Db)
         self._store = store
         self._options = options
         return self

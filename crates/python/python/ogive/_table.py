@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _internal
 from ._errors import InvalidArgument
@@ -16,7 +16,8 @@ from ._progress import Progress
 from ._rows import Rows, RowStream
 from ._sizes import size_bytes
 
-_MISSING: Any = object()
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Table(_internal.Table):
@@ -34,7 +35,7 @@ class Table(_internal.Table):
     _memory: int | None
     _profile: str | None
 
-    def __new__(cls, path: PathLike, *, memory: int | str | None = None, profile: PathLike | None = None) -> Table:
+    def __new__(cls, path: PathLike, *, memory: int | str | None = None, profile: PathLike | None = None) -> Self:
         limit = size_bytes(memory)
         name = None if profile is None else path_text(profile)
         self = super().__new__(cls, path_text(path), limit, name)
@@ -141,7 +142,7 @@ def build(
     [('apple', 1), ('fig', 3)]
     """
     target_path = path_text(to)
-    target = {
+    target: _internal._Target = {
         "path": target_path,
         "profile": None if profile is None else path_text(profile),
         "design": design,
@@ -155,7 +156,7 @@ def build(
     return Table(target_path, profile=profile)
 
 
-def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: dict[str, Any], shown: Any) -> None:
+def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _internal._Target, shown: Any) -> None:
     if isinstance(data, (str, os.PathLike)):
         return _build_file(path_text(data), _names(key), columns, target, shown)
     if _is_numpy(data):
@@ -175,7 +176,7 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: d
     return _internal.build_pairs(pairs, key, value, target, True, shown)
 
 
-def _build_file(path: str, key: list[str], columns: list[str] | None, target: dict[str, Any], shown: Any) -> None:
+def _build_file(path: str, key: list[str], columns: list[str] | None, target: _internal._Target, shown: Any) -> None:
     if "://" in path:
         raise InvalidArgument("build from a local file, or from Arrow data: read the URL with pyarrow or polars first")
     if identity(path) == identity(target["path"]):

@@ -1,0 +1,234 @@
+"""Stores as dictionaries, their batches, snapshots and keyspaces."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import ogive
+
+
+def test_records_come_go_and_survive_closing(folder: str) -> None:
+    with ogive.open(folder) as db:
+        db["apple"] = b"red"
+        db["pear"] = b"green"
+        del db["apple"]
+        assert db["pear"] == b"green" and "apple" not in db
+        assert db.get("apple") is None and db.get("apple", b"?") == b"?"
+        with pytest.raises(KeyError, match="apple"):
+            db["apple"]
+        with pytest.raises(KeyError, match="apple"):
+            del db["apple"]
+    with ogive.open(folder) as db:
+        assert list(db.items()) == [("pear", b"green")]
+        assert db.types == ("text", "bytes")
+
+
+def test_an_empty_store_has_nothing_of_any_type(db: ogive.Db) -> None:
+    assert db.get(1) is None and "a" not in db and list(db) == [] and len(db) == 0
+    assert db.first() is None and db.last() is None and db.count() == 0
+    assert db.multi_get([b"a"]).to_pylist() == [{"key": b"a", "value": None}]
+    assert db.scan().to_pylist() == []
+    with pytest.raises(KeyError):
+        db[("tuple", 1)]
+
+
+def test_the_first_record_decides_the_types(db: ogive.Db) -> None:
+    db[7] = "seven"
+    assert db.types == ("i64", "text") and db[7] == "seven"
+    for key, value in [("7", "seven"), (7, b"seven"), (7.5, "seven"), (True, "seven"), (None, "seven")]:
+        with pytest.raises(TypeError):
+            db[key] = value
+    with pytest.raises(ogive.WrongType):
+        db.keyspace("default", key=str, value=str)
+    assert list(db.items()) == [(7, "seven")]
+
+
+def test_ranges_are_half_open_in_order_and_in_reverse(db: ogive.Db) -> None:
+    db.update({number: str(number) for number in range(100)})
+    assert [key for key, _ in db.range(10, 15)] == [10, 11, 12, 13, 14]
+    assert [key for key, _ in db.range(10, 15, reverse=True)] == [14, 13, 12, 11, 10]
+    assert list(db.keys(98)) == [98, 99] and list(db.values(stop=2)) == ["0", "1"]
+    assert list(reversed(db))[:2] == [99, 98]
+    assert db.first() == (0, "0") and db.last() == (99, "99")
+    assert db.count(10, 20) == 10 and len(db) == 100
+    assert list(db.range(20, 10)) == []
+
+
+def test_a_range_sees_the_store_as_it_was(db: ogive.Db) -> None:
+    db.update({number: number for number in range(10_000)})
+    found = db.range()
+    assert next(found) == (0, 0)
+    db.clear()
+    assert sum(1 for _ in found) == 9_999 and len(db) == 0
+
+
+def test_prefixes_of_text_and_of_tuples(db: ogive.Db) -> None:
+    words = db.keyspace("words", key=str, value=int)
+    words.update(a=1, ab=2, abc=3, b=4)
+    assert [key for key, _ in words.range(prefix="ab")] == ["ab", "abc"]
+    pairs = db.keyspace("pairs", key=(str, int), value=int)
+    for name in ("a", "b"):
+        for number in range(3):
+            pairs[name, number] = number
+    assert list(pairs.range(prefix=("b",))) == [(("b", 0), 0), (("b", 1), 1), (("b", 2), 2)]
+    assert [key for key, _ in pairs.range(("a", 1), ("b",))] == [("a", 1), ("a", 2)]
+    with pytest.raises(ValueError):
+        words.range("a", prefix="ab")
+
+
+def test_a_batch_is_all_or_nothing(db: ogive.Db) -> None:
+    ages = db.keyspace("ages", key=str, value=int)
+    with db.batch() as batch:
+        batch["apple"] = "red"
+        batch.put("Ada", 36, ages)
+        assert len(batch) == 2 and "apple" not in db
+    assert db["apple"] == "red" and ages["Ada"] == 36
+    with pytest.raises(RuntimeError, match="stop"), db.batch() as batch:
+        batch["pear"] = "green"
+        batch.remove("Ada", ages)
+        raise RuntimeError("stop")
+    assert "pear" not in db and "Ada" in ages
+    with pytest.raises(ogive.Closed):
+        batch["late"] = "x"
+
+
+def test_a_snapshot_stays_as_it_was(db: ogive.Db) -> None:
+    ages = db.keyspace("ages", key=str, value="json")
+    db["apple"], ages["Ada"] = "red", [36]
+    with db.snapshot() as before:
+        db["apple"], ages["Ada"], db["pear"] = "green", [37], "green"
+        assert before["apple"] == "red" and before.of(ages)["Ada"] == [36]
+        assert list(before.range()) == [("apple", "red")] and "pear" not in before
+        assert before.multi_get(["pear", "apple"]).column("value") == [None, "red"]
+        assert before.get("pear", "?") == "?"
+    with pytest.raises(ogive.Closed):
+        before["apple"]
+
+
+def test_conditional_writes(db: ogive.Db) -> None:
+    assert db.insert_if_absent("a", 1) and not db.insert_if_absent("a", 2)
+    assert db.setdefault("a", 3) == 1 and db.setdefault("b", 3) == 3
+    assert db.pop("a") == 1 and db.pop("a", None) is None
+    with pytest.raises(KeyError):
+        db.pop("a")
+    db.discard("a")
+    db.remove_range("b", "c")
+    assert list(db) == []
+
+
+def test_fields_of_values_have_names_and_may_be_none(db: ogive.Db) -> None:
+    users = db.keyspace("users", key=int, value={"name": str, "score": [float]})
+    users[1] = {"name": "Ada", "score": None}
+    users[2] = ("Grace", 2.5)
+    assert users[1] == {"name": "Ada", "score": None} and users[2]["score"] == 2.5
+    for wrong in ({"name": None, "score": 1.0}, {"name": "x", "other": 1}, ("x",), "x"):
+        with pytest.raises((TypeError, ValueError)):
+            users[3] = wrong
+    assert users.scan().to_polars().columns == ["key", "name", "score"]
+
+
+def test_json_values_are_whatever_json_can_say(db: ogive.Db) -> None:
+    colours = db.keyspace("colours", key=int, value="json")
+    colours[1] = {"name": "red", "rgb": [255, 0, 0], "mixed": None}
+    colours[2] = None
+    assert colours[1]["rgb"] == [255, 0, 0] and colours[2] is None and colours.get(2, "?") is None
+    assert colours.get(3, "?") == "?" and list(colours.values(2)) == [None]
+    assert colours.pop(2, "?") is None and not colours.insert_if_absent(1, 0)
+    with pytest.raises(ValueError):
+        colours[3] = float("nan")
+
+
+def test_opening_twice_gives_the_same_store(folder: str, tmp_path: Path) -> None:
+    db = ogive.open(folder)
+    os.symlink(folder, tmp_path / "link")
+    assert ogive.open(folder) is db and ogive.open(tmp_path / "link") is db
+    with pytest.raises(ValueError, match="memory"):
+        ogive.open(folder, memory="32MiB")
+    db.close()
+    again = ogive.open(folder, memory="32MiB")
+    assert again is not db
+    again.close()
+
+
+def test_a_store_that_is_dropped_is_closed(folder: str) -> None:
+    db = ogive.open(folder)
+    db["a"] = 1
+    del db
+    with ogive.open(folder, memory="32MiB") as again:
+        assert again["a"] == 1
+
+
+def test_readers_follow_a_writer(folder: str) -> None:
+    with ogive.open(folder) as db:
+        db["a"] = 1
+        reader = ogive.open(folder, read_only=True)
+        numbers = db.keyspace("numbers", key=int, value=int)
+        db["b"] = 2
+        assert list(reader) == ["a"]
+        snapshot = reader.snapshot()
+        assert reader.refresh() and list(reader) == ["a", "b"]
+        assert list(snapshot.keys()) == ["a"]
+        numbers[1] = 1
+        assert reader.refresh() and list(reader.keyspace("numbers")) == [1]
+        with pytest.raises(ogive.ReadOnly):
+            reader["c"] = 3
+        reader.close()
+
+
+def test_after_closing_everything_says_so(folder: str) -> None:
+    db = ogive.open(folder)
+    db["a"] = 1
+    ages = db.keyspace("ages", key=str, value=int)
+    found = db.range()
+    db.close()
+    db.close()
+    for call in (lambda: db["a"], lambda: list(db), lambda: ages.__setitem__("a", 1), lambda: db.multi_get(["a"])):
+        with pytest.raises(ogive.Closed, match="closed"):
+            call()
+    del found
+
+
+def test_errors_are_what_python_people_catch(folder: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as raised:
+        ogive.open(folder, create=False)
+    assert isinstance(raised.value, ogive.OgiveError) and folder in str(raised.value)
+    (tmp_path / "file").write_text("not a store")
+    with pytest.raises(OSError):
+        ogive.open(tmp_path / "file")
+    with pytest.raises(ValueError, match="no size"):
+        ogive.open(folder, memory="many")
+    with pytest.raises(ValueError, match="durability"):
+        ogive.open(folder, durability="never")  # type: ignore[arg-type]
+
+
+def test_a_damaged_store_names_file_and_offset(folder: str) -> None:
+    with ogive.open(folder) as db:
+        db.update({number: "x" * 100 for number in range(10_000)})
+        db.flush()
+    table = next(path for path in sorted(Path(folder).iterdir()) if path.suffix == ".table")
+    content = bytearray(table.read_bytes())
+    content[len(content) // 2] ^= 1
+    table.write_bytes(content)
+    with ogive.open(folder) as db, pytest.raises(ogive.Damaged) as raised:
+        sum(1 for _ in db.range())
+    assert raised.value.file == str(table) and isinstance(raised.value.offset, int)
+
+
+def test_checkpoints_and_statistics(folder: str, tmp_path: Path) -> None:
+    with ogive.open(folder) as db:
+        db["a"] = 1
+        db.checkpoint(tmp_path / "copy")
+        assert isinstance(db.stats(), dict) and db.keyspaces == ["default"]
+    with ogive.open(tmp_path / "copy") as copy:
+        assert list(copy.items()) == [("a", 1)]
+
+
+def test_keyspaces_are_dropped(db: ogive.Db) -> None:
+    ages = db.keyspace("ages", key=str, value=int)
+    ages["a"] = 1
+    assert db.drop_keyspace("ages") and not db.drop_keyspace("ages")
+    with pytest.raises(ogive.KeyspaceDropped):
+        ages["a"]

@@ -1,0 +1,179 @@
+"""Tables: what they are built from, look-ups, ranks, ranges."""
+
+from __future__ import annotations
+
+import pickle
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ogive
+
+ROWS = {"user_id": [3, 1, 2], "name": ["c", "a", None], "score": [1.5, 2.5, None]}
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    """The same rows in all forms."""
+    table = pa.table(ROWS)
+    pq.write_table(table, folder / "rows.parquet")
+    pd.DataFrame(ROWS).to_csv(folder / "rows.csv", index=False)
+    return {
+        "pyarrow": table,
+        "batches": table.to_reader(max_chunksize=1),
+        "pandas": pd.DataFrame(ROWS),
+        "polars": pl.DataFrame(ROWS),
+        "parquet": folder / "rows.parquet",
+        "csv": str(folder / "rows.csv"),
+    }
+
+
+@pytest.mark.parametrize("form", ["pyarrow", "batches", "pandas", "polars", "parquet", "csv"])
+def test_rows_come_from_frames_and_files(tmp_path: Path, form: str) -> None:
+    table = ogive.build(sources(tmp_path)[form], key="user_id", to=tmp_path / "users.ogive")
+    assert [key for key, _ in table.range()] == [1, 2, 3]
+    assert table[3] == {"name": "c", "score": 1.5}
+    assert table[2]["name"] in (None, "") and table[2]["score"] is None
+    assert table.get(4) is None and 4 not in table and len(table) == 3
+    assert table.types[0] == "i64"
+    assert table.scan().to_pyarrow().column_names == ["user_id", "name", "score"]
+
+
+def test_columns_are_chosen_and_several_are_a_key(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1, 1, 2], "b": ["x", "y", "x"], "c": [1, 2, 3], "d": [[1], [2], [3]]})
+    with pytest.raises(ogive.WrongType, match="'d'"):
+        ogive.build(frame, key="a", to=tmp_path / "t.ogive")
+    table = ogive.build(frame, key=["b", "a"], columns=["c"], to=tmp_path / "t.ogive")
+    assert list(table.items()) == [(("x", 1), {"c": 1}), (("x", 2), {"c": 3}), (("y", 1), {"c": 2})]
+    assert table.count(("x",), ("y",)) == 2 and table.rank(("y",)) == 2
+    assert table.scan().to_polars().columns == ["b", "a", "c"]
+    with pytest.raises(ValueError, match="there are: a, b, c, d"):
+        ogive.build(frame, key="z", to=tmp_path / "t.ogive")
+    with pytest.raises(ValueError, match="which column"):
+        ogive.build(frame, to=tmp_path / "t.ogive")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "key_type"),
+    [
+        ("i1", "i8"), ("i2", "i16"), ("i4", "i32"), ("i8", "i64"), (">i8", "i64"), ("u1", "u8"), ("u2", "u16"),
+        ("u4", "u32"), ("u8", "u64"), (">u4", "u32"), ("f4", "f32"), ("f8", "f64"), ("M8[D]", "date"),
+        ("M8[s]", "timestamp(s)"), ("M8[ns]", "timestamp(ns)"),
+    ],
+)  # fmt: skip
+def test_arrays_of_numpy_are_keys(tmp_path: Path, dtype: str, key_type: str) -> None:
+    keys = np.array([5, 3, 100, 0]).astype(dtype)
+    table = ogive.build(keys, to=tmp_path / "t.ogive")
+    assert table.types[0] == key_type and len(table) == 4
+    assert table.multi_get(keys).column("value") == [b""] * 4
+    assert table.multi_get(keys[::2]).column("value") == [b""] * 2
+    assert table.multi_get(np.array([7]).astype(dtype)).column("value") == [None]
+
+
+def test_mappings_of_arrays_are_columns(tmp_path: Path) -> None:
+    columns = {"id": np.arange(10)[::-1], "x": np.arange(10.0), "even": np.arange(10) % 2 == 0}
+    table = ogive.build(columns, key="id", to=tmp_path / "t.ogive")
+    assert table[9] == {"x": 0.0, "even": True} and len(table) == 10
+    with pytest.raises(ValueError):
+        ogive.build(np.zeros((2, 2)), to=tmp_path / "t.ogive")
+
+
+def test_pairs_and_mappings_are_records(tmp_path: Path) -> None:
+    table = ogive.build({"fig": Decimal("1.5")}, value="decimal(4,2)", to=tmp_path / "t.ogive")
+    assert list(table.items()) == [("fig", Decimal("1.50"))]
+    table = ogive.build((((i % 7, str(i)), i) for i in range(1000)), to=tmp_path / "t.ogive")
+    assert len(table) == 1000 and table[(3, "10")] == 10
+    assert ogive.build([], key=int, value=str, to=tmp_path / "t.ogive").get(1) is None
+    assert len(ogive.build(iter([]), to=tmp_path / "t.ogive")) == 0
+    with pytest.raises((TypeError, ValueError)):
+        ogive.build([1, 2, 3], to=tmp_path / "t.ogive")
+
+
+def test_equal_keys_are_all_kept(tmp_path: Path) -> None:
+    table = ogive.build([("a", 1), ("b", 2), ("a", 3)], to=tmp_path / "t.ogive")
+    assert len(table) == 3 and sorted(table.get_all("a")) == [1, 3] and table.count("a", "b") == 2
+
+
+def test_a_null_in_the_key_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="row 1 is null"):
+        ogive.build(pl.DataFrame({"k": [1, None]}), key="k", to=tmp_path / "t.ogive")
+    assert not (tmp_path / "t.ogive").exists() and list(tmp_path.iterdir()) == []
+
+
+def test_look_ups_ranks_and_ranges(tmp_path: Path) -> None:
+    keys = np.unique(np.random.default_rng(1).integers(0, 1 << 40, 20_000).astype("u8"))
+    table = ogive.build({"k": keys, "v": keys // 2}, key="k", to=tmp_path / "t.ogive", profile="ssd")
+    for position in (0, 17, len(keys) - 1):
+        key = int(keys[position])
+        assert table[key] == {"v": key // 2} and table.rank(key) == position
+        assert table.nth(position) == (key, {"v": key // 2})
+        assert table.get(key + 1) is None or key + 1 in keys
+    assert table.nth(len(keys)) is None and table.rank(1 << 63) == len(keys)
+    low, high = int(keys[100]), int(keys[200])
+    assert table.count(low, high) == 100 and list(table.keys(low, high)) == keys[100:200].tolist()
+    assert [key for key, _ in table.range(low, high, reverse=True)] == keys[100:200][::-1].tolist()
+    assert table.scan(low, high).to_polars()["k"].to_list() == keys[100:200].tolist()
+
+
+def test_rows_are_in_the_order_of_the_keys_with_nulls_where_absent(tmp_path: Path) -> None:
+    table = ogive.build({"k": np.arange(0, 2000, 2), "v": np.arange(1000)}, key="k", to=tmp_path / "t.ogive")
+    asked = np.random.default_rng(2).integers(-10, 2010, 5000)
+    rows = table.multi_get(asked)
+    expected = [int(key) // 2 if 0 <= key < 2000 and key % 2 == 0 else None for key in asked]
+    assert rows.column("k") == asked.tolist() and rows.column("v") == expected
+    for same in (asked.tolist(), pa.array(asked), pl.Series(asked), pd.Series(asked), pa.chunked_array([asked])):
+        assert table.multi_get(same).column("v") == expected
+    assert len(table.multi_get([])) == 0
+    with pytest.raises(TypeError):
+        table.multi_get(["x"])
+    with pytest.raises(ValueError, match="null"):
+        table.multi_get(pa.array([1, None]))
+
+
+def test_an_explanation_lists_the_reads(tmp_path: Path) -> None:
+    table = ogive.build({"k": np.arange(100_000)}, key="k", to=tmp_path / "t.ogive")
+    for key in (42, 100_001):
+        explanation = table.explain(key)
+        assert explanation.found == (key in table) and explanation.reads[0].purpose == "open"
+        assert all(read.offset + read.size_bytes <= explanation.file_bytes for read in explanation.reads)
+        assert explanation.modelled_us("s3") > explanation.modelled_us("nvme") > 0
+        assert "reads" in repr(explanation) and "<table>" in explanation._repr_html_()
+    assert table.report()["records"] == 100_000
+
+
+def test_a_table_is_pickled_by_its_path(tmp_path: Path) -> None:
+    table = ogive.build({1: "a"}, to=tmp_path / "t.ogive")
+    again = pickle.loads(pickle.dumps(table))
+    table.close()
+    assert again[1] == "a"
+    with pytest.raises(ogive.Closed, match="closed"):
+        table[1]
+
+
+def test_other_files_are_refused_and_kept(tmp_path: Path) -> None:
+    target = tmp_path / "notes.txt"
+    target.write_text("mine")
+    with pytest.raises(OSError):
+        ogive.build({1: "a"}, to=target)
+    assert target.read_text() == "mine"
+    with pytest.raises(ogive.OgiveError):
+        ogive.Table(target)
+    with pytest.raises(FileNotFoundError):
+        ogive.Table(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError):
+        ogive.build(tmp_path / "nothing.csv", key="a", to=tmp_path / "t.ogive")
+    (tmp_path / "bad.parquet").write_text("no parquet")
+    with pytest.raises(ogive.WrongFile):
+        ogive.build(tmp_path / "bad.parquet", key="a", to=tmp_path / "t.ogive")
+
+
+def test_the_command_and_python_share_files(tmp_path: Path) -> None:
+    table = ogive.build(pd.DataFrame(ROWS), key="user_id", to=tmp_path / "t.ogive")
+    content = (tmp_path / "t.ogive").read_bytes()
+    assert b"user_id" in content and table.report()["key_type"] == "i64"
