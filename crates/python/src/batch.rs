@@ -45,6 +45,15 @@ impl Batch {
         self.with(|batch| _ = batch.insert(keyspace, key, value))
     }
 
+    /// Puts pairs of keys and values.
+    fn put_all(&self, keyspace: &Keyspace, records: &Object<'_>) -> PyResult<()> {
+        for record in records.try_iter()? {
+            let (key, value) = record?.extract::<(Object<'_>, Object<'_>)>()?;
+            self.put(keyspace, &key, &value)?;
+        }
+        Ok(())
+    }
+
     fn remove(&self, keyspace: &Keyspace, key: &Object<'_>) -> PyResult<()> {
         let typed = keyspace.typed()?;
         if typed.is_undecided {

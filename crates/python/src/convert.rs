@@ -75,6 +75,19 @@ fn with_bytes<R>(value: &Bound<'_, PyAny>, take: impl FnOnce(&[u8]) -> R) -> PyR
     }
 }
 
+/// Passes the key of a Python object on: where the object has its bytes, without a copy of them.
+pub(crate) fn with_key<R>(
+    key_type: KeyType,
+    value: &Bound<'_, PyAny>,
+    take: impl FnOnce(&[u8]) -> PyResult<R>,
+) -> PyResult<R> {
+    match (key_type, value.cast::<PyString>(), value.cast::<PyBytes>()) {
+        (KeyType::Text | KeyType::Bytes, Ok(text), _) => take(text.to_str()?.as_bytes()),
+        (KeyType::Bytes, _, Ok(bytes)) => take(bytes.as_bytes()),
+        _ => take(&encode_key(key_type, value)?),
+    }
+}
+
 /// The key of a Python object.
 ///
 /// Text is taken for keys of bytes, too, as UTF-8.

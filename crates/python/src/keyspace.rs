@@ -1,7 +1,7 @@
 //! Keyspaces: typed keys and values.
 
 use crate::arrow_out::{RowBatch, RowReader};
-use crate::convert::{decode_value, encode_bound, encode_key, encode_prefix, encode_value};
+use crate::convert::{decode_value, encode_bound, encode_key, encode_prefix, encode_value, with_key};
 use crate::errors::{self, OrRaise};
 use crate::keys::Keys;
 use crate::opened::{Opened, Typed};
@@ -81,8 +81,7 @@ impl Keyspace {
             return Ok(None);
         }
         let keyspace = typed.keyspace()?;
-        let key = encode_key(typed.types.keys, key)?;
-        let found = py.detach(|| look(keyspace, &key)).or_raise()?;
+        let found = with_key(typed.types.keys, key, |key| py.detach(|| look(keyspace, key)).or_raise())?;
         Ok(Some((typed, found)))
     }
 

@@ -122,8 +122,12 @@ impl RecordIterator {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let state = self.state.get()?;
+        // What was read ahead is taken at once; others wait without the interpreter's lock.
+        let ahead = state.try_lock().ok().and_then(|mut state| state.ahead.pop_front());
         let next = || state.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let Some((key, value)) = py.detach(next).or_raise()? else { return Ok(None) };
+        let Some((key, value)) = ahead.map_or_else(|| py.detach(next).or_raise(), |record| Ok(Some(record)))? else {
+            return Ok(None);
+        };
         let key = || decode_key(py, self.types.keys, &key);
         let value = || decode_value(py, &self.types.values, &value);
         Ok(Some(match self.part {

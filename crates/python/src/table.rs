@@ -1,7 +1,7 @@
 //! Tables.
 
 use crate::arrow_out::{RowBatch, RowReader};
-use crate::convert::{decode_key, decode_value, encode_key};
+use crate::convert::{decode_key, decode_value, encode_bound, encode_key, with_key};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::keys::Keys;
@@ -39,8 +39,7 @@ impl Table {
         look: impl FnOnce(&ogive::Table, &[u8]) -> ogive::Result<R> + Send,
     ) -> PyResult<(Arc<ogive::Table>, R)> {
         let table = self.table()?;
-        let key = encode_key(table.key_type(), key)?;
-        let found = py.detach(|| look(&table, &key)).or_raise()?;
+        let found = with_key(table.key_type(), key, |key| py.detach(|| look(&table, key)).or_raise())?;
         Ok((table, found))
     }
 }
@@ -170,9 +169,11 @@ impl Table {
         Ok(Batches::reader(types, table.range(bounds(types, start, stop)?)))
     }
 
-    /// Number of records below a key.
+    /// Number of records below a key, or below the first components of one.
     fn rank(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<u64> {
-        Ok(self.find(py, key, |table, key| table.rank(key))?.1)
+        let table = self.table()?;
+        let key = encode_bound(table.key_type(), key)?;
+        py.detach(|| table.rank(&key)).or_raise()
     }
 
     #[pyo3(signature = (start=None, stop=None))]

@@ -101,10 +101,8 @@ class Keyspace(_internal.Keyspace):
     def update(self, records: Any = (), /, **named: Any) -> None:
         """Inserts the records of a mapping, or pairs of keys and values, as one batch: all or nothing."""
         with Batch(self.db) as batch:
-            for key, value in records.items() if hasattr(records, "items") else records:
-                batch.put(key, value, self)
-            for name, value in named.items():
-                batch.put(name, value, self)
+            batch.update(records, self)
+            batch.update(named, self)
 
     def clear(self) -> None:
         """Removes all records."""
@@ -356,6 +354,14 @@ class Batch:
         """Inserts a record, into ``keyspace``, or else the default one."""
         of = self._db if keyspace is None else keyspace
         self._batch.put(of, key, of._stored(value))
+
+    def update(self, records: Any, keyspace: Keyspace | None = None) -> None:
+        """Inserts the records of a mapping, or pairs of keys and values."""
+        of = self._db if keyspace is None else keyspace
+        pairs = records.items() if hasattr(records, "items") else records
+        if type(of)._stored is not Keyspace._stored:
+            pairs = ((key, of._stored(value)) for key, value in pairs)
+        self._batch.put_all(of, pairs)
 
     def remove(self, key: Any, keyspace: Keyspace | None = None) -> None:
         """Removes a key, whether it is there or not."""
