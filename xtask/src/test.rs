@@ -81,6 +81,8 @@ fn examples(root: &Path) -> Result<Vec<String>, Failure> {
         // Most crates have none.
         let folder = entry.map_err(failed)?.path().join("examples");
         let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        // Beside a program may lie what it needs.
+        let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
         names.extend(paths.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())));
     }
     names.sort();

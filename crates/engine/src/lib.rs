@@ -84,7 +84,8 @@
 //! | [`io`], [`mod@block`] | storages, profiles and meters; compression and the block cache |
 //!
 //! Features: `lz4` (on by default) and `zstd` compress blocks. `postcard` stores values that `serde` serialises.
-//! `uuid`, `chrono` and `jiff` make the types of these crates keys and values.
+//! `uuid`, `chrono` and `jiff` make the types of these crates keys and values. `metrics` counts for a recorder of the
+//! crate of that name; rare events are always reported through `tracing`.
 
 #[macro_use]
 mod options;
@@ -102,6 +103,7 @@ mod log;
 pub mod lsm;
 pub mod page;
 pub mod table;
+mod telemetry;
 pub mod tune;
 pub mod typed;
 pub mod types;

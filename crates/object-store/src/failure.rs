@@ -52,6 +52,11 @@ impl Failure {
         Self::new(FailureKind::Broken, format!("the answer ended after {got} of {announced} bytes"))
     }
 
+    /// What happened, without secrets.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Whether the same request may succeed later.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(self.kind, FailureKind::Busy | FailureKind::Broken | FailureKind::TimedOut)

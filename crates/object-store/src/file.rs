@@ -7,15 +7,18 @@ use crate::replay;
 use crate::retry::{Call, CallLimits};
 use crate::runtime::Job;
 use crate::storage::{Client, ObjectName};
+use crate::telemetry::telemetry;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use object_store::{GetOptions, GetRange, GetResult, ObjectMeta, ObjectStoreExt};
-use ogive::io::{PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile, check_range};
+use ogive::io::{PendingReads, Profile, Purpose, RangeRequest, ReadBuffer, ReadRequest, ReadableFile};
+use ogive::io::{StorageTelemetry, check_range};
 use ogive::{Error, Result};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use tokio::time::Instant;
 use twox_hash::XxHash3_64;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -154,6 +157,7 @@ async fn body(answer: GetResult) -> Result<Bytes, Failure> {
         failure if failure.kind == FailureKind::Other => Failure::new(FailureKind::Broken, "the answer broke off"),
         failure => failure,
     })?;
+    telemetry().note_reads(1, bytes.len() as u64);
     if bytes.len() as u64 != announced { Err(Failure::short_body(bytes.len(), announced)) } else { Ok(bytes) }
 }
 
@@ -290,7 +294,11 @@ impl Shared {
                 None => self.fetch_first(range.clone()).await,
             }
         };
-        call.attempts("read", &self.object.path, attempt).await
+        let begun = Instant::now();
+        let bytes = call.attempts("read", &self.object.path, attempt).await?;
+        let duration_us = begun.elapsed().as_secs_f64() * 1e6;
+        StorageTelemetry::note_duration(&self.object.path, bytes.len() as u64, duration_us);
+        Ok(bytes)
     }
 }
 

@@ -41,6 +41,7 @@ mod replay;
 mod retry;
 mod runtime;
 mod storage;
+mod telemetry;
 mod upload;
 
 pub use asynchronous::{AsyncDb, AsyncTable};

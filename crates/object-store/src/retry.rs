@@ -1,6 +1,7 @@
 //! Attempts at a request: retries with backoff and jitter, within one deadline for a call.
 
 use crate::failure::{Failure, FailureKind};
+use crate::telemetry::telemetry;
 use ogive::Error;
 use ogive::io::random_u64;
 use std::future::Future;
@@ -60,6 +61,7 @@ impl Call {
             if !failure.is_transient() || Instant::now() + wait >= self.ends {
                 return Err(failure.into_error(action, path.to_owned(), made));
             }
+            telemetry().note_retry(action, path, made, wait.as_secs_f64(), failure.detail());
             sleep(wait).await;
         }
     }

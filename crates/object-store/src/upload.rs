@@ -8,6 +8,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::retry::Call;
 use crate::runtime::{Job, run};
 use crate::storage::{Client, ObjectName};
+use crate::telemetry::telemetry;
 use bytes::Bytes;
 use object_store::{MultipartUpload, ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload};
 use ogive::io::{WritableFile, check_write, not_for_objects};
@@ -42,7 +43,9 @@ pub(crate) async fn put(client: &Client, object: &ObjectName, bytes: Bytes, mode
             _ => Err(failure),
         }
     };
-    Call::begin(client.limits).attempts("create", &object.path, attempt).await
+    Call::begin(client.limits).attempts("create", &object.path, attempt).await?;
+    telemetry().note_written(bytes.len() as u64);
+    Ok(())
 }
 
 /// After an attempt whose outcome is unknown: succeeds if the object that is there has our bytes.
@@ -148,6 +151,7 @@ impl ObjectUpload {
     fn send_part(&mut self) -> Result<()> {
         let path = &self.object.path;
         let UploadState::Parts { upload, in_flight, sent } = &mut self.state else { return Ok(()) };
+        telemetry().note_written(self.buffer.len() as u64);
         let part = upload.put_part(PutPayload::from(std::mem::take(&mut self.buffer)));
         in_flight.push_back(Job::start(path, async move { part.await.map_err(Failure::from) })?);
         *sent += 1;

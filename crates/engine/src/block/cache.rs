@@ -5,6 +5,7 @@
 //! that a scan does not displace the working set of lookups.
 
 use super::slots::SlotCache;
+use crate::telemetry::Counter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub struct BlockCache {
     cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter>>,
     /// Blocks of tables that find them by number; `None` in a cache that is not for tables.
     slots: Option<SlotCache>,
+    hits: Counter,
+    misses: Counter,
 }
 
 impl BlockCache {
@@ -66,7 +69,7 @@ impl BlockCache {
         let for_marks = budget_bytes / EVICTED_PER_MARK_BYTES * MARK_BYTES;
         let for_blocks = budget_bytes.saturating_sub(shards * SHARD_OVERHEAD_BYTES + for_marks);
         if for_blocks <= ENTRY_OVERHEAD_BYTES {
-            return Self { cache: None, slots: None };
+            return Self::of(None, None);
         }
         let options = OptionsBuilder::new()
             .shards(shards as usize)
@@ -77,7 +80,19 @@ impl BlockCache {
         let cache = options.ok().map(|options| {
             Cache::with_options(options, BlockWeighter, DefaultHashBuilder::default(), DefaultLifecycle::default())
         });
-        Self { cache, slots: None }
+        Self::of(cache, None)
+    }
+
+    fn of(cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter>>, slots: Option<SlotCache>) -> Self {
+        Self { cache, slots, hits: Counter::default(), misses: Counter::default() }
+    }
+
+    /// Counts lookups in metrics from now on: in a cache for tables those by number, else all.
+    pub(crate) fn count_in(&mut self, hits: Counter, misses: Counter) {
+        match &mut self.slots {
+            Some(slots) => slots.count_in(hits, misses),
+            None => (self.hits, self.misses) = (hits, misses),
+        }
     }
 
     /// Creates a cache for the tables of a store. Nearly all of it consists of slots for their blocks, found by number;
@@ -92,7 +107,7 @@ impl BlockCache {
     /// not insert blocks.
     #[must_use]
     pub(crate) fn for_accounting(budget_bytes: u64) -> Self {
-        Self { slots: Some(SlotCache::new(budget_bytes)), cache: None }
+        Self::of(None, Some(SlotCache::new(budget_bytes)))
     }
 
     /// The slots, in a cache for tables.
@@ -127,7 +142,13 @@ impl BlockCache {
 
     /// Returns a cached block.
     pub fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
-        self.cache.as_ref()?.get(&key)
+        let found = self.cache.as_ref()?.get(&key);
+        if found.is_some() {
+            self.hits.add(1)
+        } else {
+            self.misses.add(1)
+        }
+        found
     }
 
     /// Caches a block, evicting others if necessary. The bytes must have been checked; they are not checked again.

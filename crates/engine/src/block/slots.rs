@@ -11,6 +11,7 @@
 //! by a long scan are evicted before the working set of lookups.
 
 use crate::io::sync::{Mutex, RwLock};
+use crate::telemetry::Counter;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -84,6 +85,8 @@ pub(crate) struct SlotCache {
     chunks: Box<[OnceLock<Box<[CacheSlot]>>]>,
     hand: Mutex<ClockHand>,
     owners: AtomicU32,
+    hits: Counter,
+    misses: Counter,
 }
 
 fn charge(bytes: &[u8]) -> u64 {
@@ -104,7 +107,14 @@ impl SlotCache {
             chunks,
             hand: Mutex::new(ClockHand::default()),
             owners: AtomicU32::new(0),
+            hits: Counter::default(),
+            misses: Counter::default(),
         }
+    }
+
+    /// Counts lookups in metrics from now on.
+    pub(super) fn count_in(&mut self, hits: Counter, misses: Counter) {
+        (self.hits, self.misses) = (hits, misses);
     }
 
     /// A directory for an owner of this number of blocks.
@@ -179,6 +189,22 @@ impl SlotCache {
     /// Passes a cached block and its note to `visit`. The slot stays locked for reading meanwhile, so `visit` must not
     /// use the cache.
     pub(crate) fn visit<R>(
+        &self,
+        directory: &SlotDirectory,
+        block: u64,
+        visit: impl FnOnce(&Arc<[u8]>, &BlockNote) -> R,
+    ) -> Option<R> {
+        let found = self.find(directory, block, visit);
+        if found.is_some() {
+            self.hits.add(1)
+        } else {
+            self.misses.add(1)
+        }
+        found
+    }
+
+    #[inline]
+    fn find<R>(
         &self,
         directory: &SlotDirectory,
         block: u64,

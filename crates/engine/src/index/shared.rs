@@ -8,6 +8,7 @@ use super::structure::Structure;
 use super::word::Word;
 use crate::error::{Error, Result};
 use crate::page::PageFile;
+use crate::telemetry::{self, Counter};
 use crate::types::{RecordType, ValueType};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,12 +23,14 @@ pub(super) struct IndexShared<K: Key> {
     pub(super) file: PageFile,
     pub(super) header: IndexHeader,
     pub(super) structure: Arc<dyn Structure<K::Word>>,
+    pub(super) gets: Counter,
 }
 
 impl<K: Key> IndexShared<K> {
     pub(super) fn new(path: PathBuf, file: PageFile, header: IndexHeader) -> Self {
         let structure = K::Word::structure(header.kind.factory(), header.layout, &header.tunables);
-        Self { path, file, header, structure }
+        let gets = Counter::register(telemetry::INDEX_GETS, &[("index", &path.display().to_string())]);
+        Self { path, file, header, structure, gets }
     }
 
     /// A buffer for one payload.

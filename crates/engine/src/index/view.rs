@@ -52,6 +52,7 @@ pub(super) struct IndexView<'a, K: Key> {
 
 impl<K: Key> IndexView<'_, K> {
     pub(super) fn get<V: Payload>(&self, key: K) -> Result<Option<V>> {
+        self.shared.gets.add(1);
         let Some(state) = self.state else { return Ok(None) };
         let mut payload = self.shared.payload();
         let found = self.shared.structure.get(self.pages, state.structure, key.to_word(), payload.as_mut_slice())?;

@@ -12,6 +12,7 @@ use super::storage::{
     check_write, copy_file,
 };
 use super::stream::StreamWriter;
+use super::telemetry::{StorageTelemetry, of_local_files};
 use super::update::LocalUpdater;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
@@ -45,6 +46,7 @@ pub struct LocalStorage {
     refused_direct: Arc<AtomicBool>,
     /// Shared by all files of the storage.
     readers: Arc<ReadPool>,
+    telemetry: Arc<StorageTelemetry>,
 }
 
 impl LocalStorage {
@@ -61,6 +63,7 @@ impl LocalStorage {
             direct_writes: false,
             refused_direct: Arc::default(),
             readers: Arc::default(),
+            telemetry: of_local_files(),
         }
     }
 
@@ -199,7 +202,8 @@ impl LocalStorage {
             .and_then(|modified| modified.duration_since(std::time::UNIX_EPOCH).ok())
             .and_then(|since| u64::try_from(since.as_nanos()).ok());
         let length_bytes = AtomicU64::new(metadata.len());
-        let file = Arc::new(LocalFile { slot, path, refused_direct: Arc::clone(&self.refused_direct) });
+        let (refused_direct, telemetry) = (Arc::clone(&self.refused_direct), Arc::clone(&self.telemetry));
+        let file = Arc::new(LocalFile { slot, path, refused_direct, telemetry });
         Ok(LocalReader { file, length_bytes, modified_ns, readers: Arc::clone(&self.readers) })
     }
 }
@@ -227,7 +231,14 @@ impl Storage for LocalStorage {
             .pool
             .open(|| OpenOptions::new().write(true).create_new(true).open(&place))
             .map_err(|source| Error::io("create", &path, source))?;
-        Ok(Box::new(LocalWriter { file, length_bytes: 0, poisoned: false, path, _ticket: Some(ticket) }))
+        Ok(Box::new(LocalWriter {
+            file,
+            length_bytes: 0,
+            poisoned: false,
+            path,
+            telemetry: Arc::clone(&self.telemetry),
+            _ticket: Some(ticket),
+        }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -370,23 +381,29 @@ impl ReadableFile for LocalReader {
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         check_range(&self.file.path, self.len(), &request)?;
-        self.file.read(request.offset, request.buffer)
+        self.file.watched(1, request.buffer.len() as u64, || self.file.read(request.offset, request.buffer))
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
         requests.iter().try_for_each(|request| check_range(&self.file.path, self.len(), request))?;
-        if self.is_direct() {
-            return self.readers.read(&self.file, requests);
-        }
-        self.file.read_cached(requests.into_iter().map(|request| (request.offset, request.buffer)).collect())
+        let bytes = requests.iter().map(|request| request.buffer.len() as u64).sum();
+        self.file.watched(requests.len() as u64, bytes, || {
+            if self.is_direct() {
+                return self.readers.read(&self.file, requests);
+            }
+            self.file.read_cached(requests.into_iter().map(|request| (request.offset, request.buffer)).collect())
+        })
     }
 
     fn start_reads(&self, ranges: &[RangeRequest]) -> Result<Box<dyn PendingReads>> {
         ranges.iter().try_for_each(|range| check_bounds(&self.file.path, self.len(), range.offset, range.bytes))?;
-        Ok(match self.is_direct() {
+        let pending: Box<dyn PendingReads> = match self.is_direct() {
             true => Box::new(self.readers.start(&self.file, ranges)),
             false => Box::new(self.file.start_cached(ranges)?),
-        })
+        };
+        let bytes = ranges.iter().map(|range| range.bytes as u64).sum();
+        self.file.telemetry.note_reads(ranges.len() as u64, bytes);
+        Ok(StorageTelemetry::watch(&self.file.path, bytes, pending))
     }
 
     fn is_direct(&self) -> bool {
@@ -404,6 +421,7 @@ struct LocalWriter {
     length_bytes: u64,
     poisoned: bool,
     path: PathBuf,
+    telemetry: Arc<StorageTelemetry>,
     _ticket: Option<HandleTicket>,
 }
 
@@ -430,6 +448,7 @@ impl WritableFile for LocalWriter {
         check_write(&self.path, self.length_bytes, offset)?;
         self.guarded("write", |file| write_exactly(file, bytes, offset))?;
         self.length_bytes = self.length_bytes.max(offset + bytes.len() as u64);
+        self.telemetry.note_written(bytes.len() as u64);
         Ok(())
     }
 
@@ -451,8 +470,8 @@ mod tests {
     #[test]
     fn a_writer_that_failed_takes_nothing_more() {
         let file = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut writer =
-            LocalWriter { file, length_bytes: 0, poisoned: false, path: "/dev/full".into(), _ticket: None };
+        let (path, telemetry) = ("/dev/full".into(), of_local_files());
+        let mut writer = LocalWriter { file, length_bytes: 0, poisoned: false, path, telemetry, _ticket: None };
         assert!(matches!(
             writer.append(b"x"),
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull

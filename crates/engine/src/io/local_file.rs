@@ -3,6 +3,7 @@
 use super::open_files::{OpenFile, ReadHandle};
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, read_whole_blocks};
 use super::read_ahead::{PendingReads, RangeRequest, ReadBuffer};
+use super::telemetry::StorageTelemetry;
 use crate::error::Result;
 use std::cell::RefCell;
 use std::fs::File;
@@ -36,6 +37,7 @@ pub(super) struct LocalFile {
     pub(super) path: PathBuf,
     /// Set for the whole storage when a file falls back to the page cache.
     pub(super) refused_direct: Arc<AtomicBool>,
+    pub(super) telemetry: Arc<StorageTelemetry>,
 }
 
 impl LocalFile {
@@ -48,6 +50,14 @@ impl LocalFile {
     pub(super) fn stop_direct(&self, open: &OpenFile) -> io::Result<()> {
         self.refused_direct.store(true, Ordering::Relaxed);
         self.slot.stop_direct(open)
+    }
+
+    /// Counts the ranges that `read` fills, and reports it if it is slow.
+    #[inline]
+    pub(super) fn watched(&self, ranges: u64, bytes: u64, read: impl FnOnce() -> Result<()>) -> Result<()> {
+        StorageTelemetry::timed(&self.path, bytes, read)?;
+        self.telemetry.note_reads(ranges, bytes);
+        Ok(())
     }
 
     /// Fills `buffer` from `offset`.

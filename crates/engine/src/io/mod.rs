@@ -37,6 +37,7 @@ mod stoppable;
 mod storage;
 mod stream;
 pub(crate) mod sync;
+mod telemetry;
 #[cfg(test)]
 pub(crate) mod test_schedule;
 mod update;
@@ -68,6 +69,7 @@ pub use storage::{
     check_write, copy_file, not_for_objects,
 };
 pub(crate) use storage::{read_whole, remove_if_present};
+pub use telemetry::StorageTelemetry;
 pub use worker::Worker;
 pub(crate) use worker::spawn_helper;
 #[cfg(test)]

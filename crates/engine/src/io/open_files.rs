@@ -22,6 +22,7 @@
 //! * Files being written stay open, and so do all files on systems without numbers that identify files.
 
 use super::direct;
+use super::telemetry::OpenFileTelemetry;
 use crate::error::{Error, Result, is_too_many_open_files};
 use arc_swap::ArcSwapOption;
 use std::collections::{BTreeMap, VecDeque};
@@ -69,6 +70,7 @@ pub(super) struct HandlePool {
     open: AtomicUsize,
     open_max: AtomicUsize,
     reopened: AtomicU64,
+    telemetry: OpenFileTelemetry,
     /// Open files that may be closed, in the order of inspection.
     queue: Mutex<VecDeque<Weak<ReadHandle>>>,
 }
@@ -98,11 +100,13 @@ fn tried<G>(attempt: TryLockResult<G>) -> Option<G> {
 impl HandlePool {
     /// Creates a separate pool with a limit of at least [`LIMIT_FILES_MIN`].
     pub(super) fn new(limit: Option<usize>) -> Arc<Self> {
+        let limit = limit.map(|limit| limit.max(LIMIT_FILES_MIN));
         let pool = Arc::new(Self {
-            limit: limit.map(|limit| limit.max(LIMIT_FILES_MIN)),
+            limit,
             open: AtomicUsize::new(0),
             open_max: AtomicUsize::new(0),
             reopened: AtomicU64::new(0),
+            telemetry: OpenFileTelemetry::register(limit.unwrap_or_else(limit_of_process)),
             queue: Mutex::default(),
         });
         let mut pools = lock(&POOLS);
@@ -118,7 +122,7 @@ impl HandlePool {
     }
 
     fn limit(&self) -> usize {
-        self.limit.unwrap_or_else(|| (soft_limit() / LIMIT_DIVISOR).max(LIMIT_FILES_MIN))
+        self.limit.unwrap_or_else(limit_of_process)
     }
 
     pub(super) fn counts(&self) -> OpenFiles {
@@ -198,6 +202,11 @@ fn soft_limit() -> usize {
     limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
+/// The share of the process' limit that all pools without a limit of their own have together.
+fn limit_of_process() -> usize {
+    (soft_limit() / LIMIT_DIVISOR).max(LIMIT_FILES_MIN)
+}
+
 /// Runs an operation that needs a handle; if the system has none left, closes idle files and retries. Must not be
 /// called while files are kept from being closed.
 pub(super) fn with_room<T>(work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
@@ -234,6 +243,7 @@ impl HandleTicket {
     fn new(pool: &Arc<HandlePool>) -> Self {
         let open = pool.open.fetch_add(1, Ordering::Relaxed) + 1;
         pool.open_max.fetch_max(open, Ordering::Relaxed);
+        pool.telemetry.open.change(1.0);
         Self(Arc::clone(pool))
     }
 }
@@ -241,6 +251,7 @@ impl HandleTicket {
 impl Drop for HandleTicket {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.telemetry.open.change(-1.0);
     }
 }
 
@@ -446,6 +457,7 @@ impl ReadHandle {
         let open = Arc::new(OpenFile { file, alignment, _ticket: ticket });
         self.handle.store(Some(Arc::clone(&open)));
         self.pool.reopened.fetch_add(1, Ordering::Relaxed);
+        self.pool.telemetry.reopened.add(1);
         Ok(open)
     }
 

@@ -87,6 +87,7 @@ impl StreamWriter {
             }
             outcome => outcome,
         })?;
+        reader.file.telemetry.note_written(length as u64);
         reader.length_bytes.fetch_max(at + length as u64, std::sync::atomic::Ordering::AcqRel);
         self.staged_at += length as u64;
         self.staged_bytes = 0;

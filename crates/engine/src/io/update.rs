@@ -149,6 +149,7 @@ impl ReadableFile for LocalUpdater {
 impl UpdatableFile for LocalUpdater {
     fn write_at(&self, offset: u64, bytes: &[u8], _purpose: Purpose) -> Result<()> {
         self.guarded("write", |open| self.write(open, offset, bytes))?;
+        self.reader.file.telemetry.note_written(bytes.len() as u64);
         self.reader.length_bytes.fetch_max(offset + bytes.len() as u64, Ordering::AcqRel);
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::memtable_set::MemtableSet;
 use super::merge::MergeCursor;
 use super::objects::ObjectFolder;
 use super::table_file::{TableFile, TableOrigin, keyspace_property};
+use super::telemetry::FinishedJob;
 use super::value_files::ValueHandle;
 use super::version::{FileKind, KeyspaceLevels, ManifestEdit, TableFileMeta, file_name, parse_file_name};
 use super::view::KeyspaceTree;
@@ -281,6 +282,7 @@ impl Core {
     /// Flushes the memtables of the oldest set; its logs are not needed afterwards.
     pub(super) fn flush_memtable_set(&self, memtable_set: &MemtableSet) -> Result<()> {
         let timer = Timer::start();
+        let mut written = FinishedJob::default();
         let _held = self.cache.reserve_scoped(self.options.job_bytes());
         let mut new_files = NewFiles::default();
         let is_unconfirmed = |handle: &&Arc<ValueHandle>| memtable_set.unconfirmed_values.contains(&handle.number);
@@ -304,7 +306,10 @@ impl Core {
                 LevelsBelow::memtable(&levels),
                 &unconfirmed,
             )?;
-            self.counters.flushed_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
+            let table_bytes = outcome.tables.iter().map(|table| table.bytes).sum();
+            written.tables += outcome.tables.len();
+            written.written_bytes += table_bytes;
+            self.counters.flushed_bytes.add(table_bytes);
             self.counters.value_bytes.add(outcome.separated_bytes);
             self.open_outcome(id, outcome, &mut new_files)?;
         }
@@ -339,6 +344,7 @@ impl Core {
         self.recycle_logs(shared, memtable_set);
         self.counters.flushes.add(1);
         self.counters.flush_us.add(timer.elapsed_us() as u64);
+        self.report_flush(timer, written);
         Ok(())
     }
 
@@ -453,10 +459,17 @@ impl Core {
         let outcome = self.run_parts(job, &inputs)?;
         self.counters.compactions.add(1);
         self.counters.compaction_read_bytes.add(job.bytes());
-        self.counters.compaction_written_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
-        self.counters.moved_value_bytes.add(outcome.moved_bytes);
+        let done = FinishedJob {
+            tables: outcome.tables.len(),
+            read_bytes: job.bytes(),
+            written_bytes: outcome.tables.iter().map(|table| table.bytes).sum(),
+            moved_value_bytes: outcome.moved_bytes,
+        };
+        self.counters.compaction_written_bytes.add(done.written_bytes);
+        self.counters.moved_value_bytes.add(done.moved_value_bytes);
         self.finish(job, outcome)?;
         self.counters.compaction_us.add(timer.elapsed_us() as u64);
+        self.report_compaction(timer, job, done);
         Ok(())
     }
 

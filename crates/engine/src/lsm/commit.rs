@@ -703,7 +703,9 @@ impl Core {
             if !is_crowded {
                 break;
             }
-            waited = true;
+            if !std::mem::replace(&mut waited, true) {
+                self.report_stall(&shared);
+            }
             if self.options.threads == 0 {
                 drop(shared);
                 if !self.work_once()? {
@@ -715,8 +717,7 @@ impl Core {
             }
         }
         if waited {
-            self.counters.stalls.add(1);
-            self.counters.stall_us.add(timer.elapsed_us() as u64);
+            self.report_stall_end(timer);
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use super::options::DbOptions;
 use super::recover::check_room;
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
+use super::telemetry::StoreTelemetry;
 use super::tombstone_cleanup::{SkippedEntries, TombstoneCleanup};
 use super::value_files::ValueFiles;
 use super::version::{
@@ -57,6 +58,7 @@ pub(crate) struct Core {
     pub(super) cache: Arc<BlockCache>,
     pub(super) live_snapshots: LiveSnapshots,
     pub(super) counters: DbCounters,
+    pub(super) telemetry: StoreTelemetry,
     /// The learner of the policy, if there is one.
     pub(super) learner: Option<Arc<dyn Learner>>,
     /// Batches that wait to be written.
@@ -216,7 +218,9 @@ impl Core {
         if !matches!(error, Error::StoreReadOnly { .. } | Error::StoreClosed { .. }) {
             shared.failure.get_or_insert_with(|| error.to_string());
             shared.is_fenced |= self.is_fence(error);
-            self.has_failed.store(true, Ordering::Release);
+            if !self.has_failed.swap(true, Ordering::AcqRel) {
+                self.report_failure(shared.is_fenced, error);
+            }
         }
         self.changed.notify_all();
     }
@@ -292,6 +296,7 @@ impl Core {
         let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.switched.drain(..));
         let changed: BTreeSet<KeyspaceId> = changed.collect();
         self.publish(shared, changed);
+        self.telemetry.set_sizes(shared);
         if is_spent {
             // A manifest whose edits outgrew its state is replaced. So is one that refuses further edits after a
             // failure, since later edits must not fail for a cause that is gone.

@@ -1,9 +1,11 @@
 //! Activity counters of an open store.
 
+use crate::telemetry::{self, Counter};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
+    ($($(#[$doc:meta])* $name:ident $(as $metric:ident)?,)*) => {
         /// Atomic counters, updated by all threads.
         #[derive(Debug, Default)]
         pub(crate) struct DbCounters {
@@ -18,6 +20,14 @@ macro_rules! counters {
         }
 
         impl DbCounters {
+            /// Counters that count in metrics of the store in a folder, too.
+            pub(crate) fn register(folder: &Path) -> Self {
+                let store = folder.display().to_string();
+                let mut counters = Self::default();
+                $($(counters.$name.metric = Counter::register(telemetry::$metric, &[("store", &*store)]);)?)*
+                counters
+            }
+
             pub(crate) fn activity(&self) -> Activity {
                 Activity { $($name: self.$name.get(),)* }
             }
@@ -27,53 +37,57 @@ macro_rules! counters {
 
 counters! {
     /// Operations written.
-    operations,
+    operations as STORE_OPERATIONS,
     /// Bytes of keys and values written.
-    user_bytes,
+    user_bytes as STORE_USER_BYTES,
     /// Bytes written to the write-ahead log.
-    log_bytes,
+    log_bytes as STORE_LOG_BYTES,
     /// Bytes of values written to value files, except values moved by collection.
-    value_bytes,
+    value_bytes as STORE_VALUE_BYTES,
     /// Write groups, each one commit of the log with one or more batches.
-    groups,
+    groups as STORE_GROUPS,
     /// Batches written.
-    batches,
+    batches as STORE_BATCHES,
     /// Syncs of the log.
-    syncs,
+    syncs as STORE_SYNCS,
     /// Memtables flushed.
-    flushes,
+    flushes as STORE_FLUSHES,
     /// Bytes of tables written by flushes.
-    flushed_bytes,
+    flushed_bytes as STORE_FLUSHED_BYTES,
     /// Compactions.
-    compactions,
+    compactions as STORE_COMPACTIONS,
     /// Bytes of tables read by compactions.
-    compaction_read_bytes,
+    compaction_read_bytes as STORE_COMPACTION_READ_BYTES,
     /// Bytes of tables written by compactions.
-    compaction_written_bytes,
+    compaction_written_bytes as STORE_COMPACTION_WRITTEN_BYTES,
     /// Bytes of values moved out of value files by collection.
-    moved_value_bytes,
+    moved_value_bytes as STORE_MOVED_VALUE_BYTES,
     /// Microseconds spent in flushes.
     flush_us,
     /// Microseconds spent in compactions.
     compaction_us,
     /// Removed entries skipped by iterators, in runs of at least 256.
-    skipped_entries,
+    skipped_entries as STORE_SKIPPED_ENTRIES,
     /// Writes that stalled for flushes or compactions.
-    stalls,
+    stalls as STORE_STALLS,
     /// Microseconds that writes stalled.
     stall_us,
 }
 
 /// A monotonic counter.
 #[derive(Debug, Default)]
-pub(crate) struct ActivityCounter(AtomicU64);
+pub(crate) struct ActivityCounter {
+    total: AtomicU64,
+    metric: Counter,
+}
 
 impl ActivityCounter {
     pub(crate) fn add(&self, amount: u64) {
-        self.0.fetch_add(amount, Ordering::Relaxed);
+        self.total.fetch_add(amount, Ordering::Relaxed);
+        self.metric.add(amount);
     }
 
     pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.total.load(Ordering::Relaxed)
     }
 }

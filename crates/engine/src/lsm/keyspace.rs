@@ -277,6 +277,7 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn get_observed(&self, key: impl AsRef<[u8]>, ended: &dyn Fn(LookupStep)) -> Result<Option<Slice>> {
+        self.core().telemetry.gets.add(1);
         self.check_alive()?;
         loop {
             let view = self.tree.view.peek();
@@ -299,6 +300,7 @@ impl Keyspace {
     /// # Errors
     /// As [`Self::get`].
     pub fn get_into(&self, key: impl AsRef<[u8]>, value: &mut Vec<u8>) -> Result<bool> {
+        self.core().telemetry.gets.add(1);
         value.clear();
         let limit_bytes = self.core().options.memory_bytes;
         self.check_alive()?;
@@ -352,6 +354,7 @@ impl Keyspace {
     }
 
     pub(super) fn multi_get_at<K: AsRef<[u8]>>(&self, keys: Vec<K>, at: Sequence) -> Result<Vec<Option<Slice>>> {
+        self.core().telemetry.batched_gets.add(keys.len() as u64);
         self.check_alive()?;
         let (view, at) = self.view_at(at);
         let FastPaths { batches, prefetch, .. } = self.core().options.fast_paths;
@@ -429,6 +432,7 @@ impl Keyspace {
         at: Sequence,
         read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
     ) -> Result<Option<T>> {
+        self.core().telemetry.gets.add(1);
         self.check_alive()?;
         loop {
             // The view is taken first: it may lack later operations, but must not miss any visible one.

@@ -172,7 +172,9 @@ impl Core {
         drop(shared);
         drop(writer);
         // Flushing the data at risk proves that the storage works again.
-        outcome.and_then(|()| self.flush())
+        outcome.and_then(|()| self.flush())?;
+        self.report_resumed();
+        Ok(())
     }
 
     fn try_resume(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {

@@ -76,6 +76,7 @@ mod snapshot;
 mod stats;
 pub(crate) mod table_file;
 mod table_stats;
+mod telemetry;
 #[cfg(test)]
 mod test_model;
 #[cfg(test)]

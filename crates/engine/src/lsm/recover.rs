@@ -13,6 +13,7 @@ use super::objects::{FolderPurpose, KnownChain, KnownFile, ObjectFolder, StoreVe
 use super::options::{DbOptions, MEMORY_OPTION};
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
+use super::telemetry::{FinishedOpening, StoreTelemetry};
 use super::unreferenced::{UnreferencedFiles, leftovers};
 use super::value_files::{ValueFiles, ValueHandle};
 use super::version::{
@@ -26,7 +27,8 @@ use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
-use crate::io::{FileLock, Profile, Storage, random_u64, spawn_helper};
+use crate::io::{FileLock, Profile, Storage, Timer, random_u64, spawn_helper};
+use crate::telemetry::{self, Counter};
 use crate::vlog::{ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -154,6 +156,7 @@ fn open_once(
     before: Option<&Core>,
     read_only: bool,
 ) -> Result<Core> {
+    let timer = Timer::start();
     options.check(&folder(&*storage))?;
     if read_only || !options.create {
         refuse_other_folder(&*storage)?;
@@ -180,7 +183,8 @@ fn open_once(
     }
     objects.iter().for_each(|objects| objects.name_objects(&state));
     let reads_parts = read_only && objects.is_some();
-    let cache = before.map_or_else(|| new_cache(options, reads_parts), |before| Arc::clone(&before.cache));
+    let new_cache = || new_cache(options, reads_parts, &folder(&*storage));
+    let cache = before.map_or_else(new_cache, |before| Arc::clone(&before.cache));
     let learner = options.start_learning();
     let opener = TableOpener { storage: &storage, objects: objects.as_deref(), cache: &cache, options, before };
     let tables = opener.open_tables(&state, learner.as_deref())?;
@@ -194,6 +198,7 @@ fn open_once(
     replay.replay(&state, closed.as_ref(), &unnamed)?;
     let replayed = read_only.then(|| replay.replayed(&cache, read));
     let older = replay.older().collect();
+    let opening = FinishedOpening::of(&replay.memtable_set.logs, manifest_number == 0, closed.is_some());
     let LogReplay { values, memtable_set, unflushed, ends, .. } = replay;
     state.last_sequence = state.last_sequence.max(memtable_set.last_sequence);
     let version = objects.as_ref().filter(|_| read_only).map(|objects| objects.version()).transpose()?;
@@ -208,10 +213,9 @@ fn open_once(
     let opened = OpenedStore { storage, objects, cache, learner, lock, manifest_number, version, replayed };
     let mut core = opened.into_core(shared, options, read_only);
     core.begin(memtable_set, closed.is_some(), &ends)?;
-    if options.upgrade && !read_only {
-        // Last, so that an opening that fails before leaves the format as it was.
-        core.raise_format()?;
-        core.options.coding = options.coding;
+    core.upgrade(options)?;
+    if before.is_none() {
+        core.report_opening(timer, &opening);
     }
     Ok(core)
 }
@@ -307,7 +311,8 @@ impl OpenedStore {
             binding: shared.state.binding(),
             cache,
             live_snapshots: LiveSnapshots::default(),
-            counters: DbCounters::default(),
+            counters: DbCounters::register(&folder(&*storage)),
+            telemetry: StoreTelemetry::register(&folder(&*storage)),
             learner,
             queue: Mutex::default(),
             written: Condvar::default(),
@@ -408,11 +413,14 @@ fn refuse_other_folder(storage: &dyn Storage) -> Result<()> {
     Err(Error::NotAStore { path, detail })
 }
 
-fn new_cache(options: &DbOptions, reads_parts: bool) -> Arc<BlockCache> {
-    let cache = match options.fast_paths.cache {
+fn new_cache(options: &DbOptions, reads_parts: bool, store: &Path) -> Arc<BlockCache> {
+    let mut cache = match options.fast_paths.cache {
         true => BlockCache::for_store(options.memory_bytes),
         false => BlockCache::for_accounting(options.memory_bytes),
     };
+    let store = store.display().to_string();
+    let counter = |metric| Counter::register(metric, &[("store", &*store)]);
+    cache.count_in(counter(telemetry::STORE_CACHE_HITS), counter(telemetry::STORE_CACHE_MISSES));
     cache.reserve(options.buffer_bytes());
     if reads_parts {
         // For the parts of logs, from their answers until they are memtables.
@@ -539,6 +547,15 @@ impl Core {
         drop(shared);
         drop(writer);
         sealed.map_or(Ok(()), |memtable_set| self.flush_memtable_set(&memtable_set))
+    }
+
+    /// Raises the format if the options say so: last, so that an opening that fails before leaves it as it was.
+    fn upgrade(&mut self, options: &DbOptions) -> Result<()> {
+        if options.upgrade && !self.read_only {
+            self.raise_format()?;
+            self.options.coding = options.coding;
+        }
+        Ok(())
     }
 
     /// Raises the format of the store to the newest, durably.

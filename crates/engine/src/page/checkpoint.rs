@@ -10,7 +10,7 @@ use super::shared::PageFileShared;
 use super::space_map::{self, MapPageLocation, epoch_byte};
 use super::writer::{PageWriter, SealedSegment};
 use crate::error::{Error, Result};
-use crate::io::Purpose;
+use crate::io::{Purpose, Timer};
 use crate::log::{Segment, segment_name, segment_numbers};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,6 +54,7 @@ impl PageWriter {
         let Some(last) = self.sealed[..passed].last().cloned() else {
             return Ok(());
         };
+        let timer = Timer::start();
         self.sync()?;
         self.epoch = self.epoch.wrapping_add(1);
         let pages = shared.log_map().pages_through(last.id.number);
@@ -76,7 +77,9 @@ impl PageWriter {
             ..self.header.clone()
         };
         self.write_header(header)?;
-        self.forget_log(shared, &pages, &last, passed, &released)
+        self.forget_log(shared, &pages, &last, passed, &released)?;
+        shared.telemetry.report_checkpoint(&shared.store.path, timer, pages.len(), passed);
+        Ok(())
     }
 
     /// Writes the pages as of the last commit of a segment.

@@ -11,6 +11,7 @@ use super::snapshot::{Snapshot, SnapshotView};
 use super::space::PageSpace;
 use super::space_map;
 use super::statistics::{PageCounters, PageStatistics};
+use super::telemetry::PageTelemetry;
 use super::transaction::Transaction;
 use super::writer::PageWriter;
 use crate::error::{Error, Result};
@@ -432,6 +433,7 @@ impl OpenedPageFile<'_> {
             page_count: recovery.page_count,
             readers: BTreeMap::new(),
         };
+        let telemetry = PageTelemetry::register(&self.store.path);
         let shared = PageFileShared {
             storage: Arc::clone(self.storage),
             name: self.name.to_owned(),
@@ -445,6 +447,7 @@ impl OpenedPageFile<'_> {
             current: Mutex::new(current),
             log_map: RwLock::new(recovery.log_map),
             epochs: recovery.epochs.map(RwLock::new),
+            telemetry,
             counters: PageCounters::default(),
             writer: Mutex::new(None),
             writer_is_back: Condvar::default(),

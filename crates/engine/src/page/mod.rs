@@ -33,6 +33,7 @@ mod space;
 mod space_map;
 mod spill;
 mod statistics;
+mod telemetry;
 mod transaction;
 mod verify;
 mod write_statistics;

@@ -10,6 +10,7 @@ use super::readers::ReaderRegistration;
 use super::records;
 use super::space_map::{SpaceMap, stale};
 use super::statistics::PageCounters;
+use super::telemetry::{self, PageTelemetry};
 use super::writer::PageWriter;
 use crate::block::checksum;
 use crate::error::{Error, Result};
@@ -123,6 +124,7 @@ pub(super) struct PageFileShared {
     pub(super) epochs: Option<RwLock<SpaceMap>>,
     pub(super) pool: PagePool,
     pub(super) counters: PageCounters,
+    pub(super) telemetry: PageTelemetry,
     /// The writer's own state; absent while a transaction is running.
     pub(super) writer: Mutex<Option<Box<PageWriter>>>,
     pub(super) writer_is_back: Condvar,
@@ -164,8 +166,10 @@ impl PageFileShared {
 
     /// Poisons the file unless `outcome` is a success.
     pub(super) fn poison_on_error<T>(&self, outcome: Result<T>) -> Result<T> {
-        if outcome.is_err() {
-            self.poisoned.store(true, Ordering::Release);
+        if let Err(error) = &outcome
+            && !self.poisoned.swap(true, Ordering::AcqRel)
+        {
+            telemetry::report_failure(&self.store.path, error);
         }
         outcome
     }

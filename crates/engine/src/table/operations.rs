@@ -171,6 +171,7 @@ pub struct Traced<'a> {
 impl Traced<'_> {
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let inner = &*self.table.inner;
+        inner.gets.add(1);
         inner.check_key(key)?;
         match inner.find(key, &mut self.reads)? {
             Some(position) => inner.value_at(&position).map(Some),

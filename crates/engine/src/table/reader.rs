@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::io::sync::Mutex;
 use crate::io::{FastPaths, Place, Profile, Purpose, ReadRequest, ReadableFile, Storage, locate};
+use crate::telemetry::{self, Counter};
 use crate::types::{KeyType, RecordType, ValueType};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -90,6 +91,8 @@ pub(super) struct TableInner {
     pub(super) fast_paths: FastPaths,
     /// Bytes of the shared cache's budget that the table cannot do without.
     pub(super) needed_bytes: u64,
+    /// Lookups, if the table was opened by itself.
+    pub(super) gets: Counter,
     /// Bytes of the shared cache's budget that the table has reserved.
     pub(super) reserved_bytes: AtomicU64,
 }
@@ -147,8 +150,7 @@ impl Table {
         let free_bytes = options.memory_bytes.saturating_sub(resident);
         let working_bytes = (free_bytes / 2).min(WORKING_BYTES_MAX);
         let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
-        let own_cache = || Arc::new(BlockCache::new(cache_bytes));
-        let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
+        let cache = shared.map_or_else(|| own_cache(cache_bytes), |(cache, _)| cache.clone());
         let slots = shared.and_then(|(cache, _)| cache.slots());
         // After the blocks come the filter pages. A directory without entries caches nothing.
         let pages = asked_filter.map_or(0, |filter| filter.section.bytes / FILTER_PAGE_BYTES as u64);
@@ -182,6 +184,7 @@ impl Table {
             fast_paths,
             reserved_bytes: AtomicU64::new(0),
             needed_bytes: 0,
+            gets: shared.map_or_else(|| Counter::register(telemetry::TABLE_GETS, &[]), |_| Counter::default()),
             meta,
             storage,
             file,
@@ -440,6 +443,14 @@ fn check_meta(meta: &TableMeta, file_bytes: u64, data_file_bytes: u64) -> std::r
         }
     }
     Ok(())
+}
+
+/// The cache of a table that is opened by itself.
+fn own_cache(bytes: u64) -> Arc<BlockCache> {
+    let mut cache = BlockCache::new(bytes);
+    let counter = |metric| Counter::register(metric, &[]);
+    cache.count_in(counter(telemetry::TABLE_CACHE_HITS), counter(telemetry::TABLE_CACHE_MISSES));
+    Arc::new(cache)
 }
 
 impl Drop for TableInner {

@@ -5,7 +5,8 @@ use crate::faulty_store::{Fault, FaultyStore};
 use crate::reads::{bytes_of, read};
 use ogive::Error;
 use ogive_object_store::ObjectOptions;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
+use std::sync::{Arc, Mutex};
 
 fn message_of<T: std::fmt::Debug>(outcome: Result<T, Error>, kind: ErrorKind) -> String {
     match outcome {
@@ -81,4 +82,37 @@ fn what_cannot_succeed_is_an_error_at_once_that_says_what_to_do() {
     store.fail_puts(&[Fault::Denied]);
     let message = message_of(storage.put_if_absent("c", b"x"), ErrorKind::PermissionDenied);
     assert!(message.contains("cannot create test://bucket/folder/c"), "{message}");
+}
+
+/// Lines of events.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Events come from threads of the runtime, so the subscriber is that of the whole program; other tests name other
+/// objects.
+#[test]
+fn each_retry_is_reported_with_its_cause() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let store = FaultyStore::new();
+    store.put("retried", &bytes_of(1000, 1));
+    store.fail_gets(&[Fault::SlowDown, Fault::Reset]);
+    store.storage(ObjectOptions::default()).open("retried").unwrap();
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let retries: Vec<&str> = text.lines().filter(|line| line.contains("/folder/retried")).collect();
+    assert_eq!(retries.len(), 2, "{text}");
+    assert!(retries[0].contains("retrying a request action=\"open\"") && retries[0].contains("attempt=1"), "{text}");
+    assert!(retries[0].contains("503 SlowDown") && retries[1].contains("attempt=2"), "{text}");
 }
