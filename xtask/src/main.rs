@@ -9,6 +9,7 @@ mod moto;
 mod process;
 mod python;
 mod source;
+mod targets;
 mod test;
 mod tidy;
 mod virtual_environment;
@@ -25,10 +26,12 @@ Commands:
   test [--long]                 run every check, in this order, and stop at the first that fails:
                                 format, clippy, tidy, documentation without warnings,
                                 unit, property and crash tests, fuzz targets on fixed inputs,
-                                doc tests, examples, the Python package
+                                doc tests, examples, the Python package, other systems
                                 --long runs the long tests too; each is listed with its minutes first,
                                 and a store in use on MinIO
   tidy                          check the rules of the house that no compiler knows (a second)
+  targets                       check the library crates and the command for each supported system whose standard
+                                library is installed, and name the others
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);
                                 without cargo-fuzz, installs it
   help                          print this
@@ -69,6 +72,7 @@ fn dispatch(words: &[&str]) -> Result<(), Failure> {
         ["test"] => test::run(&root, false),
         ["test", "--long"] => test::run(&root, true),
         ["tidy"] => tidy::run(&root),
+        ["targets"] => targets::run(&root),
         ["fuzz", rest @ ..] => fuzz::run(&root, rest),
         ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => {
             print!("{HELP}");

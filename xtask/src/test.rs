@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, long, minio, moto, python, tidy};
+use crate::{Failure, long, minio, moto, python, targets, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,7 @@ pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
         let (name, seconds) = match &check {
             Check::Program(step) => (step.name, timed(&format!("{}: {}", step.name, step.line()), || step.run(root))?),
             Check::Tidy => ("tidy", timed("tidy: cargo xtask tidy", || tidy::run(root))?),
+            Check::Targets => ("targets", timed("targets: cargo xtask targets", || targets::run(root))?),
             Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root))?),
             Check::Python => ("Python package", timed("Python package", || python::run(root, server.as_deref()))?),
         };
@@ -35,6 +36,7 @@ enum Check {
     Tidy,
     Examples,
     Python,
+    Targets,
 }
 
 fn checks(server: Option<&Path>) -> Vec<Check> {
@@ -58,6 +60,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
         Check::Examples,
         Check::Python,
+        Check::Targets,
     ]
 }
 

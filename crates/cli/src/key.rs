@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::os::unix::ffi::OsStrExt;
 
 /// The bytes of a key given as an argument, as [`shown`] writes it. Bytes that are not UTF-8 are taken as they are.
 ///
 /// # Errors
 /// [`Failure::Usage`] when it is not a key of the table's type.
 pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u8>> {
-    let bytes = argument.as_bytes();
+    let bytes = argument.as_encoded_bytes();
     match (key_type, argument.to_str()) {
         (KeyType::Text | KeyType::Bytes, None) => Ok(bytes.to_vec()),
         (KeyType::FixedBytes(width), None) if bytes.len() == usize::from(width) => Ok(bytes.to_vec()),
@@ -35,7 +34,7 @@ pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u
 /// [`Failure::Usage`] when no key of the table's type begins so, and for types without prefixes.
 pub(crate) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds<Vec<u8>>> {
     let first = match argument.to_str() {
-        None if matches!(key_type, KeyType::Text | KeyType::Bytes) => argument.as_bytes().to_vec(),
+        None if matches!(key_type, KeyType::Text | KeyType::Bytes) => argument.as_encoded_bytes().to_vec(),
         text => key_type
             .parse_prefix(text.unwrap_or_default())
             .map_err(|error| Failure::usage(error.to_string(), "use --from and --to for a range of keys"))?,
@@ -151,10 +150,11 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::ops::Bound;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn numbers_print_as_they_were_given_and_keep_their_order() {

@@ -32,6 +32,7 @@ mod sample;
 mod scratch;
 mod size;
 mod source;
+mod system;
 mod table_text;
 mod urls;
 mod value;

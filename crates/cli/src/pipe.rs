@@ -50,7 +50,8 @@ impl InputFile {
         if is_url(path) {
             return UrlInput::open(path).map(|input| Self::Url(Box::new(input)));
         }
-        let is_waiting = std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        let is_standard = !cfg!(unix) && path == Path::new(STANDARD_INPUT);
+        let is_waiting = is_standard || std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
         if is_waiting { Ok(Self::Pipe(Pipe::new(path))) } else { File::open(path).map(Self::Regular) }
     }
 
@@ -85,7 +86,11 @@ impl Pipe {
 
 /// Sends what a pipe yields, until its end or until the reader is gone.
 fn pump(path: &Path, sender: &SyncSender<io::Result<Vec<u8>>>) -> io::Result<()> {
-    let mut file = File::open(path)?;
+    // Elsewhere than on Unix, it has no path.
+    let mut file: Box<dyn Read> = match path == Path::new(STANDARD_INPUT) && !cfg!(unix) {
+        true => Box::new(io::stdin()),
+        false => Box::new(File::open(path)?),
+    };
     loop {
         let mut piece = vec![0; PIECE_BYTES];
         match file.read(&mut piece) {

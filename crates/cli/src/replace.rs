@@ -12,6 +12,7 @@
 
 use crate::commands::index::is_index;
 use crate::failure::{Failure, Result};
+use crate::system::is_same_file;
 use crate::urls::{self, is_url};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
@@ -19,7 +20,6 @@ use ogive::lsm::is_store_file;
 use ogive::table::{Table, TableOptions};
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -190,11 +190,6 @@ fn metadata(path: &Path) -> Option<Metadata> {
     fs::metadata(path).ok()
 }
 
-/// Whether two names lead to one file.
-pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
 impl OutputKind {
     /// Whether a file is of this kind, even if damaged.
     fn is_that_of(self, path: &Path) -> bool {
@@ -261,9 +256,7 @@ impl OutputFile {
                 false => Ok(()),
             };
         }
-        let Some(found) = metadata(&self.path) else { return Ok(()) };
-        let is_input = |input: &&Path| metadata(input).is_some_and(|input| is_same_file(&found, &input));
-        match inputs.iter().find(|input| is_input(input)) {
+        match inputs.iter().find(|input| is_same_file(&self.path, input)) {
             None => Ok(()),
             Some(input) if input.as_os_str() == self.shown.as_str() => {
                 Err(kept(&self.shown, "an input of this command", "choose another name, then rename the file"))

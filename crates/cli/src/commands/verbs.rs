@@ -6,6 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::output::{Output, note};
 use crate::pipe::{InputFile, STANDARD_INPUT};
 use crate::size::counted;
+use crate::system::argument;
 use ogive::KeyType;
 use ogive::types::{Row, RowType, ValueType};
 use serde::Serialize;
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Bytes of a value per write.
@@ -82,7 +82,8 @@ pub(crate) fn get_each<M: OrderedMap>(
         for line in BufReader::new(input).split(b'\n') {
             let mut line = line.map_err(Failure::from_value)?;
             line.pop_if(|last| *last == b'\r');
-            get(OsStr::from_bytes(&line), output)?;
+            let unfit = || Failure::usage(String::from("a key is not UTF-8"), "this system has no such arguments");
+            get(argument(&line).ok_or_else(unfit)?, output)?;
         }
     }
     map.print_trace(output)?;

@@ -1,10 +1,10 @@
 //! The walk over the machine's files: paths, sizes and modification times.
 
+use crate::system::device;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// A file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Walk {
         if !metadata.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { device: metadata.dev(), waiting: vec![root.to_owned()], listing: None, unreadable: 0 })
+        Ok(Self { device: device(&metadata), waiting: vec![root.to_owned()], listing: None, unreadable: 0 })
     }
 
     /// Directories and files that could not be read so far.
@@ -65,7 +65,7 @@ impl Walk {
             self.unreadable += 1;
             return None;
         };
-        if metadata.dev() != self.device {
+        if device(&metadata) != self.device {
             return None;
         }
         if metadata.is_dir() {
@@ -73,7 +73,7 @@ impl Walk {
             return None;
         }
         metadata.is_file().then(|| FoundFile {
-            path: entry.path().as_os_str().as_bytes().into(),
+            path: entry.path().as_os_str().as_encoded_bytes().into(),
             size_bytes: metadata.len(),
             modified_ns: modified_ns(&metadata),
         })
@@ -102,11 +102,11 @@ impl Iterator for Walk {
 }
 
 fn modified_ns(metadata: &Metadata) -> u64 {
-    let nanoseconds = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-    u64::try_from(nanoseconds.max(0)).unwrap_or(u64::MAX)
+    let since = metadata.modified().ok().and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
@@ -125,7 +125,7 @@ mod tests {
         let expected = [("a/b/deep", 4), ("top", 0)];
         assert_eq!(found.len(), expected.len());
         for (file, (path, size_bytes)) in found.iter().zip(expected) {
-            assert_eq!(&*file.path, root.join(path).as_os_str().as_bytes());
+            assert_eq!(&*file.path, root.join(path).as_os_str().as_encoded_bytes());
             assert_eq!(file.size_bytes, size_bytes);
             assert!(file.modified_ns > 1_600_000_000_000_000_000);
         }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_walk_stays_on_its_file_system() {
-        let device_of = |path: &str| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+        let device_of = |path: &str| fs::metadata(path).map(|metadata| device(&metadata)).ok();
         let Some(mounted) = ["/proc", "/sys", "/dev"].into_iter().find(|path| device_of(path) != device_of("/")) else {
             return;
         };

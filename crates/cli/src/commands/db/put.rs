@@ -12,7 +12,6 @@ use ogive::types::ValueType;
 use ogive::{Durability, KeyType};
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -63,7 +62,7 @@ pub(crate) fn run(arguments: &DbPut, output: &mut Output) -> Result<Outcome> {
         }
         Some(mut file) => verbs::change(open, &arguments.key, |open, key| open.put_stream(key, &mut file), output),
         None => {
-            let argument = arguments.value.as_deref().unwrap_or_default().as_bytes();
+            let argument = arguments.value.as_deref().unwrap_or_default().as_encoded_bytes();
             let value = value::from_argument(&open.types.values, argument)?;
             verbs::put(open, &arguments.key, &value, output)
         }

@@ -6,7 +6,6 @@ use crate::commands::verbs;
 use crate::failure::Result;
 use crate::output::Output;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,5 +35,5 @@ pub(crate) struct IndexPut {
 /// Runs the command.
 pub(crate) fn run(arguments: &IndexPut, output: &mut Output) -> Result<Outcome> {
     let open = arguments.entry.index.write(arguments.payloads.values)?;
-    verbs::put(open, &arguments.entry.key, arguments.value.as_bytes(), output)
+    verbs::put(open, &arguments.entry.key, arguments.value.as_encoded_bytes(), output)
 }

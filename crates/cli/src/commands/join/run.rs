@@ -9,7 +9,8 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
 use crate::pipe::{STANDARD_INPUT, shown};
-use crate::replace::{OutputFile, OutputKind, claim, is_same_file};
+use crate::replace::{OutputFile, OutputKind, claim};
+use crate::system::{is_pipe, is_same_file};
 use crate::urls::{URL_PROFILE, is_url};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
@@ -17,7 +18,6 @@ use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
 use ogive::types::RecordType;
 use serde_json::json;
 use std::num::NonZero;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -103,11 +103,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
 /// Refuses standard input, or a pipe, as both sides: each side would get a part of it.
 fn refuse_one_pipe(sides: &[SideOptions; 2]) -> Result<()> {
     let [left, right] = sides.each_ref().map(|side| side.input.path.as_path());
-    let is_one_pipe = match (std::fs::metadata(left), std::fs::metadata(right)) {
-        (Ok(one), Ok(other)) => one.file_type().is_fifo() && is_same_file(&one, &other),
-        _ => false,
-    };
-    if !is_one_pipe && [left, right] != [Path::new(STANDARD_INPUT); 2] {
+    if !(is_pipe(left) && is_same_file(left, right)) && [left, right] != [Path::new(STANDARD_INPUT); 2] {
         return Ok(());
     }
     let message = format!("{} can be read only once, but it is both sides of the join", shown(left));
