@@ -2,6 +2,7 @@
 //!
 //! It has no dependencies, so that it compiles in a moment and runs before anything else is built.
 
+mod book;
 mod fuzz;
 mod long;
 mod minio;
@@ -26,19 +27,20 @@ Commands:
   test [--long]                 run every check, in this order, and stop at the first that fails:
                                 format, clippy, tidy, documentation without warnings,
                                 unit, property and crash tests, fuzz targets on fixed inputs,
-                                doc tests, examples, the Python package, other systems
+                                doc tests, examples, the Python package, other systems, the book
                                 --long runs the long tests too; each is listed with its minutes first,
                                 and a store in use on MinIO
   tidy                          check the rules of the house that no compiler knows (a second)
   targets                       check the library crates and the command for each supported system whose standard
                                 library is installed, and name the others
+  book                          build the pages of docs/ as a site in target/book, and check its links
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);
                                 without cargo-fuzz, installs it
   help                          print this
 
-What is missing is installed: rustfmt, clippy, cargo-fuzz, moto and what tests of the Python package need (in
-target/moto, target/python), if there is Python, and for --long
-MinIO (in target/minio), if there is Go.
+What is missing is installed: rustfmt, clippy, cargo-fuzz, mdBook (in target/mdbook), moto and what tests of the Python
+package need (in target/moto, target/python), if there is Python, and for --long MinIO (in target/minio), if there is
+Go.
 Exit codes: 0 all is well, 1 a check failed, 2 wrong usage.
 ";
 
@@ -73,6 +75,7 @@ fn dispatch(words: &[&str]) -> Result<(), Failure> {
         ["test", "--long"] => test::run(&root, true),
         ["tidy"] => tidy::run(&root),
         ["targets"] => targets::run(&root),
+        ["book"] => book::run(&root),
         ["fuzz", rest @ ..] => fuzz::run(&root, rest),
         ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => {
             print!("{HELP}");

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, long, minio, moto, python, targets, tidy};
+use crate::{Failure, book, long, minio, moto, python, targets, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
             Check::Program(step) => (step.name, timed(&format!("{}: {}", step.name, step.line()), || step.run(root))?),
             Check::Tidy => ("tidy", timed("tidy: cargo xtask tidy", || tidy::run(root))?),
             Check::Targets => ("targets", timed("targets: cargo xtask targets", || targets::run(root))?),
+            Check::Book => ("book", timed("book: cargo xtask book", || book::run(root))?),
             Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root))?),
             Check::Python => ("Python package", timed("Python package", || python::run(root, server.as_deref()))?),
         };
@@ -37,6 +38,7 @@ enum Check {
     Examples,
     Python,
     Targets,
+    Book,
 }
 
 fn checks(server: Option<&Path>) -> Vec<Check> {
@@ -61,6 +63,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Examples,
         Check::Python,
         Check::Targets,
+        Check::Book,
     ]
 }
 

@@ -138,3 +138,18 @@ pub use types::{KeyType, encode_f64, encode_i64};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The examples of the book are compiled and run; those that need other crates are at the root of these.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../../docs/start.md")]
+    struct Start;
+    #[doc = include_str!("../../../docs/recipes/read-only-table.md")]
+    struct ReadOnlyTable;
+    #[doc = include_str!("../../../docs/recipes/typed-store.md")]
+    struct TypedStore;
+    #[doc = include_str!("../../../docs/recipes/join.md")]
+    struct JoinRecipe;
+    #[doc = include_str!("../../../docs/extend.md")]
+    struct Extend;
+}

@@ -54,3 +54,8 @@ pub use run::FenceRun;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The example of the book's page on separators is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/concepts/separators.md")]
+struct SeparatorsPage;

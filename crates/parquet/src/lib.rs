@@ -73,3 +73,8 @@ pub use index::ParquetIndex;
 pub use scan::ParquetScan;
 pub use trace::{Trace, TracedRequest};
 pub use verify::VerifyReport;
+
+/// The example of the book's recipe is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/recipes/parquet.md")]
+struct RecipePage;

@@ -69,6 +69,7 @@ fn findings(project: &Project) -> Vec<Finding> {
     found.extend(reach::check(project));
     found.extend(manifest::check(project));
     found.extend(language::check_names(project));
+    found.extend(text::check_contents(project));
     for source in &project.sources {
         found.extend(rust::check(source));
         found.extend(size::check(source));

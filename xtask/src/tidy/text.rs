@@ -59,6 +59,20 @@ pub(crate) fn check_links(path: &str, content: &str, project: &Project) -> Vec<F
     found
 }
 
+/// Pages of the book that its table of contents does not list.
+pub(crate) fn check_contents(project: &Project) -> Vec<Finding> {
+    let Some(contents) = project.other(CONTENTS) else { return Vec::new() };
+    let listed: BTreeSet<String> =
+        contents.lines().flat_map(link_targets).filter_map(|target| resolve(CONTENTS, target)).collect();
+    let pages = project.others.iter().map(|(path, _)| path);
+    let missing = pages.filter(|path| path.starts_with("docs/") && path.ends_with(".md") && *path != CONTENTS);
+    let missing = missing.filter(|path| !listed.contains(*path));
+    missing.map(|path| Finding::new(path, 1, format!("the page is not in the book: list it in {CONTENTS}"))).collect()
+}
+
+/// The table of contents of the book.
+const CONTENTS: &str = "docs/SUMMARY.md";
+
 /// Every text file, and every folder above one.
 fn known_paths(project: &Project) -> BTreeSet<&str> {
     let sources = project.sources.iter().map(|source| source.path.as_str());
@@ -100,6 +114,16 @@ mod tests {
         assert_eq!(check("a.md", concat!("see /wo", "rk/x and /tmp/", "keys/y")).len(), 2);
         assert!(check("a.md", concat!("AUTO", "DO, MY", "TO", "DOS, frame", "/wo", "rk/", "load")).is_empty());
         assert!(check("Cargo.lock", note).is_empty());
+    }
+
+    #[test]
+    fn a_page_that_the_contents_do_not_list_is_found() {
+        let text = "- [a](a.md)\n  - [b](sub/b.md#part)\n".to_owned();
+        let pages =
+            ["docs/a.md", "docs/sub/b.md", "docs/c.md", "README.md"].map(|path| (path.to_owned(), String::new()));
+        let others = pages.into_iter().chain([(CONTENTS.to_owned(), text)]).collect();
+        let found = check_contents(&Project { sources: Vec::new(), others });
+        assert_eq!(found.iter().map(|finding| &*finding.path).collect::<Vec<_>>(), ["docs/c.md"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "parquet")]
 mod beside;
+mod book;
 mod columns;
 mod dbs;
 mod demo;
