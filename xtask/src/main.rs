@@ -13,6 +13,7 @@ mod source;
 mod targets;
 mod test;
 mod tidy;
+mod vendor;
 mod virtual_environment;
 
 use std::path::PathBuf;
@@ -36,6 +37,8 @@ Commands:
   book                          build the pages of docs/ as a site in target/book, and check its links
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);
                                 without cargo-fuzz, installs it
+  vendor-charts                 fetch the chart library of reports as crates/report/assets/package-lock.json states it
+                                (needs npm)
   help                          print this
 
 What is missing is installed: rustfmt, clippy, cargo-fuzz, mdBook (in target/mdbook), moto and what tests of the Python
@@ -73,6 +76,7 @@ fn dispatch(words: &[&str]) -> Result<(), Failure> {
     match words {
         ["test"] => test::run(&root, false),
         ["test", "--long"] => test::run(&root, true),
+        ["vendor-charts"] => vendor::run(&root),
         ["tidy"] => tidy::run(&root),
         ["targets"] => targets::run(&root),
         ["book"] => book::run(&root),

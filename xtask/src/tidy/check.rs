@@ -1,6 +1,6 @@
 //! Gathers the files, asks every rule, and prints what they found.
 
-use super::{direction, language, manifest, reach, rust, size, text};
+use super::{direction, language, manifest, reach, rust, size, text, vendored};
 use crate::Failure;
 use crate::source::{Source, project_files, read_text};
 use std::path::Path;
@@ -68,6 +68,7 @@ fn findings(project: &Project) -> Vec<Finding> {
     found.extend(direction::check(&project.sources));
     found.extend(reach::check(project));
     found.extend(manifest::check(project));
+    found.extend(vendored::check(project));
     found.extend(language::check_names(project));
     found.extend(text::check_contents(project));
     for source in &project.sources {

@@ -17,12 +17,17 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule { path: "crates/arrow/Cargo.toml", ours: &["ogive"], outside: true },
     Rule { path: "crates/parquet/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-model"], outside: true },
+    Rule { path: "crates/report/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule {
         path: "crates/cli/Cargo.toml",
-        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers", "ogive-parquet"],
+        ours: &["ogive", "ogive-model", "ogive-object-store", "ogive-papers", "ogive-parquet", "ogive-report"],
         outside: true,
     },
-    Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
+    Rule {
+        path: "crates/bench/Cargo.toml",
+        ours: &["ogive", "ogive-model", "ogive-papers", "ogive-report"],
+        outside: true,
+    },
     Rule { path: "crates/python/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-object-store"], outside: true },
     Rule {
         path: "crates/fuzz/Cargo.toml",

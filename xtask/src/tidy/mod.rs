@@ -8,5 +8,6 @@ mod reach;
 mod rust;
 mod size;
 mod text;
+mod vendored;
 
 pub(crate) use check::run;

@@ -1,0 +1,72 @@
+//! Sections of a page: text, figures, tables, and parts with a script of their own.
+
+use crate::data_table::DataTable;
+use crate::escape;
+use crate::figure::Figure;
+
+/// The content of a section, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Section {
+    html: String,
+    has_chart: bool,
+}
+
+impl Section {
+    /// Adds a paragraph of plain text.
+    #[must_use]
+    pub fn text(self, text: &str) -> Self {
+        let paragraph = format!("<p>{}</p>", escape::text(text));
+        self.markup(&paragraph)
+    }
+
+    /// Adds a remark, such as what a page leaves out.
+    #[must_use]
+    pub fn note(self, text: &str) -> Self {
+        let paragraph = format!("<p class=\"note\">{}</p>", escape::text(text));
+        self.markup(&paragraph)
+    }
+
+    /// Adds a figure.
+    #[must_use]
+    pub fn figure(mut self, figure: Figure) -> Self {
+        self.has_chart |= figure.has_chart();
+        self.markup(&figure.to_html())
+    }
+
+    /// Adds a table.
+    #[must_use]
+    pub fn table(self, table: &DataTable) -> Self {
+        let html = table.to_html();
+        self.markup(&html)
+    }
+
+    /// Adds text as it was printed, such as a plan or a command.
+    #[must_use]
+    pub fn preformatted(self, label: &str, text: &str) -> Self {
+        let (label, text) = (escape::text(label), escape::text(text));
+        self.markup(&format!("<pre tabindex=\"0\" role=\"region\" aria-label=\"{label}\">{text}</pre>"))
+    }
+
+    /// Adds data for the script of a page, as `<script type="application/json">`, which no browser executes.
+    #[must_use]
+    pub fn data(self, id: &str, document: &impl serde::Serialize) -> Self {
+        let (id, json) = (escape::text(id), escape::json(document));
+        self.markup(&format!("<script type=\"application/json\" id=\"{id}\">{json}</script>"))
+    }
+
+    /// Adds an element as it is: fixed markup of this crate only, never text of a file.
+    fn markup(mut self, html: &str) -> Self {
+        self.html.push_str(html);
+        self
+    }
+
+    /// Whether the page needs the chart library.
+    pub(crate) fn has_chart(&self) -> bool {
+        self.has_chart
+    }
+
+    /// The content as HTML.
+    pub(crate) fn html(&self) -> &str {
+        &self.html
+    }
+}

@@ -1,0 +1,16 @@
+//! Static figures as SVG: in a page, in a document, or in a notebook.
+//!
+//! A drawing follows the light or dark scheme of its reader. Within a page the style of the page sets its colours; as a
+//! file ([`Place::File`]) it carries a style of its own.
+
+mod axis;
+mod bar_chart;
+mod canvas;
+mod drawing;
+mod line_chart;
+mod ticks;
+
+pub use axis::{Axis, Scale, Unit};
+pub use bar_chart::BarChart;
+pub use drawing::{Drawing, Place};
+pub use line_chart::{LineChart, Mark, Series};
