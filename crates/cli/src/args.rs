@@ -3,7 +3,7 @@
 use crate::commands::query::TableArguments;
 use crate::commands::{
     build, completions, count, db, demo, explain, export, get, index, info, join, man, nth, profile, rank, repair,
-    scan, subcommands, tune, verify,
+    report, scan, subcommands, tune, verify,
 };
 use crate::disk_cache::CacheArgument;
 use crate::failure::Result;
@@ -78,6 +78,7 @@ subcommands! {
         /// Show a table's parts and the cost of a lookup
         #[command(after_help = explain::EXAMPLES)]
         Explain(TableArguments) => explain::run,
+        Report(report::ReportArguments) => report::run,
         Export(export::ExportArguments) => export::run,
         Tune(tune::TuneArguments) => tune::run,
         /// Check every byte of a table, the order of its keys, and its index

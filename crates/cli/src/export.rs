@@ -143,6 +143,17 @@ pub(crate) fn write_file(
     write_growing(source, format, place, &mut ExportWork::start(source.expected(), interrupt))
 }
 
+/// Writes a text as a file that gets its name when it is complete.
+///
+/// # Errors
+/// Those of the storage.
+pub(crate) fn write_whole(text: &str, place: &OutputFile) -> Result<()> {
+    let storage = place.storage(LocalStorage::new);
+    let mut growing = TemporaryOutput::begin(&*storage, &place.name)?;
+    growing.write_all(text.as_bytes()).map_err(failed)?;
+    growing.publish(&place.name)
+}
+
 fn write_growing(
     source: &dyn RecordSource,
     format: RecordFormat,

@@ -19,9 +19,12 @@ use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
 use ogive::lsm::is_store_file;
 use ogive::table::{Table, TableOptions};
 use std::fs::{self, Metadata};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The beginning of a page, which says who wrote it.
+const PAGE_HEAD_BYTES: u64 = 4096;
 
 /// The `--force` flag of all commands that write a file.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -36,6 +39,8 @@ pub(crate) struct Force {
 pub(crate) enum OutputKind {
     Table,
     Profile,
+    /// A page that `ogive report` or `--html` wrote.
+    Page,
     /// Text, rows or records, which do not identify their writer.
     Plain,
 }
@@ -66,6 +71,7 @@ pub(crate) fn claim(output: &Path, kind: OutputKind, inputs: &[&Path], force: Op
         let what = match kind {
             OutputKind::Table => "a table",
             OutputKind::Profile => "a storage profile",
+            OutputKind::Page => "a page",
             OutputKind::Plain => "this output",
         };
         let message = format!("{what} cannot be written to standard output");
@@ -196,6 +202,7 @@ impl OutputKind {
         match self {
             Self::Table => !matches!(Table::open_path(path, &TableOptions::default()), Err(Error::NotATable { .. })),
             Self::Profile => Profile::load(path).is_ok(),
+            Self::Page => is_page(path),
             Self::Plain => false,
         }
     }
@@ -205,9 +212,18 @@ impl OutputKind {
         match self {
             Self::Table => "an existing file that is not an Ogive table",
             Self::Profile => "an existing file that is not a storage profile",
+            Self::Page => "an existing file that is not a page of Ogive",
             Self::Plain => "an existing file",
         }
     }
+}
+
+/// Whether a file is a page that Ogive wrote: it says so near its beginning.
+fn is_page(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(PAGE_HEAD_BYTES).read_to_end(&mut head));
+    let mark = ogive_report::PAGE_MARK.as_bytes();
+    read.is_ok() && head.windows(mark.len()).any(|part| part == mark)
 }
 
 impl OutputFile {

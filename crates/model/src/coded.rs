@@ -25,7 +25,9 @@ mod strings;
 
 pub use fit::{Cuts, Effort, EvenCuts, FlexibleGroup, fit_fences, fit_flexible};
 pub use group::{GROUP_CHILDREN_MAX, GroupHeader};
-pub use layer::{CodedLayer, GROUP_BYTES, encode_row, search, separator_at, stored_len, visit_children};
+pub use layer::{
+    CodedLayer, DecodedGroup, GROUP_BYTES, encode_row, search, separator_at, stored_len, visit_children, visit_groups,
+};
 pub use strings::{
     Separator, StringCuts, StringGroup, StringLayer, cheapest_border, check_front_coded, common_prefix, first_string,
     fit_strings, search_strings, shortest_separator, visit_separators,

@@ -35,12 +35,16 @@ pub mod format;
 mod page;
 mod section;
 pub mod svg;
+pub mod table;
 
 pub use chart::{Chart, ChartSeries, SeriesStyle};
 pub use data_table::DataTable;
 pub use figure::Figure;
 pub use page::Page;
 pub use section::Section;
+
+/// The element near the beginning of every page by which it is known.
+pub const PAGE_MARK: &str = "<meta name=\"generator\" content=\"ogive\">";
 
 /// Largest size of a page without the layers of an index, in bytes.
 pub const PAGE_BYTES_MAX: usize = 300_000;

@@ -1,5 +1,6 @@
 //! Pages: one self-contained HTML file with a strict Content-Security-Policy.
 
+use crate::PAGE_MARK;
 use crate::assets::{CHARTS_JS, PAGE_CSS, UPLOT_CSS, UPLOT_JS, UPLOT_NOTICE};
 use crate::escape;
 use crate::section::Section;
@@ -20,6 +21,8 @@ pub struct Page {
     command: String,
     facts: Vec<(String, String)>,
     sections: Vec<(String, Section)>,
+    scripts: Vec<&'static str>,
+    styles: Vec<&'static str>,
 }
 
 impl Page {
@@ -57,6 +60,18 @@ impl Page {
         self
     }
 
+    /// Adds a script of this crate, to run after the content.
+    pub(crate) fn script(mut self, script: &'static str) -> Self {
+        self.scripts.push(script);
+        self
+    }
+
+    /// Adds a style of this crate.
+    pub(crate) fn style(mut self, style: &'static str) -> Self {
+        self.styles.push(style);
+        self
+    }
+
     /// The page as one HTML file.
     #[must_use]
     pub fn to_html(&self) -> String {
@@ -67,15 +82,16 @@ impl Page {
             styles.insert(0, UPLOT_CSS);
             scripts.extend([UPLOT_JS, CHARTS_JS]);
         }
+        styles.extend(&self.styles);
+        scripts.extend(&self.scripts);
         let mut html = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        html.push_str(&format!("{PAGE_MARK}\n"));
         html.push_str(&format!(
             "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n",
             policy(&scripts, &styles)
         ));
         html.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-        html.push_str(
-            "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"ogive\">\n",
-        );
+        html.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
         html.push_str(&format!("<title>{}</title>\n", escape::text(&self.title)));
         styles.iter().for_each(|style| html.push_str(&format!("<style>{style}</style>\n")));
         html.push_str("</head>\n<body>\n");

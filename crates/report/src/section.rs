@@ -55,8 +55,14 @@ impl Section {
     }
 
     /// Adds an element as it is: fixed markup of this crate only, never text of a file.
-    fn markup(mut self, html: &str) -> Self {
+    pub(crate) fn markup(mut self, html: &str) -> Self {
         self.html.push_str(html);
+        self
+    }
+
+    /// Makes the page carry the chart library.
+    pub(crate) fn with_charts(mut self) -> Self {
+        self.has_chart = true;
         self
     }
 

@@ -18,6 +18,7 @@ pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod rank;
 pub(crate) mod repair;
+pub(crate) mod report;
 pub(crate) mod scan;
 pub(crate) mod stored;
 mod subcommands;

@@ -53,6 +53,7 @@ mod sections;
 mod separators;
 pub mod sort;
 mod sorting;
+mod structure;
 pub mod value;
 mod verify;
 #[cfg(test)]
@@ -80,6 +81,7 @@ pub use report::{LayerSummary, ReadsPerGet, TableReport};
 pub(crate) use scan::{ScanBlock, ScanRecords, ScanValue};
 pub(crate) use separators::parts as separator_parts;
 pub use sorting::SortingWriter;
+pub use structure::{FilePart, IndexNodes, IndexPageNodes, LayerKind, LayerStructure, RouteStep, TableStructure};
 pub use verify::{Finding, TableVerifyReport};
 pub(crate) use versions::{SearchPath, SharedOptions};
 pub use writer::TableWriter;

@@ -2,6 +2,7 @@
 
 use super::format::{DataSource, LayerMeta, TableMeta, opening_bytes_of_file};
 use crate::io::Profile;
+use crate::tune::DesignCost;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -125,14 +126,23 @@ impl TableReport {
     /// 6). Reads of varying size are priced at their mean, which is exact for affine profiles.
     #[must_use]
     pub fn modelled_us(&self, profile: &Profile) -> f64 {
+        self.modelled_cost(profile).total_us
+    }
+
+    /// As [`Self::modelled_us`], by read.
+    #[must_use]
+    pub fn modelled_cost(&self, profile: &Profile) -> DesignCost {
         let below = self.layers.split_last().map_or(&[][..], |(_, below)| below);
         let mean_us = |mean: f64| {
             let (floor, share) = (mean.floor() as u64, mean.fract());
             profile.time_us(floor) * (1.0 - share) + profile.time_us(floor + 1) * share
         };
-        let layers: f64 = below.iter().map(|layer| mean_us(layer.mean_read_bytes)).sum();
+        let layers = below.iter().map(|layer| mean_us(layer.mean_read_bytes));
         let data = if self.blocks > 0 { mean_us(self.data_mean_read_bytes) } else { 0.0 };
-        profile.time_us(self.opening_bytes()) + layers + data
+        let reads_us: Vec<f64> = std::iter::once(data).chain(layers).collect();
+        let opening_us = profile.time_us(self.opening_bytes());
+        let total_us = opening_us + reads_us[1..].iter().sum::<f64>() + data;
+        DesignCost { opening_us, reads_us, total_us }
     }
 }
 

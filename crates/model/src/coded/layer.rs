@@ -316,6 +316,43 @@ pub fn visit_children(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, 
     Some(())
 }
 
+/// A group of a stored layer, decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecodedGroup {
+    /// The line, and the form of the residuals.
+    pub header: GroupHeader,
+    /// Number of the first child, in granules.
+    pub first_child: u64,
+    /// The residuals of all children but the first.
+    pub residuals: Vec<u64>,
+}
+
+impl DecodedGroup {
+    /// The separators of all children.
+    pub fn separators(&self) -> impl Iterator<Item = u64> {
+        let others = self.residuals.iter().zip(1..).map(|(&residual, j)| self.header.separator(j, residual));
+        std::iter::once(self.header.start).chain(others)
+    }
+}
+
+/// Visits the groups of a stored run, in order, decoded. `None` if it is malformed, possibly after some visits.
+pub fn visit_groups(payload: &[u8], groups: usize, mut visit: impl FnMut(DecodedGroup)) -> Option<()> {
+    if groups == 0 {
+        return Some(());
+    }
+    let LocatedGroup { mut first_child, mut bits, residuals_at, .. } = locate(payload, groups, 0)?;
+    let stored = payload.get(residuals_at..)?;
+    for group in 0..groups {
+        let header = header(payload, group)?;
+        let residual = |j: u32| bits::read(stored, bits + u64::from(j - 1) * u64::from(header.width), header.width);
+        let residuals = (1..header.count).map(residual).collect::<Option<Vec<_>>>()?;
+        visit(DecodedGroup { header, first_child, residuals });
+        first_child = first_child.checked_add(u64::from(header.count))?;
+        bits += header.residual_bits();
+    }
+    Some(())
+}
+
 /// The separator of child `child` (in granules); `None` if there is no such child or the stored form is malformed.
 pub fn separator_at(payload: &[u8], groups: usize, child: u64) -> Option<u64> {
     let (mut low, mut high) = (0, groups.div_ceil(CHECKPOINT_GROUPS).checked_sub(1)?);
@@ -365,6 +402,24 @@ mod tests {
         layer.encode(0..layer.groups(), &mut stored);
         visit_children(&stored, layer.groups(), |_, separator| found.push(separator)).unwrap();
         found
+    }
+
+    #[test]
+    fn decoded_groups_have_the_separators_of_their_children() {
+        let mut seed = 3;
+        for _ in 0..50 {
+            let fences = clustered(&mut seed, 700);
+            let layer = encode_row(fences[0].low / 2, &fences, 1, Effort::Full);
+            let (mut stored, mut found) = (Vec::new(), Vec::new());
+            layer.encode(0..layer.groups(), &mut stored);
+            visit_groups(&stored, layer.groups(), |group| {
+                assert_eq!(group.first_child, found.len() as u64);
+                found.extend(group.separators());
+            })
+            .unwrap();
+            assert_eq!(found, separators(&layer));
+            assert_eq!(visit_groups(&stored[..stored.len() - 1], layer.groups(), |_| {}), None);
+        }
     }
 
     #[test]

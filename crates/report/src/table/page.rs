@@ -1,0 +1,233 @@
+//! The page of a table.
+
+use super::parts::ERRORS_BLOCKS;
+use super::picture::TablePicture;
+use crate::data_table::DataTable;
+use crate::figure::Figure;
+use crate::format::{bytes, grouped, percent, time_us};
+use crate::page::Page;
+use crate::section::Section;
+use crate::svg::{Axis, BarChart, LineChart, Mark, Series, Unit};
+use ogive::io::Profile;
+use serde::Serialize;
+
+/// The curve and the explorer: fixed markup, filled by `assets/table.js`.
+const EXPLORER: &str = include_str!("../../assets/explorer.html");
+
+const CSS: &str = include_str!("../../assets/table.css");
+const SCRIPTS: [&str; 4] = [
+    include_str!("../../assets/keys.js"),
+    include_str!("../../assets/nodes.js"),
+    include_str!("../../assets/curve.js"),
+    include_str!("../../assets/table.js"),
+];
+
+/// The data of the page.
+#[derive(Serialize)]
+struct PageData<'a> {
+    #[serde(flatten)]
+    picture: &'a TablePicture,
+    /// End of the last block.
+    data_end: u64,
+}
+
+impl TablePicture {
+    /// The report as a page; `command` is what made it.
+    #[must_use]
+    pub fn to_html(&self, command: &str) -> String {
+        let page = Page::new(&self.name).summary(&self.summary()).command(command);
+        let page = self.facts().into_iter().fold(page, |page, (name, value)| page.fact(name, &value));
+        let page = match self.report.blocks {
+            0 => page.section("Find a key", |section| section.text("The table has no records.")),
+            _ => page.section("Find a key", |section| self.explorer(section)),
+        };
+        let page = page
+            .section("What the file is made of", |section| self.made_of(section))
+            .section("Where the time of a lookup goes", |section| self.costs(section));
+        let page = if self.parts.is_empty() {
+            page
+        } else {
+            page.section("How hard the keys are", |section| self.hardness(section))
+        };
+        let page = page.style(CSS);
+        if self.report.blocks == 0 { page.to_html() } else { SCRIPTS.into_iter().fold(page, Page::script).to_html() }
+    }
+
+    fn summary(&self) -> String {
+        let report = &self.report;
+        format!(
+            "{} records in {} blocks, {} keys in order. The index of {} leads a key to about {} of data.",
+            grouped(report.records),
+            grouped(report.blocks),
+            report.key_type,
+            bytes(report.index_bytes as f64),
+            bytes(report.data_mean_read_bytes),
+        )
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let report = &self.report;
+        let reads = report.reads_per_get;
+        vec![
+            ("records", grouped(report.records)),
+            ("file", bytes(report.file_bytes as f64)),
+            ("index", bytes(report.index_bytes as f64)),
+            ("layers", report.layers.len().to_string()),
+            ("reads of a lookup", format!("{} (cold {})", reads.open, reads.cold)),
+            ("tuned for", report.tuned_for.clone()),
+        ]
+    }
+
+    fn explorer(&self, section: Section) -> Section {
+        let section = section.text(
+            "The curve is the key curve of the table: for each key, the block of the file that holds it. An index is a \
+            short form of this curve. A lookup asks it where a key can be, and reads only those bytes.",
+        );
+        let section = match (self.curve.is_exact, self.report.layers.is_empty()) {
+            (_, true) => section.note("The table has no index: a lookup reads all data."),
+            (true, _) => section,
+            (false, _) => section.note(&format!(
+                "The index has lines instead of the separator of each block, so the curve goes through the starts of \
+                the lines and the first keys of {} blocks that were read.",
+                grouped(self.curve.sampled_blocks)
+            )),
+        };
+        let section = match self.layers.iter().all(|layer| layer.is_complete) {
+            true => section,
+            false => section.note(
+                "The index is larger than a page may be. This page holds the parts around some keys; name others with \
+                --key.",
+            ),
+        };
+        let data_end = self.data_end();
+        section.markup(EXPLORER).with_charts().data("table-data", &PageData { picture: self, data_end })
+    }
+
+    fn data_end(&self) -> u64 {
+        self.report.data_bytes
+    }
+
+    fn made_of(&self, section: Section) -> Section {
+        let parts = self.sizes();
+        let sizes: Vec<f64> = parts.iter().map(|part| part.1 as f64).collect();
+        let bars = BarChart::new("Bytes by part", Unit::Bytes)
+            .description("Each part of the file as a share of its length")
+            .parts(parts.iter().map(|part| part.0))
+            .row("all", &sizes);
+        let bars = bars.row("without data", &[&[0.0], &sizes[1..]].concat());
+        let mut table = DataTable::new(["part", "bytes", "share", "per block"]);
+        let (whole, blocks) = (sizes.iter().sum::<f64>().max(1.0), self.report.blocks.max(1) as f64);
+        for (name, size) in &parts {
+            let size_bytes = *size as f64;
+            let row = [grouped(*size), percent(size_bytes / whole), bytes(size_bytes / blocks)];
+            table.push(std::iter::once((*name).to_owned()).chain(row));
+        }
+        let section = section.figure(Figure::of_svg(
+            "The whole file, and below it all but the data, each bar drawn over the full width. Slack is what is left: \
+            padding between sections and the unused end of index pages' sections.",
+            &bars.relative(),
+        ).table(table));
+        section.table(&self.layer_table())
+    }
+
+    /// Name and bytes of each part, data first.
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        let report = &self.report;
+        let data = if self.structure.data_file.is_none() { report.data_bytes } else { 0 };
+        let parts = vec![
+            ("data", data),
+            ("index layers", report.index_bytes),
+            ("filter", report.filter_bytes),
+            ("locations", report.location_bytes),
+            ("counts", report.count_bytes),
+            ("metadata", report.metadata_bytes),
+        ];
+        let known: u64 = parts.iter().map(|part| part.1).sum();
+        parts.into_iter().chain([("slack", report.file_bytes.saturating_sub(known))]).collect()
+    }
+
+    fn layer_table(&self) -> DataTable {
+        let headers = ["layer", "built by", "nodes", "bytes", "mean read", "largest read"];
+        let mut table = DataTable::new(headers).caption("The layers of the index, from the root to the data");
+        for (at, layer) in self.report.layers.iter().enumerate().rev() {
+            let name = if at + 1 == self.report.layers.len() { "root".to_owned() } else { format!("layer {}", at + 1) };
+            let read = if name == "root" { "in memory".to_owned() } else { bytes(layer.mean_read_bytes) };
+            let most = if name == "root" { String::new() } else { bytes(layer.max_read_bytes as f64) };
+            table.push([name, layer.kind.clone(), grouped(layer.nodes), grouped(layer.size_bytes), read, most]);
+        }
+        let report = &self.report;
+        let data = ["data".to_owned(), String::new(), grouped(report.blocks), grouped(report.data_bytes)];
+        let reads = [bytes(report.data_mean_read_bytes), bytes(report.data_max_read_bytes as f64)];
+        table.row(data.into_iter().chain(reads))
+    }
+
+    fn costs(&self, section: Section) -> Section {
+        let mut bars = BarChart::new("Cold lookup, by read", Unit::Micros)
+            .description("For each storage, the shares of the opening read, the index layers and the data")
+            .parts(["opening", "layers", "data"]);
+        let mut table = DataTable::new(["storage", "opening", "layers", "data", "cold lookup", "lookup, table open"]);
+        for profile in Profile::names().filter_map(|name| Profile::named(name).ok()) {
+            let cost = self.report.modelled_cost(&profile);
+            let data = cost.reads_us.first().copied().unwrap_or(0.0);
+            let layers: f64 = cost.reads_us.iter().skip(1).sum();
+            bars = bars.row(profile.name(), &[cost.opening_us, layers, data]);
+            let times = [cost.opening_us, layers, data, cost.total_us, cost.total_us - cost.opening_us].map(time_us);
+            table.push(std::iter::once(profile.name().to_owned()).chain(times));
+        }
+        section.text(&format!(
+            "The time of a cold lookup as the cost model has it: T(opening read) + T(reads of layers) + T(read of data), \
+            where T(n) is the time to read n bytes. The index was tuned for {}.",
+            self.report.tuned_for
+        ))
+        .figure(Figure::of_svg("Each bar is one cold lookup; its length is stated at its end.", &bars.relative()).table(table))
+    }
+
+    fn hardness(&self, section: Section) -> Section {
+        let blocks = self.report.blocks as f64;
+        let at = |block: u64| block as f64 / blocks * self.report.records as f64;
+        let mut headers = vec!["from record".to_owned(), "nodes".to_owned(), "error (blocks)".to_owned()];
+        let has_lines = self.parts.iter().any(|part| !part.lines.is_empty());
+        if has_lines {
+            headers.extend(ERRORS_BLOCKS.map(|error| format!("lines, error {error}")));
+        }
+        let mut table = DataTable::new(headers);
+        for part in &self.parts {
+            let record = grouped(at(part.block) as u64);
+            let mut row = vec![record, grouped(part.nodes), format!("{:.2}", part.error_blocks)];
+            row.extend(part.lines.iter().map(|lines| grouped(*lines)));
+            table.push(row);
+        }
+        let x = || Axis::linear("position (record)", Unit::Count);
+        let mut lines = LineChart::new(
+            "Lines needed, in each of equal parts of the curve",
+            x(),
+            Axis::linear("lines", Unit::Count),
+        );
+        if has_lines {
+            for (number, error) in ERRORS_BLOCKS.iter().enumerate() {
+                let points = self.parts.iter().map(|part| (at(part.block), part.lines[number] as f64));
+                lines = lines.series(Series::new(&format!("error of {error} blocks"), Mark::Steps, points));
+            }
+        }
+        let nodes = self.parts.iter().map(|part| (at(part.block), part.nodes as f64));
+        lines = lines.series(Series::new("nodes of this index", Mark::Steps, nodes));
+        let caption = "More lines mean harder keys: a curve that bends often. Where few lines do, approximate nodes are \
+            short; where many are needed, coded separators are.";
+        let errors = self.parts.iter().map(|part| (at(part.block), part.error_blocks));
+        let mut residuals = LineChart::new(
+            "Distance of the keys from the lines of the index",
+            x(),
+            Axis::linear("blocks", Unit::Count),
+        )
+        .series(Series::new("largest of each part", Mark::Steps, errors));
+        if !self.curve.deviations.is_empty() {
+            let samples = self.curve.deviations.iter().map(|&(block, off)| (at(block), off.abs()));
+            residuals = residuals.series(Series::new("blocks that were read", Mark::Points, samples));
+        }
+        section.figure(Figure::of_svg(caption, &lines).table(table)).figure(Figure::of_svg(
+            "How far the nodes of the bottom layer let keys be from their line: half the window of a line, or the \
+                largest residual of a coded separator. The window is what a lookup reads.",
+            &residuals,
+        ))
+    }
+}
