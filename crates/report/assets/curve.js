@@ -2,7 +2,7 @@
 "use strict";
 const OgiveCurve = (() => {
   const { formats, color, faint, axis, onChange, zoomable } = OgiveCharts;
-  const { wordsOf, lastBefore } = OgiveNodes;
+  const { lastBefore } = OgiveNodes;
   const { compare, fromHex, toHex, bigEndian, word } = OgiveKeys;
 
   // Nodes of one layer that are drawn at once, and separators; of more, the view shows none and says so.
@@ -13,31 +13,31 @@ const OgiveCurve = (() => {
   // Keys as numbers on the axis, as src/table/axis.rs does it.
   const axisOf = (data) => {
     const prefix = fromHex(data.prefix);
+    const width = data.is_numeric ? 8 : 24;
+    const ofHex = (hex) => BigInt("0x" + hex.padEnd(width * 2, "0"));
+    const known = data.curve.keys.map(ofHex);
     const at = (key) => {
       const head = key.subarray(0, prefix.length);
       const side = data.is_numeric ? 0 : compare(head, prefix);
       if (side < 0) return 0n;
-      if (side > 0) return 0xffffffffffffffffn;
-      const rest = data.is_numeric ? key : key.subarray(prefix.length, prefix.length + 8);
-      const padded = new Uint8Array(8);
-      padded.set(rest.subarray(0, 8));
+      if (side > 0) return (1n << BigInt(width * 8)) - 1n;
+      const padded = new Uint8Array(width);
+      padded.set(key.subarray(prefix.length, prefix.length + width));
       return word(padded);
     };
-    // A key at a place, as text.
+    // A key at a place, as text. Of byte strings, the last one that the curve names: others may be no text.
     const show = (number) => {
-      const bytes = bigEndian(number, 8);
-      if (data.is_numeric) return OgiveKeys.show(data.report.key_type, bytes);
-      const end = bytes.findLastIndex((byte) => byte !== 0) + 1;
-      const key = new Uint8Array([...prefix, ...bytes.subarray(0, end)]);
+      if (data.is_numeric) return OgiveKeys.show(data.report.key_type, bigEndian(number, 8));
+      const at = Math.max(lastBefore(known.length, (position) => known[position] <= number), 0);
+      const key = new Uint8Array([...prefix, ...fromHex(data.curve.keys[at])]);
       const fixed = /^(?:bytes\d+|uuid|[ui]\d+|f\d+|date)$/.test(data.report.key_type);
       return fixed ? "0x" + toHex(key) : OgiveKeys.show(data.report.key_type, key);
     };
-    return { at, show };
+    return { at, show, known };
   };
 
   // The curve of the index: the block at a key, from the points in the page.
-  const curveOf = (data) => {
-    const xs = wordsOf(data.curve.xs);
+  const curveOf = (data, xs) => {
     const { blocks, records } = data.curve;
     const between = (x, values) => {
       const left = Math.max(lastBefore(xs.length, (at) => xs[at] <= x), 0);
@@ -53,7 +53,7 @@ const OgiveCurve = (() => {
   const draw = (element, nodes, pick, shown) => {
     const { data, layers, runs, top } = nodes;
     const keys = axisOf(data);
-    const curve = curveOf(data);
+    const curve = curveOf(data, keys.known);
     const [low, high] = [curve.xs[0], curve.xs[curve.xs.length - 1]];
     const whole = { from: low, to: high > low + SPAN_MIN ? high : low + SPAN_MIN };
     let view = { ...whole };
@@ -201,7 +201,12 @@ const OgiveCurve = (() => {
       // Long numbers that differ little are shown from the left edge on, whose key is stated below.
       if (number && span < Number(view.from) / 1000) return ticks.map((tick) => "+" + formats.count(tick));
       if (number) return texts.map((text) => formats.count(Number(text)));
-      return texts.map((text) => (text.length > 14 ? "…" + text.slice(-13) : text));
+      // What all of them share is left out.
+      const first = texts[0];
+      let shared = 0;
+      while (shared < first.length && texts.every((text) => text[shared] === first[shared])) shared += 1;
+      const begin = shared > 3 ? shared - 2 : 0;
+      return texts.map((text) => (begin ? "…" : "") + text.slice(begin, begin + 10) + (text.length > begin + 10 ? "…" : ""));
     };
     const show = () => {
       const { xs, ys, isSteps } = points();
@@ -229,7 +234,7 @@ const OgiveCurve = (() => {
         element,
       );
       const { from, to } = view;
-      const hidden = layers.map((_, at) => at).filter((at) => drawn.nodes[at] === 0);
+      const hidden = layers.map((_, at) => at).filter((at) => visible(at) === null);
       shown({ from: keys.show(from), to: keys.show(to), blocks: [curve.block(from), curve.block(to)], hidden,
         records: [curve.record(from), curve.record(to)], separators: drawn.separators });
     };

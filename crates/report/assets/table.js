@@ -36,7 +36,7 @@
     shownElement.replaceChildren(...parts);
   };
   const curveElement = document.getElementById("curve");
-  const curve = data.curve.xs ? OgiveCurve.draw(curveElement, nodes, (x) => pick(x), shown) : null;
+  const curve = data.curve.keys.length ? OgiveCurve.draw(curveElement, nodes, (x) => pick(x), shown) : null;
 
   const profiles = ["nvme", "ssd", "nfs", "s3"].map((name) => data.profiles.find((one) => one.name === name)).filter(Boolean);
   const time = (profile, bytes) => profile.latency_us + bytes * profile.byte_us;
@@ -110,7 +110,7 @@
     map.append(svg("rect", { x: 0, y: 16, width: 1000, height: 18, class: "whole" }));
     for (const read of reads) {
       const [x, width] = [(read.offset / end) * 1000, Math.max((read.bytes / end) * 1000, 4)];
-      const color = read.kind === "data" ? "f4" : "f" + (read.kind === "open" ? top % 4 : (read.level - 1) % 4);
+      const color = read.kind === "data" ? "f4" : "f" + (read.level === 0 ? top % 4 : (read.level - 1) % 4);
       const mark = svg("rect", { x: Math.min(x, 1000 - width), y: 10, width, height: 30, class: color });
       mark.append(svg("title", {}, `${read.name}: ${whole(read.bytes)} bytes at ${whole(read.offset)}`));
       map.append(mark);
@@ -131,7 +131,7 @@
     const sum = (list) => list.reduce((bytes, read) => bytes + read.bytes, 0);
     const total = (list, at) => list.reduce((us, read) => us + time(profiles[at], read.bytes), 0);
     reads.forEach((read) => body.append(rowOf(read.name, read.bytes, profiles.map((one) => time(one, read.bytes)), false)));
-    const open = reads.slice(1);
+    const open = reads.filter((read) => read.kind === "layer" || read.kind === "data");
     body.append(rowOf("together, from cold", sum(reads), profiles.map((_, at) => total(reads, at)), true));
     body.append(rowOf("together, once the table is open", sum(open), profiles.map((_, at) => total(open, at)), true));
     const tree = btree(key.length);
@@ -150,7 +150,7 @@
   const engineNote = (hex, reads) => {
     const asked = data.keys.find((one) => one.hex === hex);
     if (!asked) return "";
-    const wanted = reads.filter((read) => read.kind !== "open");
+    const wanted = reads.filter((read) => read.kind === "layer" || read.kind === "data");
     const made = asked.reads.filter((read) => read.purpose !== "filter");
     const same = wanted.length === made.length && wanted.every((read, at) => read.offset === made[at].offset && read.bytes === made[at].bytes);
     const skipped = !asked.is_found && made.length < wanted.length && structure.filter;
@@ -185,6 +185,7 @@
       return;
     }
     if (structure.filter && structure.filter_is_used) {
+      reads.push({ kind: "filter", name: "filter, once", level: 0, ...structure.filter });
       step("open", "Ask the filter", line("", "A Bloom filter, read once, tells that most absent keys are absent, without a read of data. (This page does not compute it.)"), line("read", `Holds ${whole(structure.filter.bytes)} bytes at offset ${whole(structure.filter.offset)}.`));
     }
     const dataReads = found.reads ?? [];
@@ -196,7 +197,8 @@
     const bytes = dataReads.reduce((sum, read) => sum + read.bytes, 0);
     answer.append("Key ", isolated(keyText(target)), ` is in ${where}, or nowhere: `, element("strong", {}, `${formats.bytes(bytes)} of ${formats.bytes(data.report.data_bytes)}`), " of data to read.");
     const note = engineNote(OgiveKeys.toHex(key), reads);
-    const map = file ? [] : [fileMap(reads)];
+    const caption = element("p", { class: "read" }, "The file, from its first byte to its last, and the reads:");
+    const map = file ? [] : [caption, fileMap(reads)];
     result.replaceChildren(answer, ...(note ? [element("p", {}, note)] : []), list, ...map, ...timesTable(reads, key));
     if (curve) curve.mark(key, found.first, found.last);
     last = key;

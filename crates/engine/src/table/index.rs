@@ -7,7 +7,10 @@ use super::options::TableWriteOptions;
 use super::published_file::PublishedFile;
 use crate::error::{Error, Result};
 use crate::io::Profile;
-use crate::tune::{Builder, Design, DesignRequest, Layer, LayerNodes, LevelInput, Problem, ReadSizes};
+use crate::tune::compared;
+use crate::tune::{
+    Builder, ComparedDesign, ComparedDesigns, Design, DesignRequest, Layer, LayerNodes, LevelInput, Problem, ReadSizes,
+};
 use ogive_model::coded::{CodedLayer, StringLayer};
 use ogive_model::{Fence, line, step};
 use std::ops::Range;
@@ -19,6 +22,8 @@ const LONG_STRING_PAGE_BYTES: usize = 256 << 10;
 const PAGE_GROUPS_MIN: usize = 4;
 /// Limit for the number of byte-string layers: with 4 KiB pages of 100 separators, four layers reach 10^8 blocks.
 const STRING_LAYERS_MAX: usize = 8;
+/// The property with the designs that the build compared.
+pub(super) const COMPARED_PROPERTY: &str = "ogive.designs";
 
 /// The borders between data blocks, from which the index is built.
 #[derive(Debug)]
@@ -55,11 +60,19 @@ pub(super) enum BuiltIndex {
         fences: Vec<Fence>,
         /// Largest data read of a lookup in bytes, if blocks differ in size.
         block_max_bytes: u64,
+        /// The designs that the search compared.
+        compared: Vec<ComparedDesign>,
     },
     /// One layer over the blocks, coded while they were written.
     Coded { layer: CodedLayer, block_mean_bytes: u64, block_max_bytes: u64 },
     /// Bottom first.
-    Strings { layers: Vec<StringLayer>, block_mean_bytes: f64, block_max_bytes: u64 },
+    Strings {
+        layers: Vec<StringLayer>,
+        block_mean_bytes: f64,
+        block_max_bytes: u64,
+        /// The numbers of layers that were compared.
+        compared: Vec<ComparedDesign>,
+    },
     /// A table without records, or one that is read as a whole.
     None { data_bytes: u64 },
 }
@@ -71,6 +84,19 @@ pub(super) struct WrittenIndex {
     pub(super) root: Vec<u8>,
     pub(super) mean_read_bytes: f64,
     pub(super) max_read_bytes: u64,
+    /// The designs that were compared.
+    pub(super) compared: Vec<ComparedDesign>,
+}
+
+impl WrittenIndex {
+    /// Adds the compared designs to the properties of a table, in the place of older ones.
+    pub(super) fn add_compared(&self, properties: &mut Vec<(String, Vec<u8>)>) {
+        properties.retain(|(name, _)| name != COMPARED_PROPERTY);
+        let stored = compared::encode(&self.compared);
+        if !stored.is_empty() {
+            properties.push((COMPARED_PROPERTY.to_owned(), stored));
+        }
+    }
 }
 
 /// Size of the opening read of a table with these sizes of root and locations.
@@ -109,6 +135,7 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
             let mut row = LevelInput { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
             let looked_up: Vec<u64> = options.looked_up.iter().map(|key| super::key::key_as_u64(key)).collect();
             row.weigh_by(&looked_up);
+            let compared = ComparedDesigns::default();
             let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
             let problem = Problem {
                 objective: options.objective,
@@ -118,6 +145,7 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
                 keys_per_child: input.records as f64 / input.blocks as f64,
                 options: options.search.clone(),
                 prepared: (coded.groups() > 0).then_some(&coded),
+                compared: (options.design == DesignRequest::Tuned).then_some(&compared),
                 ..Problem::new(&options.profile)
             };
             let design = options.design.build(&row, &problem);
@@ -127,11 +155,14 @@ pub(super) fn build(input: IndexInput, options: &TableWriteOptions) -> BuiltInde
             // The design assumes blocks of one size. A window may hold the largest ones.
             let most_blocks = most_read_bytes(&design, 0, row.child_bytes).div_ceil(row.child_bytes.max(1));
             let block_max_bytes = most_blocks.saturating_mul(input.largest_block_bytes).min(input.data_bytes);
-            BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes }
+            let compared = compared.finish();
+            BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes, compared }
         }
         WrittenSeparators::Strings(bottom) => {
-            let layers = stack_string_layers(bottom, options, input.location_bytes);
-            BuiltIndex::Strings { layers, block_mean_bytes: mean_block, block_max_bytes: input.largest_block_bytes }
+            let (block_mean_bytes, block_max_bytes) = (mean_block, input.largest_block_bytes);
+            let data_us = options.profile.time_us(mean_block.ceil() as u64);
+            let (layers, compared) = stack_string_layers(bottom, options, input.location_bytes, data_us);
+            BuiltIndex::Strings { layers, block_mean_bytes, block_max_bytes, compared }
         }
     }
 }
@@ -151,13 +182,26 @@ fn string_page_bytes(layer: &StringLayer) -> usize {
 }
 
 /// Stacks layers on the bottom layer as long as reading one more page costs less than a larger root, or the root
-/// exceeds its budget. A coded index has one layer unless the budget requires more.
-fn stack_string_layers(bottom: StringLayer, options: &TableWriteOptions, location_bytes: u64) -> Vec<StringLayer> {
+/// exceeds its budget. A coded index has one layer unless the budget requires more. Returns the numbers of layers that
+/// were compared as well; `data_us` is the time to read a block.
+fn stack_string_layers(
+    bottom: StringLayer,
+    options: &TableWriteOptions,
+    location_bytes: u64,
+    data_us: f64,
+) -> (Vec<StringLayer>, Vec<ComparedDesign>) {
+    let compared = ComparedDesigns::default();
+    let (mut below_us, mut below_bytes) = (data_us, 0);
     let opening_us = |layer: &StringLayer, profile: &Profile| {
         profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
     };
     let over_budget =
         |layer: &StringLayer| options.resident_bytes.is_some_and(|budget| layer.total_len() as u64 > budget);
+    let note = |layers: usize, below_us: f64, bytes: u64, opening_us: f64| {
+        let name = vec!["coded"; layers].join("/");
+        compared.note(ComparedDesign { name, modelled_us: below_us + opening_us, index_bytes: bytes });
+    };
+    note(1, below_us, bottom.total_len() as u64, opening_us(&bottom, &options.profile));
     let mut layers = vec![bottom];
     while let Some(top) = layers.last().filter(|_| layers.len() < STRING_LAYERS_MAX) {
         if options.design == DesignRequest::Coded && !over_budget(top) {
@@ -172,13 +216,18 @@ fn stack_string_layers(bottom: StringLayer, options: &TableWriteOptions, locatio
         }
         let separators: Vec<Vec<u8>> = pages.iter().map(|page| top.start(page.start).to_vec()).collect();
         let above = StringLayer::from_separators(&separators);
+        below_us += options.profile.time_us(page_bytes as u64);
+        below_bytes += (pages.len() * page_bytes) as u64;
+        let index_bytes = below_bytes + above.total_len() as u64;
+        note(layers.len() + 1, below_us, index_bytes, opening_us(&above, &options.profile));
         let saved = opening_us(top, &options.profile) - opening_us(&above, &options.profile);
         if saved <= options.profile.time_us(page_bytes as u64) && !over_budget(top) {
             break;
         }
         layers.push(above);
     }
-    layers
+    let is_tuned = options.design == DesignRequest::Tuned;
+    (layers, if is_tuned { compared.finish() } else { Vec::new() })
 }
 
 impl BuiltIndex {
@@ -233,10 +282,11 @@ impl BuiltIndex {
                 root: Vec::new(),
                 mean_read_bytes: data_bytes as f64,
                 max_read_bytes: data_bytes,
+                compared: Vec::new(),
             }),
-            Self::Numbers { design, block_max_bytes, .. } => {
+            Self::Numbers { design, block_max_bytes, compared, .. } => {
                 let written = write_numbers(&design, out)?;
-                Ok(WrittenIndex { max_read_bytes: block_max_bytes, ..written })
+                Ok(WrittenIndex { max_read_bytes: block_max_bytes, compared, ..written })
             }
             Self::Coded { layer, block_mean_bytes, block_max_bytes } => {
                 let mut root = Vec::new();
@@ -258,15 +308,17 @@ impl BuiltIndex {
                     root,
                     mean_read_bytes: storable_mean(block_mean_bytes as f64),
                     max_read_bytes: block_max_bytes,
+                    compared: Vec::new(),
                 })
             }
-            Self::Strings { layers, block_mean_bytes, block_max_bytes } => {
+            Self::Strings { layers, block_mean_bytes, block_max_bytes, compared } => {
                 let (root, metas) = write_strings(&layers, out)?;
                 Ok(WrittenIndex {
                     layers: metas,
                     root,
                     mean_read_bytes: storable_mean(block_mean_bytes),
                     max_read_bytes: block_max_bytes,
+                    compared,
                 })
             }
         }
@@ -331,6 +383,7 @@ fn write_numbers(design: &Design, out: &mut PublishedFile) -> Result<WrittenInde
         root: payload,
         mean_read_bytes: storable_mean(design.reads[0].mean_bytes()),
         max_read_bytes: design.reads[0].max_bytes(),
+        compared: Vec::new(),
     })
 }
 

@@ -1,8 +1,9 @@
 //! Table reports: sizes, index layers, and the modelled cost of lookups.
 
 use super::format::{DataSource, LayerMeta, TableMeta, opening_bytes_of_file};
+use super::index::COMPARED_PROPERTY;
 use crate::io::Profile;
-use crate::tune::DesignCost;
+use crate::tune::{ComparedDesign, DesignCost, compared};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -47,6 +48,9 @@ pub struct TableReport {
     pub data_max_read_bytes: u64,
     /// Number of read requests of a lookup.
     pub reads_per_get: ReadsPerGet,
+    /// The designs that the build compared, fastest first, with their times on the storage that it was tuned for; empty if
+    /// it compared none.
+    pub designs: Vec<ComparedDesign>,
     /// Expected time of a cold lookup, opening included, for each named profile, in microseconds (AirIndex, Equation
     /// 6).
     pub modelled_us: BTreeMap<String, f64>,
@@ -80,6 +84,12 @@ fn layer_bytes(layer: &LayerMeta) -> u64 {
     layer.page_bytes * layer.pages
 }
 
+/// The designs that the build compared.
+fn designs_of(meta: &TableMeta) -> Vec<ComparedDesign> {
+    let stored = meta.properties.iter().find(|(name, _)| name == COMPARED_PROPERTY);
+    stored.map_or_else(Vec::new, |(_, stored)| compared::decode(stored))
+}
+
 impl TableReport {
     pub(super) fn new(meta: &TableMeta, file_bytes: u64) -> Self {
         let root = meta.layers.last().map_or(0, layer_bytes);
@@ -104,6 +114,7 @@ impl TableReport {
             layers: meta.layers.iter().map(LayerSummary::new).collect(),
             data_mean_read_bytes: meta.mean_read_bytes,
             data_max_read_bytes: meta.max_read_bytes,
+            designs: designs_of(meta),
             reads_per_get: ReadsPerGet { cold: open + 1, open },
             modelled_us: BTreeMap::new(),
         };

@@ -547,6 +547,7 @@ impl TableWriter {
         let index = built.write(&mut self.out)?;
         let counts = write_counts(&mut self.out, &self.counts)?;
         let filter = self.filter.write(&mut self.out)?;
+        index.add_compared(&mut self.options.properties);
         let meta = TableMeta {
             record_type: self.options.types(),
             value_width: match self.layout {

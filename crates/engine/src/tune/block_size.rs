@@ -179,7 +179,15 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> 
     if one_block_us > best_us {
         return None;
     }
-    let vertex = SearchNode { depth: 0, children: children as u64, child_bytes, weighted: false, spent_us: 0.0 };
+    let vertex = SearchNode {
+        depth: 0,
+        children: children as u64,
+        child_bytes,
+        weighted: false,
+        spent_us: 0.0,
+        path: Vec::new(),
+        path_bytes: 0,
+    };
     let data_bytes = (children * f64::from(size)) as u64;
     let whole_us = if problem.opening_holds_data {
         problem.opening_us(data_bytes, problem.profile)

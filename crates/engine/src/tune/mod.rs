@@ -19,6 +19,7 @@
 mod block_size;
 mod builder;
 mod candidate;
+pub(crate) mod compared;
 mod complexity;
 mod design;
 mod families;
@@ -32,6 +33,7 @@ mod search;
 
 pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
 pub use builder::Builder;
+pub use compared::{ComparedDesign, ComparedDesigns};
 pub use complexity::{Assessment, assess, step_complexity_us};
 pub use design::{Design, DesignCost, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
 pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};

@@ -2,6 +2,7 @@
 
 use super::builder::Builder;
 use super::candidate::Candidate;
+use super::compared::{ComparedDesign, ComparedDesigns};
 use super::complexity::step_complexity_by;
 use super::design::STEP_PIECE_BYTES;
 use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer, LayerNodes};
@@ -138,6 +139,8 @@ pub struct Problem<'a> {
     pub keys_per_child: f64,
     /// Coded separators of every data block, if the writer chose block ends by them: more compact than any coded later.
     pub prepared: Option<&'a CodedLayer>,
+    /// Takes a note of every design that the search compares.
+    pub compared: Option<&'a ComparedDesigns>,
     /// Parameters of the search.
     pub options: SearchOptions,
 }
@@ -170,8 +173,17 @@ impl<'a> Problem<'a> {
             opening_holds_data: false,
             keys_per_child: 1.0,
             prepared: None,
+            compared: None,
             options: SearchOptions::default(),
         }
+    }
+
+    /// Notes a design: the builders of its layers, bottom first, and their size.
+    pub(super) fn note(&self, builders: &[Builder], modelled_us: f64, index_bytes: u64) {
+        let Some(compared) = self.compared else { return };
+        let names: Vec<String> = builders.iter().rev().map(ToString::to_string).collect();
+        let name = if names.is_empty() { "none".to_owned() } else { names.join("/") };
+        compared.note(ComparedDesign { name, modelled_us, index_bytes });
     }
 
     /// Whether builders of this kind need no estimate at `depth`, at the finest granularity.

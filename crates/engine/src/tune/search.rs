@@ -38,6 +38,7 @@ pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
     } else {
         problem.opening_us(0, problem.profile) + problem.read_us(0, &without.reads[0])
     };
+    problem.note(&[], latency_us, 0);
     let kept_bytes = if problem.opening_holds_data { row.size_bytes() } else { 0 };
     // A design that exceeds the budget is no bound.
     let bound = problem.fits_budget(kept_bytes).then(|| problem.score(latency_us, kept_bytes));
@@ -61,6 +62,9 @@ pub(super) struct SearchNode {
     pub(super) weighted: bool,
     /// Cost of the reads from all levels below this one, in microseconds.
     pub(super) spent_us: f64,
+    /// Builders of the layers up to this one, bottom first, and their size.
+    pub(super) path: Vec<Builder>,
+    pub(super) path_bytes: u64,
 }
 
 impl SearchNode {
@@ -70,7 +74,8 @@ impl SearchNode {
 
     fn layer(depth: usize, row: &LevelInput, spent_us: f64) -> Self {
         let weighted = row.weights.is_some();
-        Self { depth, children: row.children(), child_bytes: row.child_bytes, weighted, spent_us }
+        let (path, path_bytes) = (Vec::new(), 0);
+        Self { depth, children: row.children(), child_bytes: row.child_bytes, weighted, spent_us, path, path_bytes }
     }
 
     fn size_bytes(&self) -> u64 {
@@ -116,6 +121,7 @@ fn above(
         keep_promising(&mut judged, ideal_us + problem.least_opening_us(), problem);
         build_whole(vertex, row, judged, &shares, problem, threads)
     };
+    note_roots(vertex, &ranked, problem);
     let root = best_root(&ranked, problem);
     let bound = root.map_or(bound, |(_, score)| tighter(bound, score));
     let followed = ranked.len().min(problem.options.top_k.max(1));
@@ -258,6 +264,18 @@ fn build_whole(
     ranked
 }
 
+/// Notes the designs that candidates are if they are roots.
+fn note_roots(vertex: &SearchNode, ranked: &[RankedCandidate], problem: &Problem<'_>) {
+    if problem.compared.is_none() {
+        return;
+    }
+    for RankedCandidate { candidate, spent_us, .. } in ranked {
+        let builders = [&vertex.path[..], &[candidate.builder]].concat();
+        let modelled_us = spent_us + problem.opening_us(candidate.root_bytes, problem.profile);
+        problem.note(&builders, modelled_us, vertex.path_bytes + candidate.root_bytes);
+    }
+}
+
 /// The best candidate as a root, among all candidates: its position, and its score.
 fn best_root(ranked: &[RankedCandidate], problem: &Problem<'_>) -> Option<(usize, DesignScore)> {
     let fitting = ranked.iter().enumerate().filter(|(_, ranked)| problem.fits_budget(ranked.candidate.root_bytes));
@@ -284,7 +302,11 @@ fn stack(
         _ => Cow::Borrowed(layer),
     };
     let row = layer.row_above(shares);
-    let next = SearchNode::layer(vertex.depth + 1, &row, ranked.spent_us);
+    let next = SearchNode {
+        path: [&vertex.path[..], &[ranked.candidate.builder]].concat(),
+        path_bytes: vertex.path_bytes + layer.size_in_pages_bytes(),
+        ..SearchNode::layer(vertex.depth + 1, &row, ranked.spent_us)
+    };
     let mut found = above(&next, &row, problem, bound, 1)?;
     found.layers.insert(0, layer.into_owned());
     found.reads.insert(0, ranked.candidate.reads.clone());

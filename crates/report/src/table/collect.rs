@@ -2,7 +2,7 @@
 //! keys that are looked up, and for samples where the index has no exact separators.
 
 use super::asked::AskedKey;
-use super::axis::KeyAxis;
+use super::axis::{KeyAxis, KeyWindow, word};
 use super::held::{HeldLayer, HeldNodes, HeldPlaces, node_count, part_of_root};
 use super::parts::count_lines;
 use super::picture::{KeyCurve, NamedProfile, PictureOptions, TablePicture, bytes_text};
@@ -12,7 +12,7 @@ use ogive::{Result, Table};
 use std::ops::Range;
 
 /// Points of the curve in a page; between them it is drawn from the nodes that the page holds.
-const CURVE_POINTS_MAX: usize = 2000;
+const CURVE_POINTS_MAX: usize = 1500;
 /// Keys that are looked up if none are asked for.
 const DEFAULT_KEYS: u64 = 3;
 /// Bytes of a place in JSON, about.
@@ -42,11 +42,11 @@ impl TablePicture {
         if !is_exact {
             sample_blocks(table, &axis, options.sampled_blocks, &mut scan, &mut curve)?;
         }
-        count_lines(&mut scan.parts, if is_exact { &scan.points } else { &[] }, report.blocks);
-        if !is_exact {
-            scan.parts.iter_mut().for_each(|part| part.lines.clear());
+        if is_exact {
+            let points: Vec<(u64, u64)> = scan.points.iter().map(|&(at, block)| (word(at), block)).collect();
+            count_lines(&mut scan.parts, &points, report.blocks);
         }
-        thin(table, &scan.points, ends, report.blocks, &mut curve)?;
+        thin((table, &axis), &scan.points, ends, &mut curve)?;
         let keys = look_up(table, options, report.blocks)?;
         let (layers, places) =
             Holder { table, structure: &structure, keys: &keys }.hold(options.layers_bytes_max, watch)?;
@@ -100,16 +100,17 @@ fn sample_blocks(table: &Table, axis: &KeyAxis, most: u64, scan: &mut BottomScan
         let block = (u128::from(number) * u128::from(blocks) / u128::from(count)) as u64;
         let at = axis.at(&table.block_keys(block)?.0);
         scan.points.push((at, block));
-        let next = scan.lines.partition_point(|line| line.start <= at);
+        let x = word(at);
+        let next = scan.lines.partition_point(|line| line.start <= x);
         let Some(line) = scan.lines.get(next.saturating_sub(1)) else { continue };
         let last_child = scan.lines.get(next).map_or(blocks - 1, |next| next.first_child);
-        let window = line.window(at, last_child);
+        let window = line.window(x, last_child);
         let middle = (*window.start() as f64 + *window.end() as f64) / 2.0;
         curve.deviations.push((block, block as f64 - middle));
     }
     scan.points.sort_unstable_by_key(|&(at, block)| (block, at));
     // A line may begin a little before the first key of its block.
-    let mut highest = 0;
+    let mut highest = KeyWindow::default();
     for point in &mut scan.points {
         highest = point.0.max(highest);
         point.0 = highest;
@@ -118,7 +119,13 @@ fn sample_blocks(table: &Table, axis: &KeyAxis, most: u64, scan: &mut BottomScan
 }
 
 /// Sets the points of the curve in the page: few, with both ends.
-fn thin(table: &Table, points: &[(u64, u64)], ends: (u64, u64), blocks: u64, curve: &mut KeyCurve) -> Result<()> {
+fn thin(
+    (table, axis): (&Table, &KeyAxis),
+    points: &[(KeyWindow, u64)],
+    ends: (KeyWindow, KeyWindow),
+    curve: &mut KeyCurve,
+) -> Result<()> {
+    let blocks = table.explain().blocks;
     if blocks == 0 {
         return Ok(());
     }
@@ -126,11 +133,11 @@ fn thin(table: &Table, points: &[(u64, u64)], ends: (u64, u64), blocks: u64, cur
     let inner =
         points.iter().step_by(stride).copied().filter(|&(at, block)| block > 0 && block < blocks && at <= ends.1);
     for (at, block) in std::iter::once((ends.0, 0)).chain(inner) {
-        curve.xs.push(at.max(ends.0));
+        curve.keys.push(axis.text(at.max(ends.0)));
         curve.blocks.push(block);
         curve.records.push(table.records_before(block)?);
     }
-    curve.xs.push(ends.1);
+    curve.keys.push(axis.text(ends.1));
     curve.blocks.push(blocks);
     curve.records.push(table.len());
     Ok(())

@@ -44,6 +44,10 @@ impl TablePicture {
         let page = page
             .section("What the file is made of", |section| self.made_of(section))
             .section("Where the time of a lookup goes", |section| self.costs(section));
+        let page = match self.report.designs.is_empty() {
+            true => page,
+            false => page.section("Designs that were compared", |section| self.designs(section)),
+        };
         let page = if self.parts.is_empty() {
             page
         } else {
@@ -56,10 +60,11 @@ impl TablePicture {
     fn summary(&self) -> String {
         let report = &self.report;
         format!(
-            "{} records in {} blocks, {} keys in order. The index of {} leads a key to about {} of data.",
+            "A sorted table: {} records with keys of type {}, in {} blocks. Its index of {} leads any key to about {} \
+            of data.",
             grouped(report.records),
-            grouped(report.blocks),
             report.key_type,
+            grouped(report.blocks),
             bytes(report.index_bytes as f64),
             bytes(report.data_mean_read_bytes),
         )
@@ -180,6 +185,26 @@ impl TablePicture {
             self.report.tuned_for
         ))
         .figure(Figure::of_svg("Each bar is one cold lookup; its length is stated at its end.", &bars.relative()).table(table))
+    }
+
+    fn designs(&self, section: Section) -> Section {
+        let mut bars = BarChart::new("Modelled cold lookup by design", Unit::Micros)
+            .description("The designs of the index that the build compared, fastest first");
+        let headers = ["design, from the root to the data", "cold lookup", "index", "slower by"];
+        let mut table = DataTable::new(headers).caption("The first one was built");
+        let best_us = self.report.designs.first().map_or(1.0, |design| design.modelled_us);
+        for design in &self.report.designs {
+            bars = bars.row(&design.name, &[design.modelled_us]);
+            let slower = percent(design.modelled_us / best_us - 1.0);
+            table.push([design.name.clone(), time_us(design.modelled_us), bytes(design.index_bytes as f64), slower]);
+        }
+        let text = format!(
+            "The build compared these designs on {}: its time decides, then the size of the index. Names are those of \
+            the builders of the layers with their largest reads in bytes: gstep plain separators, coded coded ones, \
+            gband and eband lines with a window.",
+            self.report.tuned_for
+        );
+        section.text(&text).figure(Figure::of_svg("Fastest first; the first design was built.", &bars)).table(&table)
     }
 
     fn hardness(&self, section: Section) -> Section {

@@ -34,7 +34,7 @@ pub struct TablePicture {
     pub name: String,
     /// Whether keys have 8 bytes, so that nodes take each as one number.
     pub is_numeric: bool,
-    /// For other keys: the prefix that all share, in hexadecimal digits; the axis shows the eight bytes after it.
+    /// For other keys: the prefix that all share, in hexadecimal digits; the axis shows the bytes after it.
     pub prefix: String,
     /// Sizes, layers and costs.
     pub report: TableReport,
@@ -68,9 +68,8 @@ pub struct NamedProfile {
 /// Points of the key curve: keys on the axis, and the block that begins there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KeyCurve {
-    /// Keys as numbers, u64 little-endian in base64: they exceed the numbers of JSON readers.
-    #[serde(serialize_with = "super::held::as_base64")]
-    pub xs: Vec<u64>,
+    /// Keys, in hexadecimal digits: 8-byte keys, or up to 24 bytes after the prefix that all share.
+    pub keys: Vec<String>,
     /// Blocks.
     pub blocks: Vec<u64>,
     /// Records before each block.

@@ -1,13 +1,13 @@
 //! A pass over the bottom layer: the curve, and the nodes of each part.
 
-use super::axis::KeyAxis;
+use super::axis::{KeyAxis, KeyWindow};
 use super::parts::{CurvePart, part_of};
 use ogive::table::IndexNodes;
 use ogive_model::coded::DecodedGroup;
 use ogive_model::line::LineNode;
 
 /// Points kept of the curve; of longer ones, every second, fourth and so on.
-const POINTS_MAX: usize = 1 << 20;
+const POINTS_MAX: usize = 1 << 19;
 
 /// The curve and its parts, as far as the nodes passed.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct BottomScan {
     blocks: u64,
     granule: u64,
     /// Keys on the axis, and the block that begins there.
-    pub(super) points: Vec<(u64, u64)>,
+    pub(super) points: Vec<(KeyWindow, u64)>,
     stride: u64,
     passed: u64,
     pub(super) parts: Vec<CurvePart>,
@@ -39,13 +39,13 @@ impl BottomScan {
             IndexNodes::Steps(pieces) => {
                 for piece in pieces {
                     self.count_node(piece.first_child);
-                    self.push(piece.separator, piece.first_child);
+                    self.push_number(piece.separator, piece.first_child);
                 }
             }
             IndexNodes::Lines(lines) => {
                 for line in lines {
                     self.count_node(line.first_child);
-                    self.push(line.start, line.first_child);
+                    self.push_number(line.start, line.first_child);
                     if let Some(part) = self.part(line.first_child) {
                         part.error_blocks = part.error_blocks.max(f64::from(line.window) / 2.0);
                     }
@@ -71,7 +71,7 @@ impl BottomScan {
         let rise = f64::from(group.header.mantissa) * 2_f64.powi(group.header.exponent as i32 - 28);
         for (j, separator) in group.separators().enumerate() {
             let block = (group.first_child + j as u64) * granule;
-            self.push(separator, block);
+            self.push_number(separator, block);
             let line = rise * j as f64;
             let off = separator.wrapping_sub(group.header.start) as f64 - line;
             let bits = f64::from(group.header.width);
@@ -96,7 +96,12 @@ impl BottomScan {
         }
     }
 
-    fn push(&mut self, at: u64, block: u64) {
+    fn push_number(&mut self, key: u64, block: u64) {
+        let at = self.axis.at(&key.to_be_bytes());
+        self.push(at, block);
+    }
+
+    fn push(&mut self, at: KeyWindow, block: u64) {
         self.passed += 1;
         if !(self.passed - 1).is_multiple_of(self.stride) {
             return;
