@@ -3,6 +3,7 @@
 //! It has no dependencies, so that it compiles in a moment and runs before anything else is built.
 
 mod book;
+mod browser;
 mod fuzz;
 mod long;
 mod minio;
@@ -28,7 +29,7 @@ Commands:
   test [--long]                 run every check, in this order, and stop at the first that fails:
                                 format, clippy, tidy, documentation without warnings,
                                 unit, property and crash tests, fuzz targets on fixed inputs,
-                                doc tests, examples, the Python package, other systems, the book
+                                doc tests, examples, the Python package, pages in a browser, other systems, the book
                                 --long runs the long tests too; each is listed with its minutes first,
                                 and a store in use on MinIO
   tidy                          check the rules of the house that no compiler knows (a second)
@@ -37,13 +38,14 @@ Commands:
   book                          build the pages of docs/ as a site in target/book, and check its links
   fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);
                                 without cargo-fuzz, installs it
+  browser                       test the pages of reports in Chromium
   vendor-charts                 fetch the chart library of reports as crates/report/assets/package-lock.json states it
                                 (needs npm)
   help                          print this
 
-What is missing is installed: rustfmt, clippy, cargo-fuzz, mdBook (in target/mdbook), moto and what tests of the Python
-package need (in target/moto, target/python), if there is Python, and for --long MinIO (in target/minio), if there is
-Go.
+What is missing is installed: rustfmt, clippy, cargo-fuzz, mdBook (in target/mdbook); moto and what tests of the Python
+package and of pages need (in target/moto, target/python, target/browser), if there is Python; Chromium, by apt-get; and
+for --long MinIO (in target/minio), if there is Go.
 Exit codes: 0 all is well, 1 a check failed, 2 wrong usage.
 ";
 
@@ -76,6 +78,7 @@ fn dispatch(words: &[&str]) -> Result<(), Failure> {
     match words {
         ["test"] => test::run(&root, false),
         ["test", "--long"] => test::run(&root, true),
+        ["browser"] => browser::run(&root),
         ["vendor-charts"] => vendor::run(&root),
         ["tidy"] => tidy::run(&root),
         ["targets"] => targets::run(&root),

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, book, long, minio, moto, python, targets, tidy};
+use crate::{Failure, book, browser, long, minio, moto, python, targets, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,7 @@ pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
             Check::Book => ("book", timed("book: cargo xtask book", || book::run(root))?),
             Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root))?),
             Check::Python => ("Python package", timed("Python package", || python::run(root, server.as_deref()))?),
+            Check::Browser => ("browser", timed("browser: cargo xtask browser", || browser::run(root))?),
         };
         times.push((name, seconds));
     }
@@ -39,6 +40,7 @@ enum Check {
     Python,
     Targets,
     Book,
+    Browser,
 }
 
 fn checks(server: Option<&Path>) -> Vec<Check> {
@@ -64,6 +66,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Python,
         Check::Targets,
         Check::Book,
+        Check::Browser,
     ]
 }
 

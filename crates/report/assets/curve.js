@@ -9,6 +9,7 @@ const OgiveCurve = (() => {
   const NODES_MAX = 400;
   const SEPARATORS_MAX = 3000;
   const SPAN_MIN = 8n;
+  const INCREMENTS = Array.from({ length: 60 }, (_, at) => [1, 2, 5][at % 3] * 10 ** Math.floor(at / 3));
 
   // Keys as numbers on the axis, as src/table/axis.rs does it.
   const axisOf = (data) => {
@@ -61,7 +62,9 @@ const OgiveCurve = (() => {
     let plot = null;
     let drawn = { nodes: [], separators: 0 };
     const place = (key) => (typeof key === "bigint" ? key : keys.at(key));
-    const relative = (x) => Number(x - view.from);
+    // Numbers are drawn as they are; byte strings, whose windows are longer, in thousandths of the view.
+    const unit = () => (data.is_numeric ? 1 : Number(view.to - view.from) / 1000);
+    const relative = (x) => Number(x - view.from) / unit();
 
     // The nodes of a layer that the view shows: positions within runs.
     const visible = (at) => {
@@ -193,7 +196,7 @@ const OgiveCurve = (() => {
     };
 
     const labels = (ticks) => {
-      const texts = ticks.map((tick) => keys.show(view.from + BigInt(Math.max(Math.round(tick), 0))));
+      const texts = ticks.map((tick) => keys.show(view.from + BigInt(Math.max(Math.round(tick * unit()), 0))));
       const isLong = texts.some((text) => text.length > 12);
       if (!isLong) return texts;
       const number = /^[ui]\d+$/.test(data.report.key_type);
@@ -208,35 +211,54 @@ const OgiveCurve = (() => {
       const begin = shared > 3 ? shared - 2 : 0;
       return texts.map((text) => (begin ? "…" : "") + text.slice(begin, begin + 10) + (text.length > begin + 10 ? "…" : ""));
     };
+    // What the plot reads when it draws: set for each view.
+    let current = null;
+    const stepped = uPlot.paths.stepped({ align: 1 });
+    const linear = uPlot.paths.linear();
+    const options = () => ({
+      width: Math.max(element.clientWidth, 280),
+      height: Math.min(Math.max(element.clientWidth * 0.5, 280), 440),
+      legend: { show: false },
+      cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+      scales: {
+        x: { time: false, range: () => [0, current.span] },
+        y: { range: () => [current.bottom - current.height * 0.04, current.bottom + current.height * 1.06] },
+      },
+      axes: [
+        { ...axis("key", "count"), values: (_, ticks) => labels(ticks), space: 110, incrs: INCREMENTS },
+        { ...axis("block", "count"), size: 64, incrs: INCREMENTS },
+      ],
+      series: [
+        {},
+        {
+          stroke: color("ink"),
+          width: 1.5,
+          points: { show: false },
+          paths: (...all) => (current.isSteps ? stepped : linear)(...all),
+        },
+      ],
+      hooks: { draw: [overlay] },
+    });
     const show = () => {
       const { xs, ys, isSteps } = points();
-      const [bottom, height] = [ys[0], Math.max(ys[ys.length - 1] - ys[0], 1)];
-      const span = relative(view.to);
-      if (plot) plot.destroy();
-      plot = new uPlot(
-        {
-          width: Math.max(element.clientWidth, 280),
-          height: Math.min(Math.max(element.clientWidth * 0.5, 280), 440),
-          legend: { show: false },
-          cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
-          scales: {
-            x: { time: false, range: () => [0, span] },
-            y: { range: () => [bottom - height * 0.04, bottom + height * 1.06] },
-          },
-          axes: [
-            { ...axis("key", "count"), values: (_, ticks) => labels(ticks), space: 110 },
-            { ...axis("block", "count"), size: 64, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 1e7, 1e8, 1e9] },
-          ],
-          series: [{}, { stroke: color("ink"), width: 1.5, paths: isSteps ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false } }],
-          hooks: { draw: [overlay] },
-        },
-        [xs, ys],
-        element,
-      );
-      const { from, to } = view;
+      const [bottom, top] = [ys[0], ys[ys.length - 1]];
+      current = { span: relative(view.to), bottom, height: Math.max(top - bottom, 1), isSteps };
+      if (plot) plot.setData([xs, ys]);
+      else plot = new uPlot(options(), [xs, ys], element);
       const hidden = layers.map((_, at) => at).filter((at) => visible(at) === null);
-      shown({ from: keys.show(from), to: keys.show(to), blocks: [curve.block(from), curve.block(to)], hidden,
-        records: [curve.record(from), curve.record(to)], separators: drawn.separators });
+      shown({
+        from: keys.show(view.from),
+        to: keys.show(view.to),
+        blocks: [curve.block(view.from), curve.block(view.to)],
+        records: [curve.record(view.from), curve.record(view.to)],
+        separators: drawn.separators,
+        hidden,
+      });
+    };
+    const rebuild = () => {
+      if (plot) plot.destroy();
+      plot = null;
+      show();
     };
     const limit = (from, to) => {
       let width = to - from;
@@ -260,7 +282,7 @@ const OgiveCurve = (() => {
     const reset = () => set(whole.from, whole.to);
     const pan = (part) => set(view.from + share(part), view.to + share(part));
     zoomable(element, () => plot.over, { zoom, pan, reset, click: (at) => pick(view.from + share(at)) });
-    onChange(element, show);
+    onChange(element, rebuild);
     show();
     // Marks a key and the blocks that its lookup reads, and brings it into view.
     const mark = (key, first, last) => {

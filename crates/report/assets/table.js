@@ -141,7 +141,7 @@
     body.append(row(`a B-tree, its root in memory (${Math.max(tree.levels, 1)} reads)`, path(Math.max(tree.levels, 1))));
     const table = element("table", { class: "times" }, element("caption", {}, "Modelled time of each read, T(n) = latency + n / bandwidth of the named storage"));
     table.append(element("thead", {}, head), body);
-    const region = element("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Times of the reads" }, table);
+    const region = element("div", { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Times of the reads" }, table);
     const note = `The B-tree: pages of 4 KiB, all full, ${whole(tree.fanout)} keys of ${key.length} bytes with pointers of 8 bytes in each inner page; ${whole(tree.leaves)} leaves of the same data; ${tree.levels} levels of inner pages.`;
     return [region, element("p", { class: "note" }, note)];
   };

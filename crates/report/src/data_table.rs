@@ -51,7 +51,7 @@ impl DataTable {
     /// The table as an HTML element.
     #[must_use]
     pub fn to_html(&self) -> String {
-        let mut html = String::from("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+        let mut html = String::from("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"");
         let label = if self.caption.is_empty() { "Table" } else { &self.caption };
         html.push_str(&escape::text(label));
         html.push_str("\"><table>");

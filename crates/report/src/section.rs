@@ -44,7 +44,7 @@ impl Section {
     #[must_use]
     pub fn preformatted(self, label: &str, text: &str) -> Self {
         let (label, text) = (escape::text(label), escape::text(text));
-        self.markup(&format!("<pre tabindex=\"0\" role=\"region\" aria-label=\"{label}\">{text}</pre>"))
+        self.markup(&format!("<pre tabindex=\"0\" role=\"group\" aria-label=\"{label}\">{text}</pre>"))
     }
 
     /// Adds data for the script of a page, as `<script type="application/json">`, which no browser executes.

@@ -123,9 +123,17 @@ fn table(path: &Path) -> Result<Info> {
     let is_external = table.is_external();
     let (records, size) = (counted(report.records, "record"), human_bytes(report.file_bytes));
     let types = crate::report::types(&report);
+    let compared = match &report.designs[..] {
+        [built, second, ..] => {
+            let slower = (second.modelled_us / built.modelled_us - 1.0) * 100.0;
+            let others = counted(report.designs.len() as u64 - 1, "other design");
+            format!("; index {}, before {others}, the best of them {slower:.1} % slower", built.name)
+        }
+        _ => String::new(),
+    };
     let text = match is_external {
-        true => format!("an index of other data: {records} of {types}, {size}"),
-        false => format!("a table: {records} of {types}, {size}"),
+        true => format!("an index of other data: {records} of {types}, {size}{compared}"),
+        false => format!("a table: {records} of {types}, {size}{compared}"),
     };
     Ok(Info {
         kind: if is_external { "external index" } else { "table" },
@@ -135,6 +143,7 @@ fn table(path: &Path) -> Result<Info> {
             "value_type": report.value_type,
             "records": report.records,
             "file_bytes": report.file_bytes,
+            "designs": report.designs,
         }),
         next: format!("`ogive scan {0} --limit 10`, `ogive explain {0}`", path.display()),
     })

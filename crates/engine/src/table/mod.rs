@@ -54,6 +54,8 @@ mod separators;
 pub mod sort;
 mod sorting;
 mod structure;
+#[cfg(test)]
+mod structure_tests;
 pub mod value;
 mod verify;
 #[cfg(test)]

@@ -48,8 +48,8 @@ pub struct TableReport {
     pub data_max_read_bytes: u64,
     /// Number of read requests of a lookup.
     pub reads_per_get: ReadsPerGet,
-    /// The designs that the build compared, fastest first, with their times on the storage that it was tuned for; empty if
-    /// it compared none.
+    /// The designs that the build compared, fastest first, with their times on the storage that it was tuned for; empty
+    /// if it compared none.
     pub designs: Vec<ComparedDesign>,
     /// Expected time of a cold lookup, opening included, for each named profile, in microseconds (AirIndex, Equation
     /// 6).

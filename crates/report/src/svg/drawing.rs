@@ -16,4 +16,4 @@ pub trait Drawing {
 }
 
 /// Number of colours; further series repeat them with other marks and dashes.
-pub(super) const COLORS: usize = 6;
+pub(super) const COLORS: usize = 7;

@@ -1,4 +1,4 @@
-//! Nodes in the form in which a page holds them: compact, and independent of each other, so that a part can be left out.
+//! Nodes in the form in which a page holds them: compact, and independent of each other, so that parts can be left out.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

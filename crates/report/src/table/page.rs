@@ -179,12 +179,16 @@ impl TablePicture {
             let times = [cost.opening_us, layers, data, cost.total_us, cost.total_us - cost.opening_us].map(time_us);
             table.push(std::iter::once(profile.name().to_owned()).chain(times));
         }
-        section.text(&format!(
-            "The time of a cold lookup as the cost model has it: T(opening read) + T(reads of layers) + T(read of data), \
-            where T(n) is the time to read n bytes. The index was tuned for {}.",
-            self.report.tuned_for
-        ))
-        .figure(Figure::of_svg("Each bar is one cold lookup; its length is stated at its end.", &bars.relative()).table(table))
+        section
+            .text(&format!(
+                "The time of a cold lookup as the cost model has it: T(opening read) + T(reads of layers) + T(read of \
+            data), where T(n) is the time to read n bytes. The index was tuned for {}.",
+                self.report.tuned_for
+            ))
+            .figure(
+                Figure::of_svg("Each bar is one cold lookup; its time stands at its end.", &bars.relative())
+                    .table(table),
+            )
     }
 
     fn designs(&self, section: Section) -> Section {
@@ -199,9 +203,9 @@ impl TablePicture {
             table.push([design.name.clone(), time_us(design.modelled_us), bytes(design.index_bytes as f64), slower]);
         }
         let text = format!(
-            "The build compared these designs on {}: its time decides, then the size of the index. Names are those of \
-            the builders of the layers with their largest reads in bytes: gstep plain separators, coded coded ones, \
-            gband and eband lines with a window.",
+            "The build compared these designs for {}: the modelled time decides, then the size of the index. A name \
+            states how each layer was built, and the bytes that a lookup reads below it: gstep makes plain separators, \
+            coded coded separators, gband and eband lines with a window.",
             self.report.tuned_for
         );
         section.text(&text).figure(Figure::of_svg("Fastest first; the first design was built.", &bars)).table(&table)
@@ -236,8 +240,8 @@ impl TablePicture {
         }
         let nodes = self.parts.iter().map(|part| (at(part.block), part.nodes as f64));
         lines = lines.series(Series::new("nodes of this index", Mark::Steps, nodes));
-        let caption = "More lines mean harder keys: a curve that bends often. Where few lines do, approximate nodes are \
-            short; where many are needed, coded separators are.";
+        let caption = "More lines mean harder keys: a curve that bends often. Where few lines do, approximate nodes \
+            are short; where many are needed, coded separators are.";
         let errors = self.parts.iter().map(|part| (at(part.block), part.error_blocks));
         let mut residuals = LineChart::new(
             "Distance of the keys from the lines of the index",

@@ -1,4 +1,4 @@
-//! What the report of a table shows, as data: also the answer of `ogive report --json`.
+//! The content of the report of a table, as data: also the answer of `ogive report --json`.
 
 use super::asked::AskedKey;
 use super::held::{HeldLayer, HeldPlaces};
