@@ -7,16 +7,15 @@ use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::scratch::Scratch;
 use crate::size::{counted, grouped, human_bytes, human_us};
-use ogive::io::{LocalStorage, Profile, Storage, remote_url};
+use ogive::io::{Profile, ScratchFolder, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions};
 use ogive::types::KeyType;
 use ogive_parquet::{BuildOptions, BuildReport, ParquetIndex, PathFolder, Trace};
 use rows::{RowFormat, RowWriter};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) mod rows;
@@ -42,9 +41,8 @@ pub(crate) struct BesideBuild<'a> {
 
 /// Builds an index, or brings it up to date, and prints what was built.
 pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
-    let folder_path = folder_of(build.path)?;
-    let folder = Arc::new(PathFolder::new(&folder_path));
-    let mut root = root_of(build.data, &folder_path)?;
+    let folder = Arc::new(PathFolder::of_index(build.path)?);
+    let mut root = folder.root_of(build.data)?;
     if build.is_update && root.is_empty() {
         ".".clone_into(&mut root);
     }
@@ -53,7 +51,7 @@ pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
     if let Some(list) = build.files {
         options = options.files(listed(list)?);
     }
-    let scratch = if build.storage.is_object_store() { Some(Scratch::create()?) } else { None };
+    let scratch = if build.storage.is_object_store() { Some(ScratchFolder::create()?) } else { None };
     if let Some(scratch) = &scratch {
         options = options.scratch(scratch.storage());
     }
@@ -63,40 +61,6 @@ pub(crate) fn build(build: BesideBuild<'_>, output: &mut Output) -> Result<()> {
         false => ParquetIndex::build(build.storage, build.name, folder, options),
     };
     print_report(build.path, &report.map_err(Failure::from)?, output)
-}
-
-/// The folder of a file, by its path or URL.
-fn folder_of(path: &Path) -> Result<PathBuf> {
-    match remote_url(path).and_then(|url| url.rsplit_once('/')) {
-        Some((folder, _)) => Ok(folder.into()),
-        None => Ok(LocalStorage::split_path(path)?.0),
-    }
-}
-
-/// The path of the data from the folder of the index: relative if the data lie below it.
-fn root_of(data: &Path, folder: &Path) -> Result<String> {
-    if let Some(url) = remote_url(data) {
-        let url = url.trim_end_matches('/');
-        let below = remote_url(folder).and_then(|folder| match url.strip_prefix(folder.trim_end_matches('/'))? {
-            "" => Some(""),
-            below => below.strip_prefix('/'),
-        });
-        return Ok(below.unwrap_or(url).to_owned());
-    }
-    if remote_url(folder).is_some() {
-        let message = "an index in an object store is of files there";
-        return Err(Failure::usage(message, "choose a local output, or give the URL of the data"));
-    }
-    let resolved = |path: &Path| {
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let shown = path.display().to_string();
-        path.canonicalize().map_err(|source| Failure::File { action: "read", path: shown, source })
-    };
-    let (data, folder) = (resolved(data)?, resolved(folder)?);
-    let root = data.strip_prefix(&folder).unwrap_or(&data);
-    root.to_str().map(str::to_owned).ok_or_else(|| {
-        Failure::refused(format!("{} is not text in UTF-8", root.display()), "rename the folder or the file")
-    })
 }
 
 /// The lines of a list of files.
@@ -149,7 +113,7 @@ fn print_report(path: &Path, report: &BuildReport, output: &mut Output) -> Resul
 
 /// The index that an open table holds.
 fn index_of(arguments: &TableArguments, open: OpenTable) -> Result<ParquetIndex> {
-    let folder = PathFolder::new(folder_of(arguments.path())?);
+    let folder = PathFolder::of_index(arguments.path())?;
     let options = TableOptions::default();
     Ok(ParquetIndex::of_table(open.table, Arc::new(folder), &options)?)
 }
@@ -371,7 +335,7 @@ pub(crate) fn info(path: &Path, table: Table) -> Result<Option<String>> {
     if !ParquetIndex::is_one(&table) {
         return Ok(None);
     }
-    let folder = PathFolder::new(folder_of(path)?);
+    let folder = PathFolder::of_index(path)?;
     let index = ParquetIndex::of_table(table, Arc::new(folder), &TableOptions::default())?;
     Ok(Some(summary(&index)))
 }
@@ -405,7 +369,7 @@ fn trace_lines(trace: &Trace) -> Vec<String> {
     let mut lines: Vec<String> = trace.requests.iter().map(line).collect();
     let modelled = ["nvme", "s3"].into_iter().filter_map(|name| Profile::named(name).ok());
     let modelled: Vec<String> =
-        modelled.map(|profile| format!("{} on {}", human_us(modelled_us(trace, &profile)), profile.name())).collect();
+        modelled.map(|profile| format!("{} on {}", human_us(trace.modelled_us(&profile)), profile.name())).collect();
     lines.push(format!(
         "  {} in {}, {} B; modelled {}",
         counted(trace.requests.len() as u64, "request"),
@@ -414,10 +378,4 @@ fn trace_lines(trace: &Trace) -> Vec<String> {
         modelled.join(", ")
     ));
     lines
-}
-
-/// Modelled time: the rounds one after the other, the requests of each side by side.
-fn modelled_us(trace: &Trace, profile: &Profile) -> f64 {
-    let rounds = trace.requests.chunk_by(|left, right| left.round == right.round);
-    rounds.map(|round| profile.batch_us(&round.iter().map(|request| request.bytes).collect::<Vec<_>>())).sum()
 }

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions, Schema};
 use crate::interrupt::Interrupt;
 use crate::progress::{PhasedProgress, Progress, Unit};
-use crate::scratch::Scratch;
+use ogive::io::ScratchFolder;
 use ogive::io::{StoppableStorage, Storage};
 use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
 use ogive::table::{SortingWriter, TableReport, TableWriteOptions, TableWriter};
@@ -174,7 +174,7 @@ pub(crate) fn pour(
         .search(target.options.search.clone().threads(threads));
     let storage = StoppableStorage::new(Arc::clone(&target.storage), interrupt.flag());
     // Temporary files of a sort cannot be objects.
-    let scratch = (sort && storage.is_object_store()).then(Scratch::create).transpose()?;
+    let scratch = (sort && storage.is_object_store()).then(ScratchFolder::create).transpose()?;
     let mut writer = if sort {
         let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
         let beside: Arc<dyn Storage> = match &scratch {

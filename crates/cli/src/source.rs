@@ -4,7 +4,7 @@ use crate::failure::Result;
 use crate::input::{Input, InputOptions, Schema, open_to_see, table_input};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
-use crate::scratch::Scratch;
+use ogive::io::ScratchFolder;
 use ogive::io::Storage;
 use ogive::table::{Table, TableWriteOptions};
 use ogive::tune::DesignRequest;
@@ -16,7 +16,7 @@ pub(crate) enum Source<'a> {
     /// The input itself, which is sorted.
     Sorted { input: &'a InputOptions, schema: Schema },
     /// A temporary table of an unsorted input.
-    Table { scratch: Scratch, table: Table },
+    Table { scratch: ScratchFolder, table: Table },
 }
 
 impl<'a> Source<'a> {
@@ -28,7 +28,7 @@ impl<'a> Source<'a> {
                 return Ok(Self::Sorted { input, schema: plan.schema });
             }
         }
-        let scratch = Scratch::create()?;
+        let scratch = ScratchFolder::create()?;
         let options = TableWriteOptions::default().design(DesignRequest::Coded);
         let storage = scratch.storage();
         let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };

@@ -2,7 +2,6 @@
 
 use super::build::block_bytes;
 use crate::args::Outcome;
-use crate::discard::Discard;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
@@ -13,8 +12,9 @@ use crate::size::{ByteSize, counted, grouped, human_bytes, human_us, sort_memory
 use crate::source::Source;
 use crate::table_text::plain_table;
 use ogive::Error;
+use ogive::io::DiscardStorage;
 use ogive::io::Profile;
-use ogive::table::{TableReport, TableWriteOptions};
+use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, TableReport, TableWriteOptions, compare_designs};
 use ogive::tune::DesignRequest;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -27,9 +27,6 @@ Examples:
 
 Builds every design in full, including data blocks, and discards it. Times are modelled: a cold lookup of one key,
 including the read that opens the table.";
-
-/// Block size of designs that do not choose it.
-const FIXED_BLOCK_BYTES: u32 = 4096;
 
 /// Compare index designs for a data set and a storage
 #[derive(Debug, clap::Args)]
@@ -71,8 +68,8 @@ pub(crate) type UnsupportedDesign = (String, String);
 pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let profile = Profile::by_name_or_file(&arguments.profile)?;
-    let fixed_bytes = arguments.block_size.map_or(Ok(FIXED_BLOCK_BYTES), block_bytes)?;
-    let mut names = ["tuned", "coded", "btree", "pgm:64", "radix-spline", "rmi", "none"].map(str::to_owned).to_vec();
+    let fixed_bytes = arguments.block_size.map_or(Ok(COMPARED_BLOCK_BYTES), block_bytes)?;
+    let mut names = COMPARED_DESIGNS.map(str::to_owned).to_vec();
     names.extend(arguments.designs.iter().cloned());
     let requests: Vec<DesignRequest> = names.iter().map(|name| name.parse()).collect::<Result<_, Error>>()?;
 
@@ -97,24 +94,18 @@ pub(crate) fn compare<'a>(
     interrupt: &Interrupt,
     open: impl Fn() -> Result<Box<dyn Input + 'a>>,
 ) -> Result<(Vec<Row>, Vec<UnsupportedDesign>)> {
-    let (mut rows, mut unfit) = (Vec::new(), Vec::new());
-    for (name, design) in designs {
-        let options = options
-            .clone()
-            .design(design.clone())
-            .block_bytes((*design != DesignRequest::Tuned).then_some(fixed_block_bytes));
-        let target = Target { storage: Arc::new(Discard), name: name.clone(), options, memory_bytes: 0 };
+    let compared = compare_designs(designs, options, fixed_block_bytes, |name, options| {
+        let target = Target { storage: Arc::new(DiscardStorage), name: name.to_owned(), options, memory_bytes: 0 };
         match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
-            Ok(TableReport { records: 0, .. }) => return Err(nothing_to_tune()),
-            Ok(report) => rows.push(Row { name: name.clone(), report }),
+            Ok(TableReport { records: 0, .. }) => Err(nothing_to_tune()),
+            Ok(report) => Ok(Ok(report)),
             // Some designs support only numbers.
-            Err(Failure::Engine(Error::InvalidArgument(reason))) if !rows.is_empty() => {
-                unfit.push((name.clone(), reason));
-            }
-            Err(failure) => return Err(failure),
+            Err(Failure::Engine(Error::InvalidArgument(reason))) => Ok(Err(reason)),
+            Err(failure) => Err(failure),
         }
-    }
-    Ok((rows, unfit))
+    })?;
+    let rows = compared.built.into_iter().map(|(name, report)| Row { name, report }).collect();
+    Ok((rows, compared.left_out))
 }
 
 fn nothing_to_tune() -> Failure {

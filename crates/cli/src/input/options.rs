@@ -13,10 +13,10 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::pipe::{InputFile, STANDARD_INPUT, shown};
 use crate::sample::sample;
-use crate::scratch::Scratch;
 use crate::size::ByteSize;
 use crate::urls::{is_url, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use ogive::io::ScratchFolder;
 use ogive::table::{Table, TableOptions};
 use ogive::tune::Sample;
 use ogive::{Error, FileFormat, KeyType};
@@ -228,12 +228,12 @@ impl InputOptions {
     ///
     /// # Errors
     /// Those of reading and copying.
-    pub(crate) fn rereadable(&self, interrupt: &Interrupt) -> Result<(Self, Option<Scratch>)> {
+    pub(crate) fn rereadable(&self, interrupt: &Interrupt) -> Result<(Self, Option<ScratchFolder>)> {
         let is_typed = self.key_type.is_some() && self.format() == Format::Lines;
         if !self.is_fetched() && (self.is_rereadable() || is_typed || self.format() == Format::Sosd) {
             return Ok((self.clone(), None));
         }
-        let scratch = Scratch::create()?;
+        let scratch = ScratchFolder::create()?;
         let spool = scratch.path().join("input");
         let mut copy = File::create(&spool).map_err(|source| Failure::File {
             action: "create",

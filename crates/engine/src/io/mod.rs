@@ -10,6 +10,7 @@
 
 mod clock;
 mod direct;
+mod discard;
 pub(crate) mod fair;
 mod fast_paths;
 mod file_names;
@@ -33,6 +34,7 @@ mod profile;
 mod read_ahead;
 mod read_pool;
 mod schemes;
+mod scratch;
 mod stoppable;
 mod storage;
 mod stream;
@@ -48,6 +50,7 @@ mod write_behind;
 pub use clock::{
     ModelledClock, Timer, available_threads, random_u64, seed_random, set_unix_time_s, unix_time_ms, unix_time_s,
 };
+pub use discard::DiscardStorage;
 pub use fast_paths::FastPaths;
 pub(crate) use frozen::FrozenFiles;
 pub(crate) use handoff::Handoff;
@@ -63,6 +66,7 @@ pub use read_ahead::{PendingReads, RangeRequest, ReadBuffer};
 pub use schemes::{
     FolderUrl, Place, locate, locate_folder, percent_decoded, register_scheme, remote_url, without_query,
 };
+pub use scratch::ScratchFolder;
 pub use stoppable::StoppableStorage;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,

@@ -8,9 +8,9 @@ use crate::input::{Format, InputError, InputOptions, Schema, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Examined, Target, examine, examine_both, load};
 use crate::pipe::shown;
-use crate::scratch::Scratch;
 use crate::urls::{is_folder, is_url, place};
 use ogive::io::Profile;
+use ogive::io::ScratchFolder;
 use ogive::join::{JoinOutput, JoinSource};
 use ogive::table::external::RecordFile;
 use ogive::table::{Table, TableOptions};
@@ -40,7 +40,7 @@ pub(super) struct OpenSide {
     /// Whether it is a table or an index without records, whose keys may be of any type.
     is_empty: bool,
     /// Holds the contents of a pipe.
-    _scratch: Option<Scratch>,
+    _scratch: Option<ScratchFolder>,
 }
 
 impl OpenSide {
@@ -166,7 +166,7 @@ fn open_texts(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSi
 }
 
 /// An input that was read once, with the copy of a pipe.
-fn of_records(input: &InputOptions, found: &Examined, scratch: Option<Scratch>) -> Result<OpenSide> {
+fn of_records(input: &InputOptions, found: &Examined, scratch: Option<ScratchFolder>) -> Result<OpenSide> {
     let schema = &found.plan.schema;
     Ok(OpenSide { _scratch: scratch, ..OpenSide::of(records::source(input, schema)?, found.key_type()) })
 }
@@ -352,7 +352,7 @@ impl SideOptions {
 
     /// Copies a pipe, which can be read only once, to a sorted temporary table.
     fn open_pipe(&self, input: &InputOptions, opening: &Opening<'_>) -> Result<OpenSide> {
-        let scratch = Scratch::create()?;
+        let scratch = ScratchFolder::create()?;
         let storage = scratch.storage();
         let target = Target {
             storage: storage.clone(),

@@ -1,14 +1,14 @@
 //! Storage that discards what is written, for tables of which only the report is needed.
 
-use ogive::io::{FileLock, ReadableFile, Storage, UpdatableFile, WritableFile};
-use ogive::{Error, Result};
+use crate::error::{Error, Result};
+use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, WritableFile};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Accepts and discards all files.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Discard;
+pub struct DiscardStorage;
 
 #[derive(Debug)]
 struct DiscardedFile {
@@ -21,7 +21,7 @@ struct NoLock;
 
 impl FileLock for NoLock {}
 
-impl Storage for Discard {
+impl Storage for DiscardStorage {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         Err(Error::io("open", self.path(name), ErrorKind::NotFound.into()))
     }
