@@ -60,6 +60,51 @@ impl PathFolder {
         Self { root: root.into() }
     }
 
+    /// The folder of an index, by the path or URL of its file.
+    ///
+    /// # Errors
+    /// [`ogive::Error::InvalidArgument`] for a path without a file name.
+    pub fn of_index(index: &Path) -> Result<Self> {
+        match remote_url(index).and_then(|url| url.rsplit_once('/')) {
+            Some((folder, _)) => Ok(Self::new(folder)),
+            None => Ok(Self::new(LocalStorage::split_path(index)?.0)),
+        }
+    }
+
+    /// The root of an index in this folder of the data at a path or URL, as
+    /// [`BuildOptions::new`](crate::BuildOptions::new) takes it: relative if the data lie below this folder, and empty
+    /// if they are this folder.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::NotIndexable`] for local data of an index in an object store, and for a path that is not
+    /// text; those of reading the file system.
+    pub fn root_of(&self, data: &Path) -> Result<String> {
+        let folder = self.root.as_path();
+        if let Some(url) = remote_url(data) {
+            let url = url.trim_end_matches('/');
+            let below = remote_url(folder).and_then(|folder| match url.strip_prefix(folder.trim_end_matches('/'))? {
+                "" => Some(""),
+                below => below.strip_prefix('/'),
+            });
+            return Ok(below.unwrap_or(url).to_owned());
+        }
+        let refused = |detail: &str| ParquetIndexError::NotIndexable { path: data.to_owned(), detail: detail.into() };
+        if remote_url(folder).is_some() {
+            let detail = "an index in an object store is of files there; choose a local output, or give the URL of the \
+                          data";
+            return Err(refused(detail));
+        }
+        let resolved = |path: &Path| {
+            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            path.canonicalize().map_err(|source| ogive::Error::io("read", path, source))
+        };
+        let (data_path, folder) = (resolved(data)?, resolved(folder)?);
+        let root = data_path.strip_prefix(&folder).unwrap_or(&data_path);
+        root.to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| refused("its path is not text in UTF-8; rename the folder or the file"))
+    }
+
     /// The URL of a folder or file, if it has one.
     fn url(&self, path: &str) -> Option<String> {
         if remote_url(Path::new(path)).is_some() {

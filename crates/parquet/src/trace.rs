@@ -1,6 +1,6 @@
 //! Traces: the requests of lookups, in rounds.
 
-use ogive::io::Purpose;
+use ogive::io::{Profile, Purpose};
 use std::path::{Path, PathBuf};
 
 /// A request that was made.
@@ -50,6 +50,13 @@ impl Trace {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.requests.iter().map(|request| request.bytes).sum()
+    }
+
+    /// Modelled time on a storage in microseconds: the rounds one after the other, the requests of each side by side.
+    #[must_use]
+    pub fn modelled_us(&self, profile: &Profile) -> f64 {
+        let rounds = self.requests.chunk_by(|left, right| left.round == right.round);
+        rounds.map(|round| profile.batch_us(&round.iter().map(|request| request.bytes).collect::<Vec<_>>())).sum()
     }
 
     /// Adds the reads of an index file. Each waits for those before it; if `side_by_side`, only for those of another

@@ -2,6 +2,7 @@
 //! catch.
 
 use ogive::Error;
+use ogive_parquet::ParquetIndexError;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use std::io::ErrorKind;
@@ -74,6 +75,24 @@ pub(crate) fn of(error: Error) -> PyErr {
     }
     let (class, file, offset) = facts(&error);
     raise(class, &error.to_string(), file, offset)
+}
+
+/// The exception of an error of an index beside Parquet files.
+pub(crate) fn of_parquet(error: ParquetIndexError) -> PyErr {
+    let message = error.to_string();
+    let (class, file) = match error {
+        ParquetIndexError::Engine(error) => return of(error),
+        ParquetIndexError::Changed { path, .. } => ("Changed", path),
+        ParquetIndexError::Gone { path } => ("NotFound", path),
+        ParquetIndexError::NotAnIndex { path, .. } => ("WrongFile", path),
+        ParquetIndexError::Malformed { path, .. } => ("WrongFile", path),
+        ParquetIndexError::NewerVersion { path, .. } => ("UnknownVersion", path),
+        ParquetIndexError::NotIndexable { path, .. }
+        | ParquetIndexError::NoColumn { path, .. }
+        | ParquetIndexError::TableFormat { path, .. } => ("InvalidArgument", path),
+        _ => return new("OgiveError", &message),
+    };
+    of_file(class, &message, &file)
 }
 
 /// Results of the engine as those of Python.

@@ -11,6 +11,7 @@ mod keys;
 mod keyspace;
 mod numpy;
 mod opened;
+mod parquet;
 mod range;
 mod rows;
 mod snapshot;
@@ -34,6 +35,8 @@ mod _internal {
     use crate::fork::forked;
     #[pymodule_export]
     use crate::keyspace::Keyspace;
+    #[pymodule_export]
+    use crate::parquet::{ParquetIndex, index_parquet};
     #[pymodule_export]
     use crate::range::RecordIterator;
     #[pymodule_export]

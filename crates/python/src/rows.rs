@@ -109,7 +109,10 @@ pub(crate) fn arrow_error(error: ArrowError) -> PyErr {
     match error {
         ArrowError::ExternalError(error) => match error.downcast::<ogive::Error>() {
             Ok(error) => errors::of(*error),
-            Err(error) => errors::new("OgiveError", &error.to_string()),
+            Err(error) => match error.downcast::<ogive_parquet::ParquetIndexError>() {
+                Ok(error) => errors::of_parquet(*error),
+                Err(error) => errors::new("OgiveError", &error.to_string()),
+            },
         },
         error => errors::new("InvalidArgument", &error.to_string()),
     }

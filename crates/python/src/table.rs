@@ -9,7 +9,7 @@ use crate::keyspace::{Object, bounds};
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use arc_swap::ArcSwapOption;
-use ogive::io::{Profile, locate};
+use ogive::io::{Place, Profile, locate};
 use ogive::table::TracedRead;
 use ogive::{ReadTrace, TableOptions};
 use pyo3::exceptions::PyKeyError;
@@ -59,6 +59,19 @@ pub(crate) fn reads_json(reads: &[TracedRead]) -> Value {
     reads.iter().map(read).collect()
 }
 
+/// Options to open a table: with the profile that is stated, else that of its storage.
+pub(crate) fn open_options(place: &Place, memory: Option<u64>, profile: Option<&str>) -> ogive::Result<TableOptions> {
+    let mut options = TableOptions::default();
+    if let Some(memory) = memory {
+        options = options.memory_bytes(memory);
+    }
+    Ok(match (profile, place.storage.profile()) {
+        (Some(name), _) => options.profile(Profile::by_name_or_file(name)?),
+        (None, Some(profile)) => options.profile(profile.clone()),
+        (None, None) => options,
+    })
+}
+
 #[pymethods]
 impl Table {
     #[new]
@@ -66,15 +79,7 @@ impl Table {
     fn open(py: Python<'_>, path: PathBuf, memory: Option<u64>, profile: Option<&str>) -> PyResult<Self> {
         let table = py.detach(|| {
             let place = locate(&path)?;
-            let mut options = TableOptions::default();
-            if let Some(memory) = memory {
-                options = options.memory_bytes(memory);
-            }
-            match (profile, place.storage.profile()) {
-                (Some(name), _) => options = options.profile(Profile::by_name_or_file(name)?),
-                (None, Some(profile)) => options = options.profile(profile.clone()),
-                (None, None) => {}
-            }
+            let options = open_options(&place, memory, profile)?;
             ogive::Table::open(place.storage, &place.name, &options)
         });
         let table = table.or_raise()?;

@@ -28,7 +28,11 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-model", "ogive-papers", "ogive-report"],
         outside: true,
     },
-    Rule { path: "crates/python/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-object-store"], outside: true },
+    Rule {
+        path: "crates/python/Cargo.toml",
+        ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet"],
+        outside: true,
+    },
     Rule {
         path: "crates/fuzz/Cargo.toml",
         ours: &["ogive", "ogive-model", "ogive-papers", "ogive-parquet", "ogive-testkit"],

@@ -1,7 +1,8 @@
 """Ogive: storage engines whose indexes are learned.
 
 * :func:`open`: a store, which is an ordered, typed, crash-safe mapping on disk or in an object store;
-* :func:`build`: a table, which is sorted records in one file, with an index tuned to them and to their storage.
+* :func:`build`: a table, which is sorted records in one file, with an index tuned to them and to their storage;
+* :func:`index_parquet`: an index beside Parquet files, which stay as they are.
 
 Keys and values are ``int``, ``float``, ``str``, ``bytes``, ``bool``, UUIDs, dates and times, decimals, and tuples of these.
 Many records come and go as Arrow data: pandas, polars, pyarrow, DuckDB and DataFusion take them as they are.
@@ -32,6 +33,7 @@ from ._errors import (
 )
 from ._explain import Explanation, Read
 from ._internal import __version__
+from ._parquet import ParquetExplanation, ParquetIndex, Request, Verification, index_parquet
 from ._rows import Rows, RowStream
 from ._store import Batch, Db, Keyspace, Snapshot, open
 from ._table import Table, build
@@ -53,9 +55,12 @@ __all__ = [
     "MemoryShort",
     "NotFound",
     "OgiveError",
+    "ParquetExplanation",
+    "ParquetIndex",
     "PermissionDenied",
     "Read",
     "ReadOnly",
+    "Request",
     "RowStream",
     "Rows",
     "Snapshot",
@@ -64,10 +69,12 @@ __all__ = [
     "TimedOut",
     "UnknownVersion",
     "Unsupported",
+    "Verification",
     "VersionGone",
     "WrongFile",
     "WrongType",
     "__version__",
     "build",
+    "index_parquet",
     "open",
 ]

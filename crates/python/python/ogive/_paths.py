@@ -16,3 +16,8 @@ def path_text(path: PathLike) -> str:
 def identity(path: str) -> str:
     """What a path or URL leads to, by whatever way."""
     return path.rstrip("/") if "://" in path else os.path.realpath(path)
+
+
+def absolute(path: str) -> str:
+    """A path that means the same in another process."""
+    return path if "://" in path else os.path.abspath(path)

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _internal
+from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument
 from ._paths import PathLike, identity, path_text
 from ._rows import Rows, RowStream
@@ -38,7 +39,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Keyspace(_internal.Keyspace):
+class Keyspace(AwaitableWrites, _internal.Keyspace):
     """An ordered mapping of typed keys to typed values, which is a part of a store.
 
     It is used as a dictionary whose keys are in order: ``keyspace[key] = value``, ``key in keyspace``,
@@ -401,7 +402,7 @@ class Batch:
             self.abandon()
 
 
-class Snapshot:
+class Snapshot(Awaitable):
     """A store as it was at one moment; see :meth:`Db.snapshot`.
 
     Without a keyspace, methods are about the default one. Close snapshots that are not needed any more: the store keeps

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _internal
+from ._async import Awaitable
 from ._errors import InvalidArgument
 from ._explain import Explanation
-from ._paths import PathLike, identity, path_text
+from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream
 from ._sizes import size_bytes
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Table(_internal.Table):
+class Table(Awaitable, _internal.Table):
     """Sorted records that do not change, in one file, with an index that is tuned to them and to their storage.
 
     A look-up is one read of the file for each layer of the index below the root, which is in memory, and one of the
@@ -95,8 +96,7 @@ class Table(_internal.Table):
         self.close()
 
     def __reduce__(self) -> tuple[Any, tuple[str, int | None, str | None]]:
-        path = self.path if "://" in self.path else os.path.abspath(self.path)
-        return _reopened, (path, self._memory, self._profile)
+        return _reopened, (absolute(self.path), self._memory, self._profile)
 
     def __repr__(self) -> str:
         return f"<ogive.Table {self.path!r}>"

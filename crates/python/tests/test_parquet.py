@@ -1,0 +1,99 @@
+"""Indexes beside Parquet files."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy
+import ogive
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+
+def write(path: Path, ids: list[int], **options: object) -> None:
+    table = pyarrow.table({"user_id": ids, "ts": [10 * i for i in ids], "name": [f"n{i}" for i in ids]})
+    pyarrow.parquet.write_table(table, path, **options)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> ogive.ParquetIndex:
+    folder = tmp_path / "events"
+    folder.mkdir()
+    write(folder / "a.parquet", [1, 1, 2, 3], row_group_size=2)
+    write(folder / "b.parquet", [5, 7, 9])
+    return ogive.index_parquet(folder, key="user_id", to=tmp_path / "events.idx")
+
+
+def test_rows_are_found_by_key(index: ogive.ParquetIndex) -> None:
+    assert index.get(1, columns=["ts"]).to_pylist() == [{"ts": 10}, {"ts": 10}]
+    assert index.get(4).to_pylist() == []
+    assert index.get(7).to_pylist() == [{"user_id": 7, "ts": 70, "name": "n7"}]
+    assert 7 in index and 8 not in index
+    with pytest.raises(KeyError):
+        index[8]
+    assert len(index) == 7 and index.is_sorted
+    assert index.key == ["user_id"] and index.column_names == ["user_id", "ts", "name"]
+    assert [Path(file).name for file in index.files] == ["a.parquet", "b.parquet"]
+    assert index.rank(3) == 3 and index.count(1, 3) == 3 and index.count(start=5) == 3
+
+
+def test_many_keys_are_found_in_their_order(index: ogive.ParquetIndex) -> None:
+    wanted = [9, 4, 1]
+    for keys in (wanted, numpy.array(wanted), pyarrow.array(wanted)):
+        assert index.multi_get(keys, columns=["user_id"]).column("user_id") == [9, 1, 1]
+    assert index.multi_get([]).column_names == ["user_id", "ts", "name"]
+
+
+def test_ranges_are_streams(index: ogive.ParquetIndex) -> None:
+    assert index.scan(2, 7).to_polars()["ts"].to_list() == [20, 30, 50]
+    assert [row["user_id"] for row in index.scan(columns=["user_id"])] == [1, 1, 2, 3, 5, 7, 9]
+
+
+def test_explanations_and_verification(index: ogive.ParquetIndex, tmp_path: Path) -> None:
+    found = index.explain(7, columns=["ts"])
+    assert found.rows == 1 and found.rounds == 2 and found.requests[0].path.endswith("events.idx")
+    assert found.modelled_us("s3") > found.modelled_us("nvme") > 0
+    assert "round 2" in repr(found) and "<table>" in found._repr_html_()
+    assert index.verify() and index.verify().rows == 7
+    write(tmp_path / "events" / "b.parquet", [5, 7, 10])
+    assert not index.verify()
+    with pytest.raises(ogive.Changed):
+        ogive.ParquetIndex(index.path).get(7)
+
+
+def test_an_update_takes_new_files_in(index: ogive.ParquetIndex, tmp_path: Path) -> None:
+    write(tmp_path / "events" / "c.parquet", [11])
+    newer = ogive.index_parquet(tmp_path / "events", to=index.path, update=True)
+    assert len(newer) == 8 and 11 in newer
+    with pytest.raises(ogive.InvalidArgument):
+        ogive.index_parquet(tmp_path / "events", key="ts", to=index.path, update=True)
+
+
+def test_keys_of_several_columns_and_with_nulls(tmp_path: Path) -> None:
+    table = pyarrow.table({"id": [None, 3, 1], "part": ["a", "b", "c"]})
+    pyarrow.parquet.write_table(table, tmp_path / "n.parquet")
+    one = ogive.index_parquet(tmp_path / "n.parquet", key="id", to=tmp_path / "n.idx")
+    assert one.get(3).to_pylist() == [{"id": 3, "part": "b"}]
+    assert one.multi_get([3, 1], columns=["part"]).column("part") == ["b", "c"]
+    assert one.scan(2).to_pylist() == [{"id": 3, "part": "b"}]
+    both = ogive.index_parquet(tmp_path / "n.parquet", key=["part", "id"], to=tmp_path / "m.idx")
+    assert both.get(("c", 1)).to_pylist() == [{"id": 1, "part": "c"}]
+
+
+def test_errors_say_what_is_wrong(index: ogive.ParquetIndex, tmp_path: Path) -> None:
+    with pytest.raises(ogive.InvalidArgument, match="no column 'nothing'"):
+        index.get(1, columns=["nothing"])
+    with pytest.raises(ogive.InvalidArgument, match="which column is the key"):
+        ogive.index_parquet(tmp_path / "events", to=tmp_path / "x.idx")
+    with pytest.raises(FileNotFoundError):
+        ogive.index_parquet(tmp_path / "absent", key="a", to=tmp_path / "x.idx")
+    ogive.build({1: 2}, to=tmp_path / "t.ogive")
+    with pytest.raises(ogive.WrongFile):
+        ogive.ParquetIndex(tmp_path / "t.ogive")
+    again = pickle.loads(pickle.dumps(index))
+    assert again.get(2, columns=["ts"]).to_pylist() == [{"ts": 20}]
+    index.close()
+    with pytest.raises(ogive.Closed):
+        index.get(1)
