@@ -69,16 +69,17 @@ impl Target {
 }
 
 /// Rows whose columns are those of keys and values.
-struct Rows {
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
     key: Vec<usize>,
     values: Vec<usize>,
-    types: RecordType,
+    pub(crate) types: RecordType,
 }
 
 impl Rows {
     /// The records of rows of a schema: the named columns are the key, and all others, or those that are named, the
     /// fields of the value.
-    fn of(schema: &Schema, key: &[String], columns: Option<&[String]>) -> PyResult<Self> {
+    pub(crate) fn of(schema: &Schema, key: &[String], columns: Option<&[String]>) -> PyResult<Self> {
         let known = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
         let position = |name: &String| {
             schema.index_of(name).map_err(|_| {
@@ -98,8 +99,12 @@ impl Rows {
         Ok(Self { key: key_positions, values, types })
     }
 
-    /// Appends the records of a batch.
-    fn append(&self, batch: &RecordBatch, writer: &mut SortingWriter) -> PyResult<()> {
+    /// Visits the records of a batch.
+    pub(crate) fn visit(
+        &self,
+        batch: &RecordBatch,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ogive::Result<()>,
+    ) -> PyResult<()> {
         let arrays = |columns: &[usize]| {
             let array = |&column: &usize| unpacked(batch.column(column).clone()).map_err(arrow_error);
             columns.iter().map(array).collect::<PyResult<Vec<ArrayRef>>>()
@@ -120,7 +125,7 @@ impl Rows {
                 }
                 writer.finish(&mut value).or_raise()?;
             }
-            writer.append(&key, &value).or_raise()?;
+            visit(&key, &value).or_raise()?;
         }
         Ok(())
     }
@@ -210,7 +215,7 @@ fn build(
         let mut writer = target.writer(rows.types.clone(), task).or_raise()?;
         for batch in reader {
             task.check().or_raise()?;
-            rows.append(&batch.map_err(arrow_error)?, &mut writer)?;
+            rows.visit(&batch.map_err(arrow_error)?, |key, value| writer.append(key, value))?;
             task.report(writer.len(), rows_expected.max(writer.len()));
         }
         finish(writer, task)
@@ -253,13 +258,8 @@ pub(crate) fn build_parquet(
     target: Target,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
-    let refused = |error: &dyn std::fmt::Display| {
-        errors::of_file("WrongFile", &format!("{} is no Parquet file: {error}", path.display()), &path)
-    };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(open(&path)?).map_err(|error| refused(&error))?;
-    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let reader = builder.with_batch_size(FILE_ROWS).build().map_err(|error| refused(&error))?;
-    build(py, Box::new(reader), &key, columns.as_deref(), &target, rows, progress)
+    let (reader, rows) = parquet_rows(&path)?;
+    build(py, reader, &key, columns.as_deref(), &target, rows, progress)
 }
 
 /// Builds a table from a CSV file with a header.
@@ -273,26 +273,34 @@ pub(crate) fn build_csv(
     target: Target,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
+    build(py, csv_rows(&path)?, &key, columns.as_deref(), &target, 0, progress)
+}
+
+/// The rows of a Parquet file, and how many there are.
+pub(crate) fn parquet_rows(path: &Path) -> PyResult<(Box<dyn RecordBatchReader + Send>, u64)> {
     let refused = |error: &dyn std::fmt::Display| {
-        errors::of_file("WrongFile", &format!("{} cannot be read as CSV: {error}", path.display()), &path)
+        errors::of_file("WrongFile", &format!("{} is no Parquet file: {error}", path.display()), path)
+    };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(open(path)?).map_err(|error| refused(&error))?;
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let reader = builder.with_batch_size(FILE_ROWS).build().map_err(|error| refused(&error))?;
+    Ok((Box::new(reader), rows))
+}
+
+/// The rows of a CSV file with a header.
+pub(crate) fn csv_rows(path: &Path) -> PyResult<Box<dyn RecordBatchReader + Send>> {
+    let refused = |error: &dyn std::fmt::Display| {
+        errors::of_file("WrongFile", &format!("{} cannot be read as CSV: {error}", path.display()), path)
     };
     let format = arrow_csv::reader::Format::default().with_header(true);
-    let (schema, _) = format.infer_schema(open(&path)?, Some(GUESSED_ROWS)).map_err(|error| refused(&error))?;
+    let (schema, _) = format.infer_schema(open(path)?, Some(GUESSED_ROWS)).map_err(|error| refused(&error))?;
     let reader = arrow_csv::ReaderBuilder::new(Arc::new(schema))
         .with_format(format)
         .with_batch_size(FILE_ROWS)
-        .build(open(&path)?)
+        .build(open(path)?)
         .map_err(|error| refused(&error))?;
     let schema: SchemaRef = reader.schema();
-    build(
-        py,
-        Box::new(arrow_array::RecordBatchIterator::new(reader, schema)),
-        &key,
-        columns.as_deref(),
-        &target,
-        0,
-        progress,
-    )
+    Ok(Box::new(arrow_array::RecordBatchIterator::new(reader, schema)))
 }
 
 fn open(path: &Path) -> PyResult<File> {

@@ -43,6 +43,19 @@ impl Keys {
         Ok(found)
     }
 
+    /// The bytes that `encode` makes of each object.
+    pub(crate) fn encoded(
+        objects: &Bound<'_, PyAny>,
+        encode: impl Fn(&Bound<'_, PyAny>) -> PyResult<Vec<u8>>,
+    ) -> PyResult<Self> {
+        let mut found = Self::default();
+        for object in objects.try_iter()? {
+            found.bytes.extend_from_slice(&encode(&object?)?);
+            found.ends.push(found.bytes.len());
+        }
+        Ok(found)
+    }
+
     fn append(&mut self, key_type: KeyType, array: ArrayRef) -> PyResult<()> {
         let array = unpacked(array).map_err(crate::rows::arrow_error)?;
         self.ends.reserve(array.len());

@@ -42,6 +42,11 @@ impl Keyspace {
         Ok(newer)
     }
 
+    /// The store.
+    pub(crate) fn db(&self) -> PyResult<Arc<ogive::Db>> {
+        self.opened.db()
+    }
+
     /// The keyspace in another version of its store.
     pub(crate) fn typed_of(&self, db: &ogive::Db, generation: u64) -> PyResult<Typed> {
         Typed::new(db.keyspace(&self.name).or_raise()?, generation).or_raise()

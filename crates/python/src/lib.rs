@@ -7,6 +7,10 @@ mod build;
 mod convert;
 mod errors;
 mod fork;
+mod index;
+mod index_any;
+mod join;
+mod join_input;
 mod keys;
 mod keyspace;
 mod numpy;
@@ -17,6 +21,7 @@ mod rows;
 mod snapshot;
 mod store;
 mod table;
+mod tune;
 mod types;
 mod wait;
 
@@ -34,6 +39,12 @@ mod _internal {
     #[pymodule_export]
     use crate::fork::forked;
     #[pymodule_export]
+    use crate::index::{Index, IndexSnapshot, IndexTransaction};
+    #[pymodule_export]
+    use crate::join::Join;
+    #[pymodule_export]
+    use crate::join_input::JoinInput;
+    #[pymodule_export]
     use crate::keyspace::Keyspace;
     #[pymodule_export]
     use crate::parquet::{ParquetIndex, index_parquet};
@@ -45,6 +56,8 @@ mod _internal {
     use crate::store::Store;
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::tune::{measure_storage, profile_of, tune_keys, tune_table};
     use pyo3::prelude::*;
 
     #[pymodule_init]

@@ -56,12 +56,21 @@ pub(crate) struct Batches<I> {
 
 impl<I, B> Batches<I>
 where
+    I: Iterator<Item = ogive::Result<(B, B)>>,
+    B: AsRef<[u8]>,
+{
+    pub(crate) fn new(builder: RecordBatchBuilder, records: I) -> Self {
+        Self { records, builder, is_done: false }
+    }
+}
+
+impl<I, B> Batches<I>
+where
     I: Iterator<Item = ogive::Result<(B, B)>> + Send + 'static,
     B: AsRef<[u8]> + 'static,
 {
     pub(crate) fn reader(record_type: &RecordType, records: I) -> RowReader {
-        let builder = RecordBatchBuilder::new(record_type);
-        RowReader::new(Box::new(Self { records, builder, is_done: false }))
+        RowReader::new(Box::new(Self::new(RecordBatchBuilder::new(record_type), records)))
     }
 }
 

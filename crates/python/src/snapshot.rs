@@ -4,12 +4,14 @@ use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::{decode_value, encode_key};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
+use crate::join_input::of_snapshot;
 use crate::keys::Keys;
 use crate::keyspace::{Keyspace, Object, bounds};
 use crate::opened::Typed;
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::store::Store;
+use ogive::join::JoinSource;
 use ogive::{Db, DbSnapshot};
 use pyo3::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -48,6 +50,14 @@ impl Snapshot {
             return Ok(None);
         }
         look(&kept.snapshot, typed.keyspace()?, &typed).map(Some)
+    }
+}
+
+impl Snapshot {
+    /// The records of a keyspace as an input of a join.
+    pub(crate) fn source(&self, keyspace: &Keyspace) -> PyResult<JoinSource> {
+        let found = self.with(keyspace, |snapshot, keyspace, _| Ok(of_snapshot(snapshot, keyspace)))?;
+        found.ok_or_else(|| errors::new("InvalidArgument", "the keyspace has no records, and no types yet"))
     }
 }
 
@@ -127,6 +137,13 @@ impl Snapshot {
             Ok(Batches::reader(&keyspace.typed()?.types, records))
         };
         found.map_or_else(empty, Ok)
+    }
+
+    /// The version of the store, if it has names for them.
+    #[getter]
+    fn version(&self) -> PyResult<Option<String>> {
+        let kept = self.kept.get()?.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(kept.as_ref().and_then(|kept| kept.db.version()).map(|version| version.to_string()))
     }
 
     /// Lets the store forget the versions that only the snapshot needs.

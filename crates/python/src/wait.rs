@@ -90,14 +90,25 @@ pub(crate) fn abandonable<R: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> ogive::Result<R> + Send + 'static,
 ) -> PyResult<R> {
+    abandonable_as(py, None, |_| work())
+}
+
+/// As [`abandonable`], with progress.
+pub(crate) fn abandonable_as<R: Send + 'static>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Task) -> ogive::Result<R> + Send + 'static,
+) -> PyResult<R> {
     let (sender, mut receiver) = mpsc::sync_channel(1);
-    std::thread::spawn(move || drop(sender.send(work())));
+    let task = Task::default();
+    let of_work = task.clone();
+    std::thread::spawn(move || drop(sender.send(work(&of_work))));
     loop {
         let result;
         (receiver, result) = next(py, receiver)?;
         match result {
             Some(result) => return result.or_raise(),
-            None => py.check_signals()?,
+            None => task.attend(py, progress)?,
         }
     }
 }

@@ -2,7 +2,10 @@
 
 * :func:`open`: a store, which is an ordered, typed, crash-safe mapping on disk or in an object store;
 * :func:`build`: a table, which is sorted records in one file, with an index tuned to them and to their storage;
-* :func:`index_parquet`: an index beside Parquet files, which stay as they are.
+* :func:`index_parquet`: an index beside Parquet files, which stay as they are;
+* :func:`join`: joins of all of these and of frames, larger than memory;
+* :class:`Index`: an index in one file that is updated in place;
+* :func:`profile` and :func:`tune`: what a storage costs, and which designs of an index suit it.
 
 Keys and values are ``int``, ``float``, ``str``, ``bytes``, ``bool``, UUIDs, dates and times, decimals, and tuples of these.
 Many records come and go as Arrow data: pandas, polars, pyarrow, DuckDB and DataFusion take them as they are.
@@ -32,23 +35,34 @@ from ._errors import (
     WrongType,
 )
 from ._explain import Explanation, Read
+from ._index import Index, IndexSnapshot, IndexTransaction
 from ._internal import __version__
+from ._join import Alternative, Join, JoinPlan, join
 from ._parquet import ParquetExplanation, ParquetIndex, Request, Verification, index_parquet
 from ._rows import Rows, RowStream
 from ._store import Batch, Db, Keyspace, Snapshot, open
 from ._table import Table, build
+from ._tune import Design, Designs, Profile, profile, tune
 
 __all__ = [
     "AlreadyExists",
+    "Alternative",
     "Batch",
     "Changed",
     "Closed",
     "Damaged",
     "Db",
+    "Design",
+    "Designs",
     "Explanation",
     "Fenced",
     "ForkedError",
+    "Index",
+    "IndexSnapshot",
+    "IndexTransaction",
     "InvalidArgument",
+    "Join",
+    "JoinPlan",
     "Keyspace",
     "KeyspaceDropped",
     "Locked",
@@ -58,6 +72,7 @@ __all__ = [
     "ParquetExplanation",
     "ParquetIndex",
     "PermissionDenied",
+    "Profile",
     "Read",
     "ReadOnly",
     "Request",
@@ -76,5 +91,8 @@ __all__ = [
     "__version__",
     "build",
     "index_parquet",
+    "join",
     "open",
+    "profile",
+    "tune",
 ]

@@ -1,0 +1,356 @@
+"""Indexes that are updated in place: :class:`Index`."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Literal
+
+from . import _internal
+from ._async import Awaitable, AwaitableWrites
+from ._errors import Closed, InvalidArgument
+from ._paths import PathLike, absolute, identity, path_text
+from ._progress import Progress
+from ._rows import Rows, RowStream
+from ._sizes import size_bytes
+
+_MISSING: Any = object()
+_SORT_MEMORY = 256 << 20
+
+#: The indexes that are open in this process, by their files and whether they are read-only.
+_open_indexes: weakref.WeakValueDictionary[tuple[str, bool], Index] = weakref.WeakValueDictionary()
+_open_lock = threading.RLock()
+
+
+def _after_fork() -> None:
+    global _open_lock
+    _open_lock = threading.RLock()
+    _open_indexes.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class _Ordered:
+    """What indexes and their snapshots have in common."""
+
+    def _iterate(self, start: Any, stop: Any, reverse: bool, part: Any) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def _multi_get(self, keys: Any) -> _internal.RowBatch:
+        raise NotImplementedError
+
+    def _scan(self, start: Any, stop: Any) -> _internal.RowReader:
+        raise NotImplementedError
+
+    def range(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        """The entries whose keys are at least ``start`` and below ``stop``, in order of the keys, as of now."""
+        return self._iterate(start, stop, reverse, "items")
+
+    def items(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
+        """As :meth:`range`."""
+        return self._iterate(start, stop, reverse, "items")
+
+    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The keys of a range, in order."""
+        return self._iterate(start, stop, reverse, "keys")
+
+    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
+        """The values of a range, in order of the keys."""
+        return self._iterate(start, stop, reverse, "values")
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.keys()
+
+    def __reversed__(self) -> Iterator[Any]:
+        return self.keys(reverse=True)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def first(self) -> tuple[Any, Any] | None:
+        """The entry with the smallest key."""
+        return next(self.range(), None)
+
+    def last(self) -> tuple[Any, Any] | None:
+        """The entry with the greatest key."""
+        return next(self.range(reverse=True), None)
+
+    def multi_get(self, keys: Any) -> Rows:
+        """The entries of many keys, in the order of the keys; null where a key is absent.
+
+        ``keys`` is a list, an array of NumPy, or Arrow data.
+        """
+        return Rows(self._multi_get(keys))
+
+    def scan(self, start: Any = None, stop: Any = None) -> RowStream:
+        """The entries of a range as Arrow data, which are read as they are used."""
+        return RowStream(self._scan(start, stop))
+
+
+class Index(AwaitableWrites, _internal.Index, _Ordered):
+    """An index in one file, with keys and values of a fixed size, which is updated in place.
+
+    It is used as a dictionary whose keys are in order. Each write is a transaction of its own, durable when the call
+    returns, unless ``durability`` says otherwise; :meth:`transaction` makes one of many. One process at a time has it
+    open for writing, and any number read-only.
+
+    ``key`` and ``value`` are types as in :meth:`ogive.Db.keyspace`, ``"u64"`` unless stated; an index that is there
+    has its own. ``value_size`` is the length of the longest value, for types that vary in length. ``kind`` is the
+    structure: ``"ogive"`` or ``"btree"``.
+
+    >>> import ogive, tempfile
+    >>> ix = ogive.Index(tempfile.mkdtemp() + "/ids.idx", key="u64", value="u64")
+    >>> ix[7] = 70
+    >>> with ix.transaction() as t:
+    ...     t[8] = 80
+    ...     del t[7]
+    >>> list(ix.range()), 7 in ix, ix.get(9, 0), len(ix)
+    ([(8, 80)], False, 0, 1)
+    >>> ix.close()
+    """
+
+    _options: dict[str, Any]
+
+    def __new__(
+        cls,
+        path: PathLike,
+        key: Any = None,
+        value: Any = None,
+        kind: str | None = None,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        value_size: int | str | None = None,
+        duplicates: bool = False,
+        memory: int | str | None = None,
+        durability: Literal["synced", "grouped", "buffered"] = "synced",
+        page_size: int | str | None = None,
+    ) -> Index:
+        text = path_text(path)
+        options: dict[str, Any] = {
+            "kind": kind,
+            "value_size": size_bytes(value_size),
+            "duplicates": duplicates,
+            "create": create,
+            "read_only": read_only,
+            "memory": size_bytes(memory),
+            "durability": durability,
+            "page_size": size_bytes(page_size),
+        }
+        with _open_lock:
+            known = _open_indexes.get((identity(text), read_only))
+            if known is not None:
+                used = ("memory", "durability")
+                different = sorted(name for name in used if options[name] != known._options[name])
+                if (key, value) != (None, None) and (key, value) != known._options["types"]:
+                    different.append("types")
+                if different:
+                    raise InvalidArgument(
+                        f"{text} is open in this process with other options ({', '.join(different)}); close it first, or "
+                        f"open it with the same ones"
+                    )
+                return known
+            self = super().__new__(cls, text, key, value, options)
+            self._options = {**options, "types": (key, value)}
+            _open_indexes[identity(text), read_only] = self
+            return self
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened for reading alone."""
+        return bool(self._options["read_only"])
+
+    def setdefault(self, key: Any, default: Any) -> Any:
+        """The value of a key, which is inserted if the key is absent."""
+        with self.transaction() as transaction:
+            found = transaction.get(key, _MISSING)
+            if found is not _MISSING:
+                return found
+            transaction[key] = default
+            return default
+
+    def pop(self, key: Any, default: Any = _MISSING) -> Any:
+        """Removes a key and returns its value."""
+        with self.transaction() as transaction:
+            found = transaction.get(key, _MISSING)
+            if found is not _MISSING:
+                del transaction[key]
+                return found
+        if default is _MISSING:
+            raise KeyError(key)
+        return default
+
+    def discard(self, key: Any) -> None:
+        """Removes a key, whether it is there or not."""
+        with self.transaction() as transaction:
+            transaction.discard(key)
+
+    def update(self, entries: Any) -> None:
+        """Inserts the entries of a mapping, or pairs of keys and values: all or nothing."""
+        with self.transaction() as transaction:
+            for key, value in entries.items() if hasattr(entries, "items") else entries:
+                transaction[key] = value
+
+    def load(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        memory: int | str | None = None,
+        progress: bool | None = None,
+    ) -> int:
+        """Inserts many entries, in any order, as one transaction; returns by how many the index grew.
+
+        ``keys`` and ``values`` are lists, arrays of NumPy, or Arrow arrays; or ``keys`` is a mapping, or pairs of keys
+        and values. Sorted keys of an empty index are written leaf by leaf; others are sorted first, within ``memory``.
+        Ctrl-C stops the work and leaves the index as it was.
+
+        >>> import ogive, tempfile
+        >>> ix = ogive.Index(tempfile.mkdtemp() + "/ids.idx")
+        >>> ix.load(range(1000), [i * i for i in range(1000)]), ix[12]
+        (1000, 144)
+        >>> ix.load({2000: 1, 1500: 2}), ix.last()
+        (2, (2000, 1))
+        >>> ix.close()
+        """
+        if values is None:
+            pairs = list(keys.items() if isinstance(keys, Mapping) else keys)
+            keys, values = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        with Progress.start(f"loading {self.path}", progress) as shown:
+            return self._load(keys, values, size_bytes(memory) or _SORT_MEMORY, shown)
+
+    def transaction(self) -> IndexTransaction:
+        """Changes that happen together, or not at all.
+
+        Other threads that write wait until it ends. As a context manager it commits at the end, and drops the changes
+        after an exception.
+        """
+        return IndexTransaction(self._begin())
+
+    def snapshot(self) -> IndexSnapshot:
+        """The index as it is now, whatever is written later."""
+        return IndexSnapshot(self)
+
+    def stats(self) -> dict[str, Any]:
+        """Sizes and counts. All nodes are read."""
+        found: dict[str, Any] = json.loads(self._stats())
+        return found
+
+    def explain(self, key: Any) -> list[dict[str, Any]]:
+        """The nodes on the path to a key: what they are, and which way is taken there."""
+        found: list[dict[str, Any]] = json.loads(self._explain(key))
+        return found
+
+    def close(self) -> None:
+        """Writes everything to the file and closes it. Later calls raise :class:`ogive.Closed`."""
+        with _open_lock:
+            if _open_indexes.get((identity(self.path), self.read_only)) is self:
+                del _open_indexes[identity(self.path), self.read_only]
+            self._close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
+        if not self.read_only:
+            raise TypeError(f"{self.path} is open for writing, which another process cannot do as well; pickle a reader")
+        return _reopened, (absolute(self.path), self._options["memory"])
+
+    def __repr__(self) -> str:
+        try:
+            key, value = self.types
+        except Closed:
+            return f"<ogive.Index {self.path!r}: closed>"
+        return f"<ogive.Index {self.path!r}: {key} to {value}>"
+
+
+def _reopened(path: str, memory: int | None) -> Index:
+    return Index(path, read_only=True, memory=memory)
+
+
+class IndexTransaction:
+    """Changes of an index that happen together; see :meth:`Index.transaction`. It reads its own changes."""
+
+    def __init__(self, transaction: _internal.IndexTransaction) -> None:
+        self._transaction = transaction
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key; ``default`` if it is absent."""
+        return self._transaction.get(key, default)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._transaction.get(key, _MISSING)
+        if found is _MISSING:
+            raise KeyError(key)
+        return found
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._transaction
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._transaction[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self._transaction[key]
+
+    def discard(self, key: Any) -> None:
+        """Removes a key, whether it is there or not."""
+        self._transaction.discard(key)
+
+    def __len__(self) -> int:
+        """Number of entries, with the changes."""
+        return len(self._transaction)
+
+    def commit(self) -> None:
+        """Makes the changes visible. The transaction cannot be used again."""
+        self._transaction.commit()
+
+    def abort(self) -> None:
+        """Drops the changes."""
+        self._transaction.abort()
+
+    def __enter__(self) -> IndexTransaction:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.abort()
+
+
+class IndexSnapshot(Awaitable, _internal.IndexSnapshot, _Ordered):
+    """An index as of one commit; see :meth:`Index.snapshot`.
+
+    >>> import ogive, tempfile
+    >>> with ogive.Index(tempfile.mkdtemp() + "/ids.idx") as ix:
+    ...     ix[1] = 10
+    ...     with ix.snapshot() as before:
+    ...         ix[1] = 11
+    ...         before[1], ix[1]
+    (10, 11)
+    """
+
+    def __enter__(self) -> IndexSnapshot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a snapshot of an index lives in its process; pickle an index that is open read-only")

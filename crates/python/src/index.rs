@@ -1,0 +1,569 @@
+//! Indexes that are updated in place.
+
+use crate::arrow_out::{RowBatch, RowReader};
+use crate::convert::{decode_value, encode_bound, encode_key, encode_value};
+use crate::errors::{self, OrRaise};
+use crate::fork::Native;
+use crate::index_any::{AnyIndex, Gate, View, Writing, either, raw, word_of};
+use crate::keys::Keys;
+use crate::keyspace::Object;
+use crate::range::{Part, RecordIterator};
+use crate::types;
+use crate::wait::{Task, interruptible_as};
+use arc_swap::ArcSwapOption;
+use ogive::index::{IndexKind, IndexOptions, Raw, Word, WriteTransaction};
+use ogive::io::{LocalStorage, Storage, remote_url};
+use ogive::join::JoinSource;
+use ogive::page::PageOptions;
+use ogive::types::{KeyType, RecordType, ValueType};
+use ogive::{Durability, Error};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Entries between two looks for signals.
+const ENTRIES_AT_ONCE: usize = 8 << 10;
+
+/// How an index is opened, and created if it is absent.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct IndexOpening {
+    kind: Option<String>,
+    value_size: Option<u64>,
+    duplicates: bool,
+    create: bool,
+    read_only: bool,
+    memory: Option<u64>,
+    durability: String,
+    page_size: Option<u64>,
+}
+
+/// An index. See `ogive.Index`.
+#[pyclass(module = "ogive._internal", frozen, subclass)]
+pub(crate) struct Index {
+    any: Native<ArcSwapOption<AnyIndex>>,
+    path: PathBuf,
+    opening: IndexOpening,
+    gate: Arc<Gate>,
+}
+
+/// An index as of one commit. See `ogive.IndexSnapshot`.
+#[pyclass(module = "ogive._internal", frozen, subclass)]
+pub(crate) struct IndexSnapshot {
+    view: Native<ArcSwapOption<View>>,
+}
+
+/// A transaction. See `ogive.IndexTransaction`.
+#[pyclass(module = "ogive._internal", frozen)]
+pub(crate) struct IndexTransaction {
+    any: Arc<AnyIndex>,
+    open: Native<Mutex<Option<OpenTransaction>>>,
+}
+
+enum OpenTransaction {
+    Short(WriteTransaction<Raw<u64>, Vec<u8>>, Writing),
+    Long(WriteTransaction<Raw<u128>, Vec<u8>>, Writing),
+}
+
+macro_rules! of_either {
+    ($open:expr, $transaction:ident => $do:expr) => {
+        match $open {
+            OpenTransaction::Short($transaction, _) => $do,
+            OpenTransaction::Long($transaction, _) => $do,
+        }
+    };
+}
+
+/// The storage and the name of an index, which cannot be an object.
+fn place(path: &Path) -> ogive::Result<(Arc<dyn Storage>, String)> {
+    if remote_url(path).is_some() {
+        return Err(Error::InvalidArgument(format!(
+            "{} is in an object store, where an index cannot be: it is updated in place; keep it on a file system, or \
+             use a table",
+            path.display()
+        )));
+    }
+    let (folder, name) = LocalStorage::split_path(path)?;
+    Ok((Arc::new(LocalStorage::new(folder)), name))
+}
+
+impl IndexOpening {
+    fn pages(&self) -> PyResult<PageOptions> {
+        let mut pages = PageOptions::default();
+        if let Some(memory) = self.memory {
+            pages.memory_bytes = memory;
+        }
+        if let Some(size) = self.page_size {
+            pages.page_bytes = usize::try_from(size).unwrap_or(usize::MAX);
+        }
+        pages.durability = match &*self.durability {
+            "synced" => Durability::Synced,
+            "grouped" => Durability::Grouped,
+            "buffered" => Durability::Buffered,
+            other => {
+                let message = format!("{other:?} is no durability; give \"synced\", \"grouped\" or \"buffered\"");
+                return Err(errors::new("InvalidArgument", &message));
+            }
+        };
+        Ok(pages)
+    }
+
+    /// Options of a new index.
+    fn options(&self, types: &RecordType) -> PyResult<IndexOptions> {
+        let size = self.value_size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+        let payload_bytes = match (types.values.width(), size) {
+            (Some(width), size) => size.unwrap_or(width),
+            (None, size) if types.values.is_bytes() => size.unwrap_or(0),
+            (None, Some(longest)) => longest.saturating_add(IndexOptions::LENGTH_BYTES),
+            (None, None) => {
+                let message =
+                    format!("values of type {} vary in length; give that of the longest: value_size=", types.values);
+                return Err(errors::new("InvalidArgument", &message));
+            }
+        };
+        let kind = self.kind.as_deref().map(str::parse::<IndexKind>).transpose();
+        let kind = kind.map_err(|message| errors::new("InvalidArgument", &message))?;
+        Ok(IndexOptions::default()
+            .kind(kind.unwrap_or_default())
+            .record_type(types.clone())
+            .payload_bytes(payload_bytes)
+            .duplicates(self.duplicates)
+            .pages(self.pages()?))
+    }
+}
+
+impl Index {
+    /// An index at a path as an input of a join.
+    pub(crate) fn source_of_path(path: &Path, memory: u64) -> ogive::Result<JoinSource> {
+        let (storage, name) = place(path)?;
+        let mut pages = PageOptions::default();
+        pages.memory_bytes = memory;
+        AnyIndex::open(&storage, &name, &pages, true)?.source()
+    }
+
+    /// The index as an input of a join.
+    pub(crate) fn source(&self, py: Python<'_>) -> PyResult<JoinSource> {
+        let any = self.any()?;
+        py.detach(|| any.source()).or_raise()
+    }
+
+    fn any(&self) -> PyResult<Arc<AnyIndex>> {
+        self.any.get()?.load_full().ok_or_else(|| {
+            errors::new("Closed", &format!("the index {} was closed; open it again", self.path.display()))
+        })
+    }
+
+    fn view(&self) -> PyResult<View> {
+        View::of(&self.any()?).or_raise()
+    }
+
+    fn open_any(path: &Path, opening: &IndexOpening, stated: Option<&RecordType>) -> PyResult<AnyIndex> {
+        let (storage, name) = place(path).or_raise()?;
+        let is_there = storage.exists(&name).or_raise()?;
+        let found = if is_there || opening.read_only || !opening.create {
+            AnyIndex::open(&storage, &name, &opening.pages()?, opening.read_only).or_raise()?
+        } else {
+            let types = stated.cloned().unwrap_or_else(|| RecordType::new(KeyType::U64, KeyType::U64));
+            AnyIndex::create(&storage, &name, types.keys, &opening.options(&types)?).or_raise()?
+        };
+        let types = found.record_type();
+        match stated {
+            Some(stated) if (stated.keys, &stated.values) != (types.keys, &types.values) => {
+                let (path, keys, values) = (path.display(), types.keys, &types.values);
+                let message = format!("{path} has keys of type {keys} and values of type {values}; open it with these");
+                Err(errors::new("WrongType", &message))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Writes in a transaction of its own.
+    fn write<R: Send>(&self, py: Python<'_>, work: impl FnOnce(&AnyIndex) -> ogive::Result<R> + Send) -> PyResult<R> {
+        let any = self.any()?;
+        let _writing = Gate::enter(&self.gate, py)?;
+        py.detach(|| work(&any)).or_raise()
+    }
+}
+
+#[pymethods]
+impl Index {
+    #[new]
+    #[pyo3(signature = (path, key, value, opening))]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        key: Option<&Object<'_>>,
+        value: Option<&Object<'_>>,
+        opening: IndexOpening,
+    ) -> PyResult<Self> {
+        let stated = match (key, value) {
+            (None, None) => None,
+            (key, value) => Some(RecordType::new(
+                key.map_or(Ok(KeyType::U64), types::key_type)?,
+                value.map_or(Ok(ValueType::Scalar(KeyType::U64)), types::value_type)?,
+            )),
+        };
+        let any = py.detach(|| Self::open_any(&path, &opening, stated.as_ref()))?;
+        Ok(Self { any: Native::new(ArcSwapOption::from_pointee(any)), path, opening, gate: Arc::default() })
+    }
+
+    #[getter]
+    fn path(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    #[getter]
+    fn types(&self) -> PyResult<(String, String)> {
+        let any = self.any()?;
+        Ok((any.record_type().keys.to_string(), any.record_type().values.to_string()))
+    }
+
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Object<'py>,
+        default: Option<Object<'py>>,
+    ) -> PyResult<Option<Object<'py>>> {
+        Ok(self.view()?.get(py, key)?.or(default))
+    }
+
+    /// The values of all entries of a key.
+    fn get_all<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
+        self.view()?.get_all(py, key)
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Object<'py>> {
+        self.view()?.get(py, key)?.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
+        self.view()?.contains(py, key)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.view()?.len(py)
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
+        let any = self.any()?;
+        let types = any.record_type();
+        let word = word_of(&encode_key(types.keys, key)?);
+        let payload = any.encode_value(&encode_value(&types.values, value)?).or_raise()?;
+        self.write(py, |any| {
+            either!(any, index => {
+                let mut transaction = index.write()?;
+                transaction.insert(raw(word), payload)?;
+                transaction.commit()
+            })
+        })
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
+        let word = word_of(&encode_key(self.any()?.record_type().keys, key)?);
+        let removed = self.write(py, |any| {
+            either!(any, index => {
+                let mut transaction = index.write()?;
+                let removed = transaction.remove(raw(word))?;
+                transaction.commit()?;
+                Ok(removed)
+            })
+        })?;
+        if removed { Ok(()) } else { Err(PyKeyError::new_err(key.clone().unbind())) }
+    }
+
+    #[pyo3(name = "_multi_get")]
+    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<RowBatch> {
+        self.view()?.multi_get(py, keys)
+    }
+
+    #[pyo3(name = "_iterate")]
+    fn range(
+        &self,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        reverse: bool,
+        part: Part,
+    ) -> PyResult<RecordIterator> {
+        self.view()?.range(start, stop, reverse, part)
+    }
+
+    #[pyo3(name = "_scan")]
+    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
+        self.view()?.scan(start, stop)
+    }
+
+    /// Inserts many entries, in any order, all or nothing; the number by which entries grew.
+    #[pyo3(name = "_load", signature = (keys, values, memory, progress=None))]
+    fn load(
+        &self,
+        py: Python<'_>,
+        keys: &Object<'_>,
+        values: &Object<'_>,
+        memory: u64,
+        progress: Option<&Object<'_>>,
+    ) -> PyResult<u64> {
+        let any = self.any()?;
+        let types = any.record_type();
+        let keys = Keys::of(py, types.keys, keys)?;
+        let values = match &types.values {
+            ValueType::Scalar(scalar) => Keys::of(py, *scalar, values)?,
+            rows @ ValueType::Row(_) => Keys::encoded(values, |value| encode_value(rows, value))?,
+        };
+        if keys.len() != values.len() {
+            let message = format!("there are {} keys and {} values; give as many", keys.len(), values.len());
+            return Err(errors::new("InvalidArgument", &message));
+        }
+        let _writing = Gate::enter(&self.gate, py)?;
+        interruptible_as(py, Task::default(), progress, |task| {
+            either!(&*any, index => load(index, &any, &keys, &values, memory, task)).or_raise()
+        })
+    }
+
+    #[pyo3(name = "_begin")]
+    fn transaction(&self, py: Python<'_>) -> PyResult<IndexTransaction> {
+        let any = self.any()?;
+        let writing = Gate::enter(&self.gate, py)?;
+        let open = py.detach(|| {
+            Ok(match &*any {
+                AnyIndex::Short(index) => OpenTransaction::Short(index.write()?, writing),
+                AnyIndex::Long(index) => OpenTransaction::Long(index.write()?, writing),
+            })
+        });
+        Ok(IndexTransaction { open: Native::new(Mutex::new(Some(open.or_raise()?))), any })
+    }
+
+    /// Goes on with the last commit, of an index that was opened read-only.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        let any = self.any()?;
+        if !self.opening.read_only {
+            return Ok(false);
+        }
+        let newer = py.detach(|| Self::open_any(&self.path, &self.opening, None))?;
+        let is_newer = any.sequence() != newer.sequence();
+        self.any.get()?.store(Some(Arc::new(newer)));
+        Ok(is_newer)
+    }
+
+    #[pyo3(name = "_stats")]
+    fn stats(&self, py: Python<'_>) -> PyResult<String> {
+        let any = self.any()?;
+        py.detach(|| any.stats()).or_raise().map(|stats| stats.to_string())
+    }
+
+    /// The nodes on the path to a key, as JSON.
+    #[pyo3(name = "_explain")]
+    fn explain(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<String> {
+        let any = self.any()?;
+        let word = word_of(&encode_key(any.record_type().keys, key)?);
+        py.detach(|| any.explain(word)).or_raise().map(|visits| visits.to_string())
+    }
+
+    /// Writes everything to the file, and closes it.
+    #[pyo3(name = "_close")]
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(any) = self.any.get()?.load_full() else { return Ok(()) };
+        let _writing = Gate::enter(&self.gate, py)?;
+        self.any.get()?.store(None);
+        if self.opening.read_only {
+            return Ok(());
+        }
+        py.detach(|| either!(&*any, index => index.clone().close())).or_raise()
+    }
+}
+
+/// Loads entries: without a sort if they are in order and the index is empty.
+fn load<W: Word>(
+    index: &ogive::index::Index<Raw<W>, Vec<u8>>,
+    any: &AnyIndex,
+    keys: &Keys,
+    values: &Keys,
+    memory: u64,
+    task: &Task,
+) -> ogive::Result<u64> {
+    let total = keys.len() as u64;
+    let entries = || keys.iter().zip(values.iter());
+    let entry = |(key, value): (&[u8], &[u8])| Ok((raw::<W>(word_of(key)), any.encode_value(value)?));
+    let is_sorted = keys.iter().zip(keys.iter().skip(1)).all(|(one, next)| one < next);
+    if is_sorted && index.is_empty()? {
+        return index.try_bulk_load(entries().map(entry), &mut |done| {
+            task.report(done, total);
+            task.check()
+        });
+    }
+    let mut loader = index.sorting_loader(memory)?;
+    for (number, found) in entries().enumerate() {
+        let (key, payload) = entry(found)?;
+        loader.append(key, payload)?;
+        if number % ENTRIES_AT_ONCE == 0 {
+            task.report(number as u64 / 2, total);
+            task.check()?;
+        }
+    }
+    loader.finish_observed(&mut |done, all| {
+        task.report(total / 2 + (done as f64 / (2 * all.max(1)) as f64 * total as f64) as u64, total);
+        task.check()
+    })
+}
+
+impl IndexTransaction {
+    fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut OpenTransaction) -> ogive::Result<R> + Send,
+    ) -> PyResult<R> {
+        let open = self.open.get()?;
+        let done = py.detach(|| open.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work));
+        done.ok_or_else(ended)?.or_raise()
+    }
+
+    fn take(&self) -> PyResult<Option<OpenTransaction>> {
+        Ok(self.open.get()?.lock().unwrap_or_else(PoisonError::into_inner).take())
+    }
+
+    fn word(&self, key: &Object<'_>) -> PyResult<u128> {
+        Ok(word_of(&encode_key(self.any.record_type().keys, key)?))
+    }
+
+    fn remove(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
+        let word = self.word(key)?;
+        self.with(py, |open| of_either!(open, transaction => transaction.remove(raw(word))))
+    }
+}
+
+fn ended() -> PyErr {
+    errors::new("Closed", "the transaction was committed or dropped; begin another one")
+}
+
+#[pymethods]
+impl IndexTransaction {
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Object<'py>,
+        default: Option<Object<'py>>,
+    ) -> PyResult<Option<Object<'py>>> {
+        let word = self.word(key)?;
+        let found = self.with(py, |open| of_either!(open, transaction => transaction.get(raw(word))))?;
+        let Some(payload) = found else { return Ok(default) };
+        let value = self.any.decode_value(&payload).or_raise()?;
+        decode_value(py, &self.any.record_type().values, &value).map(Some)
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
+        let word = self.word(key)?;
+        self.with(py, |open| of_either!(open, transaction => transaction.contains_key(raw(word))))
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
+        let word = self.word(key)?;
+        let value = encode_value(&self.any.record_type().values, value)?;
+        let payload = self.any.encode_value(&value).or_raise()?;
+        self.with(py, |open| of_either!(open, transaction => transaction.insert(raw(word), payload))).map(drop)
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
+        match self.remove(py, key)? {
+            true => Ok(()),
+            false => Err(PyKeyError::new_err(key.clone().unbind())),
+        }
+    }
+
+    /// Removes a key, whether it is there or not.
+    fn discard(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
+        self.remove(py, key).map(drop)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let entries = self.with(py, |open| Ok(of_either!(open, transaction => transaction.len())))?;
+        usize::try_from(entries).map_err(|error| errors::new("OgiveError", &error.to_string()))
+    }
+
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        let open = self.take()?.ok_or_else(ended)?;
+        py.detach(|| match open {
+            OpenTransaction::Short(transaction, _writing) => transaction.commit(),
+            OpenTransaction::Long(transaction, _writing) => transaction.commit(),
+        })
+        .or_raise()
+    }
+
+    /// Drops the changes.
+    fn abort(&self) -> PyResult<()> {
+        self.take().map(drop)
+    }
+}
+
+impl IndexSnapshot {
+    fn view(&self) -> PyResult<Arc<View>> {
+        let closed = || errors::new("Closed", "the snapshot was closed; take another one");
+        self.view.get()?.load_full().ok_or_else(closed)
+    }
+}
+
+#[pymethods]
+impl IndexSnapshot {
+    #[new]
+    fn new(index: &Index) -> PyResult<Self> {
+        Ok(Self { view: Native::new(ArcSwapOption::from_pointee(index.view()?)) })
+    }
+
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Object<'py>,
+        default: Option<Object<'py>>,
+    ) -> PyResult<Option<Object<'py>>> {
+        Ok(self.view()?.get(py, key)?.or(default))
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Object<'py>) -> PyResult<Object<'py>> {
+        self.view()?.get(py, key)?.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
+        self.view()?.contains(py, key)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.view()?.len(py)
+    }
+
+    #[pyo3(name = "_multi_get")]
+    fn multi_get(&self, py: Python<'_>, keys: &Object<'_>) -> PyResult<RowBatch> {
+        self.view()?.multi_get(py, keys)
+    }
+
+    #[pyo3(name = "_iterate")]
+    fn range(
+        &self,
+        start: Option<&Object<'_>>,
+        stop: Option<&Object<'_>>,
+        reverse: bool,
+        part: Part,
+    ) -> PyResult<RecordIterator> {
+        self.view()?.range(start, stop, reverse, part)
+    }
+
+    #[pyo3(name = "_scan")]
+    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
+        self.view()?.scan(start, stop)
+    }
+
+    /// Lets the index use the pages that only the snapshot needs.
+    fn close(&self) -> PyResult<()> {
+        self.view.get()?.store(None);
+        Ok(())
+    }
+}
+
+/// The word of a bound, whose components after the first ones are the least.
+pub(crate) fn bound_word(key_type: KeyType, key: &Object<'_>) -> PyResult<u128> {
+    let mut bytes = encode_bound(key_type, key)?;
+    let width = key_type.width().unwrap_or(bytes.len());
+    bytes.resize(width.max(bytes.len()), 0);
+    Ok(word_of(&bytes))
+}

@@ -1,0 +1,276 @@
+//! Inputs of joins: what has keys of its own, and rows with columns.
+
+use crate::build::{Rows, csv_rows, parquet_rows};
+use crate::errors::{self, OrRaise};
+use crate::fork::Native;
+use crate::index::Index;
+use crate::keyspace::Keyspace;
+use crate::snapshot::Snapshot;
+use crate::table::{Table, open_options};
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use ogive::io::{locate, locate_folder, remote_url};
+use ogive::join::{JoinSource, RecordShape};
+use ogive::lsm::has_store;
+use ogive::table::Record;
+use ogive::types::KeyType;
+use ogive::{Db, DbOptions, DbSnapshot, Error};
+use pyo3::prelude::*;
+use pyo3_arrow::PyRecordBatchReader;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Rows whose records are in memory at a time.
+const ROWS_AT_ONCE: usize = 4 << 10;
+/// Bytes of a record of a file, for the plan: only their order of magnitude matters.
+const RECORD_BYTES: u64 = 32;
+
+type BatchIterator = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// Rows with columns, which are read as often as a join needs.
+struct Frame {
+    name: String,
+    schema: SchemaRef,
+    on: Vec<String>,
+    rows: u64,
+    bytes: u64,
+    open: Arc<dyn Fn() -> PyResult<BatchIterator> + Send + Sync>,
+}
+
+enum Side {
+    Source(JoinSource),
+    Frame(Frame),
+}
+
+/// An input of a join. See `ogive.join`.
+#[pyclass(module = "ogive._internal", frozen)]
+pub(crate) struct JoinInput {
+    side: Native<Side>,
+}
+
+impl JoinInput {
+    fn of(source: JoinSource) -> Self {
+        Self { side: Native::new(Side::Source(source)) }
+    }
+}
+
+/// Both inputs, whose keys have one type where they can: rows with columns take that of the other input.
+pub(crate) fn sources(left: &JoinInput, right: &JoinInput) -> PyResult<[JoinSource; 2]> {
+    Ok(match (left.side.get()?, right.side.get()?) {
+        (Side::Source(left), Side::Source(right)) => [left.clone(), right.clone()],
+        (Side::Source(left), Side::Frame(right)) => [left.clone(), right.source(Some(left.record_type().keys))?],
+        (Side::Frame(left), Side::Source(right)) => [left.source(Some(right.record_type().keys))?, right.clone()],
+        (Side::Frame(left), Side::Frame(right)) => {
+            let common = common(left.key_type()?, right.key_type()?);
+            [left.source(common)?, right.source(common)?]
+        }
+    })
+}
+
+fn is_integer(key_type: KeyType) -> bool {
+    is_unsigned(key_type)
+        || matches!(key_type, KeyType::I8 | KeyType::I16 | KeyType::I32 | KeyType::I64 | KeyType::I128)
+}
+
+fn is_unsigned(key_type: KeyType) -> bool {
+    matches!(key_type, KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 | KeyType::U128)
+}
+
+/// The type that has the integers of both.
+fn common(left: KeyType, right: KeyType) -> Option<KeyType> {
+    if left == right || !is_integer(left) || !is_integer(right) {
+        return None;
+    }
+    let is_long = [left, right].iter().any(|key_type| matches!(key_type, KeyType::U128 | KeyType::I128));
+    Some(match (is_unsigned(left) && is_unsigned(right), is_long) {
+        (true, false) => KeyType::U64,
+        (true, true) => KeyType::U128,
+        // An `u64` may be greater than any `i64`.
+        (false, _) if is_long || [left, right].contains(&KeyType::U64) => KeyType::I128,
+        (false, _) => KeyType::I64,
+    })
+}
+
+impl Frame {
+    fn key_type(&self) -> PyResult<KeyType> {
+        Ok(Rows::of(&self.schema, &self.on, None)?.types.keys)
+    }
+
+    /// The rows as records, with integers of the type that is wanted.
+    fn source(&self, wanted: Option<KeyType>) -> PyResult<JoinSource> {
+        let mut rows = Rows::of(&self.schema, &self.on, None)?;
+        if let Some(wanted) = wanted.filter(|&wanted| is_integer(wanted) && is_integer(rows.types.keys)) {
+            rows.types.keys = wanted;
+        }
+        let types = rows.types.clone();
+        let shape = RecordShape {
+            name: self.name.clone(),
+            key_type: types.keys,
+            value_bytes: if types.values.is_bytes() { Some(0) } else { types.values.width() },
+            rows: self.rows,
+            bytes: self.bytes,
+        };
+        let (open, rows) = (self.open.clone(), Arc::new(rows));
+        let records = move || -> Box<dyn Iterator<Item = ogive::Result<Record>> + Send> {
+            match open() {
+                Ok(batches) => Box::new(FrameRecords { batches, rows: rows.clone(), batch: None, ahead: Vec::new() }),
+                Err(error) => Box::new(std::iter::once(Err(record_error(&error)))),
+            }
+        };
+        Ok(JoinSource::unsorted(shape, records).with_types(types))
+    }
+}
+
+/// An exception while a join reads records, as an error of the engine.
+fn record_error(error: &PyErr) -> Error {
+    Python::attach(|py| Error::InvalidArgument(error.value(py).to_string()))
+}
+
+/// The records of rows.
+struct FrameRecords {
+    batches: BatchIterator,
+    rows: Arc<Rows>,
+    /// The batch, and how many of its rows were taken.
+    batch: Option<(RecordBatch, usize)>,
+    /// Records in reverse order.
+    ahead: Vec<Record>,
+}
+
+impl FrameRecords {
+    fn fill(&mut self) -> PyResult<bool> {
+        while self.ahead.is_empty() {
+            let (batch, taken) = match self.batch.take() {
+                Some(batch) => batch,
+                None => match self.batches.next().transpose().map_err(crate::rows::arrow_error)? {
+                    Some(batch) => (batch, 0),
+                    None => return Ok(false),
+                },
+            };
+            let count = ROWS_AT_ONCE.min(batch.num_rows() - taken);
+            let ahead = &mut self.ahead;
+            self.rows.visit(&batch.slice(taken, count), |key, value| {
+                ahead.push((key.to_vec(), value.to_vec()));
+                Ok(())
+            })?;
+            ahead.reverse();
+            if taken + count < batch.num_rows() {
+                self.batch = Some((batch, taken + count));
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Iterator for FrameRecords {
+    type Item = ogive::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.fill() {
+            Ok(true) => self.ahead.pop().map(Ok),
+            Ok(false) => None,
+            Err(error) => Some(Err(record_error(&error))),
+        }
+    }
+}
+
+/// The records of a snapshot.
+pub(crate) fn of_snapshot(snapshot: &DbSnapshot, keyspace: &ogive::Keyspace) -> JoinSource {
+    match keyspace.record_type().keys {
+        KeyType::Bytes | KeyType::Text => JoinSource::snapshot::<Vec<u8>>(snapshot, keyspace, ..),
+        keys => JoinSource::snapshot_of::<Vec<u8>>(snapshot, keyspace, keys, ..),
+    }
+}
+
+fn of_path(path: &PathBuf, memory: u64, profile: Option<&str>) -> PyResult<JoinSource> {
+    let is_store = match remote_url(path) {
+        Some(_) => locate_folder(path).and_then(|storage| has_store(&*storage)).or_raise()?,
+        None => path.is_dir(),
+    };
+    if is_store {
+        let options = DbOptions::default().memory_bytes(memory.max(1 << 20)).create(false);
+        let db = Db::open_read_only(path, &options).or_raise()?;
+        return Ok(of_snapshot(&db.snapshot(), &db.keyspace("default").or_raise()?));
+    }
+    let place = locate(path).or_raise()?;
+    let options = open_options(&place, Some(memory), profile).or_raise()?;
+    match ogive::Table::open(place.storage, &place.name, &options) {
+        Ok(table) if ogive_parquet::ParquetIndex::is_one(&table) => {
+            let message = format!("{} is an index beside Parquet files; join the Parquet file", path.display());
+            Err(errors::of_file("WrongFile", &message, path))
+        }
+        Ok(table) => Ok(JoinSource::table(&table)),
+        Err(Error::NotATable { .. }) => Index::source_of_path(path, memory).or_raise(),
+        Err(error) => Err(errors::of(error)),
+    }
+}
+
+#[pymethods]
+impl JoinInput {
+    #[staticmethod]
+    fn of_table(table: &Table) -> PyResult<Self> {
+        Ok(Self::of(JoinSource::table(&*table.table()?)))
+    }
+
+    #[staticmethod]
+    fn of_keyspace(py: Python<'_>, keyspace: &Keyspace) -> PyResult<Self> {
+        let (db, typed) = (keyspace.db()?, keyspace.typed()?);
+        let keyspace = typed.keyspace()?;
+        Ok(Self::of(py.detach(|| of_snapshot(&db.snapshot(), keyspace))))
+    }
+
+    #[staticmethod]
+    fn of_snapshot(snapshot: &Snapshot, keyspace: &Keyspace) -> PyResult<Self> {
+        snapshot.source(keyspace).map(Self::of)
+    }
+
+    #[staticmethod]
+    fn of_index(py: Python<'_>, index: &Index) -> PyResult<Self> {
+        index.source(py).map(Self::of)
+    }
+
+    /// A table, an index, or a store.
+    #[staticmethod]
+    fn of_path(py: Python<'_>, path: PathBuf, memory: u64, profile: Option<&str>) -> PyResult<Self> {
+        py.detach(|| of_path(&path, memory, profile)).map(Self::of)
+    }
+
+    /// A Parquet file, or a CSV file with a header.
+    #[staticmethod]
+    fn of_file(py: Python<'_>, path: PathBuf, on: Vec<String>) -> PyResult<Self> {
+        let is_csv = path.extension().is_some_and(|extension| extension == "csv");
+        let open = move || -> PyResult<(Box<dyn RecordBatchReader + Send>, Option<u64>)> {
+            match is_csv {
+                true => Ok((csv_rows(&path)?, None)),
+                false => parquet_rows(&path).map(|(reader, rows)| (reader, Some(rows))),
+            }
+        };
+        let of = py.detach(|| {
+            let (reader, rows) = open()?;
+            Ok::<_, PyErr>((reader.schema(), rows))
+        });
+        let (schema, rows) = of?;
+        let rows = rows.unwrap_or(ROWS_AT_ONCE as u64);
+        Ok(Self {
+            side: Native::new(Side::Frame(Frame {
+                name: "the file".to_owned(),
+                schema,
+                on,
+                rows,
+                bytes: rows * RECORD_BYTES,
+                open: Arc::new(move || Ok(Box::new(open()?.0))),
+            })),
+        })
+    }
+
+    /// Rows that are in memory.
+    #[staticmethod]
+    fn of_frame(stream: PyRecordBatchReader, on: Vec<String>, name: String) -> PyResult<Self> {
+        let reader = stream.into_reader()?;
+        let schema = reader.schema();
+        let batches = reader.collect::<Result<Vec<RecordBatch>, _>>().map_err(crate::rows::arrow_error)?;
+        let sum = |of: fn(&RecordBatch) -> usize| batches.iter().map(|batch| of(batch) as u64).sum::<u64>();
+        let (rows, bytes) = (sum(RecordBatch::num_rows), sum(RecordBatch::get_array_memory_size));
+        let open = move || -> PyResult<BatchIterator> { Ok(Box::new(batches.clone().into_iter().map(Ok))) };
+        Ok(Self { side: Native::new(Side::Frame(Frame { name, schema, on, rows, bytes, open: Arc::new(open) })) })
+    }
+}

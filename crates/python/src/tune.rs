@@ -1,0 +1,212 @@
+//! Measured storages, and designs compared.
+
+use crate::errors::{self, OrRaise};
+use crate::keys::Keys;
+use crate::keyspace::Object;
+use crate::table::Table;
+use crate::types;
+use crate::wait::{Task, abandonable_as, interruptible};
+use ogive::io::{
+    DiscardStorage, MeasureOptions, Profile, StoppableStorage, locate_folder, measure_profile, remote_url,
+};
+use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs};
+use ogive::tune::DesignRequest;
+use ogive::types::{KeyType, RecordType};
+use ogive::{Error, TableWriteOptions, TableWriter};
+use ogive_arrow::{is_uuid, key_type_of};
+use ogive_object_store::{ObjectMeasureOptions, measure_objects};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use pyo3_arrow::input::AnyArray;
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Records between two looks at the flag to stop.
+const RECORDS_AT_ONCE: u64 = 8 << 10;
+/// Sizes of reads whose times are shown, as powers of two.
+const SIZE_BITS: std::ops::RangeInclusive<u32> = 9..=24;
+
+/// What is shown of a profile, with what its file says.
+fn profile_json(profile: &Profile, file: Json) -> Json {
+    let point = |bits: u32| json!({ "size_bytes": 1_u64 << bits, "time_us": profile.time_us(1 << bits) });
+    json!({
+        "name": profile.name(),
+        "parallel": profile.parallel(),
+        "peak_mb_per_s": profile.peak_mb_per_s(),
+        "points": SIZE_BITS.map(point).collect::<Vec<_>>(),
+        "file": file,
+    })
+}
+
+fn json_of(document: &impl serde::Serialize) -> ogive::Result<Json> {
+    serde_json::to_value(document).map_err(|error| Error::InvalidArgument(error.to_string()))
+}
+
+/// A named profile, or one of a file, as JSON.
+#[pyfunction]
+pub(crate) fn profile_of(py: Python<'_>, name: &str) -> PyResult<String> {
+    let found = py.detach(|| {
+        let profile = Profile::by_name_or_file(name)?;
+        Ok(profile_json(&profile, json_of(&profile)?))
+    });
+    found.or_raise().map(|found| found.to_string())
+}
+
+fn measure(path: &Path, seconds: f64, file_bytes: u64, task: &Task) -> ogive::Result<Json> {
+    let mut report = |done, total| task.report(done, total);
+    if remote_url(path).is_some() {
+        let storage = locate_folder(path)?;
+        let options = ObjectMeasureOptions::default().budget_s(seconds);
+        let profile = measure_objects(&storage, &path.display().to_string(), &options, &mut report)?;
+        return Ok(profile_json(&profile, json_of(&profile)?));
+    }
+    let options = MeasureOptions::default().file_bytes(file_bytes).budget_s(seconds);
+    // The name of a profile is an absolute path; a missing folder is reported as given.
+    let resolved = path.canonicalize();
+    let measured = measure_profile(resolved.as_deref().unwrap_or(path), &options, &mut report)?;
+    let mut facts = profile_json(&measured.to_profile()?, json_of(&measured)?);
+    facts["warning"] = json!(measured.warning());
+    Ok(facts)
+}
+
+/// Measures the storage of a folder or URL; the profile as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, seconds, file_bytes, progress=None))]
+pub(crate) fn measure_storage(
+    py: Python<'_>,
+    path: PathBuf,
+    seconds: f64,
+    file_bytes: u64,
+    progress: Option<&Object<'_>>,
+) -> PyResult<String> {
+    let measured = abandonable_as(py, progress, move |task| measure(&path, seconds, file_bytes, task))?;
+    Ok(measured.to_string())
+}
+
+/// What is compared.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Comparison {
+    profile: String,
+    designs: Vec<String>,
+    block_bytes: Option<u64>,
+}
+
+type Records<'a> = Box<dyn Iterator<Item = ogive::Result<(Vec<u8>, Vec<u8>)>> + 'a>;
+
+impl Comparison {
+    /// Builds each design over the records, and discards it.
+    fn run<'a>(&self, types: &RecordType, task: &Task, open: impl Fn() -> Records<'a>) -> ogive::Result<Json> {
+        let profile = Profile::by_name_or_file(&self.profile)?;
+        let names = COMPARED_DESIGNS.iter().map(|&name| name.to_owned()).chain(self.designs.iter().cloned());
+        let designs = names.map(|name| Ok((name.clone(), name.parse::<DesignRequest>()?)));
+        let designs = designs.collect::<ogive::Result<Vec<_>>>()?;
+        let block_bytes = self.block_bytes.unwrap_or_else(|| COMPARED_BLOCK_BYTES.into());
+        let block_bytes = u32::try_from(block_bytes)
+            .map_err(|_| Error::InvalidArgument(format!("blocks of {block_bytes} bytes are too large")))?;
+        let options = TableWriteOptions::default()
+            .value_width(types.values.width().and_then(|width| u32::try_from(width).ok()))
+            .record_type(types.clone())
+            .profile(profile.clone());
+        let (mut built, total) = (0, designs.len() as u64);
+        let compared = compare_designs(&designs, &options, block_bytes, |name, options| {
+            task.report(built, total);
+            built += 1;
+            let storage = StoppableStorage::new(Arc::new(DiscardStorage), task.stop.clone());
+            let mut writer = match TableWriter::create(storage, name, options) {
+                Err(Error::InvalidArgument(reason)) => return Ok(Err(reason)),
+                writer => writer?,
+            };
+            for (number, record) in (0_u64..).zip(open()) {
+                let (key, value) = record?;
+                writer.append(&key, &value)?;
+                if number.is_multiple_of(RECORDS_AT_ONCE) {
+                    task.check()?;
+                }
+            }
+            match writer.finish() {
+                // Some designs support only numbers.
+                Err(Error::InvalidArgument(reason)) => Ok(Err(reason)),
+                report => report.map(Ok),
+            }
+        })?;
+        let mut shown = Vec::new();
+        for (name, report) in &compared.built {
+            let mut object = json_of(report)?;
+            object["design"] = json!(name);
+            object["predicted_us"] = json!(report.modelled_us(&profile));
+            shown.push(object);
+        }
+        Ok(json!({ "profile": profile.name(), "designs": shown, "left_out": compared.left_out }))
+    }
+}
+
+/// Compares designs over the records of a table; as JSON.
+#[pyfunction]
+#[pyo3(signature = (table, comparison, progress=None))]
+pub(crate) fn tune_table(
+    py: Python<'_>,
+    table: &Table,
+    comparison: Comparison,
+    progress: Option<&Object<'_>>,
+) -> PyResult<String> {
+    let table = table.table()?;
+    let compared = interruptible(py, progress, |task| {
+        comparison.run(table.record_type(), task, || Box::new(table.range::<Vec<u8>>(..)))
+    })?;
+    Ok(compared.to_string())
+}
+
+/// Compares designs over keys, which need not be sorted, with values of one width; as JSON.
+#[pyfunction]
+#[pyo3(signature = (keys, key_type, value_bytes, comparison, progress=None))]
+pub(crate) fn tune_keys(
+    py: Python<'_>,
+    keys: &Object<'_>,
+    key_type: Option<&Object<'_>>,
+    value_bytes: usize,
+    comparison: Comparison,
+    progress: Option<&Object<'_>>,
+) -> PyResult<String> {
+    let key_type = match key_type {
+        Some(stated) => types::key_type(stated)?,
+        None => type_of_keys(keys)?,
+    };
+    let keys = Keys::of(py, key_type, keys)?;
+    if keys.len() == 0 {
+        return Err(errors::new("InvalidArgument", "there are no keys to tune an index for"));
+    }
+    let compared = interruptible(py, progress, |task| {
+        let mut sorted: Vec<&[u8]> = keys.iter().collect();
+        sorted.sort_unstable();
+        let value = vec![0; value_bytes];
+        let mut types = RecordType::new(key_type, KeyType::Bytes);
+        if let Ok(width @ 1..) = u8::try_from(value_bytes) {
+            types = RecordType::new(key_type, KeyType::FixedBytes(width));
+        }
+        comparison.run(&types, task, || Box::new(sorted.iter().map(|key| Ok((key.to_vec(), value.clone())))))
+    })?;
+    Ok(compared.to_string())
+}
+
+/// The type of many keys: that of their array, or of the first one.
+fn type_of_keys(keys: &Object<'_>) -> PyResult<KeyType> {
+    let of_array = |data_type: &arrow_schema::DataType| {
+        let unknown = || errors::new("WrongType", &format!("no key is of type {data_type}; state it: key_type="));
+        key_type_of(data_type, false).ok_or_else(unknown)
+    };
+    if let Some(array) = crate::numpy::array(keys)? {
+        return of_array(arrow_array::Array::data_type(&array));
+    }
+    if keys.hasattr("__arrow_c_array__")? || keys.hasattr("__arrow_c_stream__")? {
+        let array = keys.extract::<AnyArray>()?.into_chunked_array()?;
+        return key_type_of(array.field().data_type(), is_uuid(array.field()))
+            .map_or_else(|| of_array(array.field().data_type()), Ok);
+    }
+    let first = if keys.is_instance_of::<PyString>() { None } else { keys.try_iter()?.next() };
+    let Some(first) = first.transpose()? else {
+        return Err(errors::new("InvalidArgument", "give a list of keys, which is not empty"));
+    };
+    types::type_of(&first)?.ok_or_else(|| types::mismatch(&first, &"any type of keys"))
+}

@@ -1,0 +1,145 @@
+"""Indexes that are updated in place."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import uuid
+from pathlib import Path
+
+import numpy
+import ogive
+import pyarrow
+import pytest
+
+
+def test_an_index_is_an_ordered_mapping(tmp_path: Path) -> None:
+    with ogive.Index(tmp_path / "ids.idx", key="u64", value="u64") as ix:
+        for key in (5, 1, 9):
+            ix[key] = key * 10
+        assert ix[5] == 50 and ix.get(2) is None and ix.get(2, 7) == 7
+        assert 9 in ix and 2 not in ix and len(ix) == 3 and list(ix) == [1, 5, 9] and list(reversed(ix)) == [9, 5, 1]
+        assert list(ix.range(1, 9)) == [(1, 10), (5, 50)] and list(ix.values(reverse=True)) == [90, 50, 10]
+        assert ix.first() == (1, 10) and ix.last() == (9, 90)
+        del ix[1]
+        with pytest.raises(KeyError):
+            del ix[1]
+        with pytest.raises(KeyError):
+            ix[1]
+        assert ix.setdefault(1, 3) == 3 and ix.setdefault(1, 4) == 3 and ix.pop(1) == 3 and ix.pop(1, None) is None
+        ix.update({2: 20})
+        assert ix.multi_get(numpy.array([9, 3, 2], "uint64")).column("value") == [90, None, 20]
+        assert ix.scan(3).to_pylist() == [{"key": 5, "value": 50}, {"key": 9, "value": 90}]
+        with pytest.raises(ogive.WrongType):
+            ix[-1] = 1
+        with pytest.raises(ogive.WrongType):
+            ix["a"] = 1
+    with pytest.raises(ogive.Closed):
+        ix[5]
+    assert ogive.Index(tmp_path / "ids.idx", read_only=True)[5] == 50
+
+
+def test_transactions_happen_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    ix = ogive.Index(tmp_path / "ids.idx")
+    with ix.transaction() as t:
+        t[1], t[2] = 10, 20
+        assert t[1] == 10 and 1 not in ix and len(t) == 2
+    assert list(ix) == [1, 2]
+    with pytest.raises(RuntimeError), ix.transaction() as t:
+        del t[1]
+        t[3] = 30
+        raise RuntimeError
+    assert list(ix) == [1, 2]
+    with pytest.raises(ogive.Closed):
+        t[4] = 40
+    with ix.transaction() as t:
+        with pytest.raises(ogive.InvalidArgument, match="transaction open"):
+            ix[5] = 50
+        t.discard(7)
+    ix[5] = 50
+    ix.close()
+
+
+def test_writers_of_several_threads_wait_for_each_other(tmp_path: Path) -> None:
+    ix = ogive.Index(tmp_path / "ids.idx", durability="buffered")
+    ix[0] = 0
+
+    def count() -> None:
+        for _ in range(50):
+            with ix.transaction() as t:
+                t[0] = t[0] + 1
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ix[0] == 200
+    ix.close()
+
+
+def test_loads_of_any_order(tmp_path: Path) -> None:
+    ix = ogive.Index(tmp_path / "ids.idx", key="i64", value="f64")
+    keys = numpy.arange(5000, dtype="int64")
+    assert ix.load(keys, keys * 0.5) == 5000 and ix[4999] == 2499.5
+    shuffled = numpy.random.default_rng(1).permutation(numpy.arange(4000, 8000))
+    assert ix.load(pyarrow.array(shuffled), pyarrow.array(shuffled * 1.0), memory="1MiB") == 3000
+    assert len(ix) == 8000 and ix[4500] == 4500.0 and list(ix) == list(range(8000))
+    assert ix.load({-1: 1.0}) == 1 and ix.load([(-2, 2.0), (-3, 3.0)]) == 2
+    with pytest.raises(ogive.InvalidArgument, match="as many"):
+        ix.load([1, 2], [1.0])
+    assert [len(batch) for batch in ix.scan().batches()] == [8003]
+    ix.close()
+
+
+def test_types_are_stored(tmp_path: Path) -> None:
+    key = uuid.uuid4()
+    with ogive.Index(tmp_path / "u.idx", key=uuid.UUID, value={"n": int, "s": [str]}, value_size=40) as ix:
+        ix[key] = {"n": 1, "s": None}
+        assert ix[key] == {"n": 1, "s": None}
+        assert ix.load([uuid.UUID(int=1)], [{"n": 2, "s": "two"}]) == 1
+    with ogive.Index(tmp_path / "u.idx") as ix:
+        assert ix.types[0] == "uuid" and ix[uuid.UUID(int=1)]["s"] == "two"
+    with pytest.raises(ogive.WrongType, match="uuid"):
+        ogive.Index(tmp_path / "u.idx", key=int)
+    with pytest.raises(ogive.InvalidArgument, match="value_size"):
+        ogive.Index(tmp_path / "v.idx", value=str)
+    with ogive.Index(tmp_path / "d.idx", duplicates=True) as ix:
+        ix.load([1, 1, 1], [3, 1, 2])
+        assert ix.get_all(1) == [3, 1, 2] or sorted(ix.get_all(1)) == [1, 2, 3]
+    with ogive.Index(tmp_path / "t.idx", key=("u16", "u16"), kind="btree") as ix:
+        ix[(1, 2)], ix[(1, 3)], ix[(2, 0)] = 1, 2, 3
+        assert [k for k, _ in ix.range((1,), (2,))] == [(1, 2), (1, 3)] and ix.stats()["kind"] == "btree"
+        assert ix.explain((1, 2))[0]["depth"] == 0
+
+
+def test_snapshots_and_readers_see_one_commit(tmp_path: Path) -> None:
+    ix = ogive.Index(tmp_path / "ids.idx")
+    ix[1] = 10
+    reader = ogive.Index(tmp_path / "ids.idx", read_only=True)
+    with ix.snapshot() as before:
+        ix[1], ix[2] = 11, 20
+        assert before[1] == 10 and 2 not in before and list(before.range()) == [(1, 10)] and len(before) == 1
+        assert reader[1] == 10
+    with pytest.raises(ogive.Closed):
+        before[1]
+    assert reader.refresh() and reader[1] == 11 and not reader.refresh()
+    again = pickle.loads(pickle.dumps(reader))
+    assert again[2] == 20
+    with pytest.raises(TypeError, match="open for writing"):
+        pickle.dumps(ix)
+    with pytest.raises(ogive.OgiveError):
+        reader[3] = 1
+    ix.close()
+
+
+def test_the_same_file_is_the_same_index(tmp_path: Path) -> None:
+    ix = ogive.Index(tmp_path / "ids.idx")
+    assert ogive.Index(tmp_path / "ids.idx") is ix
+    with pytest.raises(ogive.InvalidArgument, match="durability"):
+        ogive.Index(tmp_path / "ids.idx", durability="buffered")
+    ix.close()
+    with pytest.raises(FileNotFoundError):
+        ogive.Index(tmp_path / "absent.idx", create=False)
+    with pytest.raises(ogive.InvalidArgument, match="object store"):
+        ogive.Index("s3://bucket/ids.idx")

@@ -1,0 +1,181 @@
+"""Joins."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import ogive
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+LEFT = {"id": [1, 2, 3, 3], "name": ["a", "b", "c", "d"]}
+RIGHT = {"id": [2, 3, 4], "name": ["x", "y", "z"], "price": [20, 30, 40]}
+
+WANTED: dict[str, list[tuple[Any, ...]]] = {
+    "inner": [(2, "b", "x", 20), (3, "c", "y", 30), (3, "d", "y", 30)],
+    "left": [(1, "a", None, None), (2, "b", "x", 20), (3, "c", "y", 30), (3, "d", "y", 30)],
+    "right": [(2, "b", "x", 20), (3, "c", "y", 30), (3, "d", "y", 30), (4, None, "z", 40)],
+    "full": [(1, "a", None, None), (2, "b", "x", 20), (3, "c", "y", 30), (3, "d", "y", 30), (4, None, "z", 40)],
+    "semi": [(2, "b"), (3, "c"), (3, "d")],
+    "anti": [(1, "a")],
+}
+
+
+def rows(join: ogive.Join) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in join]
+
+
+def key(row: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple(str(field) for field in row)
+
+
+@pytest.mark.parametrize("how", WANTED)
+@pytest.mark.parametrize("frame", [pyarrow.table, polars.DataFrame, pandas.DataFrame])
+def test_kinds_of_joins_of_frames(how: Any, frame: Any) -> None:
+    joined = ogive.join(frame(LEFT), frame(RIGHT), on="id", how=how)
+    assert sorted(rows(joined), key=key) == sorted(WANTED[how], key=key)
+    wanted = ["id", "name"] if how in ("semi", "anti") else ["id", "name", "right_name", "price"]
+    assert joined.column_names == wanted
+    assert joined.collect().column_names == wanted
+
+
+@pytest.mark.parametrize("how", WANTED)
+def test_kinds_of_joins_of_tables_and_into_tables(how: Any, tmp_path: Path) -> None:
+    left = ogive.build(pyarrow.table(LEFT), key="id", to=tmp_path / "l.ogive")
+    ogive.build(pyarrow.table(RIGHT), key="id", to=tmp_path / "r.ogive")
+    joined = ogive.join(left, tmp_path / "r.ogive", how=how)
+    assert rows(joined) == sorted(WANTED[how], key=key)
+    written = joined.write(tmp_path / "out.ogive")
+    assert [tuple(row.values()) for row in written.scan()] == sorted(WANTED[how], key=key)
+    with pytest.raises(ogive.InvalidArgument, match="both an input and the output"):
+        joined.write(left.path)
+
+
+def test_inputs_of_all_kinds(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pyarrow.table(RIGHT), tmp_path / "r.parquet")
+    (tmp_path / "r.csv").write_text("id,name,price\n4,z,40\n2,x,20\n3,y,30\n")
+    left = ogive.build(pyarrow.table(LEFT), key="id", to=tmp_path / "l.ogive")
+    for path in (tmp_path / "r.parquet", str(tmp_path / "r.csv")):
+        assert rows(ogive.join(left, path, on="id")) == WANTED["inner"]
+    stream = pyarrow.RecordBatchReader.from_batches(pyarrow.table(RIGHT).schema, pyarrow.table(RIGHT).to_batches())
+    joined = ogive.join(left, stream, on="id")
+    assert rows(joined) == WANTED["inner"] and rows(joined) == WANTED["inner"]
+
+    db = ogive.open(tmp_path / "db", key=int, value=str)
+    db[2], db[9] = "two", "nine"
+    other = db.keyspace("other", key=int, value=str)
+    other[3] = "three"
+    with db.snapshot() as snapshot:
+        db[3] = "later"
+        assert rows(ogive.join(left, snapshot)) == [(2, "b", "two")]
+    assert [row[2] for row in rows(ogive.join(left, db))] == ["two", "later", "later"]
+    assert [row[2] for row in rows(ogive.join(left, tmp_path / "db"))] == ["two", "later", "later"]
+    assert [row[2] for row in rows(ogive.join(left, other))] == ["three", "three"]
+    db.close()
+
+    with ogive.Index(tmp_path / "i.idx", key=int, value="u32") as index:
+        index[1] = 11
+        assert rows(ogive.join(left, index)) == [(1, "a", 11)]
+    assert rows(ogive.join(left, tmp_path / "i.idx")) == [(1, "a", 11)]
+
+
+def test_keys_of_different_widths_and_names() -> None:
+    left = pyarrow.table({"a": pyarrow.array([1, 2], "uint32")})
+    right = pyarrow.table({"b": pyarrow.array([2, 3], "int64"), "v": [5, 6]})
+    joined = ogive.join(left, right, on=("a", "b"))
+    assert joined.to_pylist() == [{"a": 2, "v": 5}]
+    both = {"x": [1, 1, 2], "y": ["p", "q", "p"], "v": [1, 2, 3]}
+    joined = ogive.join(pyarrow.table(both), pyarrow.table(both).slice(1), on=["x", "y"])
+    assert [(row["x"], row["y"], row["v"], row["right_v"]) for row in joined] == [(1, "q", 2, 2), (2, "p", 3, 3)]
+
+
+def test_a_plan_shows_the_choice() -> None:
+    joined = ogive.join(pyarrow.table(LEFT), pyarrow.table(RIGHT), on="id")
+    plan = joined.plan
+    assert plan.predicted_us > 0 and plan.method in repr(plan) and not plan.is_asked_for
+    assert {it.method for it in plan.alternatives} >= {"merge", "hash", "partition"}
+    assert all((it.predicted_us is None) == (it.refused is not None) for it in plan.alternatives)
+    assert "<table>" in plan._repr_html_()
+    asked = ogive.join(pyarrow.table(LEFT), pyarrow.table(RIGHT), on="id", method="hash", how="right")
+    assert asked.plan.method == "hash" and asked.plan.is_asked_for
+    assert asked.plan.left["name"] == "the left frame"
+    assert sorted(rows(asked), key=key) == WANTED["right"]
+
+
+def test_arrow_and_frames_take_a_join() -> None:
+    joined = ogive.join(pyarrow.table(LEFT), pyarrow.table(RIGHT), on="id")
+    assert polars.DataFrame(joined).equals(joined.to_polars())
+    assert pyarrow.table(joined).num_rows == len(joined.collect()) == 3
+    assert list(joined.to_pandas()["price"]) == [20, 30, 30]
+
+
+def test_a_join_spills_within_its_memory_and_leaves_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    random.seed(1)
+    left = [random.randrange(60_000) for _ in range(200_000)]
+    right = [random.randrange(60_000) for _ in range(100_000)]
+    counts: dict[int, int] = defaultdict(int)
+    for number in right:
+        counts[number] += 1
+    wanted = sum(counts[number] for number in left)
+    frames = (
+        pyarrow.table({"id": left, "text": [f"left {number}" for number in left]}),
+        pyarrow.table({"id": right, "other": [f"right {number}" for number in right]}),
+    )
+    joined = ogive.join(*frames, on="id", memory="4MiB")
+    found = sum(len(batch) for batch in joined.batches())
+    assert found == wanted
+    stream = iter(joined.stream())
+    assert next(stream)["id"] == min(set(left) & set(right))
+    del stream
+    assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_stops_a_join(tmp_path: Path) -> None:
+    script = """
+import ogive, pyarrow, signal, threading, os
+ids = pyarrow.table({"id": list(range(1000)) * 20})
+joined = ogive.join(ids, ids.append_column("v", ids["id"]).append_column("w", ids["id"]), on="id", memory="4MiB")
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    while True:
+        joined.collect()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.stdout == "interrupted\n", done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_errors_say_what_is_wrong(tmp_path: Path) -> None:
+    left = pyarrow.table(LEFT)
+    with pytest.raises(ogive.InvalidArgument, match="no kind of join"):
+        ogive.join(left, left, on="id", how="outer")  # type: ignore[arg-type]
+    with pytest.raises(ogive.InvalidArgument, match="which column of the right input"):
+        ogive.join(left, left, on=("id", [])).collect()
+    with pytest.raises(ogive.InvalidArgument, match="no column 'key'"):
+        ogive.join(left, left, on="key").collect()
+    with pytest.raises(ogive.InvalidArgument, match="is null"):
+        ogive.join(left, pyarrow.table({"id": [1, None]}), on="id").collect()
+    with pytest.raises(FileNotFoundError):
+        ogive.join(left, tmp_path / "absent.ogive", on="id").collect()
+    with pytest.raises(ogive.InvalidArgument, match="no|not"):
+        ogive.join(left, left, on="id", method="magic").plan
+    texts = pyarrow.table({"id": ["1"]})
+    floats = pyarrow.table({"id": [1.0]})
+    with pytest.raises(ogive.InvalidArgument, match="cannot be joined"):
+        ogive.join(left, floats, on="id").collect()
+    assert ogive.join(texts, texts, on="id").to_pylist() == [{"id": "1"}]
