@@ -3,6 +3,8 @@
 use crate::errors::OrRaise;
 use crate::fork::Native;
 use arc_swap::ArcSwap;
+use ogive::io::locate_folder;
+use ogive::lsm::StoreVersion;
 use ogive::types::RecordType;
 use ogive::{Db, DbOptions};
 use pyo3::prelude::*;
@@ -21,8 +23,18 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    pub(crate) fn open(path: PathBuf, options: DbOptions, is_read_only: bool) -> ogive::Result<Self> {
-        let db = if is_read_only { Db::open_read_only(&path, &options)? } else { Db::open(&path, &options)? };
+    /// Opens a store; for reading alone, in a version if one is named.
+    pub(crate) fn open(
+        path: PathBuf,
+        options: DbOptions,
+        is_read_only: bool,
+        version: Option<StoreVersion>,
+    ) -> ogive::Result<Self> {
+        let db = match version {
+            Some(version) => Db::open_version_in(&locate_folder(&path)?, &options, version)?,
+            None if is_read_only => Db::open_read_only(&path, &options)?,
+            None => Db::open(&path, &options)?,
+        };
         let db = Native::new(ArcSwap::from_pointee(db));
         Ok(Self { db, generation: AtomicU64::new(0), path, options, is_read_only })
     }

@@ -3,7 +3,7 @@
 use crate::errors::{self, OrRaise};
 use crate::opened::Opened;
 use crate::wait::{abandonable, interruptible};
-use ogive::lsm::has_store;
+use ogive::lsm::{StoreVersion, has_store};
 use ogive::{DbOptions, Durability, Profile};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -25,7 +25,9 @@ impl Store {
 impl Store {
     /// Opens a store.
     #[new]
-    #[pyo3(signature = (path, create=true, read_only=false, memory=None, durability=None, profile=None))]
+    #[pyo3(signature = (path, create=true, read_only=false, memory=None, durability=None, profile=None,
+                        version=None))]
+    #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -34,6 +36,7 @@ impl Store {
         memory: Option<u64>,
         durability: Option<&str>,
         profile: Option<&str>,
+        version: Option<&str>,
     ) -> PyResult<Self> {
         let mut options = DbOptions::default().create(create && !read_only);
         if let Some(memory) = memory {
@@ -51,7 +54,8 @@ impl Store {
         if let Some(profile) = profile {
             options = options.profile(py.detach(|| Profile::by_name_or_file(profile)).or_raise()?);
         }
-        let opened = py.detach(|| Opened::open(path, options, read_only)).or_raise()?;
+        let version = version.map(str::parse::<StoreVersion>).transpose().or_raise()?;
+        let opened = py.detach(|| Opened::open(path, options, read_only, version)).or_raise()?;
         Ok(Self { opened: Arc::new(opened) })
     }
 

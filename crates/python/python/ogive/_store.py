@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument
-from ._paths import PathLike, identity, path_text
+from ._paths import PathLike, absolute, identity, path_text
 from ._rows import Rows, RowStream
 from ._sizes import size_bytes
 
@@ -67,6 +67,10 @@ class Keyspace(AwaitableWrites, _internal.Keyspace):
     def db(self) -> Db:
         """The store."""
         return self._of
+
+    def _identity(self) -> tuple[str, str | None]:
+        """The name, and, if values are JSON, the type of the keys."""
+        return self.name, self.types[0] if isinstance(self, JsonKeyspace) else None
 
     def _stored(self, value: Any) -> Any:
         """The value as the native part takes it."""
@@ -162,6 +166,9 @@ class Keyspace(AwaitableWrites, _internal.Keyspace):
     def scan(self, start: Any = None, stop: Any = None, *, prefix: Any = None) -> RowStream:
         """The records of a range as Arrow data, which are read as they are used."""
         return RowStream(self._scan(start, stop, prefix))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened_keyspace, (self.db, *self._identity())
 
     def __repr__(self) -> str:
         try:
@@ -337,6 +344,11 @@ class Db(Keyspace):
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self.read_only:
+            raise TypeError(f"{self.path} is open for writing, which another process cannot do as well; pickle a reader")
+        return _reopened, (absolute(self.path), self._options)
+
     def __repr__(self) -> str:
         return f"<ogive.Db {self.path!r}{' read-only' if self.read_only else ''}>"
 
@@ -468,6 +480,16 @@ class Snapshot(Awaitable):
         """Lets the store forget what only the snapshot needs."""
         self._snapshot.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        version = self._snapshot.version
+        if version is None:
+            raise TypeError(
+                f"only {self._db.path} as it is now can be opened in another process, not this snapshot of it; that takes "
+                f"a store on an object store, opened read-only"
+            )
+        keyspace = None if self._keyspace is self._db else self._keyspace._identity()
+        return _reopened_snapshot, (self._db.path, self._db._options, version, keyspace)
+
     def __enter__(self) -> Snapshot:
         return self
 
@@ -532,3 +554,19 @@ def _same(known: Db, options: dict[str, Any], key: Any, value: Any) -> Db:
         # States the types again, which fails if they are others.
         Keyspace(known._store, "default", key, value)
     return known
+
+
+def _reopened(path: str, options: dict[str, Any]) -> Db:
+    return open(path, read_only=True, **options)
+
+
+def _reopened_keyspace(db: Db, name: str, json_key: str | None) -> Keyspace:
+    return db.keyspace(name, key=json_key, value=None if json_key is None else "json")
+
+
+def _reopened_snapshot(
+    path: str, options: dict[str, Any], version: str, keyspace: tuple[str, str | None] | None
+) -> Snapshot:
+    store = _internal.Store(path, create=False, read_only=True, version=version, **options)
+    db = Db(store, None, None, options)
+    return Snapshot(db, None if keyspace is None else _reopened_keyspace(db, *keyspace))
