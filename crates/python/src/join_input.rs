@@ -237,6 +237,7 @@ impl JoinInput {
     /// A Parquet file, or a CSV file with a header.
     #[staticmethod]
     fn of_file(py: Python<'_>, path: PathBuf, on: Vec<String>) -> PyResult<Self> {
+        let name = path.display().to_string();
         let is_csv = path.extension().is_some_and(|extension| extension == "csv");
         let open = move || -> PyResult<(Box<dyn RecordBatchReader + Send>, Option<u64>)> {
             match is_csv {
@@ -252,7 +253,7 @@ impl JoinInput {
         let rows = rows.unwrap_or(ROWS_AT_ONCE as u64);
         Ok(Self {
             side: Native::new(Side::Frame(Frame {
-                name: "the file".to_owned(),
+                name,
                 schema,
                 on,
                 rows,

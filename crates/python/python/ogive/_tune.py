@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import os
 import tempfile
@@ -240,7 +241,7 @@ class Designs:
         """Draws the predicted times as bars, by matplotlib; returns the axes."""
         if axes is None:
             try:
-                from matplotlib import pyplot
+                pyplot = importlib.import_module("matplotlib.pyplot")
             except ImportError:
                 raise ImportError("this needs matplotlib; install it: pip install matplotlib") from None
             axes = pyplot.figure().add_subplot()
