@@ -139,7 +139,10 @@ impl AnyIndex {
 
     pub(crate) fn explain(&self, word: u128) -> ogive::Result<Json> {
         let visits = either!(self, index => index.explain(raw(word)))?;
-        let visit = |visit: &ogive::index::Visit| json!({ "node": visit.node, "depth": visit.depth, "entries": visit.entries, "detail": visit.detail });
+        let visit = |visit: &ogive::index::Visit| {
+            let (node, depth) = (visit.node, visit.depth);
+            json!({ "node": node, "depth": depth, "entries": visit.entries, "detail": visit.detail })
+        };
         Ok(visits.iter().map(visit).collect())
     }
 }

@@ -179,7 +179,7 @@ impl JoinReader {
         let thread = std::thread::spawn(move || match prepared_there.run(&of_thread) {
             Ok(rows) => {
                 let mut batches = Batches::new(prepared_there.builder(), rows);
-                // The receiver is gone once nobody wants more.
+                // The receiver is gone once no more rows are wanted.
                 while batches.next().is_some_and(|batch| sender.send(batch).is_ok()) {}
             }
             Err(error) => drop(sender.send(Err(ArrowError::ExternalError(Box::new(error))))),

@@ -93,11 +93,11 @@ pub(crate) struct Comparison {
     block_bytes: Option<u64>,
 }
 
-type Records<'a> = Box<dyn Iterator<Item = ogive::Result<(Vec<u8>, Vec<u8>)>> + 'a>;
+type TunedRecords<'a> = Box<dyn Iterator<Item = ogive::Result<(Vec<u8>, Vec<u8>)>> + 'a>;
 
 impl Comparison {
     /// Builds each design over the records, and discards it.
-    fn run<'a>(&self, types: &RecordType, task: &Task, open: impl Fn() -> Records<'a>) -> ogive::Result<Json> {
+    fn run<'a>(&self, types: &RecordType, task: &Task, open: impl Fn() -> TunedRecords<'a>) -> ogive::Result<Json> {
         let profile = Profile::by_name_or_file(&self.profile)?;
         let names = COMPARED_DESIGNS.iter().map(|&name| name.to_owned()).chain(self.designs.iter().cloned());
         let designs = names.map(|name| Ok((name.clone(), name.parse::<DesignRequest>()?)));
