@@ -15,6 +15,37 @@ pub(crate) enum Command {
     Keys(KeysArguments),
     /// Run an experiment
     Run(Box<RunArguments>),
+    /// Write a page of the results of runs, beside the figures of the papers
+    Report(ReportArguments),
+    /// Write one picture of the results of runs as SVG
+    Draw(DrawArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json
+    pub(crate) runs: PathBuf,
+    /// Page to write (HTML)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace the page if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DrawArguments {
+    /// What `ogive-bench --json run` printed: a file, or a folder of files that end in .json
+    pub(crate) runs: PathBuf,
+    /// Name of the picture, such as airindex-designs; a wrong one is answered by the names there are
+    #[arg(long, value_name = "NAME")]
+    pub(crate) picture: String,
+    /// File to write (SVG)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -108,6 +139,12 @@ pub(crate) struct RunArguments {
     /// Run the long version, if the experiment has one
     #[arg(long)]
     pub(crate) full: bool,
+    /// Also write a page of the results (HTML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Replace the page if it exists
+    #[arg(long, requires = "html")]
+    pub(crate) force: bool,
 }
 
 fn count(text: &str) -> Result<u64, String> {

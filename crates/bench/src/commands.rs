@@ -1,17 +1,19 @@
 //! The sub-commands of `ogive-bench`.
 
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use ogive_bench::did_you_mean;
 use ogive_bench::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
 use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
 use ogive_bench::output::{Record, Reporter, machine};
+use ogive_bench::pages::{self, Run};
 
 use crate::MEMORY;
-use crate::arguments::{Command, KeysArguments, RunArguments};
+use crate::arguments::{Command, DrawArguments, KeysArguments, ReportArguments, RunArguments};
 
 /// Narrower terminals, and those that do not know their size, count as none.
 const WIDTH_MIN: usize = 40;
@@ -20,7 +22,9 @@ pub(crate) fn run(command: &Command, json: bool, out: &mut dyn Write) -> Result<
     match command {
         Command::List => list(&mut reporter(out, json)),
         Command::Keys(keys) => print_keys(keys, json, out),
-        Command::Run(run) => run_experiments(run, &mut reporter(out, json)),
+        Command::Run(run) => run_experiments(run, &mut reporter(out, json).keep(run.html.is_some())),
+        Command::Report(report) => write_report(report),
+        Command::Draw(draw) => write_picture(draw),
     }
 }
 
@@ -146,10 +150,39 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
         full: arguments.full,
         memory: Some(MEMORY),
     };
-    out.report(machine(arguments.device.as_deref().unwrap_or(Path::new("."))))?;
+    // Known before the experiments, which may take hours.
+    let mut page = arguments.html.as_deref().map(|path| create(path, arguments.force)).transpose()?;
+    out.report(machine(arguments.device.as_deref().unwrap_or(Path::new("."))).figure("command", command_line()))?;
     for experiment in chosen {
         (experiment.run)(&context, out)?;
         out.flush()?;
     }
+    if let Some(page) = &mut page {
+        let run = Run::of_records(out.kept())?;
+        page.write_all(pages::page(&[run], &command_line()).as_bytes())?;
+    }
     Ok(())
+}
+
+fn write_report(arguments: &ReportArguments) -> Result<()> {
+    let html = pages::page(&Run::read_all(&arguments.runs)?, &command_line());
+    Ok(create(&arguments.output, arguments.force)?.write_all(html.as_bytes())?)
+}
+
+fn write_picture(arguments: &DrawArguments) -> Result<()> {
+    let svg = pages::picture(&Run::read_all(&arguments.runs)?, &arguments.picture)?;
+    Ok(create(&arguments.output, arguments.force)?.write_all(svg.as_bytes())?)
+}
+
+fn create(path: &Path, replace: bool) -> Result<File> {
+    let mut options = OpenOptions::new();
+    let options = if replace { options.create(true).truncate(true) } else { options.create_new(true) };
+    let hint = if replace { "" } else { "; replace it with --force" };
+    options.write(true).open(path).with_context(|| format!("cannot create {}{hint}", path.display()))
+}
+
+/// The command as it was given, for records and pages.
+fn command_line() -> String {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    std::iter::once("ogive-bench".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }

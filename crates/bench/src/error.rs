@@ -60,6 +60,30 @@ pub enum Error {
         /// Length in bytes that it has.
         found_bytes: u64,
     },
+    /// A file has a line that is no record of an experiment.
+    #[error("{}, line {line}: {reason}; give what `ogive-bench --json run` printed", path.display())]
+    Run {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1; 0 for the whole file.
+        line: usize,
+        /// The error.
+        reason: String,
+    },
+    /// A folder without records.
+    #[error("no file of {} ends in .json; write one with `ogive-bench --json run NAME > FILE.json`", path.display())]
+    NoRuns {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A picture that the records do not give.
+    #[error("no picture {name:?}; {hint}")]
+    Picture {
+        /// The request.
+        name: String,
+        /// The pictures there are.
+        hint: String,
+    },
     /// The keys of a file are not in ascending order.
     #[error("{}: key {index} is smaller than the previous one; sort the file{}", path.display(), hint)]
     Unsorted {

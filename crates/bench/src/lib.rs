@@ -4,6 +4,7 @@
 //! - [`workload`]: request distributions: uniform, absent, Zipf, or a recorded trace;
 //! - [`output`]: one [`output::Record`] per result, as a line of JSON or a row of a table;
 //! - [`experiments`]: the experiments of `ogive-bench run NAME`;
+//! - [`pages`]: pages and pictures of their results;
 //! - [`command_line`]: the main function of `ogive-bench` and `ogive-rivals`;
 //! - [`did_you_mean`]: suggestions for mistyped names;
 //! - [`stopwatch`]: processor time and elapsed time.
@@ -18,6 +19,7 @@ pub mod experiments;
 pub mod keys;
 pub mod math;
 pub mod output;
+pub mod pages;
 pub mod random;
 pub mod stopwatch;
 pub mod workload;

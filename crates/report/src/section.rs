@@ -3,6 +3,8 @@
 use crate::data_table::DataTable;
 use crate::escape;
 use crate::figure::Figure;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 /// The content of a section, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,6 +54,15 @@ impl Section {
     pub fn data(self, id: &str, document: &impl serde::Serialize) -> Self {
         let (id, json) = (escape::text(id), escape::json(document));
         self.markup(&format!("<script type=\"application/json\" id=\"{id}\">{json}</script>"))
+    }
+
+    /// Adds a link that saves the data behind a figure as a JSON file.
+    #[must_use]
+    pub fn download(self, name: &str, json: &str) -> Self {
+        let (name, data) = (escape::text(name), STANDARD.encode(json));
+        self.markup(&format!(
+            "<p><a download=\"{name}\" href=\"data:application/json;base64,{data}\">The data as JSON: {name}</a></p>"
+        ))
     }
 
     /// Adds an element as it is: fixed markup of this crate only, never text of a file.

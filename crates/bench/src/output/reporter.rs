@@ -16,6 +16,8 @@ pub struct Reporter<W: Write> {
     width: usize,
     /// Records of the current experiment, collected for its table.
     rows: Vec<Record>,
+    /// All records, if they are kept.
+    kept: Option<Vec<Record>>,
 }
 
 impl<W: Write> std::fmt::Debug for Reporter<W> {
@@ -27,7 +29,7 @@ impl<W: Write> std::fmt::Debug for Reporter<W> {
 impl<W: Write> Reporter<W> {
     /// Prints to `out`: lines of JSON, or tables.
     pub fn new(out: W, json: bool) -> Self {
-        Self { out, json, width: WIDTH, rows: Vec::new() }
+        Self { out, json, width: WIDTH, rows: Vec::new(), kept: None }
     }
 
     /// Sets the width of tables, in columns of the screen.
@@ -36,11 +38,25 @@ impl<W: Write> Reporter<W> {
         Self { width: width.unwrap_or(WIDTH), ..self }
     }
 
+    /// Keeps all records, for a page.
+    #[must_use]
+    pub fn keep(self, keep: bool) -> Self {
+        Self { kept: keep.then(Vec::new), ..self }
+    }
+
+    /// The records that were kept.
+    pub fn kept(&self) -> &[Record] {
+        self.kept.as_deref().unwrap_or_default()
+    }
+
     /// Prints a record, or collects it for the table of its experiment.
     ///
     /// # Errors
     /// Those of the stream.
     pub fn report(&mut self, record: Record) -> io::Result<()> {
+        if let Some(kept) = &mut self.kept {
+            kept.push(record.clone());
+        }
         if self.json {
             serde_json::to_writer(&mut self.out, &record)?;
             self.out.write_all(b"\n")?;

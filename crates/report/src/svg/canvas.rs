@@ -15,7 +15,8 @@ const STYLE: &str = "\
 .ogive .l0{stroke:var(--c0)}.ogive .l1{stroke:var(--c1)}.ogive .l2{stroke:var(--c2)}.ogive .l3{stroke:var(--c3)}\
 .ogive .l4{stroke:var(--c4)}.ogive .l5{stroke:var(--c5)}.ogive .f0{fill:var(--c0)}.ogive .f1{fill:var(--c1)}\
 .ogive .f2{fill:var(--c2)}.ogive .f3{fill:var(--c3)}.ogive .f4{fill:var(--c4)}.ogive .f5{fill:var(--c5)}\
-.ogive .f6{fill:var(--quiet)}.ogive .l6{stroke:var(--quiet)}";
+.ogive .f6{fill:var(--quiet)}.ogive .l6{stroke:var(--quiet)}\
+.ogive .hollow{fill:var(--paper);stroke-width:2}";
 
 /// Where text is anchored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,13 @@
 mod axis;
 mod bar_chart;
 mod canvas;
+mod dot_chart;
 mod drawing;
 mod line_chart;
 mod ticks;
 
 pub use axis::{Axis, Scale, Unit};
 pub use bar_chart::BarChart;
+pub use dot_chart::DotChart;
 pub use drawing::{Drawing, Place};
 pub use line_chart::{LineChart, Mark, Series};

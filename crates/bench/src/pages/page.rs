@@ -1,0 +1,144 @@
+//! One page of experiments: the machine, and for each experiment what the paper says, pictures, numbers and data.
+
+use super::row::{Row, shown};
+use super::{Run, published};
+use crate::experiments::experiments;
+use ogive_report::{DataTable, PAGE_BYTES_MAX, Page, Section};
+use std::fmt::Write;
+
+/// Most rows of the table of an experiment without pictures.
+const ROWS_MAX: usize = 200;
+/// Most bytes of data in a page; what exceeds them is named.
+const DATA_BYTES_MAX: usize = PAGE_BYTES_MAX;
+/// Papers by the first part of the names of their experiments.
+const PAPERS: [(&str, &str); 5] = [
+    ("airindex", "AirIndex"),
+    ("aulid", "AULID"),
+    ("bourbon", "Bourbon"),
+    ("disk", "Updatable learned indexes on disk"),
+    ("join", "Joins with learned indexes"),
+];
+
+/// A page of all experiments of these runs; `command` is what made it.
+#[must_use]
+pub fn page(runs: &[Run], command: &str) -> String {
+    let names: Vec<String> = runs.iter().flat_map(Run::experiments).collect();
+    let mut page = Page::new(&title(&names)).summary(&summary(&names)).command(command);
+    if let Some(machine) = runs.iter().find_map(Run::machine) {
+        for (name, field) in [("processor", "cpu"), ("cores", "cores"), ("system", "os"), ("version", "version")] {
+            let value = machine.text(field);
+            page = if value.is_empty() { page } else { page.fact(name, &value) };
+        }
+        let memory = machine.number("memory_bytes").map(ogive_report::format::bytes);
+        page = memory.iter().fold(page, |page, memory| page.fact("memory", memory));
+    }
+    let mut left_bytes = DATA_BYTES_MAX;
+    for run in runs {
+        for experiment in run.experiments() {
+            page = page.section(&experiment, |section| self::experiment(section, run, &experiment, &mut left_bytes));
+        }
+    }
+    page.section("The machine", |section| machines(section, runs)).to_html()
+}
+
+fn title(names: &[String]) -> String {
+    let is_of = |paper: &str| names.iter().all(|name| name.split('/').next() == Some(paper));
+    match (names, PAPERS.iter().find(|(paper, _)| is_of(paper))) {
+        ([], _) => "No experiments".to_owned(),
+        (_, Some((_, paper))) => format!("{paper}: experiments"),
+        _ => "Experiments".to_owned(),
+    }
+}
+
+fn summary(names: &[String]) -> String {
+    let papers = PAPERS.iter().filter(|(paper, _)| names.iter().any(|name| name.split('/').next() == Some(paper)));
+    let papers: Vec<&str> = papers.map(|(_, title)| *title).collect();
+    let of = if papers.is_empty() { String::new() } else { format!(" of {}", papers.join(", ")) };
+    format!(
+        "Experiments{of}, run with Ogive. Point at a mark for its numbers. Filled marks are ours; hollow ones are \
+        figures of the papers, or of their authors' code."
+    )
+}
+
+fn experiment(section: Section, run: &Run, experiment: &str, left_bytes: &mut usize) -> Section {
+    let about = experiments().iter().find(|known| known.name == experiment).map_or("", |known| known.about);
+    let mut section = if about.is_empty() { section } else { section.text(&sentence(about)) };
+    if let Some(claim) = published::claim(experiment) {
+        section = section.note(&format!("The paper: {claim}"));
+    }
+    let rows = run.rows_of(experiment);
+    let pictures = run.pictures_of(experiment);
+    section = pictures.iter().fold(section, |section, picture| section.figure(picture.to_figure()));
+    if pictures.is_empty() {
+        section = section.table(&table(experiment, &rows));
+        if rows.len() > ROWS_MAX {
+            section = section.note(&format!("The first {ROWS_MAX} of {} records.", rows.len()));
+        }
+    }
+    let refused = rows.iter().filter(|row| !row.text("refused").is_empty()).count();
+    if refused > 0 {
+        section = section.note(&format!("{refused} cases could not be run; the data say why."));
+    }
+    let command = run.command();
+    if !command.is_empty() {
+        section = section.preformatted("Command", &command);
+    }
+    let json = json_lines(&rows);
+    let file = format!("{}.json", experiment.replace('/', "-"));
+    match left_bytes.checked_sub(json.len()) {
+        Some(left) => {
+            *left_bytes = left;
+            section.download(&file, &json)
+        }
+        None if run.file.is_empty() => section.note("The data are too large for the page; print them with --json."),
+        None => section.note(&format!("The data are too large for the page; they are in {}.", run.file)),
+    }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(about: &str) -> String {
+    let mut letters = about.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// All fields of the records.
+fn table(experiment: &str, rows: &[Row]) -> DataTable {
+    let mut columns: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flat_map(Row::fields) {
+        if name != "experiment" && !columns.contains(&name.as_str()) {
+            columns.push(name);
+        }
+    }
+    let mut table = DataTable::new(columns.iter().map(|column| column.replace('_', " "))).caption(experiment);
+    for row in rows.iter().take(ROWS_MAX) {
+        table.push(columns.iter().map(|column| row.text(column)));
+    }
+    table
+}
+
+/// The records as they were printed, one a line.
+fn json_lines(rows: &[Row]) -> String {
+    let mut lines = String::new();
+    for row in rows {
+        let fields =
+            row.fields().iter().map(|(name, value)| format!("{}:{value}", serde_json::Value::from(name.as_str())));
+        // Writing to a string cannot fail.
+        let _ = writeln!(lines, "{{{}}}", fields.collect::<Vec<_>>().join(","));
+    }
+    lines
+}
+
+/// What each run says of its machine.
+fn machines(section: Section, runs: &[Run]) -> Section {
+    let mut table = DataTable::new(["run", "machine"]).caption("Machines");
+    for (number, run) in runs.iter().enumerate() {
+        let fields = run.machine().map(Row::fields).unwrap_or_default();
+        let fields = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "experiment" | "command"));
+        let facts: Vec<String> =
+            fields.map(|(name, value)| format!("{} {}", name.replace('_', " "), shown(value))).collect();
+        let name = if run.file.is_empty() { format!("run {}", number + 1) } else { run.file.clone() };
+        table.push([name, facts.join("; ")]);
+    }
+    section.table(&table)
+}

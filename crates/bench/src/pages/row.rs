@@ -1,0 +1,88 @@
+//! A record as it was printed: its fields by name and in order.
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
+/// A record of an experiment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Row {
+    fields: Vec<(String, Value)>,
+}
+
+impl Row {
+    /// The fields in order.
+    pub(super) fn fields(&self) -> &[(String, Value)] {
+        &self.fields
+    }
+
+    fn field(&self, name: &str) -> Option<&Value> {
+        self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value)
+    }
+
+    /// The experiment, or `machine`.
+    pub(super) fn experiment(&self) -> &str {
+        self.field("experiment").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// A field as a number.
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
+        self.field(name)?.as_f64()
+    }
+
+    /// A field as text; empty if there is none.
+    pub(super) fn text(&self, name: &str) -> String {
+        self.field(name).map(shown).unwrap_or_default()
+    }
+
+    /// Several fields as one name, without seeds of key sets and empty ones.
+    pub(super) fn label(&self, names: &[&str]) -> String {
+        let parts = names.iter().filter_map(|name| {
+            let text = self.text(name);
+            let text = if *name == "keys" { base_set(&text).to_owned() } else { text };
+            let is_named = matches!(self.field(name), Some(Value::String(_)) | None) && *name != "resident_bytes";
+            let name = name.strip_suffix("_percent").unwrap_or(name).replace('_', " ");
+            (!text.is_empty()).then(|| if is_named { text } else { format!("{name} {text}") })
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The name of a key set without its count and options.
+pub(super) fn base_set(keys: &str) -> &str {
+    keys.split(':').next().unwrap_or(keys)
+}
+
+/// A value as people read it.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+            (Some(count), _) => crate::output::Figure::from(count).to_string(),
+            (None, Some(number)) => crate::output::Figure::from(number).to_string(),
+            (None, None) => number.to_string(),
+        },
+        Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+impl<'de> Deserialize<'de> for Row {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Row;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a record of an experiment")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
+                let mut row = Row::default();
+                while let Some(field) = map.next_entry()? {
+                    row.fields.push(field);
+                }
+                Ok(row)
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
