@@ -19,6 +19,7 @@ mod interrupt;
 mod key;
 mod load;
 mod output;
+mod page_file;
 #[cfg(feature = "parquet")]
 mod parquet_out;
 mod pipe;

@@ -32,10 +32,16 @@ mod data_table;
 pub mod escape;
 mod figure;
 pub mod format;
+pub mod index;
+pub mod join;
+pub mod notebook;
 mod page;
+pub mod profile;
 mod section;
+pub mod store;
 pub mod svg;
 pub mod table;
+pub mod tune;
 
 pub use chart::{Chart, ChartSeries, SeriesStyle};
 pub use data_table::DataTable;

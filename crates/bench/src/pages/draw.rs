@@ -58,7 +58,7 @@ impl Picture {
 
 /// The pictures of a sketch: one for each panel that has records.
 pub(super) fn pictures(sketch: &Sketch, rows: &[Row]) -> Vec<Picture> {
-    let is_wanted = |row: &&Row| sketch.only.is_none_or(|(field, values)| values.contains(&row.text(field).as_str()));
+    let is_wanted = |row: &&Row| sketch.only.iter().all(|(field, values)| values.contains(&row.text(field).as_str()));
     let mut panels: Vec<(String, Vec<Row>)> = Vec::new();
     for row in rows.iter().filter(is_wanted).filter(|row| sketch.shape.draws(row)) {
         let label = row.label(sketch.panel);

@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Most rows of the table of an experiment without pictures.
 const ROWS_MAX: usize = 200;
 /// Most bytes of data in a page; what exceeds them is named.
-const DATA_BYTES_MAX: usize = PAGE_BYTES_MAX;
+const DATA_BYTES_MAX: usize = PAGE_BYTES_MAX / 3;
 /// Papers by the first part of the names of their experiments.
 const PAPERS: [(&str, &str); 5] = [
     ("airindex", "AirIndex"),
@@ -33,12 +33,19 @@ pub fn page(runs: &[Run], command: &str) -> String {
         page = memory.iter().fold(page, |page, memory| page.fact("memory", memory));
     }
     let mut left_bytes = DATA_BYTES_MAX;
-    for run in runs {
-        for experiment in run.experiments() {
-            page = page.section(&experiment, |section| self::experiment(section, run, &experiment, &mut left_bytes));
-        }
+    for (run, experiment) in in_order(runs) {
+        page = page.section(&experiment, |section| self::experiment(section, run, &experiment, &mut left_bytes));
     }
     page.section("The machine", |section| machines(section, runs)).to_html()
+}
+
+/// Each experiment with its run, in the order of `ogive-bench list`; unknown ones last.
+fn in_order(runs: &[Run]) -> Vec<(&Run, String)> {
+    let mut all: Vec<(&Run, String)> =
+        runs.iter().flat_map(|run| run.experiments().into_iter().map(move |experiment| (run, experiment))).collect();
+    let place = |name: &str| experiments().iter().position(|known| known.name == name).unwrap_or(usize::MAX);
+    all.sort_by_key(|(_, experiment)| place(experiment));
+    all
 }
 
 fn title(names: &[String]) -> String {

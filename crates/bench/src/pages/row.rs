@@ -39,7 +39,10 @@ impl Row {
         let parts = names.iter().filter_map(|name| {
             let text = self.text(name);
             let text = if *name == "keys" { base_set(&text).to_owned() } else { text };
-            let is_named = matches!(self.field(name), Some(Value::String(_)) | None) && *name != "resident_bytes";
+            if *name == "resident_bytes" {
+                return Some(if text == "all" { "all in memory".to_owned() } else { format!("{text} B in memory") });
+            }
+            let is_named = matches!(self.field(name), Some(Value::String(_)) | None);
             let name = name.strip_suffix("_percent").unwrap_or(name).replace('_', " ");
             (!text.is_empty()).then(|| if is_named { text } else { format!("{name} {text}") })
         });

@@ -13,8 +13,8 @@ pub(super) struct Sketch {
     pub(super) caption: &'static str,
     /// Fields with one value in each picture.
     pub(super) panel: &'static [&'static str],
-    /// Records to draw: those with one of these values, or all.
-    pub(super) only: Option<(&'static str, &'static [&'static str])>,
+    /// Records to draw: those with one of these values in each of these fields.
+    pub(super) only: &'static [(&'static str, &'static [&'static str])],
     pub(super) shape: Shape,
 }
 

@@ -13,9 +13,9 @@ const SKETCHES: &[Sketch] = &[
         name: "airindex-designs",
         title: "Cold lookup by storage and design, relative to the tuned design",
         caption: "Each dot is a design on one storage: its modelled time over that of the design tuned for that \
-            storage, which is at 1. Without an index, all data are read.",
+            storage, which is at 1. Further left is faster. Not drawn: without an index, all data are read.",
         panel: &["keys"],
-        only: None,
+        only: &[("design", &["tuned", "coded", "btree", "pgm:64", "pgm:128"])],
         shape: Shape::Dots {
             rows: &["profile"],
             series: &["design"],
@@ -30,7 +30,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Modelled time with our tuned design, and with the design that the authors' code chooses, priced by \
             the same model.",
         panel: &["profile"],
-        only: Some(("design", &["tuned"])),
+        only: &[("design", &["tuned"]), ("profile", &["ssd", "nfs"])],
         shape: Shape::Dots {
             rows: &["keys"],
             series: &[],
@@ -44,7 +44,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Mean time of the first lookups, with a cache that holds all",
         caption: "The more lookups, the more of the index is in memory: designs that are slow at first catch up.",
         panel: &["keys", "profile"],
-        only: None,
+        only: &[],
         shape: Shape::Lines {
             x: count("lookups", "number of lookups"),
             series: &["design"],
@@ -57,7 +57,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Where the time of a lookup goes",
         caption: "Reads are modelled, processor time is measured in memory.",
         panel: &["keys", "profile", "design"],
-        only: None,
+        only: &[],
         shape: Shape::Bars {
             rows: &["up_to_lookup"],
             parts: &[
@@ -76,7 +76,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Each dot is the tuned design for one storage: the longer the latency and the higher the bandwidth, \
             the fewer layers.",
         panel: &[],
-        only: None,
+        only: &[],
         shape: Shape::Dots {
             rows: &["latency_us"],
             series: &["index_layers"],
@@ -90,7 +90,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Settings of each family, relative to the tuned design",
         caption: "Each dot is one setting: of pages, errors or layers.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: Shape::Dots {
             rows: &["knob"],
             series: &["profile"],
@@ -105,7 +105,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Mean blocks of a lookup of a present key, with this many bytes of inner nodes in memory, upper \
             levels first. Fewer is better. Hollow: the authors' code, with nothing in memory.",
         panel: &["phase"],
-        only: Some(("resident_bytes", &["0", "4,096"])),
+        only: &[("resident_bytes", &["0", "4,096"])],
         shape: Shape::Dots {
             rows: &["keys", "resident_bytes"],
             series: &["structure"],
@@ -119,7 +119,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Blocks read by an insert, by what is in memory",
         caption: "Mean blocks read to insert a new key. Fewer is better.",
         panel: &["phase"],
-        only: Some(("resident_bytes", &["0", "4,096"])),
+        only: &[("resident_bytes", &["0", "4,096"])],
         shape: Shape::Dots {
             rows: &["keys", "resident_bytes"],
             series: &["structure"],
@@ -134,7 +134,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "w1 lookups, w2 scans of 100, w3 inserts, w4 nine lookups per insert, w5 one lookup per insert, w6 \
             nine inserts per lookup. More is better.",
         panel: &["keys", "profile"],
-        only: None,
+        only: &[("workload", &["w1", "w2", "w3", "w4", "w5", "w6"])],
         shape: Shape::Dots {
             rows: &["workload"],
             series: &["structure"],
@@ -148,7 +148,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Time of a bulk load, over the B+-tree's",
         caption: "Less is better.",
         panel: &[],
-        only: None,
+        only: &[],
         shape: Shape::Dots {
             rows: &["keys"],
             series: &["structure"],
@@ -163,7 +163,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Processor time of a lookup in a store in memory, by the steps of the paper: without models, with \
             models, and with our exact separators (coded).",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: Shape::Bars {
             rows: &["learning"],
             parts: &[
@@ -182,7 +182,7 @@ const SKETCHES: &[Sketch] = &[
         title: "A lookup by its steps, without models",
         caption: "Each bar is drawn from the time of all steps: the slower the device, the less the search matters.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: Shape::Bars {
             rows: &["profile"],
             parts: &[
@@ -201,7 +201,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Mean lifetime of a table by level",
         caption: "The deeper the level, the longer a table lives, and the more a model of it is worth.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: Shape::Lines {
             x: count("level", "level"),
             series: &["writes_percent"],
@@ -214,7 +214,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Lookups without writes",
         caption: "Processor time of a lookup, after a sequential and a random load.",
         panel: &["load"],
-        only: None,
+        only: &[],
         shape: Shape::Dots {
             rows: &["keys"],
             series: &["learning"],
@@ -228,7 +228,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Lookups and writes with models, over those without",
         caption: "Speed of the foreground work over that without models. Above 1 is faster.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: Shape::Dots {
             rows: &["writes_percent", "learning"],
             series: &[],
@@ -242,7 +242,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Lookups with data on a fast device, over those without models",
         caption: "Above 1 is faster.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: BOURBON_DEVICE,
     },
     Sketch {
@@ -251,7 +251,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Lookups with data on a SATA SSD, over those without models",
         caption: "Above 1 is faster.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: BOURBON_DEVICE,
     },
     Sketch {
@@ -260,7 +260,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Work by learning policy and share of writes",
         caption: "Processor time of the foreground, of learning, and of flushes and compactions.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: Shape::Bars {
             rows: &["writes_percent", "learning"],
             parts: &[
@@ -277,7 +277,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Modelled time of joining the inner table with a sample of one row in 1, 10, 100 or 1,000: the \
             smaller the outer side, the better it pays to look keys up (inlj).",
         panel: &["keys", "profile"],
-        only: None,
+        only: &[],
         shape: JOIN,
     },
     Sketch {
@@ -286,7 +286,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Joins of strings by method and ratio of sizes",
         caption: "As for numbers, with strings of 16 bytes as keys.",
         panel: &["keys", "profile"],
-        only: None,
+        only: &[],
         shape: JOIN,
     },
     Sketch {
@@ -295,7 +295,7 @@ const SKETCHES: &[Sketch] = &[
         title: "Size of the index by window",
         caption: "A PGM-index over all keys, over a sample, and over blocks, and the entries of a B-tree.",
         panel: &["keys"],
-        only: None,
+        only: &[],
         shape: Shape::Dots {
             rows: &["window_keys"],
             series: &[],
@@ -314,7 +314,7 @@ const SKETCHES: &[Sketch] = &[
         title: "The chosen method over the best one",
         caption: "1 is the best choice.",
         panel: &["keys", "profile"],
-        only: None,
+        only: &[],
         shape: Shape::Dots {
             rows: &["order", "ratio"],
             series: &["memory_bytes"],

@@ -3,6 +3,7 @@
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
+use crate::page_file::{self, PageOption};
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputFile, OutputKind, claim};
 use crate::size::{ByteSize, grouped, human_bytes, human_us};
@@ -10,6 +11,7 @@ use crate::table_text::plain_table;
 use crate::urls::{is_url, measure_url_profile, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
+use ogive_report::profile::{measured_page, profile_page};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   ogive profile .                          measure the device of this folder
   ogive profile /mnt/data -o data.json     save the profile, for `ogive build --for data.json`
+  ogive profile . --html disk.html         also write a page: the time to read n bytes, beside named storages
   ogive profile . --seconds 60             measure longer, for more stable figures
   ogive profile s3://bucket/prefix         measure an object store, with an object that is removed afterwards
 
@@ -36,6 +39,9 @@ pub(crate) struct ProfileArguments {
     output: Option<PathBuf>,
 
     #[command(flatten)]
+    page: PageOption,
+
+    #[command(flatten)]
     force: Force,
 
     /// Approximate duration, in seconds
@@ -51,8 +57,9 @@ pub(crate) struct ProfileArguments {
 pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<Outcome> {
     let claimed = |file: &PathBuf| claim(file, OutputKind::Profile, &[&arguments.path], Some(arguments.force));
     let place = arguments.output.as_ref().map(claimed).transpose()?;
+    let page = arguments.page.claim(&[&arguments.path], arguments.force)?;
     if is_url(&arguments.path) {
-        return measure_url(arguments, place.as_ref(), output);
+        return measure_url(arguments, place.as_ref(), page.as_ref(), output);
     }
     let folder = if arguments.path.is_file() { arguments.path.parent() } else { None };
     let folder = folder.unwrap_or(&arguments.path);
@@ -69,6 +76,9 @@ pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<O
     if let Some(place) = &place {
         measured.save(&place.path).map_err(|error| place.left(error.into()))?;
     }
+    if let Some(page) = &page {
+        page_file::write(&measured_page(&measured, &page_file::command_line()), page)?;
+    }
     if output.is_json() {
         output.json(&measured)?;
     } else {
@@ -82,11 +92,19 @@ pub(crate) fn run(arguments: &ProfileArguments, output: &mut Output) -> Result<O
 const COUNTED_BLOCK_BYTES: u64 = 64 << 10;
 
 /// Measures an object store.
-fn measure_url(arguments: &ProfileArguments, place: Option<&OutputFile>, output: &mut Output) -> Result<Outcome> {
+fn measure_url(
+    arguments: &ProfileArguments,
+    place: Option<&OutputFile>,
+    page: Option<&OutputFile>,
+    output: &mut Output,
+) -> Result<Outcome> {
     let measured = measure_url_profile(&arguments.path, arguments.seconds)?;
     let profile = measured.profile;
     if let Some(place) = place {
         profile.save(&place.path).map_err(|error| place.left(error.into()))?;
+    }
+    if let Some(page) = page {
+        page_file::write(&profile_page(&profile, &page_file::command_line()), page)?;
     }
     if output.is_json() {
         let mut object = serde_json::to_value(&profile).unwrap_or_default();

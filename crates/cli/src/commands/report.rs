@@ -1,39 +1,43 @@
-//! `ogive report`: writes a page about a table.
+//! `ogive report`: writes a page about a table, an index or a store.
 
+use super::{db, index};
 use crate::args::Outcome;
-use crate::export::write_whole;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::key;
 use crate::output::Output;
+use crate::page_file;
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputKind, claim};
-use crate::size::{ByteSize, human_bytes};
+use crate::size::ByteSize;
 use crate::urls::{self, is_folder, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::io::FastPaths;
 use ogive::table::{Table, TableOptions};
+use ogive_report::index::IndexPicture;
+use ogive_report::store::StorePicture;
 use ogive_report::table::{PictureOptions, TablePicture};
-use serde_json::json;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   ogive report words.ogive -o report.html                   the page of a table
   ogive report keys.ogive -o report.html --key 17 --key 42  with these lookups, and the index around them
+  ogive report ids.ogx -o report.html --key 17              an index: its nodes, and the path of a key
+  ogive report fruit -o report.html                         a store: levels, key ranges, what they take
   ogive report keys.ogive --json                            the data behind the page
 
-The page is one file that loads nothing: the key curve under the layers of the index, what the file is made of, where
+The page is one file that loads nothing. Of a table it shows the key curve under the layers of the index, what the file is made of, where
 the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB. Of an index that is
 larger, it holds the parts around the keys of --key. Reads the index and a few blocks of data.";
 
-/// Write a page about a table: its key curve, its index, its costs, and what a lookup does
+/// Write a page about a table, an index or a store: what it is made of, and what a lookup does
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArguments {
-    /// Table, or external index, to report on
+    /// Table, external index, index, or store to report on
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
 
@@ -64,38 +68,64 @@ pub(crate) fn run(arguments: &ReportArguments, output: &mut Output) -> Result<Ou
     let target = arguments.output.as_deref();
     let place = target.map(|target| claim(target, OutputKind::Page, &[&arguments.path], Some(arguments.force)));
     let place = place.transpose()?;
-    refuse_others(&arguments.path)?;
-    let picture = picture(arguments, &interrupt)?;
-    let Some(place) = place else {
-        output.json(&picture)?;
+    let picture = Picture::of(arguments, &interrupt)?;
+    let (Some(place), Some(target)) = (place, target) else {
+        picture.print(output)?;
         return Ok(Outcome::Done);
     };
-    let html = picture.to_html(&command(arguments));
+    let html = picture.to_html(&page_file::command_line());
     interrupt.check()?;
-    write_whole(&html, &place).map_err(|failure| place.left(failure))?;
-    let shown = target.unwrap_or(Path::new("")).display();
-    if output.is_json() {
-        output.json(&json!({ "page": shown.to_string(), "bytes": html.len() }))?;
-    } else {
-        output.line(format_args!("{shown}: {}; open it in a browser", human_bytes(html.len() as u64)))?;
-    }
+    page_file::publish(&html, &place, target, output)?;
     Ok(Outcome::Done)
 }
 
-/// Refuses files that this command has no page for.
-fn refuse_others(path: &Path) -> Result<()> {
-    let shown = path.display();
-    let refused = |what: &str, hint: &str| Err(Failure::refused(format!("{shown} is {what}"), hint));
-    if is_folder(path)? {
-        return refused("a folder", "`ogive report` takes a table; `ogive db stats` tells about a store");
+/// What a report shows, by the kind of file.
+enum Picture {
+    Table(Box<TablePicture>),
+    Index(IndexPicture),
+    Store(StorePicture),
+}
+
+impl Picture {
+    fn of(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Self> {
+        let path = &arguments.path;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        if is_folder(path)? {
+            if !arguments.keys.is_empty() {
+                return Err(Failure::usage("a store's report follows no key", "leave out --key"));
+            }
+            return db::picture(path, &name, arguments.memory).map(Self::Store);
+        }
+        if FileFormat::of_path(path)? != Some(FileFormat::PageFile) {
+            return picture(arguments, interrupt).map(|picture| Self::Table(Box::new(picture)));
+        }
+        if arguments.keys.len() > 1 {
+            return Err(Failure::usage("an index's report follows one key", "give --key once"));
+        }
+        let (storage, object) = urls::place(path, false)?;
+        let mut picture = index::picture(&storage, &object, arguments.memory.0, arguments.keys.first())?;
+        picture.name = name.into_owned();
+        Ok(Self::Index(picture))
     }
-    match FileFormat::of_path(path)? {
-        Some(FileFormat::PageFile) => refused("an index", "`ogive report` takes a table; use `ogive index stats`"),
-        _ => Ok(()),
+
+    fn print(&self, output: &mut Output) -> Result<()> {
+        match self {
+            Self::Table(picture) => output.json(picture),
+            Self::Index(picture) => output.json(picture),
+            Self::Store(picture) => output.json(picture),
+        }
+    }
+
+    fn to_html(&self, command: &str) -> String {
+        match self {
+            Self::Table(picture) => picture.to_html(command),
+            Self::Index(picture) => picture.to_html(command),
+            Self::Store(picture) => picture.to_html(command),
+        }
     }
 }
 
-/// Collects the data of the page.
+/// Collects the data of the page of a table.
 fn picture(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<TablePicture> {
     let (storage, name) = urls::place(&arguments.path, false)?;
     let options = TableOptions::default()
@@ -119,21 +149,4 @@ fn picture(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<TablePi
         interrupt.engine_check()
     };
     Ok(TablePicture::of(&table, &shown, &options, &mut watch)?)
-}
-
-/// The command line that makes the page.
-fn command(arguments: &ReportArguments) -> String {
-    let mut words = vec!["ogive report".to_owned(), quoted(&arguments.path.display().to_string())];
-    words.extend(arguments.output.iter().map(|page| format!("-o {}", quoted(&page.display().to_string()))));
-    words.extend(arguments.keys.iter().map(|key| format!("--key {}", quoted(&key.to_string_lossy()))));
-    words.join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:@%+=,".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }

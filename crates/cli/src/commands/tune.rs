@@ -7,6 +7,9 @@ use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
 use crate::output::{Output, note};
+use crate::page_file::{self, PageOption};
+use crate::pipe::shown;
+use crate::replace::Force;
 use crate::report::{index_bytes_a_block, layers_in_words};
 use crate::size::{ByteSize, counted, grouped, human_bytes, human_us, sort_memory};
 use crate::source::Source;
@@ -16,6 +19,7 @@ use ogive::io::DiscardStorage;
 use ogive::io::Profile;
 use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, TableReport, TableWriteOptions, compare_designs};
 use ogive::tune::DesignRequest;
+use ogive_report::tune::Comparison;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -23,6 +27,7 @@ const EXAMPLES: &str = "\
 Examples:
   ogive tune keys.u64 --for s3                     the tuned design and the fixed ones, on an object store
   ogive tune keys.u64 --for data.json              on storage measured by `ogive profile`
+  ogive tune keys.u64 --html designs.html          also write a page with the designs as bars
   ogive tune rows.csv --key id --design pgm:32     with an additional design
 
 Builds every design in full, including data blocks, and discards it. Times are modelled: a cold lookup of one key,
@@ -50,6 +55,12 @@ pub(crate) struct TuneArguments {
     /// Memory for sorting, at least 64 KiB
     #[arg(long, value_name = "N", default_value = "256MiB", value_parser = sort_memory)]
     memory: ByteSize,
+
+    #[command(flatten)]
+    page: PageOption,
+
+    #[command(flatten)]
+    force: Force,
 }
 
 /// A built design.
@@ -73,10 +84,20 @@ pub(crate) fn run(arguments: &TuneArguments, output: &mut Output) -> Result<Outc
     names.extend(arguments.designs.iter().cloned());
     let requests: Vec<DesignRequest> = names.iter().map(|name| name.parse()).collect::<Result<_, Error>>()?;
 
+    let page = arguments.page.claim(&[&arguments.input.path], arguments.force)?;
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
     let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
     let options = TableWriteOptions::default().profile(profile.clone()).sample(arguments.input.quick_sample()?);
     let (rows, unfit) = compare(&designs, &options, fixed_bytes, &interrupt, || source.open())?;
+    if let Some(page) = &page {
+        let compared = Comparison {
+            input: shown(&arguments.input.path).to_string(),
+            profile: &profile,
+            rows: rows.iter().map(|row| (row.name.as_str(), &row.report)).collect(),
+            left_out: unfit.iter().map(|(name, reason)| (name.as_str(), reason.as_str())).collect(),
+        };
+        page_file::write(&compared.to_html(&page_file::command_line()), page)?;
+    }
     if output.is_json() {
         output.json(&to_json(arguments, &profile, &rows, &unfit))?;
     } else {

@@ -22,6 +22,7 @@ mod open_files;
 mod outputs;
 mod partial;
 mod repairs;
+mod reports;
 mod round_trips;
 mod rows;
 mod run;

@@ -108,4 +108,4 @@ pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::DbSnapshot;
 pub use stats::{DbStats, KeyspaceStats, LevelStats};
-pub use table_stats::TableStats;
+pub use table_stats::{TableKeyRange, TableStats};

@@ -1,9 +1,10 @@
 //! Statistics of each table of a store.
 
 use super::db::Db;
+use serde::Serialize;
 
 /// Statistics of a table of a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TableStats {
     /// File number, unique within the store.
@@ -24,7 +25,37 @@ pub struct TableStats {
     pub model_segments: u64,
 }
 
+/// The keys that a table of a store may hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TableKeyRange {
+    /// Name of the keyspace.
+    pub keyspace: String,
+    /// File number, as in [`TableStats`].
+    pub number: u64,
+    /// Lower bound of the keys, and of the starts of range tombstones.
+    pub first_key: Vec<u8>,
+    /// Upper bound; empty for none.
+    pub last_key: Vec<u8>,
+}
+
 impl Db {
+    /// Returns the key ranges of all tables, in the order of [`Self::tables`], without reading any file.
+    #[must_use]
+    pub fn table_key_ranges(&self) -> Vec<TableKeyRange> {
+        let shared = self.core().shared.lock();
+        let mut all = Vec::with_capacity(shared.tables.len());
+        for keyspace in shared.state.keyspaces.values() {
+            all.extend(keyspace.levels.iter().map(|(_, meta)| TableKeyRange {
+                keyspace: keyspace.name.clone(),
+                number: meta.number,
+                first_key: meta.smallest.clone(),
+                last_key: meta.largest.clone(),
+            }));
+        }
+        all
+    }
+
     /// Returns statistics of all tables, upper levels first within each keyspace, without reading any file.
     #[must_use]
     pub fn tables(&self) -> Vec<TableStats> {
@@ -71,6 +102,10 @@ mod tests {
         let tables = db.tables();
         assert_eq!(tables.iter().map(|table| table.records).sum::<u64>(), 3_000);
         assert!(tables.iter().all(|table| table.level == 0 && table.bytes > 0 && table.positive_lookups == 0));
+        let ranges = db.table_key_ranges();
+        assert!(ranges.iter().map(|range| range.number).eq(tables.iter().map(|table| table.number)));
+        assert!(ranges.iter().all(|range| range.first_key == [0; 4] && range.last_key == 999_u32.to_be_bytes()));
+        assert!(ranges.iter().all(|range| range.keyspace == "default"));
         for _ in 0..10 {
             for key in 0..1_000_u32 {
                 db.get(key.to_be_bytes())?;

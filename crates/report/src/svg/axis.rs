@@ -36,6 +36,11 @@ impl Unit {
         }
     }
 
+    /// Bytes are counted in powers of two.
+    fn log_base(self) -> f64 {
+        if self == Self::Bytes { 4.0 } else { 10.0 }
+    }
+
     fn base(self) -> f64 {
         if self == Self::Bytes { 1024.0 } else { 10.0 }
     }
@@ -108,15 +113,16 @@ impl PlacedAxis {
                     high = low + low.abs().max(1.0);
                 }
             }
-            // Whole decades, so that there are ticks at both ends.
+            // Whole powers of the base, so that there are ticks at both ends.
             Scale::Log => {
-                low = 10_f64.powf(low.log10().floor());
-                high = 10_f64.powf(high.log10().ceil()).max(low * 10.0);
+                let base = axis.unit.log_base();
+                low = base.powf((low.log(base) + 1e-9).floor());
+                high = base.powf((high.log(base) - 1e-9).ceil()).max(low * base);
             }
         }
         let ticks = match axis.scale {
             Scale::Linear => ticks::linear(low, high, most_ticks, axis.unit.base()),
-            Scale::Log => ticks::log(low, high, most_ticks),
+            Scale::Log => ticks::log(low, high, most_ticks, axis.unit.log_base()),
         };
         // The axis ends at a tick, and nothing stands above it.
         if let (Scale::Linear, [.., before, last]) = (axis.scale, ticks.as_slice())

@@ -16,7 +16,7 @@ const STYLE: &str = "\
 .ogive .l4{stroke:var(--c4)}.ogive .l5{stroke:var(--c5)}.ogive .f0{fill:var(--c0)}.ogive .f1{fill:var(--c1)}\
 .ogive .f2{fill:var(--c2)}.ogive .f3{fill:var(--c3)}.ogive .f4{fill:var(--c4)}.ogive .f5{fill:var(--c5)}\
 .ogive .f6{fill:var(--quiet)}.ogive .l6{stroke:var(--quiet)}\
-.ogive .hollow{fill:var(--paper);stroke-width:2}";
+.ogive .hollow{fill:var(--paper);stroke-width:2}.ogive .edge{stroke:var(--paper)}";
 
 /// Where text is anchored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,16 @@ impl Canvas {
         let _ = write!(
             self.body,
             "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" class=\"{class}\">\
+            <title>{hover}</title></rect>"
+        );
+    }
+
+    /// The outline of a box with a text that appears on hover.
+    pub(super) fn frame(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), hover: &str) {
+        let hover = escape::text(hover);
+        let _ = write!(
+            self.body,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"5\" class=\"axis\">\
             <title>{hover}</title></rect>"
         );
     }

@@ -9,10 +9,14 @@ mod canvas;
 mod dot_chart;
 mod drawing;
 mod line_chart;
+mod range_chart;
 mod ticks;
+mod tree;
 
 pub use axis::{Axis, Scale, Unit};
 pub use bar_chart::BarChart;
 pub use dot_chart::DotChart;
 pub use drawing::{Drawing, Place};
 pub use line_chart::{LineChart, Mark, Series};
+pub use range_chart::RangeChart;
+pub use tree::{Tree, TreeNode};

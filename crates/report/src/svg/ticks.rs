@@ -16,14 +16,14 @@ pub(super) fn linear(low: f64, high: f64, most: usize, base: f64) -> Vec<f64> {
     (first..=last).map(|number| number as f64 * step).collect()
 }
 
-/// Powers of ten from `low` to `high`, thinned to at most `most`.
-pub(super) fn log(low: f64, high: f64, most: usize) -> Vec<f64> {
+/// Powers of `base` from `low` to `high`, thinned to at most `most`.
+pub(super) fn log(low: f64, high: f64, most: usize, base: f64) -> Vec<f64> {
     if !(low > 0.0 && high > low && high.is_finite()) {
         return vec![low];
     }
-    let (first, last) = ((low.log10() - 1e-9).ceil() as i32, (high.log10() + 1e-9).floor() as i32);
+    let (first, last) = ((low.log(base) - 1e-9).ceil() as i32, (high.log(base) + 1e-9).floor() as i32);
     let apart = usize::try_from(last - first).unwrap_or(0) / most.max(1) + 1;
-    (first..=last).step_by(apart).map(|power| 10_f64.powi(power)).collect()
+    (first..=last).step_by(apart).map(|power| base.powi(power)).collect()
 }
 
 #[cfg(test)]
@@ -36,8 +36,9 @@ mod tests {
         assert_eq!(linear(-3.0, 7.0, 5, 10.0), [-2.0, 0.0, 2.0, 4.0, 6.0]);
         assert_eq!(linear(0.0, 3000.0, 4, 1024.0), [0.0, 1024.0, 2048.0]);
         assert_eq!(linear(5.0, 5.0, 5, 10.0), [5.0]);
-        assert_eq!(log(0.5, 2000.0, 8), [1.0, 10.0, 100.0, 1000.0]);
-        assert_eq!(log(1.0, 1e8, 4), [1.0, 1e3, 1e6]);
-        assert!(linear(0.0, f64::INFINITY, 5, 10.0).len() == 1 && log(0.0, 1.0, 3).len() == 1);
+        assert_eq!(log(0.5, 2000.0, 8, 10.0), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(log(1.0, 1e8, 4, 10.0), [1.0, 1e3, 1e6]);
+        assert_eq!(log(512.0, 20_000.0, 8, 4.0), [1024.0, 4096.0, 16_384.0]);
+        assert!(linear(0.0, f64::INFINITY, 5, 10.0).len() == 1 && log(0.0, 1.0, 3, 10.0).len() == 1);
     }
 }

@@ -30,6 +30,11 @@ impl IndexReport {
     pub(super) fn new(index: AnyIndex) -> Result<Self> {
         Ok(Self { statistics: either!(&index, index => index.statistics())?, index })
     }
+
+    /// The index and its statistics.
+    pub(super) fn parts(&self) -> (&AnyIndex, &Statistics) {
+        (&self.index, &self.statistics)
+    }
 }
 
 impl Report for IndexReport {

@@ -3,6 +3,7 @@
 use crate::export::RecordFormat;
 use crate::failure::{Failure, Result};
 use crate::input::{Column, ColumnType, Format, InputOptions, ROW_LIMIT, input_path, parse_delimiter};
+use crate::page_file::PageOption;
 use crate::replace::Force;
 use crate::size::ByteSize;
 use crate::urls::path_argument;
@@ -23,6 +24,8 @@ Examples:
   ogive join store keys.u64 -o found.ogive --left-keyspace ids --memory 64MiB
                                                              a keyspace with a file, within 64 MiB
   ogive join a.ogive b.ogive -o - --explain >/dev/null       show the plan and the alternatives with their costs
+  ogive join a.ogive b.ogive -o c.ogive --explain --html plan.html
+                                                             also write a page: the plan as a tree, predicted and actual
 
 Methods: auto, merge, hash, inlj, inlj:btree, inlj:btree-iter, inlj:pgm:EPS, inlj:pgm-sampled, inlj:radix-spline,
 inlj:rmi, inlj:index, partition, partition:btree.
@@ -105,6 +108,9 @@ pub(crate) struct JoinArguments {
     /// Show the chosen method, the alternatives, and predicted and actual costs
     #[arg(long)]
     pub(super) explain: bool,
+
+    #[command(flatten)]
+    pub(super) page: PageOption,
 }
 
 /// Use of the page cache.

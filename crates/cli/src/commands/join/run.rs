@@ -8,6 +8,7 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
+use crate::page_file;
 use crate::pipe::{STANDARD_INPUT, shown};
 use crate::replace::{OutputFile, OutputKind, claim};
 use crate::system::{is_pipe, is_same_file};
@@ -16,6 +17,7 @@ use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, JoinSource, MEMORY_BYTES_MIN};
 use ogive::types::RecordType;
+use ogive_report::join::join_page;
 use serde_json::json;
 use std::num::NonZero;
 use std::path::Path;
@@ -53,6 +55,7 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
     let side_bytes = memory_bytes / SIDE_SHARE;
     let opening = Opening { direct, memory_bytes: side_bytes, profile: profile.clone(), interrupt: &interrupt };
     let place = place(arguments, to)?;
+    let page = page(arguments)?;
     let [left, right] = open(&sides, &opening).map_err(|failure| what_a_side_takes(failure, side_bytes))?;
     if let Some(place) = &place {
         let files: Vec<&Path> = [&left, &right].into_iter().filter_map(|side| side.data.as_deref()).collect();
@@ -96,6 +99,9 @@ fn run_join(arguments: &JoinArguments, output: &mut Output) -> Result<Outcome> {
             joined.map_err(|error| place.left(error.into()))?
         }
     };
+    if let (Some(page), Some(plan)) = (&page, &report.explanation) {
+        page_file::write(&join_page(plan, Some(&report), &page_file::command_line()), page)?;
+    }
     tell(&report, &types, arguments, output)?;
     Ok(Outcome::Done)
 }
@@ -163,6 +169,13 @@ fn profile(arguments: &JoinArguments) -> Result<Profile> {
         None if arguments.sides().iter().any(|side| is_url(&side.input.path)) => Profile::named(URL_PROFILE)?,
         None => Profile::default(),
     })
+}
+
+/// The place of the page of the plan.
+fn page(arguments: &JoinArguments) -> Result<Option<OutputFile>> {
+    let sides = arguments.sides();
+    let files = [sides[0].input.path.as_path(), sides[1].input.path.as_path(), arguments.output.as_path()];
+    arguments.page.claim(&files, arguments.force)
 }
 
 /// The destination of the output file, unless rows go to standard output.

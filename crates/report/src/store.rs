@@ -1,0 +1,323 @@
+//! The page of a store: levels, key ranges and their overlaps, dead bytes, amplification, and what was learned.
+
+use crate::data_table::DataTable;
+use crate::figure::Figure;
+use crate::format::{bytes, grouped, percent};
+use crate::page::Page;
+use crate::section::Section;
+use crate::svg::{Axis, BarChart, RangeChart, Unit};
+use ogive::lsm::{DbStats, KeyspaceStats};
+use serde::Serialize;
+
+/// Most tables that a picture draws.
+const DRAWN_MAX: usize = 600;
+/// Most tables of level 0 that get a row each.
+const NEWEST_ROWS_MAX: usize = 12;
+
+/// What the report of a store shows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StorePicture {
+    /// Name of the folder.
+    pub name: String,
+    /// Sizes and activity.
+    pub stats: DbStats,
+    /// The tables.
+    pub tables: Vec<StoreTable>,
+}
+
+/// A table of a store.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StoreTable {
+    /// Keyspace.
+    pub keyspace: String,
+    /// File number.
+    pub number: u64,
+    /// Level; 0 is the newest.
+    pub level: usize,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Entries.
+    pub records: u64,
+    /// Segments of its model; 0 for none.
+    pub model_segments: u64,
+    /// Its first key, and its last, empty for no end.
+    pub first_key: Vec<u8>,
+    /// Its last key.
+    pub last_key: Vec<u8>,
+    /// The first key as text.
+    pub first: String,
+    /// The last key as text.
+    pub last: String,
+}
+
+impl StorePicture {
+    /// The page; `command` is what made it.
+    #[must_use]
+    pub fn to_html(&self, command: &str) -> String {
+        let stats = &self.stats;
+        let ratio = |ratio: Option<f64>| ratio.map_or_else(|| "unknown".to_owned(), |ratio| format!("{ratio:.2}"));
+        let page = Page::new(&self.name)
+            .summary(&format!(
+                "Keyspaces: {}. Tables: {} in {} files. Values: {} in {} files.",
+                stats.keyspaces.len(),
+                bytes(stats.table_bytes as f64),
+                grouped(self.tables.len() as u64),
+                bytes(stats.value_file_bytes as f64),
+                grouped(stats.value_files)
+            ))
+            .command(command)
+            .fact("tables", &bytes(stats.table_bytes as f64))
+            .fact("value files", &bytes(stats.value_file_bytes as f64))
+            .fact("dead values", &bytes(stats.dead_value_bytes as f64))
+            .fact("space amplification", &ratio(stats.space_amplification))
+            .fact("models", &grouped(stats.learning.models));
+        let page = stats.keyspaces.iter().fold(page, |page, keyspace| {
+            page.section(&format!("Keyspace {}", keyspace.name), |section| self.keyspace(section, keyspace))
+        });
+        page.section("What the store is made of", |section| self.made_of(section))
+            .section("What was learned", |section| self.learned(section))
+            .to_html()
+    }
+
+    fn keyspace(&self, section: Section, keyspace: &KeyspaceStats) -> Section {
+        let about = if keyspace.is_exact { "Exactly" } else { "About" };
+        let section = section.text(&format!(
+            "{about} {} rows; {} entries are not in tables yet.",
+            grouped(keyspace.rows),
+            grouped(keyspace.memtable_records)
+        ));
+        let mut headers = vec!["level", "tables", "bytes", "entries", "tombstones", "models"];
+        headers.extend(["lookups that found", "lookups that did not"]);
+        let mut table = DataTable::new(headers).caption("Levels, newest first");
+        let mut chart = BarChart::new("Bytes by level", Unit::Bytes).description("Bytes of the tables of each level");
+        for (number, level) in keyspace.levels.iter().enumerate().filter(|(_, level)| level.tables > 0) {
+            let name = format!("level {number}");
+            chart = chart.row(&name, &[level.bytes as f64]);
+            let counts = [level.tables, level.bytes, level.records, level.tombstones, level.models];
+            let lookups = [level.positive_lookups, level.negative_lookups];
+            table.push(std::iter::once(name).chain(counts.into_iter().chain(lookups).map(grouped)));
+        }
+        if table.is_empty() {
+            return section.text("No tables.");
+        }
+        let caption = "Lookups are counted since the store was opened for this report; the statistics of a program that uses \
+            it (Db::stats) have its own.";
+        self.ranges(section, &keyspace.name).figure(Figure::of_svg(caption, &chart).table(table))
+    }
+
+    /// The tables over the keys.
+    fn ranges(&self, section: Section, keyspace: &str) -> Section {
+        let tables: Vec<&StoreTable> = self.tables.iter().filter(|table| table.keyspace == keyspace).collect();
+        let axis = KeyAxis::of(&tables);
+        let ranges = || tables.iter().map(|table| (axis.at(&table.first_key), axis.end(&table.last_key)));
+        let overlaps = most_overlaps(ranges());
+        let newest = tables.iter().filter(|table| table.level == 0).count();
+        let first = tables.iter().min_by(|one, other| one.first_key.cmp(&other.first_key));
+        let last = tables.iter().max_by(|one, other| axis.end(&one.last_key).total_cmp(&axis.end(&other.last_key)));
+        let mut chart = RangeChart::new("Tables over the keys", Axis::linear("keys in order", Unit::Count), 1.0)
+            .description("The range of keys of each table, by level")
+            .ends(first.map_or("", |table| &table.first), last.map_or("", |table| &table.last));
+        let mut in_level = [0_usize; 16];
+        for (table, range) in tables.iter().zip(ranges()).take(DRAWN_MAX) {
+            let row = match table.level {
+                0 if newest <= NEWEST_ROWS_MAX => format!("level 0, table {}", table.number),
+                level => format!("level {level}"),
+            };
+            let hover = format!(
+                "table {}, level {}: {} to {}; {} entries, {}",
+                table.number,
+                table.level,
+                table.first,
+                if table.last_key.is_empty() { "the end" } else { &table.last },
+                grouped(table.records),
+                bytes(table.bytes as f64)
+            );
+            // Neighbours alternate between two colours.
+            let at = &mut in_level[table.level.min(15)];
+            chart = chart.range(&row, range, if *at % 2 == 0 { 0 } else { 2 }, &hover);
+            *at += 1;
+        }
+        let caption = format!(
+            "Tables of a level below 0 do not overlap; those of level 0 do. A lookup asks the filters of at most \
+            {overlaps} tables, newest first, where ranges lie above each other."
+        );
+        let section = section.figure(Figure::of_svg(&caption, &chart).table(listed(&tables)));
+        if tables.len() > DRAWN_MAX {
+            return section
+                .note(&format!("The first {DRAWN_MAX} of {} tables are drawn.", grouped(tables.len() as u64)));
+        }
+        section
+    }
+
+    fn made_of(&self, section: Section) -> Section {
+        let stats = &self.stats;
+        let live = stats.value_file_bytes.saturating_sub(stats.dead_value_bytes);
+        let chart = BarChart::new("Bytes on storage", Unit::Bytes)
+            .description("Bytes of tables, of values that are used, and of dead values")
+            .parts(["tables", "values", "dead values"])
+            .row("store", &[stats.table_bytes as f64, live as f64, stats.dead_value_bytes as f64]);
+        let table = DataTable::new(["part", "bytes"])
+            .row(["tables".to_owned(), grouped(stats.table_bytes)])
+            .row(["values in use".to_owned(), grouped(live)])
+            .row(["dead values".to_owned(), grouped(stats.dead_value_bytes)])
+            .row(["memory: indexes and filters of tables".to_owned(), grouped(stats.resident_bytes)])
+            .row(["memory: not yet in tables".to_owned(), grouped(stats.memtable_bytes)]);
+        let caption = "Dead values are those that nothing points to any more; compaction collects them.";
+        let section = section.figure(Figure::of_svg(caption, &chart).table(table));
+        match stats.space_amplification {
+            Some(ratio) => section.text(&format!(
+                "Space amplification {ratio:.2}: the store takes {ratio:.2} times the space that a full compaction would \
+                leave."
+            )),
+            None => section,
+        }
+    }
+
+    fn learned(&self, section: Section) -> Section {
+        let learning = &self.stats.learning;
+        let share = self.stats.model_share.map_or_else(|| "unknown".to_owned(), percent);
+        let table = DataTable::new(["", "number"])
+            .row(["tables and levels with a model".to_owned(), grouped(learning.models)])
+            .row(["segments of models".to_owned(), grouped(learning.segments)])
+            .row(["bytes of models".to_owned(), grouped(learning.model_bytes)])
+            .row(["waiting to be learned".to_owned(), grouped(learning.waiting)])
+            .row(["share of lookups by models".to_owned(), share]);
+        let section = section.table(&table);
+        if learning.models > 0 {
+            return section;
+        }
+        section.text(
+            "No models: the tables have exact separators, coded along a line, which lead each lookup to one block. That \
+            is the default.",
+        )
+    }
+}
+
+/// All tables that are drawn.
+fn listed(tables: &[&StoreTable]) -> DataTable {
+    let mut listed = DataTable::new(["table", "level", "first key", "last key", "entries", "bytes", "model segments"]);
+    for table in tables.iter().take(DRAWN_MAX) {
+        listed.push([
+            table.number.to_string(),
+            table.level.to_string(),
+            table.first.clone(),
+            table.last.clone(),
+            grouped(table.records),
+            grouped(table.bytes),
+            grouped(table.model_segments),
+        ]);
+    }
+    listed
+}
+
+/// The most ranges that hold one place.
+fn most_overlaps(ranges: impl Iterator<Item = (f64, f64)>) -> usize {
+    // Ends come after starts at the same place: the last key belongs to a range.
+    let mut ends: Vec<(f64, i8)> = ranges.flat_map(|(from, to)| [(from, -1), (to, 1)]).collect();
+    ends.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    let (mut open, mut most) = (0_usize, 0);
+    for (_, end) in ends {
+        open = if end < 0 { open + 1 } else { open.saturating_sub(1) };
+        most = most.max(open);
+    }
+    most
+}
+
+/// Keys on a line from 0 to 1, by the eight bytes after the prefix that all share.
+#[derive(Debug)]
+struct KeyAxis {
+    prefix: usize,
+    low: f64,
+    high: f64,
+}
+
+impl KeyAxis {
+    fn of(tables: &[&StoreTable]) -> Self {
+        let mut keys =
+            tables.iter().flat_map(|table| [&table.first_key, &table.last_key]).filter(|key| !key.is_empty());
+        let Some(first) = keys.next() else { return Self { prefix: 0, low: 0.0, high: 1.0 } };
+        let mut prefix = first.len();
+        let (mut least, mut most) = (first, first);
+        for key in keys {
+            prefix = prefix.min(first.iter().zip(key).take_while(|(one, other)| one == other).count());
+            (least, most) = (least.min(key), most.max(key));
+        }
+        let (low, high) = (number(least, prefix), number(most, prefix));
+        Self { prefix, low, high: if high > low { high } else { low + 1.0 } }
+    }
+
+    fn at(&self, key: &[u8]) -> f64 {
+        ((number(key, self.prefix) - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
+    }
+
+    /// The end of a range; an empty key has none.
+    fn end(&self, key: &[u8]) -> f64 {
+        if key.is_empty() { 1.0 } else { self.at(key) }
+    }
+}
+
+/// The eight bytes after the prefix, as a number.
+fn number(key: &[u8], prefix: usize) -> f64 {
+    let mut bytes = [0; 8];
+    let rest = key.get(prefix..).unwrap_or_default();
+    bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    u64::from_be_bytes(bytes) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(level: usize, first: &str, last: &str) -> StoreTable {
+        let (first_key, last_key) = (first.as_bytes().to_vec(), last.as_bytes().to_vec());
+        let (first, last) = (first.to_owned(), last.to_owned());
+        let keyspace = "default".to_owned();
+        StoreTable {
+            keyspace,
+            level,
+            number: 41,
+            bytes: 4_096,
+            records: 12_345,
+            first_key,
+            last_key,
+            first,
+            last,
+            ..StoreTable::default()
+        }
+    }
+
+    #[test]
+    fn overlaps_are_counted_over_all_levels() {
+        let ranges = [(0.0, 0.5), (0.2, 0.7), (0.6, 1.0), (0.7, 0.9)];
+        assert_eq!(most_overlaps(ranges.into_iter()), 3);
+        assert_eq!(most_overlaps(std::iter::empty()), 0);
+    }
+
+    #[test]
+    fn keys_stand_in_order_after_their_prefix() {
+        let tables = [table(0, "user-a", "user-m"), table(1, "user-n", "")];
+        let axis = KeyAxis::of(&tables.iter().collect::<Vec<_>>());
+        let places = [axis.at(b"user-a"), axis.at(b"user-g"), axis.end(b"user-n"), axis.end(b"")];
+        assert!(places.is_sorted() && places[0] == 0.0 && places[2] == 1.0, "{places:?}");
+        assert!(places[1] > 0.3 && places[1] < 0.7, "{places:?}");
+    }
+
+    #[test]
+    fn the_page_shows_each_table_and_escapes_keys() {
+        let mut stats = DbStats::default();
+        let mut keyspace = KeyspaceStats::default();
+        keyspace.name = "default".to_owned();
+        keyspace.levels = vec![ogive::lsm::LevelStats::default(); 2];
+        keyspace.levels[1].tables = 2;
+        keyspace.levels[1].bytes = 987_654;
+        stats.keyspaces.push(keyspace);
+        stats.dead_value_bytes = 31_337;
+        let hostile = "</script><script>alert(1)</script>";
+        let tables = vec![table(1, "a", hostile), table(0, hostile, "")];
+        let html = StorePicture { name: hostile.to_owned(), stats, tables }.to_html(hostile);
+        for expected in ["987,654", "31,337", "12,345 entries", "level 0, table 41", "to the end"] {
+            assert!(html.contains(expected), "{expected}");
+        }
+        assert!(!html.contains("<script>alert"));
+    }
+}
