@@ -83,7 +83,7 @@ def open_page(browser):
     """Opens pages; fails if any of them prints to the console, throws, or requests anything but itself."""
     contexts, problems = [], []
 
-    def open_it(path, **options):
+    def open_it(path, ready="document.querySelector('#curve canvas') !== null", **options):
         options = {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}} | options
         context = browser.new_context(**options)
         contexts.append(context)
@@ -92,7 +92,7 @@ def open_page(browser):
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("request", lambda request: request.url != path.as_uri() and problems.append(request.url))
         page.goto(path.as_uri())
-        page.wait_for_function("document.querySelector('#curve canvas') !== null")
+        page.wait_for_function(ready)
         page.wait_for_timeout(100)
         return page
 

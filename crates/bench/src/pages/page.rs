@@ -8,8 +8,6 @@ use std::fmt::Write;
 
 /// Most rows of the table of an experiment without pictures.
 const ROWS_MAX: usize = 200;
-/// Most bytes of data in a page; what exceeds them is named.
-const DATA_BYTES_MAX: usize = PAGE_BYTES_MAX / 3;
 /// Papers by the first part of the names of their experiments.
 const PAPERS: [(&str, &str); 5] = [
     ("airindex", "AirIndex"),
@@ -22,6 +20,13 @@ const PAPERS: [(&str, &str); 5] = [
 /// A page of all experiments of these runs; `command` is what made it.
 #[must_use]
 pub fn page(runs: &[Run], command: &str) -> String {
+    // Data take the room that pictures and tables leave; a page with links has more bytes than the data by a third.
+    let left_bytes = PAGE_BYTES_MAX.saturating_sub(filled(runs, command, 0).len()) / 4 * 3;
+    filled(runs, command, left_bytes)
+}
+
+/// The page with this many bytes of data, about.
+fn filled(runs: &[Run], command: &str, mut left_bytes: usize) -> String {
     let names: Vec<String> = runs.iter().flat_map(Run::experiments).collect();
     let mut page = Page::new(&title(&names)).summary(&summary(&names)).command(command);
     if let Some(machine) = runs.iter().find_map(Run::machine) {
@@ -32,7 +37,6 @@ pub fn page(runs: &[Run], command: &str) -> String {
         let memory = machine.number("memory_bytes").map(ogive_report::format::bytes);
         page = memory.iter().fold(page, |page, memory| page.fact("memory", memory));
     }
-    let mut left_bytes = DATA_BYTES_MAX;
     for (run, experiment) in in_order(runs) {
         page = page.section(&experiment, |section| self::experiment(section, run, &experiment, &mut left_bytes));
     }
