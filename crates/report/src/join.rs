@@ -63,7 +63,7 @@ fn compared(section: Section, plan: &Explanation, report: Option<&JoinReport>) -
         .parts(std::iter::once("predicted").chain(steps.iter().map(|(name, _)| *name)))
         .row("predicted", &[predicted.elapsed_us()])
         .row("actual", &parts);
-    let table = DataTable::new(["", "predicted", "actual"])
+    let table = DataTable::new(["quantity", "predicted", "actual"])
         .row(["time".to_owned(), time_us(predicted.elapsed_us()), time_us(seconds.total() * 1e6)])
         .row(["reads".to_owned(), grouped(predicted.requests.ceil() as u64), grouped(report.requests)])
         .row(["bytes read".to_owned(), bytes(predicted.bytes_read), bytes(report.bytes_read as f64)])

@@ -170,7 +170,8 @@ mod tests {
     fn every_script_and_style_is_in_the_policy_and_can_stand_in_its_element() {
         let chart = crate::Chart::new("x", "y");
         let html = Page::new("t").section("s", |s| s.figure(crate::Figure::of_chart("c", chart))).to_html();
-        let policy = html.split("content=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+        let policy =
+            html.split("Policy\" content=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
         for (open, close, count) in [("<script>", "</script>", 2), ("<style>", "</style>", 2)] {
             let contents: Vec<&str> = html.split(open).skip(1).filter_map(|rest| rest.split(close).next()).collect();
             assert_eq!(contents.len(), count, "{open}");

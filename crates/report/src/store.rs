@@ -176,7 +176,7 @@ impl StorePicture {
     fn learned(&self, section: Section) -> Section {
         let learning = &self.stats.learning;
         let share = self.stats.model_share.map_or_else(|| "unknown".to_owned(), percent);
-        let table = DataTable::new(["", "number"])
+        let table = DataTable::new(["quantity", "number"])
             .row(["tables and levels with a model".to_owned(), grouped(learning.models)])
             .row(["segments of models".to_owned(), grouped(learning.segments)])
             .row(["bytes of models".to_owned(), grouped(learning.model_bytes)])
