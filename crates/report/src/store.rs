@@ -100,7 +100,8 @@ impl StorePicture {
         if table.is_empty() {
             return section.text("No tables.");
         }
-        let caption = "Lookups are counted since the store was opened for this report; the statistics of a program that uses \
+        let caption = "Lookups are counted since the store was opened for this report; statistics of a program that \
+        uses \
             it (Db::stats) have its own.";
         self.ranges(section, &keyspace.name).figure(Figure::of_svg(caption, &chart).table(table))
     }
@@ -108,7 +109,7 @@ impl StorePicture {
     /// The tables over the keys.
     fn ranges(&self, section: Section, keyspace: &str) -> Section {
         let tables: Vec<&StoreTable> = self.tables.iter().filter(|table| table.keyspace == keyspace).collect();
-        let axis = KeyAxis::of(&tables);
+        let axis = StoreKeyAxis::of(&tables);
         let ranges = || tables.iter().map(|table| (axis.at(&table.first_key), axis.end(&table.last_key)));
         let overlaps = most_overlaps(ranges());
         let newest = tables.iter().filter(|table| table.level == 0).count();
@@ -166,7 +167,8 @@ impl StorePicture {
         let section = section.figure(Figure::of_svg(caption, &chart).table(table));
         match stats.space_amplification {
             Some(ratio) => section.text(&format!(
-                "Space amplification {ratio:.2}: the store takes {ratio:.2} times the space that a full compaction would \
+                "Space amplification {ratio:.2}: the store takes {ratio:.2} times the space that a full compaction \
+                would \
                 leave."
             )),
             None => section,
@@ -187,7 +189,8 @@ impl StorePicture {
             return section;
         }
         section.text(
-            "No models: the tables have exact separators, coded along a line, which lead each lookup to one block. That \
+            "No models: the tables have exact separators, coded along a line, which lead each lookup to one block. \
+            That \
             is the default.",
         )
     }
@@ -225,13 +228,13 @@ fn most_overlaps(ranges: impl Iterator<Item = (f64, f64)>) -> usize {
 
 /// Keys on a line from 0 to 1, by the eight bytes after the prefix that all share.
 #[derive(Debug)]
-struct KeyAxis {
+struct StoreKeyAxis {
     prefix: usize,
     low: f64,
     high: f64,
 }
 
-impl KeyAxis {
+impl StoreKeyAxis {
     fn of(tables: &[&StoreTable]) -> Self {
         let mut keys =
             tables.iter().flat_map(|table| [&table.first_key, &table.last_key]).filter(|key| !key.is_empty());
@@ -296,7 +299,7 @@ mod tests {
     #[test]
     fn keys_stand_in_order_after_their_prefix() {
         let tables = [table(0, "user-a", "user-m"), table(1, "user-n", "")];
-        let axis = KeyAxis::of(&tables.iter().collect::<Vec<_>>());
+        let axis = StoreKeyAxis::of(&tables.iter().collect::<Vec<_>>());
         let places = [axis.at(b"user-a"), axis.at(b"user-g"), axis.end(b"user-n"), axis.end(b"")];
         assert!(places.is_sorted() && places[0] == 0.0 && places[2] == 1.0, "{places:?}");
         assert!(places[1] > 0.3 && places[1] < 0.7, "{places:?}");

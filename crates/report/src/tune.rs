@@ -45,7 +45,8 @@ impl Comparison<'_> {
         };
         page.section("Time of a cold lookup", |section| {
             let section = section.text(
-                "Modelled time of a lookup in a table that is not open: the opening read, the reads of layers below the \
+                "Modelled time of a lookup in a table that is not open: the opening read, the reads of layers below \
+                the \
                 root, and the read of data. The tuned design weighs them for this storage.",
             );
             let caption = "Each bar is a design; its length is the time of a cold lookup.";
@@ -54,7 +55,7 @@ impl Comparison<'_> {
             if slow.is_empty() { section } else { section.note(&format!("Not drawn: {}.", slow.join(", "))) }
         })
         .section("Size of the index", |section| {
-            let chart = BarChart::new("Bytes of the index", Unit::Bytes).description("Bytes of the index of each design");
+            let chart = BarChart::new("Bytes of the index", Unit::Bytes).description("Size by design");
             let chart =
                 self.rows.iter().fold(chart, |chart, (name, report)| chart.row(name, &[report.index_bytes as f64]));
             section.figure(Figure::of_svg("A smaller index opens faster and takes less memory.", &chart))

@@ -1,8 +1,8 @@
 //! From records to pictures.
 
 use super::published;
-use super::row::Row;
-use super::sketch::{Shape, Sketch, Value};
+use super::row::RunRow;
+use super::sketch::{Sketch, SketchShape, Value};
 use ogive_report::svg::{Axis, BarChart, DotChart, Drawing, LineChart, Mark, Place, Series, Unit};
 use ogive_report::{DataTable, Figure};
 
@@ -17,7 +17,7 @@ pub(super) struct Picture {
     pub(super) name: String,
     pub(super) caption: String,
     drawn: Drawn,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<RunRow>,
     /// The fields that are drawn, which its table shows.
     columns: Vec<&'static str>,
 }
@@ -57,9 +57,10 @@ impl Picture {
 }
 
 /// The pictures of a sketch: one for each panel that has records.
-pub(super) fn pictures(sketch: &Sketch, rows: &[Row]) -> Vec<Picture> {
-    let is_wanted = |row: &&Row| sketch.only.iter().all(|(field, values)| values.contains(&row.text(field).as_str()));
-    let mut panels: Vec<(String, Vec<Row>)> = Vec::new();
+pub(super) fn pictures(sketch: &Sketch, rows: &[RunRow]) -> Vec<Picture> {
+    let is_wanted =
+        |row: &&RunRow| sketch.only.iter().all(|(field, values)| values.contains(&row.text(field).as_str()));
+    let mut panels: Vec<(String, Vec<RunRow>)> = Vec::new();
     for row in rows.iter().filter(is_wanted).filter(|row| sketch.shape.draws(row)) {
         let label = row.label(sketch.panel);
         match panels.iter_mut().find(|(panel, _)| *panel == label) {
@@ -68,15 +69,15 @@ pub(super) fn pictures(sketch: &Sketch, rows: &[Row]) -> Vec<Picture> {
         }
     }
     let count = panels.len();
-    let of_panel = |(number, (label, rows)): (usize, (String, Vec<Row>))| {
+    let of_panel = |(number, (label, rows)): (usize, (String, Vec<RunRow>))| {
         let name = if count > 1 { format!("{}-{}", sketch.name, number + 1) } else { sketch.name.to_owned() };
         let title = if label.is_empty() { sketch.title.to_owned() } else { format!("{}: {label}", sketch.title) };
         let drawn = match &sketch.shape {
-            Shape::Dots { rows: names, series, values, label } => {
+            SketchShape::Dots { rows: names, series, values, label } => {
                 Drawn::Dots(dots(&title, sketch, &rows, (names, series, values, label)))
             }
-            Shape::Bars { rows: names, parts } => Drawn::Bars(bars(&title, sketch, &rows, names, parts)),
-            Shape::Lines { x, series, y } => Drawn::Lines(lines(&title, sketch, &rows, (*x, series, *y))),
+            SketchShape::Bars { rows: names, parts } => Drawn::Bars(bars(&title, sketch, &rows, names, parts)),
+            SketchShape::Lines { x, series, y } => Drawn::Lines(lines(&title, sketch, &rows, (*x, series, *y))),
         };
         let mut columns: Vec<&'static str> = Vec::new();
         for column in sketch.panel.iter().copied().chain(sketch.shape.columns()) {
@@ -89,7 +90,7 @@ pub(super) fn pictures(sketch: &Sketch, rows: &[Row]) -> Vec<Picture> {
     panels.into_iter().enumerate().map(of_panel).collect()
 }
 
-impl Shape {
+impl SketchShape {
     fn values(&self) -> Vec<Value> {
         match self {
             Self::Dots { values, .. } => values.to_vec(),
@@ -99,7 +100,7 @@ impl Shape {
     }
 
     /// Whether a record has what is drawn.
-    fn draws(&self, row: &Row) -> bool {
+    fn draws(&self, row: &RunRow) -> bool {
         let values = self.values();
         match self {
             Self::Lines { .. } => values.iter().all(|value| row.number(value.field).is_some()),
@@ -127,7 +128,7 @@ fn axis(label: &str, unit: Unit, values: &[f64]) -> Axis {
 fn dots(
     title: &str,
     sketch: &Sketch,
-    rows: &[Row],
+    rows: &[RunRow],
     (names, series, values, label): (&[&str], &[&str], &[Value], &str),
 ) -> DotChart {
     let mut found: Vec<(String, String, f64, bool, String)> = Vec::new();
@@ -159,7 +160,7 @@ fn dots(
     })
 }
 
-fn bars(title: &str, sketch: &Sketch, rows: &[Row], names: &[&str], parts: &[Value]) -> BarChart {
+fn bars(title: &str, sketch: &Sketch, rows: &[RunRow], names: &[&str], parts: &[Value]) -> BarChart {
     let unit = parts.first().map_or(Unit::Count, |part| part.unit);
     let chart = BarChart::new(title, unit).description(sketch.caption).parts(parts.iter().map(|part| part.name));
     rows.iter().take(ROWS_MAX).fold(chart, |chart, row| {
@@ -168,7 +169,7 @@ fn bars(title: &str, sketch: &Sketch, rows: &[Row], names: &[&str], parts: &[Val
     })
 }
 
-fn lines(title: &str, sketch: &Sketch, rows: &[Row], (x, series, y): (Value, &[&str], Value)) -> LineChart {
+fn lines(title: &str, sketch: &Sketch, rows: &[RunRow], (x, series, y): (Value, &[&str], Value)) -> LineChart {
     let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for row in rows {
         let (Some(at), Some(number)) = (row.number(x.field), row.number(y.field)) else { continue };

@@ -1,6 +1,6 @@
 //! One page of experiments: the machine, and for each experiment what the paper says, pictures, numbers and data.
 
-use super::row::{Row, shown};
+use super::row::{RunRow, shown};
 use super::{Run, published};
 use crate::experiments::experiments;
 use ogive_report::{DataTable, PAGE_BYTES_MAX, Page, Section};
@@ -114,9 +114,9 @@ fn sentence(about: &str) -> String {
 }
 
 /// All fields of the records.
-fn table(experiment: &str, rows: &[Row]) -> DataTable {
+fn table(experiment: &str, rows: &[RunRow]) -> DataTable {
     let mut columns: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(Row::fields) {
+    for (name, _) in rows.iter().flat_map(RunRow::fields) {
         if name != "experiment" && !columns.contains(&name.as_str()) {
             columns.push(name);
         }
@@ -129,7 +129,7 @@ fn table(experiment: &str, rows: &[Row]) -> DataTable {
 }
 
 /// The records as they were printed, one a line.
-fn json_lines(rows: &[Row]) -> String {
+fn json_lines(rows: &[RunRow]) -> String {
     let mut lines = String::new();
     for row in rows {
         let fields =
@@ -144,7 +144,7 @@ fn json_lines(rows: &[Row]) -> String {
 fn machines(section: Section, runs: &[Run]) -> Section {
     let mut table = DataTable::new(["run", "machine"]).caption("Machines");
     for (number, run) in runs.iter().enumerate() {
-        let fields = run.machine().map(Row::fields).unwrap_or_default();
+        let fields = run.machine().map(RunRow::fields).unwrap_or_default();
         let fields = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "experiment" | "command"));
         let facts: Vec<String> =
             fields.map(|(name, value)| format!("{} {}", name.replace('_', " "), shown(value))).collect();

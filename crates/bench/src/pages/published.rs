@@ -1,6 +1,6 @@
 //! Figures that the papers state, for the cases that our experiments have, too.
 
-use super::row::{Row, base_set};
+use super::row::{RunRow, base_set};
 
 /// A figure of a paper.
 #[derive(Debug)]
@@ -20,7 +20,8 @@ pub(super) struct Published {
 const CLAIMS: &[(&str, &str)] = &[
     (
         "airindex/designs",
-        "AirIndex is consistently among the fastest at the first query: 2.0 to 2.4 times faster than the same B-tree on \
+        "AirIndex is consistently among the fastest at the first query: 2.0 to 2.4 times faster than the same B-tree \
+        on \
         NFS, equal to it on SSD and HDD; no manual choice of layers and granularity is faster.",
     ),
     (
@@ -34,7 +35,8 @@ const CLAIMS: &[(&str, &str)] = &[
     ),
     (
         "airindex/mismatch",
-        "Within one order of magnitude the tuned design stays optimal; at three orders it is up to 35 times slower than \
+        "Within one order of magnitude the tuned design stays optimal; at three orders it is up to 35 times slower \
+        than \
         the right one.",
     ),
     (
@@ -110,7 +112,7 @@ const FIGURES: &[Published] = &[
 ];
 
 /// The figure that a paper states for the case of a record.
-pub(super) fn figure(row: &Row, field: &str) -> Option<&'static Published> {
+pub(super) fn figure(row: &RunRow, field: &str) -> Option<&'static Published> {
     let is_same = |(name, value): &(&str, &str)| match *name {
         "keys" => base_set(&row.text(name)) == *value,
         _ => row.text(name) == *value,

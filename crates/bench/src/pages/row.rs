@@ -5,11 +5,11 @@ use serde_json::Value;
 
 /// A record of an experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Row {
+pub(super) struct RunRow {
     fields: Vec<(String, Value)>,
 }
 
-impl Row {
+impl RunRow {
     /// The fields in order.
     pub(super) fn fields(&self) -> &[(String, Value)] {
         &self.fields
@@ -70,16 +70,16 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-impl<'de> Deserialize<'de> for Row {
+impl<'de> Deserialize<'de> for RunRow {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
-            type Value = Row;
+            type Value = RunRow;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a record of an experiment")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Row, A::Error> {
-                let mut row = Row::default();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RunRow, A::Error> {
+                let mut row = RunRow::default();
                 while let Some(field) = map.next_entry()? {
                     row.fields.push(field);
                 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::row::Row;
+use super::row::RunRow;
 use crate::output::Record;
 use crate::{Error, Result};
 
@@ -18,7 +18,7 @@ const MACHINE: &str = "machine";
 pub struct Run {
     /// Name of the file that holds them, empty if none does.
     pub(super) file: String,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<RunRow>,
 }
 
 impl Run {
@@ -62,7 +62,7 @@ impl Run {
         if length > FILE_BYTES_MAX {
             return Err(Error::Run { path: path.to_owned(), line: 0, reason: "it has more than 64 MiB".to_owned() });
         }
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<RunRow> = Vec::new();
         for (number, line) in BufReader::new(file).lines().enumerate() {
             let line = line.map_err(|error| io_error("read", path, error))?;
             if !line.trim().is_empty() {
@@ -74,7 +74,7 @@ impl Run {
     }
 
     /// The description of the machine.
-    pub(super) fn machine(&self) -> Option<&Row> {
+    pub(super) fn machine(&self) -> Option<&RunRow> {
         self.rows.iter().find(|row| row.experiment() == MACHINE)
     }
 
@@ -95,7 +95,7 @@ impl Run {
     }
 
     /// The records of an experiment.
-    pub(super) fn rows_of(&self, experiment: &str) -> Vec<Row> {
+    pub(super) fn rows_of(&self, experiment: &str) -> Vec<RunRow> {
         self.rows.iter().filter(|row| row.experiment() == experiment).cloned().collect()
     }
 }

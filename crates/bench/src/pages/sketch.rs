@@ -1,4 +1,4 @@
-//! How an experiment is drawn: which fields, and as what.
+//! Sketches: the fields of an experiment that are drawn, and as what.
 
 use ogive_report::svg::Unit;
 
@@ -15,12 +15,12 @@ pub(super) struct Sketch {
     pub(super) panel: &'static [&'static str],
     /// Records to draw: those with one of these values in each of these fields.
     pub(super) only: &'static [(&'static str, &'static [&'static str])],
-    pub(super) shape: Shape,
+    pub(super) shape: SketchShape,
 }
 
 /// The kind of a picture.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum SketchShape {
     /// Rows of dots: one for each series, or for each field of values.
     Dots {
         rows: &'static [&'static str],

@@ -1,6 +1,6 @@
 //! The sketches of the experiments. Experiments without one are shown as tables.
 
-use super::sketch::{Shape, Sketch, bytes, count, ns, seconds, us};
+use super::sketch::{Sketch, SketchShape, bytes, count, ns, seconds, us};
 
 /// The sketches of an experiment.
 pub(super) fn of(experiment: &str) -> impl Iterator<Item = &'static Sketch> {
@@ -16,7 +16,7 @@ const SKETCHES: &[Sketch] = &[
             storage, which is at 1. Further left is faster. Not drawn: without an index, all data are read.",
         panel: &["keys"],
         only: &[("design", &["tuned", "coded", "btree", "pgm:64", "pgm:128"])],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["profile"],
             series: &["design"],
             values: &[count("ratio_to_tuned", "ratio")],
@@ -31,7 +31,7 @@ const SKETCHES: &[Sketch] = &[
             the same model.",
         panel: &["profile"],
         only: &[("design", &["tuned"]), ("profile", &["ssd", "nfs"])],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["keys"],
             series: &[],
             values: &[us("modelled_us", "Ogive"), us("paper_us", "AirIndex").quoted()],
@@ -45,7 +45,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "The more lookups, the more of the index is in memory: designs that are slow at first catch up.",
         panel: &["keys", "profile"],
         only: &[],
-        shape: Shape::Lines {
+        shape: SketchShape::Lines {
             x: count("lookups", "number of lookups"),
             series: &["design"],
             y: us("mean_modelled_us", "mean time of a lookup"),
@@ -58,7 +58,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Reads are modelled, processor time is measured in memory.",
         panel: &["keys", "profile", "design"],
         only: &[],
-        shape: Shape::Bars {
+        shape: SketchShape::Bars {
             rows: &["up_to_lookup"],
             parts: &[
                 us("open_modelled_us", "opening"),
@@ -77,7 +77,7 @@ const SKETCHES: &[Sketch] = &[
             the fewer layers.",
         panel: &[],
         only: &[],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["latency_us"],
             series: &["index_layers"],
             values: &[bytes("read_bytes", "bytes")],
@@ -91,7 +91,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Each dot is one setting: of pages, errors or layers.",
         panel: &["keys"],
         only: &[],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["knob"],
             series: &["profile"],
             values: &[count("ratio_to_tuned", "ratio")],
@@ -106,7 +106,7 @@ const SKETCHES: &[Sketch] = &[
             levels first. Fewer is better. Hollow: the authors' code, with nothing in memory.",
         panel: &["phase"],
         only: &[("resident_bytes", &["0", "4,096"])],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["keys", "resident_bytes"],
             series: &["structure"],
             values: &[count("blocks_per_get", "blocks")],
@@ -120,7 +120,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Mean blocks read to insert a new key. Fewer is better.",
         panel: &["phase"],
         only: &[("resident_bytes", &["0", "4,096"])],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["keys", "resident_bytes"],
             series: &["structure"],
             values: &[count("blocks_read_per_insert", "blocks")],
@@ -135,7 +135,7 @@ const SKETCHES: &[Sketch] = &[
             nine inserts per lookup. More is better.",
         panel: &["keys", "profile"],
         only: &[("workload", &["w1", "w2", "w3", "w4", "w5", "w6"])],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["workload"],
             series: &["structure"],
             values: &[count("modelled_ops_per_s", "operations/s")],
@@ -149,7 +149,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Less is better.",
         panel: &[],
         only: &[],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["keys"],
             series: &["structure"],
             values: &[count("load_ratio_to_btree", "ratio")],
@@ -164,7 +164,7 @@ const SKETCHES: &[Sketch] = &[
             models, and with our exact separators (coded).",
         panel: &["keys"],
         only: &[],
-        shape: Shape::Bars {
+        shape: SketchShape::Bars {
             rows: &["learning"],
             parts: &[
                 ns("find_files_ns", "find files"),
@@ -183,7 +183,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Each bar is drawn from the time of all steps: the slower the device, the less the search matters.",
         panel: &["keys"],
         only: &[],
-        shape: Shape::Bars {
+        shape: SketchShape::Bars {
             rows: &["profile"],
             parts: &[
                 ns("find_files_ns", "find files"),
@@ -202,7 +202,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "The deeper the level, the longer a table lives, and the more a model of it is worth.",
         panel: &["keys"],
         only: &[],
-        shape: Shape::Lines {
+        shape: SketchShape::Lines {
             x: count("level", "level"),
             series: &["writes_percent"],
             y: count("mean_life_operations", "operations"),
@@ -215,7 +215,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Processor time of a lookup, after a sequential and a random load.",
         panel: &["load"],
         only: &[],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["keys"],
             series: &["learning"],
             values: &[ns("processor_ns_per_get", "time")],
@@ -229,7 +229,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Speed of the foreground work over that without models. Above 1 is faster.",
         panel: &["keys"],
         only: &[],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["writes_percent", "learning"],
             series: &[],
             values: &[count("foreground_speedup", "Ogive")],
@@ -261,7 +261,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "Processor time of the foreground, of learning, and of flushes and compactions.",
         panel: &["keys"],
         only: &[],
-        shape: Shape::Bars {
+        shape: SketchShape::Bars {
             rows: &["writes_percent", "learning"],
             parts: &[
                 seconds("foreground_s", "foreground"),
@@ -296,7 +296,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "A PGM-index over all keys, over a sample, and over blocks, and the entries of a B-tree.",
         panel: &["keys"],
         only: &[],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["window_keys"],
             series: &[],
             values: &[
@@ -315,7 +315,7 @@ const SKETCHES: &[Sketch] = &[
         caption: "1 is the best choice.",
         panel: &["keys", "profile"],
         only: &[],
-        shape: Shape::Dots {
+        shape: SketchShape::Dots {
             rows: &["order", "ratio"],
             series: &["memory_bytes"],
             values: &[count("over_best", "ratio")],
@@ -324,14 +324,14 @@ const SKETCHES: &[Sketch] = &[
     },
 ];
 
-const BOURBON_DEVICE: Shape = Shape::Dots {
+const BOURBON_DEVICE: SketchShape = SketchShape::Dots {
     rows: &["requests", "learning"],
     series: &[],
     values: &[count("speedup", "Ogive")],
     label: "times as fast as without models",
 };
 
-const JOIN: Shape = Shape::Dots {
+const JOIN: SketchShape = SketchShape::Dots {
     rows: &["ratio"],
     series: &["method"],
     values: &[us("modelled_us", "modelled"), us("measured_us", "measured")],

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::output::Record;
+use crate::{Error, Result};
 
 fn designs() -> Vec<Record> {
     let machine = Record::new("machine").figure("cpu", "fast").figure("command", "ogive-bench run airindex/designs");

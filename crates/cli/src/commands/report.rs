@@ -29,7 +29,8 @@ Examples:
   ogive report fruit -o report.html                         a store: levels, key ranges, what they take
   ogive report keys.ogive --json                            the data behind the page
 
-The page is one file that loads nothing. Of a table it shows the key curve under the layers of the index, what the file is made of, where
+The page is one file that loads nothing. Of a table it shows the key curve under the layers of the index, what the file
+is made of, where
 the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB. Of an index that is
 larger, it holds the parts around the keys of --key. Reads the index and a few blocks of data.";
 

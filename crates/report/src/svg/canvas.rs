@@ -78,7 +78,7 @@ impl Canvas {
         );
     }
 
-    /// The outline of a box with a text that appears on hover.
+    /// The border of a box with a text that appears on hover.
     pub(super) fn frame(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), hover: &str) {
         let hover = escape::text(hover);
         let _ = write!(

@@ -91,7 +91,7 @@ impl DotChart {
     }
 }
 
-/// The class of a mark: filled, or its outline only.
+/// The class of a mark: filled, or its border only.
 fn class(series: usize, is_quoted: bool) -> String {
     let color = series % COLORS;
     if is_quoted { format!("hollow l{color}") } else { format!("f{color}") }
