@@ -165,7 +165,7 @@ impl DesignCosts {
     pub fn of(name: &str, report: &TableReport, profile: &Profile) -> Self {
         let cost = report.modelled_cost(profile);
         let (name, index_bytes) = (name.to_owned(), report.index_bytes);
-        let reads = u64::from(report.reads_per_get.cold);
+        let reads = report.reads_per_get.cold;
         let data_us = cost.reads_us.first().copied().unwrap_or(0.0);
         let layers_us = cost.reads_us.iter().skip(1).sum();
         Self { name, opening_us: cost.opening_us, layers_us, data_us, index_bytes, reads }

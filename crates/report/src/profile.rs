@@ -81,7 +81,7 @@ fn curves(name: &str, points: Vec<(f64, f64)>, hovers: Vec<String>) -> LineChart
     let (x, y) = (Axis::log("bytes of a read", Unit::Bytes), Axis::log("time", Unit::Micros));
     let mut series = Series::new(&format!("{name} (measured)"), Mark::Line, points);
     if !hovers.is_empty() {
-        series = series.hovers(hovers.into_iter());
+        series = series.hovers(hovers);
     }
     let chart = LineChart::new("T(n), the time to read n bytes", x, y)
         .description("Time of a read by its size, on the measured storage and on the named ones")

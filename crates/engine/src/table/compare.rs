@@ -13,7 +13,7 @@ pub const COMPARED_BLOCK_BYTES: u32 = 4096;
 /// Designs that were built over the same records.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct ComparedDesigns {
+pub struct BuiltDesigns {
     /// Their names, as [`DesignRequest`] reads them, with the reports on their tables.
     pub built: Vec<(String, TableReport)>,
     /// The names of those that do not support the keys, with the reasons.
@@ -30,8 +30,8 @@ pub fn compare_designs<E: From<Error>>(
     options: &TableWriteOptions,
     fixed_block_bytes: u32,
     mut build: impl FnMut(&str, TableWriteOptions) -> Result<Result<TableReport, String>, E>,
-) -> Result<ComparedDesigns, E> {
-    let mut compared = ComparedDesigns::default();
+) -> Result<BuiltDesigns, E> {
+    let mut compared = BuiltDesigns::default();
     for (name, design) in designs {
         let fixed = (*design != DesignRequest::Tuned).then_some(fixed_block_bytes);
         match build(name, options.clone().design(design.clone()).block_bytes(fixed))? {

@@ -69,7 +69,7 @@ pub(crate) use crate::block::key_prefix_at;
 pub use block::BLOCK_BYTES;
 pub(crate) use bottom_layer::NodeRun;
 pub(crate) use coded::FrontKeys;
-pub use compare::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, ComparedDesigns, compare_designs};
+pub use compare::{BuiltDesigns, COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs};
 pub(crate) use cursor::{TableCursor, TablePlace};
 pub(crate) use format::opening_bytes_of_file;
 pub use format::{FORMAT_VERSION, opening_bytes};
