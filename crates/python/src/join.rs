@@ -16,6 +16,7 @@ use ogive::join::{
 use ogive::types::ColumnPlace;
 use ogive::{Error, TableWriter};
 use ogive_arrow::RecordBatchBuilder;
+use ogive_report::notebook::JoinPlan;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -282,6 +283,9 @@ impl Join {
         if prepared.is_exchanged {
             exchange_sides(&mut plan);
         }
+        let picture = JoinPlan(&found);
+        plan["svg"] = json!(picture.to_svg());
+        plan["html"] = json!(picture.to_html());
         Ok(plan.to_string())
     }
 

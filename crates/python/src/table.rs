@@ -12,6 +12,7 @@ use arc_swap::ArcSwapOption;
 use ogive::io::{Place, Profile, locate};
 use ogive::table::TracedRead;
 use ogive::{ReadTrace, TableOptions};
+use ogive_report::notebook;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -209,7 +210,19 @@ impl Table {
         })?;
         let reads: Vec<TracedRead> = [table.opening()].into_iter().chain(trace.reads).collect();
         let key_bytes = encode_key(table.key_type(), key)?;
+        let drawn = |read: &TracedRead| notebook::TracedRead {
+            what: read.purpose.to_string(),
+            offset: read.offset,
+            length: read.bytes,
+        };
+        let picture = notebook::ReadTrace {
+            title: format!("key {}", table.key_type().display(&key_bytes)),
+            file_bytes: table.explain().file_bytes,
+            reads: reads.iter().map(drawn).collect(),
+        };
         Ok(json!({
+            "svg": picture.to_svg(),
+            "html": picture.to_html(),
             "path": self.path.display().to_string(),
             "key": table.key_type().display(&key_bytes),
             "found": found,
@@ -223,6 +236,12 @@ impl Table {
     #[pyo3(name = "_report")]
     fn report(&self) -> PyResult<String> {
         serde_json::to_string(&self.table()?.explain()).map_err(|error| errors::new("OgiveError", &error.to_string()))
+    }
+
+    /// The layers of the index, as a picture.
+    #[pyo3(name = "_layers_svg")]
+    fn layers_svg(&self) -> PyResult<String> {
+        Ok(notebook::Layers(&self.table()?.explain()).to_svg())
     }
 
     fn close(&self) -> PyResult<()> {

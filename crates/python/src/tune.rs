@@ -15,6 +15,7 @@ use ogive::types::{KeyType, RecordType};
 use ogive::{Error, TableWriteOptions, TableWriter};
 use ogive_arrow::{is_uuid, key_type_of};
 use ogive_object_store::{ObjectMeasureOptions, measure_objects};
+use ogive_report::notebook::{DesignCosts, Designs};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3_arrow::input::AnyArray;
@@ -138,7 +139,15 @@ impl Comparison {
             object["predicted_us"] = json!(report.modelled_us(&profile));
             shown.push(object);
         }
-        Ok(json!({ "profile": profile.name(), "designs": shown, "left_out": compared.left_out }))
+        let costs = |(name, report): &(String, ogive::TableReport)| DesignCosts::of(name, report, &profile);
+        let picture = Designs { profile: profile.name().to_owned(), rows: compared.built.iter().map(costs).collect() };
+        Ok(json!({
+            "profile": profile.name(),
+            "designs": shown,
+            "left_out": compared.left_out,
+            "svg": picture.to_svg(),
+            "html": picture.to_html(),
+        }))
     }
 }
 

@@ -30,7 +30,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         path: "crates/python/Cargo.toml",
-        ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet"],
+        ours: &["ogive", "ogive-arrow", "ogive-object-store", "ogive-parquet", "ogive-report"],
         outside: true,
     },
     Rule {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +39,8 @@ class Explanation:
         self.found: bool = facts["found"]
         #: Length of the file.
         self.file_bytes: int = facts["file_bytes"]
+        self._svg: str = facts["svg"]
+        self._html: str = facts["html"]
         #: The reads, in order.
         self.reads: list[Read] = [Read(**read) for read in facts["reads"]]
 
@@ -61,17 +62,8 @@ class Explanation:
         lines.append(f"  {len(self.reads)} reads, {self.size_bytes:,} B; modelled {times}")
         return "\n".join(lines)
 
+    def _repr_svg_(self) -> str:
+        return self._svg
+
     def _repr_html_(self) -> str:
-        names = list(self.reads[0].modelled_us) if self.reads else []
-        head = "".join(f"<th>{html.escape(name)} (&micro;s)</th>" for name in names)
-        rows = "".join(
-            f"<tr><td>{html.escape(read.purpose)}</td><td>{read.offset:,}</td><td>{read.size_bytes:,}</td>"
-            + "".join(f"<td>{read.modelled_us[name]:,.0f}</td>" for name in names)
-            + "</tr>"
-            for read in self.reads
-        )
-        title = f"{html.escape(self.key)}: {'found' if self.found else 'absent'}"
-        return (
-            f"<table><caption>{title}</caption><thead><tr><th>read</th><th>offset</th><th>bytes</th>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        return self._html

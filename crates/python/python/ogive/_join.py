@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import tempfile
@@ -57,6 +56,8 @@ class JoinPlan:
         self.is_asked_for: bool = facts["is_asked_for"]
         #: The input that is looked up in, hashed or indexed.
         self.inner: str | None = facts["inner"]
+        self._svg: str = facts["svg"]
+        self._html: str = facts["html"]
         #: The storage, memory and threads that it is planned for.
         self.profile: str = facts["profile"]
         self.memory_bytes: int = facts["memory_bytes"]
@@ -104,27 +105,11 @@ class JoinPlan:
             lines.append(f"  {it.method:<16} {cost}")
         return "\n".join(lines)
 
+    def _repr_svg_(self) -> str:
+        return self._svg
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{'<b>' if it.method == self.method else ''}{html.escape(it.method)}"
-            f"{'</b>' if it.method == self.method else ''}</td><td>{html.escape(it.inner or '')}</td>"
-            + (
-                f"<td>{it.predicted_us:,.0f}</td><td>{it.cost['requests']:,.0f}</td><td>{it.cost['bytes_read']:,.0f}</td>"
-                f"<td>{it.cost['bytes_spilled']:,.0f}</td></tr>"
-                if it.predicted_us is not None and it.cost is not None
-                else f"<td colspan=4>{html.escape(it.refused or '')}</td></tr>"
-            )
-            for it in self.alternatives
-        )
-        sides = "".join(
-            f"<br>{name}: {html.escape(self._side(side))}" for name, side in (("left", self.left), ("right", self.right))
-        )
-        return (
-            f"<table><caption>{html.escape(self.method)}, within {self.memory_bytes:,} B on "
-            f"{html.escape(self.profile)}{sides}</caption><thead><tr><th>method</th><th>probes</th>"
-            f"<th>predicted (&micro;s)</th><th>reads</th><th>bytes</th><th>spilled</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        return self._html
 
 
 class Join(_Arrow):

@@ -87,6 +87,9 @@ class Table(Awaitable, _internal.Table):
         found: dict[str, Any] = json.loads(self._report())
         return found
 
+    def _repr_svg_(self) -> str:
+        return self._layers_svg()
+
     def __enter__(self) -> Table:
         return self
 

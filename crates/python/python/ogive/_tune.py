@@ -186,6 +186,8 @@ class Designs:
     def __init__(self, facts: dict[str, Any]) -> None:
         #: Name of the storage that times are predicted for.
         self.profile: str = facts["profile"]
+        self._svg: str = facts["svg"]
+        self._html: str = facts["html"]
         built = [
             Design(
                 name=it["design"],
@@ -262,20 +264,11 @@ class Designs:
         lines += [f"  {name}: left out: {reason}" for name, reason in self.left_out.items()]
         return "\n".join(lines)
 
+    def _repr_svg_(self) -> str:
+        return self._svg
+
     def _repr_html_(self) -> str:
-        slowest = max(design.predicted_us for design in self.designs)
-        rows = "".join(
-            f"<tr><td>{html.escape(it.name)}</td><td>{_us(it.predicted_us)}</td>"
-            f"<td><svg width=120 height=10><rect width={120 * it.predicted_us / slowest:.0f} height=10 fill=steelblue />"
-            f"</svg></td><td>{it.reads}</td><td>{_bytes(it.index_bytes)}</td><td>{_bytes(it.block_size_bytes)}</td>"
-            f"<td>{html.escape(', '.join(layer['kind'] for layer in reversed(it.layers)))}</td></tr>"
-            for it in self.designs
-        )
-        return (
-            f"<table><caption>Predicted cold look-up on {html.escape(self.profile)}</caption><thead><tr><th>design</th>"
-            f"<th>time</th><th></th><th>reads</th><th>index</th><th>block</th><th>layers, root first</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        return self._html
 
 
 def tune(
