@@ -28,11 +28,13 @@ Examples:
   ogive report ids.ogx -o report.html --key 17              an index: its nodes, and the path of a key
   ogive report fruit -o report.html                         a store: levels, key ranges, what they take
   ogive report keys.ogive --json                            the data behind the page
+  ogive report keys.ogive --figure curve -o curve.svg       one picture, for a document
+  ogive report keys.ogive --figure lookup --key 17 -o lookup.svg
+                                                            the reads of a lookup
 
 The page is one file that loads nothing. Of a table it shows the key curve under the layers of the index, what the file
-is made of, where
-the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB. Of an index that is
-larger, it holds the parts around the keys of --key. Reads the index and a few blocks of data.";
+is made of, where the time of a lookup goes, and an explorer that follows the lookup of any key. It has at most 2 MB. Of
+an index that is larger, it holds the parts around the keys of --key. Reads the index and a few blocks of data.";
 
 /// Write a page about a table, an index or a store: what it is made of, and what a lookup does
 #[derive(Debug, clap::Args)]
@@ -51,6 +53,10 @@ pub(crate) struct ReportArguments {
     #[arg(long = "key", value_name = "KEY", allow_negative_numbers = true)]
     keys: Vec<OsString>,
 
+    /// Write one picture of a table as SVG instead of a page
+    #[arg(long, value_enum, value_name = "NAME", requires = "output", conflicts_with = "json")]
+    figure: Option<Figure>,
+
     /// Data blocks to read for the curve if the index does not have the separators of all blocks
     #[arg(long, value_name = "N", default_value_t = 64)]
     samples: u32,
@@ -61,6 +67,17 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     force: Force,
+}
+
+/// A picture of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Figure {
+    /// The key curve
+    Curve,
+    /// The layers of the index
+    Layers,
+    /// The reads of the lookup of --key
+    Lookup,
 }
 
 /// Runs the command.
@@ -74,9 +91,12 @@ pub(crate) fn run(arguments: &ReportArguments, output: &mut Output) -> Result<Ou
         picture.print(output)?;
         return Ok(Outcome::Done);
     };
-    let html = picture.to_html(&page_file::command_line());
+    let document = match arguments.figure {
+        Some(figure) => picture.to_svg(figure)?,
+        None => picture.to_html(&page_file::command_line()),
+    };
     interrupt.check()?;
-    page_file::publish(&html, &place, target, output)?;
+    page_file::publish(&document, &place, target, output)?;
     Ok(Outcome::Done)
 }
 
@@ -114,6 +134,18 @@ impl Picture {
             Self::Table(picture) => output.json(picture),
             Self::Index(picture) => output.json(picture),
             Self::Store(picture) => output.json(picture),
+        }
+    }
+
+    fn to_svg(&self, figure: Figure) -> Result<String> {
+        let Self::Table(picture) = self else {
+            return Err(Failure::usage("figures are of tables", "leave out --figure, for a page"));
+        };
+        match (figure, &picture.keys[..]) {
+            (Figure::Curve, _) => Ok(picture.curve_svg()),
+            (Figure::Layers, _) => Ok(picture.layers_svg()),
+            (Figure::Lookup, [key]) => Ok(picture.lookup_svg(key)),
+            (Figure::Lookup, _) => Err(Failure::usage("the figure is of one lookup", "give its key with --key")),
         }
     }
 

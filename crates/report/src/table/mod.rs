@@ -7,6 +7,7 @@
 mod asked;
 mod axis;
 mod collect;
+mod figures;
 mod held;
 mod page;
 mod parts;
