@@ -82,6 +82,10 @@ impl Rows {
     pub(crate) fn of(schema: &Schema, key: &[String], columns: Option<&[String]>) -> PyResult<Self> {
         let known = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
         let position = |name: &String| {
+            if schema.fields().iter().filter(|field| field.name() == name).count() > 1 {
+                let message = format!("there are several columns '{name}'; rename them");
+                return Err(errors::new("InvalidArgument", &message));
+            }
             schema.index_of(name).map_err(|_| {
                 errors::new("InvalidArgument", &format!("there is no column '{name}'; there are: {}", known()))
             })
@@ -132,6 +136,10 @@ impl Rows {
 
     fn push_key(&self, arrays: &[ArrayRef], row: usize, key: &mut Vec<u8>) -> PyResult<()> {
         if let KeyType::Tuple(tuple) = self.types.keys {
+            if let Some((_, name)) = arrays.iter().zip(&self.types.key_columns).find(|(array, _)| array.is_null(row)) {
+                let message = format!("column '{}' of the key is null in row {row}, which no key is", name.name);
+                return Err(errors::new("InvalidArgument", &message));
+            }
             let parts = arrays.iter().zip(tuple.components());
             let values = parts.map(|(array, part)| types::fitted(value_of(array, part.key_type, row), part.key_type));
             key.extend(self.types.keys.encode(&Value::Tuple(values.collect())).or_raise()?);
@@ -327,7 +335,10 @@ pub(crate) fn build_pairs(
         let pair = pair?;
         let (this_key, this_value) = match has_values {
             true => {
-                let (key, value) = pair.extract::<(Object<'_>, Object<'_>)>()?;
+                let (key, value) = pair.extract::<(Object<'_>, Object<'_>)>().map_err(|_| {
+                    let message = format!("record {number} is no pair of a key and a value: {pair}");
+                    errors::new("WrongType", &message)
+                })?;
                 (key, Some(value))
             }
             false => (pair, None),
@@ -360,9 +371,7 @@ fn first_types(
     value: Option<&Object<'_>>,
     first: Option<(&Object<'_>, Option<&Object<'_>>)>,
 ) -> PyResult<RecordType> {
-    let guessed = |object: &Object<'_>| {
-        types::type_of(object)?.ok_or_else(|| types::mismatch(object, &"any type; state the types of keys and values"))
-    };
+    let guessed = |object: &Object<'_>| types::type_of(object)?.ok_or_else(|| types::undecidable(object));
     let keys = match (key, first) {
         (Some(key), _) => types::key_type(key)?,
         (None, Some((key, _))) => guessed(key)?,

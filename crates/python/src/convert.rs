@@ -1,6 +1,6 @@
 //! Conversions between Python objects and the bytes of keys and values.
 
-use crate::errors::OrRaise;
+use crate::errors::{self, OrRaise};
 use crate::types::{fitted, mismatch};
 use ogive::types::{KeyType, TimeUnit, Value, ValueType};
 use pyo3::prelude::*;
@@ -335,7 +335,14 @@ pub(crate) fn encode_value(value_type: &ValueType, value: &Bound<'_, PyAny>) -> 
             }
         }
         if found < fields.len() {
-            return Err(mismatch(value, value_type));
+            let is_field =
+                |name: &Bound<'_, PyAny>| name.extract::<String>().is_ok_and(|name| row_type.position(&name).is_some());
+            let other = fields.keys().iter().find(|name| !is_field(name));
+            let message = match other {
+                Some(name) => format!("there is no field {}; the values are of type {value_type}", name.repr()?),
+                None => format!("the value is not of type {value_type}"),
+            };
+            return Err(errors::new("WrongType", &message));
         }
     } else {
         let parts = value.cast::<PyTuple>().map_err(|_| mismatch(value, value_type))?;

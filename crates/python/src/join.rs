@@ -62,6 +62,14 @@ pub(crate) struct Join {
 
 impl Prepared {
     fn new([left, right]: [JoinSource; 2], settings: &Settings) -> PyResult<Self> {
+        let (left_keys, right_keys) = (left.record_type().keys, right.record_type().keys);
+        if left_keys != right_keys {
+            let message = format!(
+                "the keys of the left input are of type {left_keys}, those of the right one of type {right_keys}; \
+                 convert one of them"
+            );
+            return Err(errors::new("WrongType", &message));
+        }
         let is_exchanged = settings.how == "right";
         let kind = if is_exchanged { JoinKind::Left } else { settings.how.parse().or_raise()? };
         let profile = settings.profile.as_deref().map(Profile::by_name_or_file).transpose().or_raise()?;

@@ -114,13 +114,10 @@ impl Keyspace {
 
 /// The types of a first record.
 fn record_type_of(key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> {
-    let scalar = |of: &Object<'_>, what: &str| {
-        let unknown = || types::mismatch(of, &format!("any type of {what}; state the types of the keyspace"));
-        types::type_of(of)?.ok_or_else(unknown)
-    };
-    let (keys, values) = (scalar(key, "keys")?, scalar(value, "values")?);
+    let scalar = |of: &Object<'_>| types::type_of(of)?.ok_or_else(|| types::undecidable(of));
+    let (keys, values) = (scalar(key)?, scalar(value)?);
     if matches!(values, ogive::KeyType::Tuple(_)) {
-        return Err(types::mismatch(value, &"any type of values; state the types of the keyspace"));
+        return Err(types::undecidable(value));
     }
     Ok(RecordType::new(keys, ValueType::Scalar(values)))
 }

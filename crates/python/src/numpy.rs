@@ -18,7 +18,15 @@ use std::sync::Arc;
 /// Not-a-time becomes a null.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
     let module = object.get_type().module()?;
-    if module != "numpy" || !object.hasattr("dtype")? {
+    if !module.to_string().starts_with("numpy") || !object.hasattr("dtype")? {
+        return Ok(None);
+    }
+    if object.hasattr("mask")? {
+        return Err(errors::new("WrongType", "masked arrays are not taken; give a pyarrow array with nulls"));
+    }
+    if !object.getattr("dtype")?.hasattr("str")?
+        || object.getattr("dtype")?.getattr("kind")?.extract::<String>()? == "T"
+    {
         return Ok(None);
     }
     if object.getattr("ndim")?.extract::<usize>()? != 1 {

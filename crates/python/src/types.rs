@@ -126,6 +126,22 @@ pub(crate) fn fitted(value: Value, key_type: KeyType) -> Value {
 
 /// The error of a value that is not of a type.
 pub(crate) fn mismatch(value: &Bound<'_, PyAny>, wanted: &dyn std::fmt::Display) -> PyErr {
-    let class = value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
-    errors::new("WrongType", &format!("a value of type {class} is not of type {wanted}"))
+    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
+        return errors::new("WrongType", &format!("{value} is not of type {wanted}, or out of its range"));
+    }
+    errors::new("WrongType", &format!("a value of type {} is not of type {wanted}", class_name(value)))
+}
+
+/// The error of a value whose type no store takes without a word, if any.
+pub(crate) fn undecidable(value: &Bound<'_, PyAny>) -> PyErr {
+    let message = format!(
+        "values of type {} do not decide the types of a store or table; state the types, as in \
+         key=\"decimal(10,2)\" or value={{\"name\": str}}, or convert them",
+        class_name(value)
+    );
+    errors::new("WrongType", &message)
+}
+
+fn class_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
 }

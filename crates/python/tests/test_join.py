@@ -179,3 +179,12 @@ def test_errors_say_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ogive.InvalidArgument, match="cannot be joined"):
         ogive.join(left, floats, on="id").collect()
     assert ogive.join(texts, texts, on="id").to_pylist() == [{"id": "1"}]
+
+
+def test_keys_of_different_types_are_refused(tmp_path: Path) -> None:
+    left = ogive.build({1: "a"}, to=tmp_path / "l.ogive")
+    right = ogive.build({"1": "b"}, to=tmp_path / "r.ogive")
+    with pytest.raises(ogive.WrongType, match="i64.*text"):
+        ogive.join(left, right).to_pylist()
+    with pytest.raises(ogive.OgiveError):
+        ogive.join(left, right, memory="1KiB").to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -195,6 +196,7 @@ def test_errors_are_what_python_people_catch(folder: str, tmp_path: Path) -> Non
     with pytest.raises(FileNotFoundError) as raised:
         ogive.open(folder, create=False)
     assert isinstance(raised.value, ogive.OgiveError) and folder in str(raised.value)
+    assert raised.value.errno == errno.ENOENT and raised.value.filename == raised.value.file
     (tmp_path / "file").write_text("not a store")
     with pytest.raises(OSError):
         ogive.open(tmp_path / "file")
@@ -202,6 +204,17 @@ def test_errors_are_what_python_people_catch(folder: str, tmp_path: Path) -> Non
         ogive.open(folder, memory="many")
     with pytest.raises(ValueError, match="durability"):
         ogive.open(folder, durability="never")  # type: ignore[arg-type]
+
+
+def test_messages_say_what_is_wrong_with_a_value(db: ogive.Db) -> None:
+    with pytest.raises(TypeError, match="state the types"):
+        db[1j] = 1
+    db[1] = 1
+    with pytest.raises(TypeError, match="out of its range"):
+        db[2**70] = 1
+    users = db.keyspace("users", key=int, value={"score": float})
+    with pytest.raises(TypeError, match="no field 'scroe'"):
+        users[1] = {"scroe": 1.0}
 
 
 def test_a_damaged_store_names_file_and_offset(folder: str) -> None:

@@ -76,6 +76,26 @@ def test_arrays_of_numpy_are_keys(tmp_path: Path, dtype: str, key_type: str) -> 
     assert table.multi_get(np.array([7]).astype(dtype)).column("value") == [None]
 
 
+def test_arrays_of_text_are_keys_and_masked_ones_are_refused(tmp_path: Path) -> None:
+    for keys in (np.array(["b", "a"]), np.array(["b", "a"], dtype=object), np.array(["b", "a"], dtype=np.dtypes.StringDType())):
+        assert list(ogive.build(keys, to=tmp_path / "t.ogive")) == ["a", "b"]
+    with pytest.raises(ogive.WrongType, match="masked"):
+        ogive.build(np.ma.array([1, 2], mask=[0, 1]), to=tmp_path / "t.ogive")
+
+
+def test_columns_that_cannot_be_told_apart_and_nulls_in_keys_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="several columns 'k'"):
+        ogive.build(pa.table([[3], [1], [1]], names=["k", "k", "v"]), key="k", to=tmp_path / "t.ogive")
+    with pytest.raises(ValueError, match="'b' of the key is null in row 1"):
+        ogive.build(pa.table({"a": [1, 2], "b": ["x", None]}), key=["a", "b"], to=tmp_path / "t.ogive")
+
+
+def test_what_is_not_taken_is_said(tmp_path: Path) -> None:
+    for data, message in [(5, "int is not taken"), (["b", "a"], "record 0 is no pair"), (pl.LazyFrame({"k": [1]}), "collect")]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            ogive.build(data, key="k" if isinstance(data, pl.LazyFrame) else None, to=tmp_path / "t.ogive")
+
+
 def test_mappings_of_arrays_are_columns(tmp_path: Path) -> None:
     columns = {"id": np.arange(10)[::-1], "x": np.arange(10.0), "even": np.arange(10) % 2 == 0}
     table = ogive.build(columns, key="id", to=tmp_path / "t.ogive")

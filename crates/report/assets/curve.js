@@ -187,11 +187,19 @@ const OgiveCurve = (() => {
       const [begin, end] = [from > view.from ? from : view.from, to < view.to ? to : view.to];
       if (begin > end) return;
       const height = (key) => one.child + one.offset + one.slope * Number(key > from ? key - from : 0n);
-      const limit = (block) => Math.min(Math.max(block, one.child), run.lastChild(node) + 1);
-      ctx.moveTo(x(begin), y(limit(height(begin))));
-      ctx.lineTo(x(end), y(limit(height(end))));
-      ctx.lineTo(x(end), y(limit(height(end) + one.window)));
-      ctx.lineTo(x(begin), y(limit(height(begin) + one.window)));
+      const [lowest, highest] = [one.child, run.lastChild(node) + 1];
+      // An edge of the window: the line, flat where its children end.
+      const edge = (above) => {
+        const bends = [lowest, highest].map((bound) => {
+          const distance = (bound - above - one.child - one.offset) / one.slope;
+          return Number.isFinite(distance) && distance > 0 ? from + BigInt(Math.round(distance)) : begin;
+        });
+        const keys = [begin, ...bends.filter((key) => key > begin && key < end), end];
+        return keys.map((key) => [x(key), y(Math.min(Math.max(height(key) + above, lowest), highest))]);
+      };
+      const outline = [...edge(0), ...edge(one.window).reverse()];
+      ctx.moveTo(...outline[0]);
+      outline.slice(1).forEach((point) => ctx.lineTo(...point));
       ctx.closePath();
     };
 

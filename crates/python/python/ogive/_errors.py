@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class OgiveError(Exception):
     """The base of all exceptions of this package.
 
     ``file`` is the path or URL of the file that the error is about, and ``offset`` the byte in it, where they are known.
-    The message says what to do.
+    The message says what to do; ``hint`` is that part of it.
     """
 
     def __init__(self, message: str, file: str | None = None, offset: int | None = None) -> None:
@@ -17,6 +19,12 @@ class OgiveError(Exception):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+    @property
+    def hint(self) -> str | None:
+        """What to do, if the message says it."""
+        _, found, hint = str(self).partition("; ")
+        return hint if found else None
 
     def __reduce__(self) -> tuple[type[OgiveError], tuple[str, str | None, int | None]]:
         return type(self), (str(self.args[0]), self.file, self.offset)
@@ -29,6 +37,10 @@ class _FileError(OgiveError, OSError):
         OSError.__init__(self, message)
         self.file = file
         self.offset = offset
+        self.filename = file
+        self.errno = self._errno
+
+    _errno: int | None = None
 
 
 class StorageError(_FileError):
@@ -38,17 +50,25 @@ class StorageError(_FileError):
 class NotFound(_FileError, FileNotFoundError):
     """There is no such file, folder or object."""
 
+    _errno = errno.ENOENT
+
 
 class AlreadyExists(_FileError, FileExistsError):
     """There is something of that name."""
+
+    _errno = errno.EEXIST
 
 
 class PermissionDenied(_FileError, PermissionError):
     """The operating system, or the object store, does not permit it."""
 
+    _errno = errno.EACCES
+
 
 class TimedOut(_FileError, TimeoutError):
     """The object store did not answer in time."""
+
+    _errno = errno.ETIMEDOUT
 
 
 class Damaged(_FileError):
@@ -73,6 +93,8 @@ class VersionGone(_FileError):
 
 class Locked(_FileError, BlockingIOError):
     """Another process, or another handle of this one, has it open."""
+
+    _errno = errno.EAGAIN
 
 
 class Fenced(_FileError):

@@ -127,7 +127,7 @@ class Join(_Arrow):
         if self._opened is None:
             memory = max(self._settings["memory"] // _SIDE_SHARE, 1 << 16)
             left, right = (self._input(side, memory) for side in (0, 1))
-            rest = self._settings["memory"] - 2 * memory
+            rest = max(self._settings["memory"] - 2 * memory, 0)
             self._opened = _internal.Join(left, right, {**self._settings, "memory": rest})
         return self._opened
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import _internal
 from ._async import Awaitable
-from ._errors import InvalidArgument
+from ._errors import InvalidArgument, WrongType
 from ._explain import Explanation
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
@@ -164,6 +164,8 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _
         return _build_file(path_text(data), _names(key), columns, target, shown)
     if _is_numpy(data):
         name = key if isinstance(key, str) else "key"
+        if data.dtype.kind in "OSTU":
+            return _internal.build_pairs(data.tolist(), None, None, target, False, shown)
         stream = _internal.stream_of_numpy([(name, data)])
         return _internal.build_stream(stream, [name], columns, target, len(data), shown)
     if isinstance(data, Mapping) and data and all(_is_numpy(column) for column in data.values()):
@@ -175,6 +177,13 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _
         return _internal.build_stream(data, _names(key), columns, target, rows, shown)
     if columns is not None:
         raise InvalidArgument("columns= is for data with columns; these are keys and values")
+    if hasattr(data, "collect") and hasattr(data, "lazy"):
+        raise InvalidArgument("a lazy frame has no rows yet; collect it first: build(frame.collect(), ...)")
+    if not isinstance(data, Iterable):
+        raise WrongType(
+            f"data of type {type(data).__name__} is not taken; give a frame, a path, an array, a mapping, or pairs of keys "
+            f"and values"
+        )
     pairs = data.items() if hasattr(data, "items") else data
     return _internal.build_pairs(pairs, key, value, target, True, shown)
 
@@ -200,4 +209,4 @@ def _names(key: Any) -> list[str]:
 
 
 def _is_numpy(data: Any) -> bool:
-    return type(data).__module__ == "numpy" and hasattr(data, "dtype")
+    return type(data).__module__.partition(".")[0] == "numpy" and hasattr(data, "dtype")

@@ -9,6 +9,7 @@ use super::picture::{KeyCurve, NamedProfile, PictureOptions, TablePicture, bytes
 use super::scan::BottomScan;
 use ogive::table::{FilePart, IndexNodes, IndexPageNodes, LayerKind, TableStructure};
 use ogive::{Result, Table};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Points of the curve in a page; between them it is drawn from the nodes that the page holds.
@@ -91,13 +92,16 @@ fn scan_bottom(
     Ok(scan)
 }
 
-/// Reads some blocks, evenly apart, for the curve and its deviations from the lines of the index.
+/// Reads some blocks, evenly apart and where lines of the index end, for the curve and its deviations from the lines.
 fn sample_blocks(table: &Table, axis: &KeyAxis, most: u64, scan: &mut BottomScan, curve: &mut KeyCurve) -> Result<()> {
     let blocks = table.explain().blocks;
     let count = most.min(blocks);
-    curve.sampled_blocks = count;
-    for number in 0..count {
-        let block = (u128::from(number) * u128::from(blocks) / u128::from(count)) as u64;
+    let even = (0..count).map(|number| (u128::from(number) * u128::from(blocks) / u128::from(count)) as u64);
+    // A line ends where the keys turn or jump: at the last block before the next one, and its first.
+    let turns = scan.lines.iter().skip(1).flat_map(|line| [line.first_child.saturating_sub(1), line.first_child]);
+    let chosen: BTreeSet<u64> = even.chain(turns.take(count as usize)).filter(|&block| block < blocks).collect();
+    curve.sampled_blocks = chosen.len() as u64;
+    for block in chosen {
         let at = axis.at(&table.block_keys(block)?.0);
         scan.points.push((at, block));
         let x = word(at);
