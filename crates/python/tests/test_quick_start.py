@@ -24,9 +24,9 @@ SERVER = os.environ.get("OGIVE_MOTO_SERVER")
 LINES = (Path(__file__).parent / "quick_start.py").read_text(encoding="utf-8").splitlines()
 
 
-@pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of a server with an empty bucket."""
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    """The address of a server with an empty bucket. One for all tests: a process keeps its connections to a bucket."""
     if SERVER is None:
         pytest.skip("needs moto_server; set OGIVE_MOTO_SERVER to its path")
     with socket.socket() as probe:
@@ -34,6 +34,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         port = probe.getsockname()[1]
     server = subprocess.Popen([SERVER, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
+    changed = pytest.MonkeyPatch()
     for name, value in {
         "AWS_ENDPOINT": address,
         "AWS_ENDPOINT_URL": address,
@@ -42,7 +43,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_REGION": "us-east-1",
     }.items():
-        monkeypatch.setenv(name, value)
+        changed.setenv(name, value)
     try:
         deadline = time.monotonic() + 60
         while True:
@@ -55,12 +56,15 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
                 time.sleep(0.1)
         yield address
     finally:
+        changed.undo()
         server.terminate()
         server.wait()
 
 
 def put(url: str, content: bytes) -> None:
-    with urllib.request.urlopen(urllib.request.Request(url, data=content, method="PUT"), timeout=30):
+    headers = {"Content-Type": "application/octet-stream"}
+    request = urllib.request.Request(url, data=content, method="PUT", headers=headers)
+    with urllib.request.urlopen(request, timeout=30):
         pass
 
 
