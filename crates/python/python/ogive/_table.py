@@ -184,7 +184,8 @@ def _build(data: Any, key: Any, value: Any, columns: list[str] | None, target: _
             f"data of type {type(data).__name__} is not taken; give a frame, a path, an array, a mapping, or pairs of keys "
             f"and values"
         )
-    pairs = data.items() if hasattr(data, "items") else data
+    items = getattr(data, "items", None)
+    pairs: Any = data if items is None else items()
     return _internal.build_pairs(pairs, key, value, target, True, shown)
 
 
