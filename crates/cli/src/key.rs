@@ -1,6 +1,6 @@
 //! Conversion of keys and values between text and the order-preserving bytes in a table.
 
-use crate::commands::ordered_map::{Bounds, bounds};
+use crate::commands::ordered_map::Bounds;
 use crate::failure::{Failure, Result};
 use crate::size::counted;
 use ogive::KeyType;
@@ -39,15 +39,7 @@ pub(crate) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds
             .parse_prefix(text.unwrap_or_default())
             .map_err(|error| Failure::usage(error.to_string(), "use --from and --to for a range of keys"))?,
     };
-    let mut end = first.clone();
-    while end.pop_if(|last| *last == u8::MAX).is_some() {}
-    let end = end.split_last().map(|(last, rest)| [rest, &[last + 1]].concat());
-    // Bounds of keys of one width have this width.
-    let padded = |mut bound: Vec<u8>| {
-        bound.resize(key_type.width().unwrap_or(bound.len()), 0);
-        bound
-    };
-    Ok(bounds(Some(padded(first)), end.map(padded)))
+    Ok(key_type.prefix_range(&first))
 }
 
 /// Description of the keys of a type, for messages.

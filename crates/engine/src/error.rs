@@ -200,7 +200,11 @@ pub enum Error {
     },
     /// An earlier write or sync failed. The state of the file on disk is unknown, so the handle accepts no further
     /// writes.
-    #[error("{} is closed to writes after a failed write or sync; discard it and start again", path.display())]
+    #[error(
+        "{} is closed to writes after a failed write or sync; close it, see that its storage has space and is sound, \
+         and open it again: what was committed is there",
+        path.display()
+    )]
     Poisoned {
         /// The file.
         path: PathBuf,

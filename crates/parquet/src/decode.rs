@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::fetched::{FetchedFile, Part, Wanted};
 use crate::pages::{ColumnPages, GroupPages};
+use crate::rows::caught;
 use crate::schema::{FileSchema, malformed};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
@@ -111,7 +112,7 @@ impl GroupSource<'_> {
             if part.is_empty() || rows == 0 {
                 continue;
             }
-            let batch = self.read(&part, whole, ranges, fetched).map_err(failed)?;
+            let batch = caught(self.path, || self.read(&part, whole, ranges, fetched).map_err(failed))?;
             let mut in_order = part.clone();
             in_order.sort_unstable();
             in_order.dedup();

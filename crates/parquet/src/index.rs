@@ -14,6 +14,7 @@ use ogive::table::{ReadTrace, Table, TableOptions};
 use ogive::{KeyType, Storage};
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range, RangeBounds};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Most bytes of pages that are read in one round for rows that lie apart.
@@ -192,10 +193,14 @@ impl ParquetIndex {
         trace: Option<&mut Trace>,
     ) -> Result<Vec<RecordBatch>> {
         let projection = self.inner.data.project(columns)?;
-        match &self.inner.runs {
-            Some(runs) => self.inner.get_sorted(runs, keys, &projection, trace),
-            None => self.inner.get_unsorted(keys, &projection, trace),
+        let found = match &self.inner.runs {
+            Some(runs) => self.inner.get_sorted(runs, keys, &projection, trace)?,
+            None => self.inner.get_unsorted(keys, &projection, trace)?,
+        };
+        if self.inner.data.key.columns.iter().all(|column| projection.columns.contains(column)) {
+            keys.iter().zip(&found).try_for_each(|(key, rows)| self.inner.check_keys(key, rows))?;
         }
+        Ok(found)
     }
 
     /// The number of rows with smaller keys.
@@ -440,6 +445,25 @@ impl Inner {
             self.concat(projection, &pieces.collect::<Vec<_>>())
         };
         found.iter().map(answer).collect()
+    }
+
+    /// Checks that rows have the key by which they were found: pages of Parquet need not have checksums.
+    ///
+    /// # Errors
+    /// [`ParquetIndexError::Changed`].
+    fn check_keys(&self, key: &[u8], rows: &RecordBatch) -> Result<()> {
+        let keys = self.data.keys(rows)?;
+        for row in 0..rows.num_rows() {
+            if keys.key(row)? != key {
+                let path = match &self.data.catalog.files[..] {
+                    [_] => self.data.path_of(0),
+                    _ => PathBuf::from(&self.data.catalog.root),
+                };
+                let detail = "a row has another key than the one that was indexed".to_owned();
+                return Err(ParquetIndexError::Changed { path, detail });
+            }
+        }
+        Ok(())
     }
 
     fn get_unsorted(

@@ -17,7 +17,7 @@ use crate::urls::{self, path_argument};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
 use ogive::block::compress::Compression;
-use ogive::io::{LocalStorage, Profile, StoppableStorage};
+use ogive::io::{LocalStorage, Profile};
 use ogive::table::{Table, TableOptions, TableReport, TableWriteOptions};
 use ogive::tune::DesignRequest;
 use std::path::PathBuf;
@@ -164,7 +164,7 @@ pub(crate) fn run(arguments: &BuildArguments, output: &mut Output) -> Result<Out
                 is_update: arguments.update,
                 path: &place.path,
                 name: &place.name,
-                storage: StoppableStorage::new(target.storage, interrupt.flag()),
+                storage: ogive::io::StoppableStorage::new(target.storage, interrupt.flag()),
                 options: target.options,
                 memory_bytes: target.memory_bytes,
             },

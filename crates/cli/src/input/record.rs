@@ -1,6 +1,7 @@
 //! Input records: the common form of all input formats.
 
 use super::InputError;
+use ogive::table::dense_value_width;
 use ogive::types::RecordType;
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -31,16 +32,10 @@ pub(crate) struct InputFacts {
     pub(crate) may_be_empty: bool,
 }
 
-/// Records of fixed width are packed densely into blocks of any size if this number fits into the smallest one.
-const LEAST_DENSE_RECORDS: usize = 4;
-const SMALLEST_BLOCK_BYTES: usize = 512;
-
 impl InputFacts {
     /// The width of values in dense blocks; `None` if records are too wide for that, or of variable width.
     pub(crate) fn dense_value_width(&self) -> Option<u32> {
-        let key_width = self.record_type.keys.width()?;
-        let fits = |width: &u32| (key_width + *width as usize) * LEAST_DENSE_RECORDS <= SMALLEST_BLOCK_BYTES;
-        self.value_width.filter(fits)
+        dense_value_width(self.record_type.keys, self.value_width? as usize)
     }
 }
 

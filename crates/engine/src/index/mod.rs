@@ -38,6 +38,7 @@
 //! baseline. Its nodes are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Other crates add
 //! structures through [`extend`].
 
+mod any;
 mod btree;
 pub mod extend;
 mod handle;
@@ -66,6 +67,7 @@ mod view;
 mod word;
 mod write;
 
+pub use any::{AnyIndex, WordIndex};
 pub use handle::Index;
 pub use key::{Key, Raw};
 pub use kind::IndexKind;

@@ -6,7 +6,7 @@ use super::scan::TableRelation;
 use super::stored::{IndexRelation, SnapshotRelation};
 use super::task::{MemoryGrant, Task};
 use crate::error::Result;
-use crate::index::{Index, Key, Payload};
+use crate::index::{AnyIndex, Index, Key, Payload};
 use crate::io::Storage;
 use crate::lsm::{DbSnapshot, Keyspace};
 use crate::table::Table;
@@ -135,6 +135,17 @@ impl JoinSource {
     /// Errors of the storage, and damage.
     pub fn index<K: Key, V: Payload>(index: &Index<K, V>) -> Result<Self> {
         Ok(Self::of(IndexRelation::new(index)?).with_types(index.record_type().clone()))
+    }
+
+    /// As [`Self::index`], for an index of any types.
+    ///
+    /// # Errors
+    /// As [`Self::index`].
+    pub fn any_index(index: &AnyIndex) -> Result<Self> {
+        match index {
+            AnyIndex::Short(index) => Self::index(index),
+            AnyIndex::Long(index) => Self::index(index),
+        }
     }
 
     /// The records in a range of a keyspace, as of the snapshot.

@@ -13,7 +13,7 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::FastPaths;
 use crate::table::versions::LookupStep;
-use crate::types::RecordType;
+use crate::types::{RecordType, range_of_prefix};
 use crate::vlog::ValueStream;
 use std::io::Read;
 use std::ops::{Bound, RangeBounds};
@@ -472,18 +472,4 @@ impl Keyspace {
             (_, value) => Ok(value),
         }
     }
-}
-
-/// The range of the keys with `prefix`.
-pub(crate) fn range_of_prefix(prefix: Vec<u8>) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
-    let end = end_of_prefix(&prefix).map_or(Bound::Unbounded, Bound::Excluded);
-    (Bound::Included(prefix), end)
-}
-
-/// The first key behind all keys with `prefix`; `None` if there is none.
-pub(crate) fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
-    let kept = prefix.iter().rposition(|&byte| byte < u8::MAX)?;
-    let mut end = prefix[..=kept].to_vec();
-    end[kept] += 1;
-    Some(end)
 }

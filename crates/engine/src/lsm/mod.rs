@@ -100,7 +100,6 @@ pub use db::Db;
 pub use folder::{has_store, is_store_file, is_store_object};
 pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
-pub(crate) use keyspace::{end_of_prefix, range_of_prefix};
 pub use learning::{Learning, LearningStats};
 pub use objects::StoreVersion;
 pub use options::DbOptions;

@@ -18,6 +18,7 @@ use super::columns::Columns;
 use super::format::TableMeta;
 use super::key::KeyBound;
 use super::value::ValuePointer;
+use crate::types::KeyType;
 use std::cmp::Ordering;
 use std::ops::{Deref, Range};
 
@@ -25,6 +26,27 @@ use std::ops::{Deref, Range};
 pub(super) const TRAILER_BYTES: usize = 8;
 /// Smallest and largest block size in bytes.
 pub const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
+
+/// Records of one width are packed densely into blocks of any size if this number of them fits into the smallest block.
+const LEAST_DENSE_RECORDS: usize = 4;
+
+/// The width of values, if records with values of it have one width and are so short that blocks of any size hold
+/// several: a table may state it then, as [`TableWriteOptions::value_width`](crate::TableWriteOptions::value_width).
+///
+/// ```
+/// use ogive::table::dense_value_width;
+/// use ogive::types::KeyType;
+///
+/// assert_eq!(dense_value_width(KeyType::U64, 4), Some(4));
+/// assert_eq!(dense_value_width(KeyType::U64, 5000), None);
+/// assert_eq!(dense_value_width(KeyType::Text, 4), None);
+/// ```
+#[must_use]
+pub fn dense_value_width(keys: KeyType, value_width: usize) -> Option<u32> {
+    let record = keys.width()?.checked_add(value_width)?;
+    let fits = record.checked_mul(LEAST_DENSE_RECORDS)? <= *BLOCK_BYTES.start() as usize;
+    u32::try_from(value_width).ok().filter(|_| fits)
+}
 /// Flag in the codec byte of a trailer: the block is columnar.
 pub(super) const COLUMNS_FLAG: u8 = 0x80;
 /// Flag in the codec byte of a trailer: the block is coded.

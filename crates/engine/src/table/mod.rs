@@ -66,7 +66,7 @@ mod wire;
 mod writer;
 
 pub(crate) use crate::block::key_prefix_at;
-pub use block::BLOCK_BYTES;
+pub use block::{BLOCK_BYTES, dense_value_width};
 pub(crate) use bottom_layer::NodeRun;
 pub(crate) use coded::FrontKeys;
 pub use compare::{BuiltDesigns, COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs};

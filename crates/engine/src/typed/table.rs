@@ -6,7 +6,6 @@ use super::keyspace::prefix_bytes;
 use super::parts::TypedPrefix;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::range_of_prefix;
 use crate::table::{Table, TableRange, TableReport, TableWriteOptions, TableWriter};
 use crate::types::RecordType;
 use std::borrow::Borrow;
@@ -111,7 +110,9 @@ impl<K: TypedKey + ?Sized, V: TypedValue + ?Sized> TypedTable<K, V> {
     /// The records whose keys begin with `prefix`: for tuples with these components, as in `prefix(("ann",))`.
     #[must_use]
     pub fn prefix(&self, prefix: impl TypedPrefix<K>) -> TypedRange<K, V, TableRange> {
-        TypedRange::new(prefix_bytes(&prefix).map(|prefix| self.table.range(range_of_prefix(prefix))))
+        TypedRange::new(
+            prefix_bytes(&prefix).map(|prefix| self.table.range(self.table.key_type().prefix_range(&prefix))),
+        )
     }
 
     /// All records, from either end.

@@ -21,6 +21,7 @@
 mod calendar;
 mod escape;
 mod key_type;
+mod prefix;
 mod record;
 mod record_type;
 mod row;
@@ -37,6 +38,7 @@ mod row_tests;
 mod tests;
 
 pub use key_type::{KeyType, TimeUnit};
+pub(crate) use prefix::{end_of_prefix, range_of_prefix};
 pub use record_type::{ColumnPlace, KeyColumn, RecordColumn, RecordType};
 pub use row::{Row, RowBuilder, RowFields};
 pub use row_type::{FIELD_NAME_BYTES_MAX, FIELDS_MAX, Field, RowType};

@@ -5,6 +5,7 @@
 use super::*;
 use proptest::prelude::*;
 use std::cmp::Ordering;
+use std::ops::{Bound, RangeBounds};
 
 /// Draws numbers from a seed.
 pub(super) struct Draw(pub(super) u64);
@@ -220,6 +221,30 @@ proptest! {
                 &Value::Tuple(values[..count].to_vec()),
             ) == Ordering::Equal;
             prop_assert_eq!(key.starts_with(&prefix), is_same, "{}: {:?} of {:?}", key_type, &a[..count], b);
+        }
+    }
+
+    #[test]
+    fn the_range_of_a_prefix_has_its_keys_and_no_others(seed: u64) {
+        let mut draw = Draw(seed);
+        let key_type = draw.key_type();
+        let keys: Vec<Vec<u8>> = (0..8).map(|_| key_type.encode(&draw.value(key_type)).unwrap()).collect();
+        for key in &keys {
+            for length in 0..=key.len() {
+                let prefix = &key[..length];
+                let (start, end) = key_type.prefix_range(prefix);
+                for other in &keys {
+                    let within = (start.as_ref(), end.as_ref()).contains(other);
+                    prop_assert_eq!(within, other.starts_with(prefix), "{}: {:?} of {:?}", key_type, prefix, other);
+                }
+                if let (Some(width), Bound::Included(start)) = (key_type.width(), &start) {
+                    prop_assert_eq!(start.len(), width);
+                }
+            }
+            if key_type.width().is_some() {
+                let range = key_type.prefix_range(&[&key[..], b"x"].concat());
+                prop_assert!(!keys.iter().any(|other| range.contains(other)));
+            }
         }
     }
 

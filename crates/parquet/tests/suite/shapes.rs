@@ -10,7 +10,7 @@ use arrow_array::{
 };
 use ogive::KeyType;
 use ogive::types::Value;
-use ogive_parquet::{BuildOptions, ParquetIndex};
+use ogive_parquet::{BuildOptions, ParquetIndex, ParquetRows};
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use std::sync::Arc;
@@ -279,6 +279,7 @@ fn run(seed: u64) {
     let all = write_files(&shelf, &mut draw, &shape);
     shelf.build("", &shape.key, "index");
     check(&shelf.open_for("index", profile), &shape, &all, &mut draw);
+    check_rows(&shelf, &shape, &all, &mut draw);
     // A file goes, another comes.
     let codes = draw_files(&mut draw).concat().into_iter().map(|code| code.map(|code| code % 100)).collect();
     shape.files.push(codes);
@@ -288,6 +289,29 @@ fn run(seed: u64) {
     let all = arrow_select::concat::concat_batches(&all.schema(), [&all, &batch]).unwrap();
     ParquetIndex::update(shelf.storage(), "index", shelf.folder(), BuildOptions::new("", &[])).unwrap();
     check(&shelf.open_for("index", profile), &shape, &all, &mut draw);
+}
+
+/// Each file by itself has its rows in their order.
+fn check_rows(shelf: &Shelf, shape: &Shape, all: &RecordBatch, draw: &mut Draw) {
+    let mut start = 0;
+    for (number, codes) in shape.files.iter().enumerate() {
+        let wanted = all.slice(start, codes.len());
+        start += codes.len();
+        let name = format!("{number}.parquet");
+        let rows = ParquetRows::in_folder(shelf.folder(), &name, None).unwrap();
+        assert_eq!(rows.len(), codes.len() as u64);
+        let schema = rows.schema();
+        let found = rows.map(Result::unwrap).collect::<Vec<_>>();
+        assert_eq!(arrow_select::concat::concat_batches(&schema, &found).unwrap().columns(), wanted.columns());
+        let column = draw.below(wanted.num_columns() as u64) as usize;
+        let names = [all.schema_ref().field(column).name().as_str()];
+        let one = ParquetRows::in_folder(shelf.folder(), &name, Some(&names)).unwrap();
+        let values = one.map(|batch| batch.unwrap().column(0).clone()).collect::<Vec<_>>();
+        let values = values.iter().map(|values| &**values).collect::<Vec<_>>();
+        if !values.is_empty() {
+            assert_eq!(&arrow_select::concat::concat(&values).unwrap(), wanted.column(column));
+        }
+    }
 }
 
 #[test]

@@ -10,124 +10,23 @@ use crate::output::Output;
 use crate::records::RecordFields;
 use crate::size::grouped;
 use crate::value;
-use ogive::index::{Index, IndexKind, IndexLayout, IndexOptions, Raw, Word};
-use ogive::io::Storage;
-use ogive::page::{LostLog, PageOptions};
-use ogive::types::{RecordType, ValueType};
-use ogive::{Error, KeyType};
+use ogive::index::{AnyIndex, Raw, Word};
+use ogive::types::ValueType;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::ops::Bound;
-use std::sync::Arc;
-
-/// An index of keys of one width, with payloads of any size.
-pub(super) type WordIndex<W> = Index<Raw<W>, Vec<u8>>;
-
-/// An index of any types. Its keys are integers, widened to 16 bytes.
-#[derive(Debug)]
-pub(super) enum AnyIndex {
-    /// Keys of 8 bytes.
-    Short(WordIndex<u64>),
-    /// Keys of 16 bytes.
-    Long(WordIndex<u128>),
-}
 
 /// Applies an expression to an index of either width.
 macro_rules! either {
     ($any:expr, $index:ident => $do:expr) => {
         match $any {
-            $crate::commands::index::any::AnyIndex::Short($index) => $do,
-            $crate::commands::index::any::AnyIndex::Long($index) => $do,
+            ogive::index::AnyIndex::Short($index) => $do,
+            ogive::index::AnyIndex::Long($index) => $do,
         }
     };
 }
 pub(super) use either;
-
-/// The key of a widened integer.
-pub(super) fn raw<W: Word>(word: u128) -> Raw<W> {
-    Raw(W::from_u128(word))
-}
-
-impl AnyIndex {
-    pub(super) fn create(
-        storage: &Arc<dyn Storage>,
-        name: &str,
-        key_type: KeyType,
-        options: &IndexOptions,
-    ) -> ogive::Result<Self> {
-        if key_type.width().is_some_and(|width| width <= u64::BYTES) {
-            Index::create(Arc::clone(storage), name, options).map(Self::Short)
-        } else {
-            Index::create(Arc::clone(storage), name, options).map(Self::Long)
-        }
-    }
-
-    pub(super) fn open(
-        storage: &Arc<dyn Storage>,
-        name: &str,
-        options: &PageOptions,
-        read_only: bool,
-    ) -> ogive::Result<Self> {
-        let short = match read_only {
-            true => Index::open_read_only(Arc::clone(storage), name, options),
-            false => Index::open(Arc::clone(storage), name, options),
-        };
-        match (short, read_only) {
-            (Err(Error::WrongType { .. }), true) => {
-                Index::open_read_only(Arc::clone(storage), name, options).map(Self::Long)
-            }
-            (Err(Error::WrongType { .. }), false) => Index::open(Arc::clone(storage), name, options).map(Self::Long),
-            (short, _) => short.map(Self::Short),
-        }
-    }
-
-    /// As [`Index::without_log`].
-    pub(super) fn without_log(
-        storage: &Arc<dyn Storage>,
-        name: &str,
-        options: &PageOptions,
-    ) -> ogive::Result<Option<(Self, LostLog)>> {
-        match Index::without_log(Arc::clone(storage), name, options) {
-            Err(Error::WrongType { .. }) => {
-                Ok(Index::without_log(Arc::clone(storage), name, options)?
-                    .map(|(index, lost)| (Self::Long(index), lost)))
-            }
-            short => Ok(short?.map(|(index, lost)| (Self::Short(index), lost))),
-        }
-    }
-
-    pub(super) fn kind(&self) -> IndexKind {
-        either!(self, index => index.kind())
-    }
-
-    pub(super) fn key_type(&self) -> KeyType {
-        either!(self, index => index.key_type())
-    }
-
-    pub(super) fn record_type(&self) -> &RecordType {
-        either!(self, index => index.record_type())
-    }
-
-    /// As [`Index::encode_value`].
-    pub(super) fn encode_value(&self, value: &[u8]) -> ogive::Result<Vec<u8>> {
-        either!(self, index => index.encode_value(value))
-    }
-
-    /// As [`Index::decode_value`].
-    pub(super) fn decode_value<'a>(&self, payload: &'a [u8]) -> ogive::Result<Cow<'a, [u8]>> {
-        either!(self, index => index.decode_value(payload))
-    }
-
-    pub(super) fn layout(&self) -> IndexLayout {
-        either!(self, index => index.layout())
-    }
-
-    /// Writes everything to the file.
-    pub(super) fn close(self) -> ogive::Result<()> {
-        either!(self, index => index.close())
-    }
-}
 
 /// An open index, and the form of its payloads on the command line: that of their type if none is given.
 #[derive(Debug)]
@@ -190,7 +89,7 @@ impl OrderedMap for OpenIndex {
     }
 
     fn record_to_json(&self, key: &u128, payload: Option<&[u8]>) -> String {
-        let bytes = text::key_bytes(self.any.key_type(), *key);
+        let bytes = AnyIndex::key_bytes(self.any.key_type(), *key);
         match (self.untyped_form(), payload.map(|payload| self.any.decode_value(payload)).transpose()) {
             (None, Ok(value)) => self.fields.json(&bytes, value.as_deref()),
             _ => ordered_map::plain_record(self, key, payload),
@@ -199,8 +98,8 @@ impl OrderedMap for OpenIndex {
 
     fn get(&self, key: &u128, all: bool) -> Result<Vec<Vec<u8>>> {
         Ok(either!(&self.any, index => match all {
-            true => index.get_all(raw(*key))?,
-            false => index.get(raw(*key))?.into_iter().collect(),
+            true => index.get_all(AnyIndex::raw(*key))?,
+            false => index.get(AnyIndex::raw(*key))?.into_iter().collect(),
         }))
     }
 
@@ -218,7 +117,7 @@ impl OrderedMap for OpenIndex {
 
     fn scan(&self, (from, to): Bounds<u128>, window: Window, output: &mut Output) -> Result<()> {
         either!(&self.any, index => {
-            let entries = index.range((from.map(raw), to.map(raw)))?;
+            let entries = index.range((from.map(AnyIndex::raw), to.map(AnyIndex::raw)))?;
             window.visit(entries, |(Raw(word), payload)| self.print_entry(&word.to_u128(), Some(&payload), output))
         })
     }
@@ -227,7 +126,7 @@ impl OrderedMap for OpenIndex {
         either!(&self.any, index => match (from, to) {
             (Bound::Unbounded, Bound::Unbounded) => Ok(index.len()?),
             (from, to) => {
-                let mut entries = index.range((from.map(raw), to.map(raw)))?;
+                let mut entries = index.range((from.map(AnyIndex::raw), to.map(AnyIndex::raw)))?;
                 Ok(entries.try_fold(0, |count, entry| entry.map(|_| count + 1))?)
             }
         })
@@ -258,7 +157,7 @@ impl WritableMap for OpenIndex {
             .map_err(|error| Failure::usage(error.to_string(), "leave out --values, and write a value of that type"))?;
         let is_new = either!(&self.any, index => {
             let mut transaction = index.write()?;
-            let is_new = transaction.insert(raw(*key), payload)?;
+            let is_new = transaction.insert(AnyIndex::raw(*key), payload)?;
             transaction.commit()?;
             is_new
         });
@@ -271,8 +170,8 @@ impl WritableMap for OpenIndex {
         let removed = either!(&self.any, index => {
             let mut transaction = index.write()?;
             let removed = match all {
-                true => transaction.remove_all(raw(*key))?,
-                false => u64::from(transaction.remove(raw(*key))?),
+                true => transaction.remove_all(AnyIndex::raw(*key))?,
+                false => u64::from(transaction.remove(AnyIndex::raw(*key))?),
             };
             transaction.commit()?;
             removed

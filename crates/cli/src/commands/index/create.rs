@@ -1,6 +1,5 @@
 //! `ogive index create`: creates an empty index.
 
-use super::any::AnyIndex;
 use super::file::Paging;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -8,7 +7,7 @@ use crate::output::Output;
 use crate::replace::refuse_reserved;
 use crate::size::{ByteSize, human_bytes};
 use ogive::KeyType;
-use ogive::index::{IndexKind, IndexOptions};
+use ogive::index::{AnyIndex, IndexKind, IndexOptions};
 use ogive::io::LocalStorage;
 use ogive::types::{RecordType, ValueType};
 use serde_json::json;
@@ -100,7 +99,7 @@ pub(crate) fn run(arguments: &IndexCreate, output: &mut Output) -> Result<Outcom
         .fill_percent(arguments.fill)
         .duplicates(arguments.duplicates)
         .pages(pages);
-    let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key_type, &options)?;
+    let index = AnyIndex::create(&arguments.paging.storage(folder), &name, &options)?;
     let (kind, types, layout) = (index.kind(), index.record_type().clone(), index.layout());
     index.close()?;
     if output.is_json() {

@@ -1,6 +1,6 @@
 //! `ogive index explain`: shows the nodes that a lookup visits.
 
-use super::any::{either, raw};
+use super::any::either;
 use super::file::IndexLookup;
 use crate::args::Outcome;
 use crate::commands::ordered_map::OrderedMap;
@@ -9,7 +9,7 @@ use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::table_text::plain_table;
-use ogive::index::Visit;
+use ogive::index::{AnyIndex, Visit};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ Prints the path from the root to the entry, node by node, with the pages read. E
 pub(crate) fn run(lookup: &IndexLookup, output: &mut Output) -> Result<Outcome> {
     let open = lookup.file.read(None)?;
     let key = open.parse_key(&lookup.key)?;
-    let path = either!(&open.any, index => index.explain(raw(key)))?;
+    let path = either!(&open.any, index => index.explain(AnyIndex::raw(key)))?;
     let found = !open.get(&key, false)?.is_empty();
     let blocks = path.iter().map(|visit| visit.page).collect::<BTreeSet<_>>().len() as u64;
     if output.is_json() {

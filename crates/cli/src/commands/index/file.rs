@@ -1,11 +1,12 @@
 //! Options shared by the commands on indexes: file, memory, durability, payloads.
 
-use super::any::{AnyIndex, OpenIndex};
+use super::any::OpenIndex;
 use super::text::Form;
 use crate::failure::Result;
 use crate::size::ByteSize;
 use crate::urls::refuse_updated;
 use ogive::Durability;
+use ogive::index::AnyIndex;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::{LostLog, PageOptions};
 use std::ffi::OsString;
@@ -92,7 +93,7 @@ impl WritableIndexFile {
         let (storage, name) = self.file.place()?;
         let mut pages = self.file.paging.options();
         pages.durability = self.durability();
-        Ok(OpenIndex::new(AnyIndex::open(&storage, &name, &pages, false)?, form))
+        Ok(OpenIndex::new(AnyIndex::open(&storage, &name, &pages)?, form))
     }
 
     /// Whether a commit is durable when it returns.
@@ -145,7 +146,7 @@ impl IndexFile {
     /// Opens the index read-only, with payloads in this form.
     pub(super) fn read(&self, form: Option<Form>) -> Result<OpenIndex> {
         let (storage, name) = self.place()?;
-        Ok(OpenIndex::new(AnyIndex::open(&storage, &name, &self.paging.options(), true)?, form))
+        Ok(OpenIndex::new(AnyIndex::open_read_only(&storage, &name, &self.paging.options())?, form))
     }
 
     /// The index as of its last checkpoint, if its log is lost.

@@ -1,9 +1,10 @@
 //! The summary of an index for `ogive info`.
 
-use super::any::{AnyIndex, either};
+use super::any::either;
 use crate::commands::info::Info;
 use crate::failure::Result;
 use crate::size::{grouped, human_bytes};
+use ogive::index::AnyIndex;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::PageOptions;
 use serde_json::json;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 pub(crate) fn info(path: &Path) -> Result<Info> {
     let (folder, name) = LocalStorage::split_path(path)?;
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-    let index = AnyIndex::open(&storage, &name, &PageOptions::default(), true)?;
+    let index = AnyIndex::open_read_only(&storage, &name, &PageOptions::default())?;
     let (kind, types) = (index.kind(), index.record_type().clone());
     let entries = either!(&index, index => index.len())?;
     let file_bytes = either!(&index, index => index.page_statistics()).file_bytes;

@@ -1,6 +1,6 @@
 //! `ogive index load`: loads the records of a file.
 
-use super::any::{WordIndex, either, raw};
+use super::any::either;
 use super::file::{PayloadOptions, WritableIndexFile};
 use super::text;
 use crate::args::Outcome;
@@ -15,7 +15,7 @@ use crate::progress::{Progress, Unit};
 use crate::size::{ByteSize, counted, grouped, positive_count, sort_memory};
 use crate::value;
 use ogive::Error;
-use ogive::index::{Raw, Word};
+use ogive::index::{AnyIndex, Raw, Word, WordIndex};
 use ogive::types::{RecordType, ValueType};
 use serde_json::json;
 use std::time::Instant;
@@ -360,7 +360,7 @@ impl<'a, W: Word> IndexRecords<'a, W> {
                 payload
             }
         };
-        Ok(Some((raw(word), payload)))
+        Ok(Some((AnyIndex::raw(word), payload)))
     }
 }
 

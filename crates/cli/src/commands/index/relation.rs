@@ -1,10 +1,9 @@
 //! An index as an input of joins and tables.
 
-use super::any::{AnyIndex, either};
-use super::text::key_bytes;
+use super::any::either;
 use crate::failure::Result;
 use crate::input::{Input, InputFacts, StoredInput};
-use ogive::index::{Raw, Word};
+use ogive::index::{AnyIndex, Raw, Word};
 use ogive::io::Storage;
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
@@ -18,7 +17,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
     if FileFormat::of_file(&*storage.open(name)?)?.is_none() {
         return Ok(false);
     }
-    match AnyIndex::open(storage, name, &PageOptions::default(), true) {
+    match AnyIndex::open_read_only(storage, name, &PageOptions::default()) {
         Err(Error::NotAnIndex { .. } | Error::NotAPageFile { .. }) => Ok(false),
         Err(error) => Err(error.into()),
         Ok(_) => Ok(true),
@@ -30,7 +29,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
 /// # Errors
 /// Those of opening it.
 pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Result<Box<dyn Input>> {
-    let index = AnyIndex::open(storage, name, &PageOptions::default(), true)?;
+    let index = AnyIndex::open_read_only(storage, name, &PageOptions::default())?;
     let types = index.record_type().clone();
     let key_type = types.keys;
     let width = match (types.values.is_bytes(), types.values.width()) {
@@ -50,7 +49,7 @@ pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Resu
         let entries = index.iter()?;
         let entry = move |(key, payload): (Raw<_>, Vec<u8>)| {
             let value = index.decode_value(&payload)?.into_owned();
-            Ok((key_bytes(key_type, Word::to_u128(key.0)), value))
+            Ok((AnyIndex::key_bytes(key_type, Word::to_u128(key.0)), value))
         };
         Ok(Box::new(StoredInput::new(facts, entries.map(move |found| found.and_then(&entry)))))
     })
@@ -60,8 +59,7 @@ pub(crate) fn input(path: &Path, storage: &Arc<dyn Storage>, name: &str) -> Resu
 pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(JoinSource, KeyType)> {
     let mut pages = PageOptions::default();
     pages.memory_bytes = memory_bytes;
-    let index = AnyIndex::open(storage, name, &pages, true)?;
+    let index = AnyIndex::open_read_only(storage, name, &pages)?;
     let key_type = index.key_type();
-    let source = either!(&index, index => JoinSource::index(index))?;
-    Ok((source, key_type))
+    Ok((JoinSource::any_index(&index)?, key_type))
 }

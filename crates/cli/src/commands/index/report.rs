@@ -1,10 +1,10 @@
 //! The page of an index file for `ogive report`.
 
-use super::any::{AnyIndex, either, raw};
+use super::any::either;
 use super::stats::IndexReport;
 use super::text;
 use crate::failure::Result;
-use ogive::index::{Raw, Word};
+use ogive::index::{AnyIndex, Raw, Word};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
 use ogive_report::index::{IndexLevel, IndexPicture, IndexVisit};
@@ -23,14 +23,14 @@ pub(crate) fn picture(
 ) -> Result<IndexPicture> {
     let mut pages = PageOptions::default();
     pages.memory_bytes = memory_bytes;
-    let any = AnyIndex::open(storage, name, &pages, true)?;
+    let any = AnyIndex::open_read_only(storage, name, &pages)?;
     let key_type = any.key_type();
     let key = match key {
         Some(key) => Some(text::key_from_argument(key_type, key)?),
         None => first(&any)?,
     };
     let path = match key {
-        Some(key) => either!(&any, index => index.explain(raw(key)))?,
+        Some(key) => either!(&any, index => index.explain(AnyIndex::raw(key)))?,
         None => Vec::new(),
     };
     let mut picture = IndexReport::new(any)?.picture(name)?;

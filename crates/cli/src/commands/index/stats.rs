@@ -1,12 +1,12 @@
 //! `ogive index stats`: shows statistics of an index.
 
-use super::any::{AnyIndex, either};
+use super::any::either;
 use crate::commands::ordered_map::Report;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::size::{grouped, human_bytes};
 use crate::table_text::plain_table;
-use ogive::index::Statistics;
+use ogive::index::{AnyIndex, Statistics};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -4,7 +4,7 @@ use crate::commands::ordered_map::Bounds;
 use crate::failure::Result;
 use crate::key;
 use ogive::KeyType;
-use ogive::index::Key;
+use ogive::index::{AnyIndex, Key};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
 
@@ -28,14 +28,14 @@ pub(super) enum Form {
 /// # Errors
 /// [`Failure::Usage`] when it is not a key of the type.
 pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u128> {
-    key::from_argument(key_type, argument).map(|key| big_endian(&key))
+    key::from_argument(key_type, argument).map(|key| AnyIndex::word_of(&key))
 }
 
 /// A key as written in an input: a number, for example, or bytes.
 pub(super) fn key_from_written(key_type: KeyType, written: &[u8]) -> Option<u128> {
     match key_type {
-        KeyType::FixedBytes(width) => (written.len() == usize::from(width)).then(|| big_endian(written)),
-        _ => key_type.parse(std::str::from_utf8(written).ok()?).ok().map(|key| big_endian(&key)),
+        KeyType::FixedBytes(width) => (written.len() == usize::from(width)).then(|| AnyIndex::word_of(written)),
+        _ => key_type.parse(std::str::from_utf8(written).ok()?).ok().map(|key| AnyIndex::word_of(&key)),
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds
     let padded = |prefix: Vec<u8>| {
         let mut key = prefix;
         key.resize(key_type.width().unwrap_or(0), 0);
-        big_endian(&key)
+        AnyIndex::word_of(&key)
     };
     let (from, to) = key::prefix_range(key_type, argument)?;
     Ok((from.map(padded), to.map(padded)))
@@ -56,7 +56,7 @@ pub(super) fn prefix_range(key_type: KeyType, argument: &OsStr) -> Result<Bounds
 /// A key of an input with typed keys; `None` if it is not a key of the index.
 pub(super) fn key_from_record(key_type: KeyType, record_type: KeyType, key: &[u8]) -> Option<u128> {
     let unsigned = matches!(record_type, KeyType::U32 | KeyType::U64 | KeyType::U128);
-    let word = big_endian(key);
+    let word = AnyIndex::word_of(key);
     match key_type {
         _ if record_type == key_type => Some(word),
         KeyType::U32 if unsigned => u32::try_from(word).ok().map(u128::from),
@@ -71,23 +71,14 @@ pub(super) fn key_from_record(key_type: KeyType, record_type: KeyType, key: &[u8
     }
 }
 
-fn big_endian(bytes: &[u8]) -> u128 {
-    bytes.iter().fold(0, |word, &byte| word << 8 | u128::from(byte))
-}
-
-/// The bytes of a key.
-pub(super) fn key_bytes(key_type: KeyType, word: u128) -> Vec<u8> {
-    word.to_be_bytes()[16 - key_type.width().unwrap_or(0).min(16)..].to_vec()
-}
-
 /// A key as it was given.
 pub(super) fn key_shown(key_type: KeyType, word: u128) -> String {
-    key::shown(key_type, &key_bytes(key_type, word)).into_owned()
+    key::shown(key_type, &AnyIndex::key_bytes(key_type, word)).into_owned()
 }
 
 /// A key in JSON: a number if JSON parsers keep its precision.
 pub(super) fn key_to_json(key_type: KeyType, word: u128) -> Value {
-    key::to_json(key_type, &key_bytes(key_type, word))
+    key::to_json(key_type, &AnyIndex::key_bytes(key_type, word))
 }
 
 impl Form {

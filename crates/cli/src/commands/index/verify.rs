@@ -1,6 +1,6 @@
 //! `ogive index verify`: checks every page and node of an index.
 
-use super::any::{AnyIndex, either};
+use super::any::either;
 use super::file::IndexFile;
 use super::text;
 use crate::commands::ordered_map::Report;
@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::size::{counted, grouped};
 use crate::words::of_command;
 use ogive::Error;
-use ogive::index::{IndexVerifyReport, Word};
+use ogive::index::{AnyIndex, IndexVerifyReport, Word};
 use ogive::io::Storage;
 use ogive::page::PageOptions;
 use serde::Serialize;
@@ -77,7 +77,8 @@ fn wrong_value(any: &AnyIndex) -> Result<Option<String>> {
 
 /// Verifies an index, which may be too damaged to open; returns the number of its entries, or the first finding.
 pub(crate) fn verify_at(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Result<u64, Error>> {
-    let verified = AnyIndex::open(storage, name, options, true).and_then(|any| either!(&any, index => index.verify()));
+    let verified =
+        AnyIndex::open_read_only(storage, name, options).and_then(|any| either!(&any, index => index.verify()));
     match verified {
         Err(error @ Error::Damaged { .. }) => Ok(Err(error)),
         report => Ok(Ok(report?.entries)),
