@@ -6,13 +6,14 @@ use crate::errors;
 use crate::fork::Native;
 use crate::rows::arrow_error;
 use crate::types::fitted;
+use crate::wait::signal;
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
 use ogive_arrow::{is_uuid, key_type_of, unpacked, value_of};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 use pyo3_arrow::PyRecordBatchReader;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows in memory. See `ogive.Rows`.
 #[pyclass(module = "ogive._internal", frozen)]
@@ -110,12 +111,45 @@ impl RowBatch {
 pub(crate) struct RowReader {
     reader: Native<Mutex<Option<Box<dyn RecordBatchReader + Send>>>>,
     schema: SchemaRef,
+    failure: Failure,
+}
+
+/// The exception that ended a stream: other libraries show its text alone.
+type Failure = Arc<Mutex<Option<PyErr>>>;
+
+/// A stream that looks for signals before each batch, and notes its failure.
+struct Noted {
+    reader: Box<dyn RecordBatchReader + Send>,
+    failure: Failure,
+}
+
+impl Iterator for Noted {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match signal() {
+            Ok(()) => self.reader.next()?.map_err(arrow_error),
+            Err(raised) => Err(raised),
+        };
+        Some(next.map_err(|raised| {
+            let noted = Python::attach(|py| raised.clone_ref(py));
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(noted);
+            ArrowError::ExternalError(Box::new(raised))
+        }))
+    }
+}
+
+impl RecordBatchReader for Noted {
+    fn schema(&self) -> SchemaRef {
+        self.reader.schema()
+    }
 }
 
 impl RowReader {
     pub(crate) fn new(reader: Box<dyn RecordBatchReader + Send>) -> Self {
-        let schema = reader.schema();
-        Self { reader: Native::new(Mutex::new(Some(reader))), schema }
+        let (schema, failure) = (reader.schema(), Failure::default());
+        let noted = Noted { reader, failure: failure.clone() };
+        Self { reader: Native::new(Mutex::new(Some(Box::new(noted)))), schema, failure }
     }
 }
 
@@ -139,6 +173,12 @@ impl RowReader {
     #[getter]
     fn column_names(&self) -> Vec<String> {
         names(&self.schema)
+    }
+
+    /// Raises the exception that ended the stream, if one did.
+    #[pyo3(name = "_raise_failure")]
+    fn raise_failure(&self) -> PyResult<()> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
     }
 
     /// Whether another library took the rows.

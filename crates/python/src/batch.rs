@@ -3,7 +3,8 @@
 use crate::convert::{encode_key, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
-use crate::keyspace::{Keyspace, Object, bounds};
+use crate::key_range::KeyRange;
+use crate::keyspace::{Keyspace, Object};
 use crate::store::Store;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -64,13 +65,12 @@ impl Batch {
         self.with(|batch| _ = batch.remove(keyspace, key))
     }
 
-    #[pyo3(signature = (keyspace, start=None, stop=None))]
-    fn remove_range(&self, keyspace: &Keyspace, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<()> {
+    fn remove_range(&self, keyspace: &Keyspace, range: KeyRange<'_>) -> PyResult<()> {
         let typed = keyspace.typed()?;
         if typed.is_undecided {
             return self.with(|_| ());
         }
-        let bounds = bounds(&typed.types, start, stop)?;
+        let bounds = range.bounds(typed.types.keys)?;
         let keyspace = typed.keyspace()?;
         self.with(|batch| _ = batch.remove_range(keyspace, bounds))
     }

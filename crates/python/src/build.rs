@@ -8,17 +8,19 @@ use crate::numpy;
 use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
 use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
+use ogive::table::dense_value_width;
 use ogive::types::{
     Component, Field, KeyColumn, KeyType, RecordType, RowBuilder, RowType, TupleType, Value, ValueType,
 };
 use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
 use ogive_arrow::{append_frequent_key, is_uuid, key_type_of, unpacked, value_of};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use ogive_parquet::ParquetRows;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
+use std::fmt::Display;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,8 +38,8 @@ pub(crate) struct Target {
     path: PathBuf,
     profile: Option<String>,
     design: Option<String>,
-    block_bytes: Option<u32>,
-    filter_bits: Option<u32>,
+    block_bytes: Option<u64>,
+    filter_bits: Option<i64>,
     memory: Option<u64>,
     replace: bool,
 }
@@ -50,13 +52,15 @@ impl Target {
             (None, Some(profile)) => profile.clone(),
             (None, None) => Profile::default(),
         };
+        let block_bytes = small(self.block_bytes, "block_size=")?;
+        let filter_bits = small(self.filter_bits, "filter_bits=")?;
         let options = TableWriteOptions::default()
-            .value_width(types.values.width().and_then(|width| u32::try_from(width).ok()))
+            .value_width(types.values.width().and_then(|width| dense_value_width(types.keys, width)))
             .record_type(types)
             .design(self.design.as_deref().map_or(Ok(DesignRequest::Tuned), str::parse)?)
             .profile(profile)
-            .block_bytes(self.block_bytes)
-            .filter_bits_per_key(self.filter_bits)
+            .block_bytes(block_bytes)
+            .filter_bits_per_key(filter_bits)
             .replace(self.replace);
         let scratch: Arc<dyn Storage> = match place.storage.is_object_store() {
             true => Arc::new(LocalStorage::new(std::env::temp_dir())),
@@ -66,6 +70,11 @@ impl Target {
         let memory = self.memory.unwrap_or(SORT_MEMORY_BYTES);
         SortingWriter::create_with_scratch(watched(place.storage), &place.name, options, memory, watched(scratch))
     }
+}
+
+fn small<N: Copy + Display + TryInto<u32>>(number: Option<N>, name: &str) -> ogive::Result<Option<u32>> {
+    let out_of_range = |number| ogive::Error::InvalidArgument(format!("{name}{number} is out of range"));
+    number.map(|number| number.try_into().map_err(|_| out_of_range(number))).transpose()
 }
 
 /// Rows whose columns are those of keys and values.
@@ -208,10 +217,13 @@ fn record_type(schema: &Schema, key: &[usize], values: &[usize], chosen: bool) -
     Ok(RecordType::new(keys, value_type).key_columns(key.iter().enumerate().map(column).collect()))
 }
 
+/// Record batches of a file or of Python.
+pub(crate) type BatchReader = Box<dyn RecordBatchReader + Send>;
+
 /// A table of the rows of a stream.
 fn build(
     py: Python<'_>,
-    reader: Box<dyn RecordBatchReader + Send>,
+    reader: BatchReader,
     key: &[String],
     columns: Option<&[String]>,
     target: &Target,
@@ -266,7 +278,12 @@ pub(crate) fn build_parquet(
     target: Target,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
-    let (reader, rows) = parquet_rows(&path)?;
+    // Of all columns, only these are read.
+    let chosen = columns.as_ref().map(|columns| {
+        let others = columns.iter().filter(|column| !key.contains(column));
+        key.iter().chain(others).map(String::as_str).collect::<Vec<_>>()
+    });
+    let (reader, rows) = py.detach(|| parquet_rows(&path, chosen.as_deref()))?;
     build(py, reader, &key, columns.as_deref(), &target, rows, progress)
 }
 
@@ -285,30 +302,34 @@ pub(crate) fn build_csv(
 }
 
 /// The rows of a Parquet file, and how many there are.
-pub(crate) fn parquet_rows(path: &Path) -> PyResult<(Box<dyn RecordBatchReader + Send>, u64)> {
-    let refused = |error: &dyn std::fmt::Display| {
-        errors::of_file("WrongFile", &format!("{} is no Parquet file: {error}", path.display()), path)
-    };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(open(path)?).map_err(|error| refused(&error))?;
-    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let reader = builder.with_batch_size(FILE_ROWS).build().map_err(|error| refused(&error))?;
-    Ok((Box::new(reader), rows))
+pub(crate) fn parquet_rows(path: &Path, columns: Option<&[&str]>) -> PyResult<(BatchReader, u64)> {
+    let rows = ParquetRows::open(path, columns).map_err(errors::of_parquet)?;
+    let (schema, count) = (rows.schema(), rows.len());
+    let batches = rows.map(|batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(error))));
+    Ok((Box::new(RecordBatchIterator::new(batches, schema)), count))
 }
 
 /// The rows of a CSV file with a header.
-pub(crate) fn csv_rows(path: &Path) -> PyResult<Box<dyn RecordBatchReader + Send>> {
-    let refused = |error: &dyn std::fmt::Display| {
-        errors::of_file("WrongFile", &format!("{} cannot be read as CSV: {error}", path.display()), path)
+pub(crate) fn csv_rows(path: &Path) -> PyResult<BatchReader> {
+    let own = path.to_owned();
+    let refused = move |error: &ArrowError| {
+        errors::of_file("WrongFile", &format!("{} cannot be read as CSV: {error}", own.display()), &own)
     };
     let format = arrow_csv::reader::Format::default().with_header(true);
-    let (schema, _) = format.infer_schema(open(path)?, Some(GUESSED_ROWS)).map_err(|error| refused(&error))?;
-    let reader = arrow_csv::ReaderBuilder::new(Arc::new(schema))
+    let (guessed, _) = format.infer_schema(open(path)?, Some(GUESSED_ROWS)).map_err(|error| refused(&error))?;
+    // A column without any value could be of any type.
+    let typed = |field: &Arc<ArrowField>| match field.data_type() {
+        DataType::Null => ArrowField::new(field.name(), DataType::Utf8, true),
+        _ => field.as_ref().clone(),
+    };
+    let schema: SchemaRef = Arc::new(Schema::new(guessed.fields().iter().map(typed).collect::<Vec<_>>()));
+    let reader = arrow_csv::ReaderBuilder::new(schema.clone())
         .with_format(format)
         .with_batch_size(FILE_ROWS)
         .build(open(path)?)
         .map_err(|error| refused(&error))?;
-    let schema: SchemaRef = reader.schema();
-    Ok(Box::new(arrow_array::RecordBatchIterator::new(reader, schema)))
+    let batches = reader.map(move |batch| batch.map_err(|error| ArrowError::ExternalError(Box::new(refused(&error)))));
+    Ok(Box::new(RecordBatchIterator::new(batches, schema)))
 }
 
 fn open(path: &Path) -> PyResult<File> {

@@ -171,7 +171,13 @@ fn to_value(key_type: KeyType, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     Ok(match key_type {
         KeyType::Bool => Value::Bool(value.extract().map_err(|_| wrong())?),
         KeyType::F32 | KeyType::F64 if !value.is_instance_of::<PyBool>() => {
-            Value::Float(value.extract().map_err(|_| wrong())?)
+            let number: f64 = value.extract().map_err(|_| wrong())?;
+            // An integer that no float has would come back as another one.
+            let kept = if key_type == KeyType::F32 { f64::from(number as f32) } else { number };
+            if is_int(value) && !value.eq(kept)? {
+                return Err(wrong());
+            }
+            Value::Float(number)
         }
         KeyType::Text => Value::Text(value.extract().map_err(|_| wrong())?),
         KeyType::Bytes | KeyType::FixedBytes(_) => Value::Bytes(with_bytes(value, <[u8]>::to_vec)?.ok_or_else(wrong)?),
@@ -269,6 +275,13 @@ pub(crate) fn decode_key<'py>(py: Python<'py>, key_type: KeyType, bytes: &[u8]) 
     }
 }
 
+/// The error of a time before the year 1 or after 9999.
+fn beyond_python(key_type: KeyType, value: &Value) -> PyErr {
+    let shown = key_type.encode(value).map_or_else(|error| error.to_string(), |bytes| key_type.display(&bytes));
+    let message = format!("{shown} is a {key_type} that Python has no object for; read it as Arrow data");
+    errors::new("InvalidArgument", &message)
+}
+
 /// The Python object of a value.
 pub(crate) fn object_of<'py>(py: Python<'py>, key_type: KeyType, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match (key_type, value) {
@@ -278,7 +291,9 @@ pub(crate) fn object_of<'py>(py: Python<'py>, key_type: KeyType, value: &Value) 
             PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         (KeyType::Date, Value::Signed(days)) => {
-            library(py)?.date.bind(py).call_method1("fromordinal", (*days + i128::from(EPOCH_ORDINAL),))?
+            let date = library(py)?.date.bind(py);
+            let found = date.call_method1("fromordinal", (*days + i128::from(EPOCH_ORDINAL),));
+            found.map_err(|_| beyond_python(key_type, value))?
         }
         // Python has no nanoseconds.
         (KeyType::Timestamp(TimeUnit::Nanosecond), Value::Signed(time)) => time.into_pyobject(py)?.into_any(),
@@ -286,8 +301,8 @@ pub(crate) fn object_of<'py>(py: Python<'py>, key_type: KeyType, value: &Value) 
         (KeyType::Timestamp(unit), Value::Signed(time)) => {
             let library = library(py)?;
             let microseconds = time * (1_000_000 / per_second(unit));
-            let since = library.timedelta.bind(py).call1((0, 0, microseconds))?;
-            library.epoch.bind(py).add(since)?
+            let since = library.timedelta.bind(py).call1((0, 0, microseconds));
+            since.and_then(|since| library.epoch.bind(py).add(since)).map_err(|_| beyond_python(key_type, value))?
         }
         (KeyType::Time(unit), Value::Unsigned(time)) => {
             let microseconds = *time as i128 * (1_000_000 / per_second(unit));
@@ -300,8 +315,8 @@ pub(crate) fn object_of<'py>(py: Python<'py>, key_type: KeyType, value: &Value) 
             library(py)?.uuid.bind(py).call((), Some(&named))?
         }
         (KeyType::Decimal { scale, .. }, Value::Signed(number)) => {
-            let number = library(py)?.decimal.bind(py).call1((number.to_string(),))?;
-            number.call_method1("scaleb", (-i32::from(scale),))?
+            // Arithmetic of decimals would round to the precision of the context.
+            library(py)?.decimal.bind(py).call1((format!("{number}E-{scale}"),))?
         }
         (_, Value::Bool(value)) => PyBool::new(py, *value).to_owned().into_any(),
         (_, Value::Unsigned(number)) => number.into_pyobject(py)?.into_any(),

@@ -5,7 +5,7 @@ use ogive::Error;
 use ogive_parquet::ParquetIndexError;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// The exception of a class of `ogive._errors` with a message.
@@ -46,7 +46,7 @@ fn facts(error: &Error) -> (&'static str, Option<&Path>, Option<u64>) {
         | Error::NotAnIndex { path, .. }
         | Error::NotAStore { path, .. } => ("WrongFile", Some(path), None),
         Error::Locked { path, .. } => ("Locked", Some(path), None),
-        Error::StoreReadOnly { path, .. } => ("ReadOnly", Some(path), None),
+        Error::StoreReadOnly { path, .. } | Error::Poisoned { path } => ("ReadOnly", Some(path), None),
         Error::Fenced { path } => ("Fenced", Some(path), None),
         Error::VersionGone { path } => ("VersionGone", Some(path), None),
         Error::StoreClosed { path } => ("Closed", Some(path), None),
@@ -73,8 +73,18 @@ pub(crate) fn of(error: Error) -> PyErr {
     if matches!(error, Error::Interrupted) {
         return PyKeyboardInterrupt::new_err(());
     }
+    if let Error::Io { source, .. } = &error
+        && let Some(raised) = source.get_ref().and_then(|source| source.downcast_ref::<PyErr>())
+    {
+        return Python::attach(|py| raised.clone_ref(py));
+    }
     let (class, file, offset) = facts(&error);
     raise(class, &error.to_string(), file, offset)
+}
+
+/// An exception as an error of the engine while it reads `name`; [`of`] gives it back.
+pub(crate) fn carried(name: &str, error: PyErr) -> Error {
+    Error::Io { action: "read", path: name.into(), source: io::Error::other(error) }
 }
 
 /// The exception of an error of an index beside Parquet files.

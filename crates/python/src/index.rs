@@ -1,17 +1,19 @@
 //! Indexes that are updated in place.
 
 use crate::arrow_out::{RowBatch, RowReader};
-use crate::convert::{decode_value, encode_bound, encode_key, encode_value};
+use crate::convert::{decode_value, encode_key, encode_value};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
-use crate::index_any::{AnyIndex, Gate, View, Writing, either, raw, word_of};
+use crate::gate::{Gate, Writing};
+use crate::index_view::{View, Views, either, explain, sequence, stats};
+use crate::key_range::KeyRange;
 use crate::keys::Keys;
 use crate::keyspace::Object;
 use crate::range::{Part, RecordIterator};
 use crate::types;
 use crate::wait::{Task, interruptible_as};
 use arc_swap::ArcSwapOption;
-use ogive::index::{IndexKind, IndexOptions, Raw, Word, WriteTransaction};
+use ogive::index::{AnyIndex, IndexKind, IndexOptions, Raw, Word, WordIndex, WriteTransaction};
 use ogive::io::{LocalStorage, Storage, remote_url};
 use ogive::join::JoinSource;
 use ogive::page::PageOptions;
@@ -19,6 +21,7 @@ use ogive::types::{KeyType, RecordType, ValueType};
 use ogive::{Durability, Error};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,19 +49,20 @@ pub(crate) struct Index {
     path: PathBuf,
     opening: IndexOpening,
     gate: Arc<Gate>,
+    views: Views,
 }
 
 /// An index as of one commit. See `ogive.IndexSnapshot`.
 #[pyclass(module = "ogive._internal", frozen, subclass)]
 pub(crate) struct IndexSnapshot {
-    view: Native<ArcSwapOption<View>>,
+    view: Native<View>,
 }
 
 /// A transaction. See `ogive.IndexTransaction`.
 #[pyclass(module = "ogive._internal", frozen)]
 pub(crate) struct IndexTransaction {
-    any: Arc<AnyIndex>,
-    open: Native<Mutex<Option<OpenTransaction>>>,
+    types: RecordType,
+    open: Native<Mutex<Option<(OpenTransaction, Arc<AnyIndex>)>>>,
 }
 
 enum OpenTransaction {
@@ -139,13 +143,13 @@ impl Index {
         let (storage, name) = place(path)?;
         let mut pages = PageOptions::default();
         pages.memory_bytes = memory;
-        AnyIndex::open(&storage, &name, &pages, true)?.source()
+        JoinSource::any_index(&AnyIndex::open_read_only(&storage, &name, &pages)?)
     }
 
     /// The index as an input of a join.
     pub(crate) fn source(&self, py: Python<'_>) -> PyResult<JoinSource> {
         let any = self.any()?;
-        py.detach(|| any.source()).or_raise()
+        py.detach(|| JoinSource::any_index(&any)).or_raise()
     }
 
     fn any(&self) -> PyResult<Arc<AnyIndex>> {
@@ -158,14 +162,24 @@ impl Index {
         View::of(&self.any()?).or_raise()
     }
 
+    /// A view that is closed with the index.
+    fn lasting_view(&self) -> PyResult<View> {
+        Ok(self.views.keep(self.view()?))
+    }
+
     fn open_any(path: &Path, opening: &IndexOpening, stated: Option<&RecordType>) -> PyResult<AnyIndex> {
         let (storage, name) = place(path).or_raise()?;
         let is_there = storage.exists(&name).or_raise()?;
         let found = if is_there || opening.read_only || !opening.create {
-            AnyIndex::open(&storage, &name, &opening.pages()?, opening.read_only).or_raise()?
+            let pages = opening.pages()?;
+            match opening.read_only {
+                true => AnyIndex::open_read_only(&storage, &name, &pages),
+                false => AnyIndex::open(&storage, &name, &pages),
+            }
+            .or_raise()?
         } else {
             let types = stated.cloned().unwrap_or_else(|| RecordType::new(KeyType::U64, KeyType::U64));
-            AnyIndex::create(&storage, &name, types.keys, &opening.options(&types)?).or_raise()?
+            AnyIndex::create(&storage, &name, &opening.options(&types)?).or_raise()?
         };
         let types = found.record_type();
         match stated {
@@ -205,7 +219,13 @@ impl Index {
             )),
         };
         let any = py.detach(|| Self::open_any(&path, &opening, stated.as_ref()))?;
-        Ok(Self { any: Native::new(ArcSwapOption::from_pointee(any)), path, opening, gate: Arc::default() })
+        Ok(Self {
+            any: Native::new(ArcSwapOption::from_pointee(any)),
+            path,
+            opening,
+            gate: Arc::default(),
+            views: Views::default(),
+        })
     }
 
     #[getter]
@@ -249,23 +269,23 @@ impl Index {
     fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
         let any = self.any()?;
         let types = any.record_type();
-        let word = word_of(&encode_key(types.keys, key)?);
+        let word = AnyIndex::word_of(&encode_key(types.keys, key)?);
         let payload = any.encode_value(&encode_value(&types.values, value)?).or_raise()?;
         self.write(py, |any| {
             either!(any, index => {
                 let mut transaction = index.write()?;
-                transaction.insert(raw(word), payload)?;
+                transaction.insert(AnyIndex::raw(word), payload)?;
                 transaction.commit()
             })
         })
     }
 
     fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
-        let word = word_of(&encode_key(self.any()?.record_type().keys, key)?);
+        let word = AnyIndex::word_of(&encode_key(self.any()?.record_type().keys, key)?);
         let removed = self.write(py, |any| {
             either!(any, index => {
                 let mut transaction = index.write()?;
-                let removed = transaction.remove(raw(word))?;
+                let removed = transaction.remove(AnyIndex::raw(word))?;
                 transaction.commit()?;
                 Ok(removed)
             })
@@ -279,19 +299,13 @@ impl Index {
     }
 
     #[pyo3(name = "_iterate")]
-    fn range(
-        &self,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        reverse: bool,
-        part: Part,
-    ) -> PyResult<RecordIterator> {
-        self.view()?.range(start, stop, reverse, part)
+    fn range(&self, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
+        self.lasting_view()?.range(&range, reverse, part)
     }
 
     #[pyo3(name = "_scan")]
-    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
-        self.view()?.scan(start, stop)
+    fn scan(&self, range: KeyRange<'_>) -> PyResult<RowReader> {
+        self.lasting_view()?.scan(&range)
     }
 
     /// Inserts many entries, in any order, all or nothing; the number by which entries grew.
@@ -331,7 +345,8 @@ impl Index {
                 AnyIndex::Long(index) => OpenTransaction::Long(index.write()?, writing),
             })
         });
-        Ok(IndexTransaction { open: Native::new(Mutex::new(Some(open.or_raise()?))), any })
+        let types = any.record_type().clone();
+        Ok(IndexTransaction { open: Native::new(Mutex::new(Some((open.or_raise()?, any)))), types })
     }
 
     /// Goes on with the last commit, of an index that was opened read-only.
@@ -341,7 +356,7 @@ impl Index {
             return Ok(false);
         }
         let newer = py.detach(|| Self::open_any(&self.path, &self.opening, None))?;
-        let is_newer = any.sequence() != newer.sequence();
+        let is_newer = sequence(&any) != sequence(&newer);
         self.any.get()?.store(Some(Arc::new(newer)));
         Ok(is_newer)
     }
@@ -349,15 +364,15 @@ impl Index {
     #[pyo3(name = "_stats")]
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         let any = self.any()?;
-        py.detach(|| any.stats()).or_raise().map(|stats| stats.to_string())
+        py.detach(|| stats(&any)).or_raise().map(|stats| stats.to_string())
     }
 
     /// The nodes on the path to a key, as JSON.
     #[pyo3(name = "_explain")]
     fn explain(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<String> {
         let any = self.any()?;
-        let word = word_of(&encode_key(any.record_type().keys, key)?);
-        py.detach(|| any.explain(word)).or_raise().map(|visits| visits.to_string())
+        let word = AnyIndex::word_of(&encode_key(any.record_type().keys, key)?);
+        py.detach(|| explain(&any, word)).or_raise().map(|visits| visits.to_string())
     }
 
     /// Writes everything to the file, and closes it.
@@ -366,6 +381,7 @@ impl Index {
         let Some(any) = self.any.get()?.load_full() else { return Ok(()) };
         let _writing = Gate::enter(&self.gate, py)?;
         self.any.get()?.store(None);
+        self.views.close();
         if self.opening.read_only {
             return Ok(());
         }
@@ -375,7 +391,7 @@ impl Index {
 
 /// Loads entries: without a sort if they are in order and the index is empty.
 fn load<W: Word>(
-    index: &ogive::index::Index<Raw<W>, Vec<u8>>,
+    index: &WordIndex<W>,
     any: &AnyIndex,
     keys: &Keys,
     values: &Keys,
@@ -384,7 +400,8 @@ fn load<W: Word>(
 ) -> ogive::Result<u64> {
     let total = keys.len() as u64;
     let entries = || keys.iter().zip(values.iter());
-    let entry = |(key, value): (&[u8], &[u8])| Ok((raw::<W>(word_of(key)), any.encode_value(value)?));
+    let entry =
+        |(key, value): (&[u8], &[u8])| Ok((AnyIndex::raw::<W>(AnyIndex::word_of(key)), any.encode_value(value)?));
     let is_sorted = keys.iter().zip(keys.iter().skip(1)).all(|(one, next)| one < next);
     if is_sorted && index.is_empty()? {
         return index.try_bulk_load(entries().map(entry), &mut |done| {
@@ -411,24 +428,25 @@ impl IndexTransaction {
     fn with<R: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut OpenTransaction) -> ogive::Result<R> + Send,
+        work: impl FnOnce(&mut OpenTransaction, &AnyIndex) -> ogive::Result<R> + Send,
     ) -> PyResult<R> {
         let open = self.open.get()?;
-        let done = py.detach(|| open.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(work));
+        let done = py
+            .detach(|| open.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(|(open, any)| work(open, any)));
         done.ok_or_else(ended)?.or_raise()
     }
 
     fn take(&self) -> PyResult<Option<OpenTransaction>> {
-        Ok(self.open.get()?.lock().unwrap_or_else(PoisonError::into_inner).take())
+        Ok(self.open.get()?.lock().unwrap_or_else(PoisonError::into_inner).take().map(|(open, _)| open))
     }
 
     fn word(&self, key: &Object<'_>) -> PyResult<u128> {
-        Ok(word_of(&encode_key(self.any.record_type().keys, key)?))
+        Ok(AnyIndex::word_of(&encode_key(self.types.keys, key)?))
     }
 
     fn remove(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
         let word = self.word(key)?;
-        self.with(py, |open| of_either!(open, transaction => transaction.remove(raw(word))))
+        self.with(py, |open, _| of_either!(open, transaction => transaction.remove(AnyIndex::raw(word))))
     }
 }
 
@@ -446,22 +464,26 @@ impl IndexTransaction {
         default: Option<Object<'py>>,
     ) -> PyResult<Option<Object<'py>>> {
         let word = self.word(key)?;
-        let found = self.with(py, |open| of_either!(open, transaction => transaction.get(raw(word))))?;
-        let Some(payload) = found else { return Ok(default) };
-        let value = self.any.decode_value(&payload).or_raise()?;
-        decode_value(py, &self.any.record_type().values, &value).map(Some)
+        let found = self.with(py, |open, any| {
+            let payload = of_either!(open, transaction => transaction.get(AnyIndex::raw(word)))?;
+            payload.map(|payload| any.decode_value(&payload).map(Cow::into_owned)).transpose()
+        })?;
+        found.map_or(Ok(default), |value| decode_value(py, &self.types.values, &value).map(Some))
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<bool> {
         let word = self.word(key)?;
-        self.with(py, |open| of_either!(open, transaction => transaction.contains_key(raw(word))))
+        self.with(py, |open, _| of_either!(open, transaction => transaction.contains_key(AnyIndex::raw(word))))
     }
 
     fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
         let word = self.word(key)?;
-        let value = encode_value(&self.any.record_type().values, value)?;
-        let payload = self.any.encode_value(&value).or_raise()?;
-        self.with(py, |open| of_either!(open, transaction => transaction.insert(raw(word), payload))).map(drop)
+        let value = encode_value(&self.types.values, value)?;
+        self.with(py, |open, any| {
+            let payload = any.encode_value(&value)?;
+            of_either!(open, transaction => transaction.insert(AnyIndex::raw(word), payload))
+        })
+        .map(drop)
     }
 
     fn __delitem__(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<()> {
@@ -477,7 +499,7 @@ impl IndexTransaction {
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let entries = self.with(py, |open| Ok(of_either!(open, transaction => transaction.len())))?;
+        let entries = self.with(py, |open, _| Ok(of_either!(open, transaction => transaction.len())))?;
         usize::try_from(entries).map_err(|error| errors::new("OgiveError", &error.to_string()))
     }
 
@@ -497,9 +519,8 @@ impl IndexTransaction {
 }
 
 impl IndexSnapshot {
-    fn view(&self) -> PyResult<Arc<View>> {
-        let closed = || errors::new("Closed", "the snapshot was closed; take another one");
-        self.view.get()?.load_full().ok_or_else(closed)
+    fn view(&self) -> PyResult<&View> {
+        self.view.get()
     }
 }
 
@@ -507,7 +528,7 @@ impl IndexSnapshot {
 impl IndexSnapshot {
     #[new]
     fn new(index: &Index) -> PyResult<Self> {
-        Ok(Self { view: Native::new(ArcSwapOption::from_pointee(index.view()?)) })
+        Ok(Self { view: Native::new(index.lasting_view()?) })
     }
 
     #[pyo3(signature = (key, default=None))]
@@ -538,32 +559,18 @@ impl IndexSnapshot {
     }
 
     #[pyo3(name = "_iterate")]
-    fn range(
-        &self,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        reverse: bool,
-        part: Part,
-    ) -> PyResult<RecordIterator> {
-        self.view()?.range(start, stop, reverse, part)
+    fn range(&self, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
+        self.view()?.range(&range, reverse, part)
     }
 
     #[pyo3(name = "_scan")]
-    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
-        self.view()?.scan(start, stop)
+    fn scan(&self, range: KeyRange<'_>) -> PyResult<RowReader> {
+        self.view()?.scan(&range)
     }
 
     /// Lets the index use the pages that only the snapshot needs.
     fn close(&self) -> PyResult<()> {
-        self.view.get()?.store(None);
+        self.view()?.close();
         Ok(())
     }
-}
-
-/// The word of a bound, whose components after the first ones are the least.
-pub(crate) fn bound_word(key_type: KeyType, key: &Object<'_>) -> PyResult<u128> {
-    let mut bytes = encode_bound(key_type, key)?;
-    let width = key_type.width().unwrap_or(bytes.len());
-    bytes.resize(width.max(bytes.len()), 0);
-    Ok(word_of(&bytes))
 }

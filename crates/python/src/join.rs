@@ -6,7 +6,7 @@ use crate::fork::Native;
 use crate::join_input::{JoinInput, sources};
 use crate::keyspace::Object;
 use crate::rows::Batches;
-use crate::wait::{Task, interruptible};
+use crate::wait::{Task, interruptible, signal};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::io::{Profile, ScratchFolder, StoppableStorage, Storage, locate};
@@ -220,9 +220,9 @@ impl Iterator for JoinReader {
                 }
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    if Python::attach(|py| py.check_signals()).is_err() {
+                    if let Err(raised) = signal() {
                         self.task.stop.store(true, Ordering::Relaxed);
-                        return Some(Err(ArrowError::ExternalError(Box::new(Error::Interrupted))));
+                        return Some(Err(ArrowError::ExternalError(Box::new(raised))));
                     }
                 }
             }

@@ -1,13 +1,13 @@
 //! Inputs of joins: what has keys of its own, and rows with columns.
 
-use crate::build::{Rows, csv_rows, parquet_rows};
+use crate::build::{BatchReader, Rows, csv_rows, parquet_rows};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::index::Index;
 use crate::keyspace::Keyspace;
 use crate::snapshot::Snapshot;
 use crate::table::{Table, open_options};
-use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::io::{locate, locate_folder, remote_url};
 use ogive::join::{JoinSource, RecordShape};
@@ -110,24 +110,26 @@ impl Frame {
             rows: self.rows,
             bytes: self.bytes,
         };
-        let (open, rows) = (self.open.clone(), Arc::new(rows));
+        let (name, open, rows) = (self.name.clone(), self.open.clone(), Arc::new(rows));
         let records = move || -> Box<dyn Iterator<Item = ogive::Result<Record>> + Send> {
             match open() {
-                Ok(batches) => Box::new(FrameRecords { batches, rows: rows.clone(), batch: None, ahead: Vec::new() }),
-                Err(error) => Box::new(std::iter::once(Err(record_error(&error)))),
+                Ok(batches) => Box::new(FrameRecords {
+                    name: name.clone(),
+                    batches,
+                    rows: rows.clone(),
+                    batch: None,
+                    ahead: Vec::new(),
+                }),
+                Err(error) => Box::new(std::iter::once(Err(errors::carried(&name, error)))),
             }
         };
         Ok(JoinSource::unsorted(shape, records).with_types(types))
     }
 }
 
-/// An exception while a join reads records, as an error of the engine.
-fn record_error(error: &PyErr) -> Error {
-    Python::attach(|py| Error::InvalidArgument(error.value(py).to_string()))
-}
-
 /// The records of rows.
 struct FrameRecords {
+    name: String,
     batches: BatchIterator,
     rows: Arc<Rows>,
     /// The batch, and how many of its rows were taken.
@@ -168,7 +170,7 @@ impl Iterator for FrameRecords {
         match self.fill() {
             Ok(true) => self.ahead.pop().map(Ok),
             Ok(false) => None,
-            Err(error) => Some(Err(record_error(&error))),
+            Err(error) => Some(Err(errors::carried(&self.name, error))),
         }
     }
 }
@@ -239,10 +241,10 @@ impl JoinInput {
     fn of_file(py: Python<'_>, path: PathBuf, on: Vec<String>) -> PyResult<Self> {
         let name = path.display().to_string();
         let is_csv = path.extension().is_some_and(|extension| extension == "csv");
-        let open = move || -> PyResult<(Box<dyn RecordBatchReader + Send>, Option<u64>)> {
+        let open = move || -> PyResult<(BatchReader, Option<u64>)> {
             match is_csv {
                 true => Ok((csv_rows(&path)?, None)),
-                false => parquet_rows(&path).map(|(reader, rows)| (reader, Some(rows))),
+                false => parquet_rows(&path, None).map(|(reader, rows)| (reader, Some(rows))),
             }
         };
         let of = py.detach(|| {

@@ -11,6 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3_arrow::input::AnyArray;
 
+/// Keys of a list that are taken between two looks for signals.
+const KEYS_BETWEEN_SIGNALS: usize = 64 << 10;
+
 /// The bytes of many keys, one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
@@ -36,7 +39,10 @@ impl Keys {
         if keys.is_instance_of::<PyString>() {
             return Err(errors::new("WrongType", "give a list of keys; for one key, use get"));
         }
-        for key in keys.try_iter()? {
+        for (number, key) in keys.try_iter()?.enumerate() {
+            if number % KEYS_BETWEEN_SIGNALS == 0 {
+                py.check_signals()?;
+            }
             found.bytes.extend_from_slice(&encode_key(key_type, &key?)?);
             found.ends.push(found.bytes.len());
         }
@@ -73,7 +79,12 @@ impl Keys {
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        (0..self.ends.len()).map(|index| {
+        self.iter_from(0)
+    }
+
+    /// The keys from a position on.
+    pub(crate) fn iter_from(&self, first: usize) -> impl ExactSizeIterator<Item = &[u8]> {
+        (first..self.ends.len()).map(|index| {
             let start = if index == 0 { 0 } else { self.ends[index - 1] };
             &self.bytes[start..self.ends[index]]
         })

@@ -1,8 +1,9 @@
 //! Keyspaces: typed keys and values.
 
 use crate::arrow_out::{RowBatch, RowReader};
-use crate::convert::{decode_value, encode_bound, encode_key, encode_prefix, encode_value, with_key};
-use crate::errors::{self, OrRaise};
+use crate::convert::{decode_value, encode_key, encode_value, with_key};
+use crate::errors::OrRaise;
+use crate::key_range::KeyRange;
 use crate::keys::Keys;
 use crate::opened::{Opened, Typed};
 use crate::range::{Part, RecordIterator};
@@ -13,11 +14,9 @@ use arc_swap::ArcSwap;
 use ogive::types::{RecordType, ValueType};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) type Object<'py> = pyo3::Bound<'py, PyAny>;
-pub(crate) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 /// A keyspace of a store. See `ogive.Keyspace`.
 #[pyclass(module = "ogive._internal", frozen, subclass)]
@@ -90,24 +89,12 @@ impl Keyspace {
         Ok(Some((typed, found)))
     }
 
-    fn range_of(
-        &self,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        prefix: Option<&Object<'_>>,
-    ) -> PyResult<Option<(Arc<Typed>, ogive::DbRange)>> {
+    fn range_of(&self, range: &KeyRange<'_>) -> PyResult<Option<(Arc<Typed>, ogive::DbRange)>> {
         let typed = self.typed()?;
         if typed.is_undecided {
             return Ok(None);
         }
-        let keyspace = typed.keyspace()?;
-        let range = match prefix {
-            Some(prefix) if start.is_none() && stop.is_none() => {
-                keyspace.prefix(encode_prefix(typed.types.keys, prefix)?)
-            }
-            Some(_) => return Err(errors::new("InvalidArgument", "give a prefix, or start and stop")),
-            None => keyspace.range(bounds(&typed.types, start, stop)?),
-        };
+        let range = typed.keyspace()?.range(range.bounds(typed.types.keys)?);
         Ok(Some((typed, range)))
     }
 }
@@ -120,13 +107,6 @@ fn record_type_of(key: &Object<'_>, value: &Object<'_>) -> PyResult<RecordType> 
         return Err(types::undecidable(value));
     }
     Ok(RecordType::new(keys, ValueType::Scalar(values)))
-}
-
-/// The bounds of a range.
-pub(crate) fn bounds(types: &RecordType, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<Bounds> {
-    let start = start.map(|key| encode_bound(types.keys, key)).transpose()?;
-    let stop = stop.map(|key| encode_bound(types.keys, key)).transpose()?;
-    Ok((start.map_or(Bound::Unbounded, Bound::Included), stop.map_or(Bound::Unbounded, Bound::Excluded)))
 }
 
 /// The records of keys, as an Arrow table.
@@ -227,12 +207,17 @@ impl Keyspace {
     }
 
     #[pyo3(signature = (start=None, stop=None))]
-    fn remove_range(&self, py: Python<'_>, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<()> {
+    fn remove_range<'py>(
+        &self,
+        py: Python<'py>,
+        start: Option<Object<'py>>,
+        stop: Option<Object<'py>>,
+    ) -> PyResult<()> {
         let typed = self.typed()?;
         if typed.is_undecided {
             return Ok(());
         }
-        let (keyspace, bounds) = (typed.keyspace()?, bounds(&typed.types, start, stop)?);
+        let (keyspace, bounds) = (typed.keyspace()?, KeyRange(start, stop, None).bounds(typed.types.keys)?);
         py.detach(|| keyspace.remove_range(bounds)).or_raise()
     }
 
@@ -252,15 +237,8 @@ impl Keyspace {
     }
 
     #[pyo3(name = "_iterate")]
-    fn range(
-        &self,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        prefix: Option<&Object<'_>>,
-        reverse: bool,
-        part: Part,
-    ) -> PyResult<RecordIterator> {
-        Ok(match self.range_of(start, stop, prefix)? {
+    fn range(&self, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
+        Ok(match self.range_of(&range)? {
             Some((typed, range)) => RecordIterator::of_range(range, typed.types.clone(), reverse, part),
             None => RecordIterator::empty(),
         })
@@ -268,13 +246,8 @@ impl Keyspace {
 
     /// The records of a range, as a stream of record batches.
     #[pyo3(name = "_scan")]
-    fn scan(
-        &self,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        prefix: Option<&Object<'_>>,
-    ) -> PyResult<RowReader> {
-        let (types, range) = match self.range_of(start, stop, prefix)? {
+    fn scan(&self, range: KeyRange<'_>) -> PyResult<RowReader> {
+        let (types, range) = match self.range_of(&range)? {
             Some((typed, range)) => (typed.types.clone(), Some(range)),
             None => (self.typed()?.types.clone(), None),
         };
@@ -282,14 +255,14 @@ impl Keyspace {
     }
 
     #[pyo3(signature = (start=None, stop=None, prefix=None))]
-    fn count(
+    fn count<'py>(
         &self,
-        py: Python<'_>,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        prefix: Option<&Object<'_>>,
+        py: Python<'py>,
+        start: Option<Object<'py>>,
+        stop: Option<Object<'py>>,
+        prefix: Option<Object<'py>>,
     ) -> PyResult<u64> {
-        let Some((_, range)) = self.range_of(start, stop, prefix)? else { return Ok(0) };
+        let Some((_, range)) = self.range_of(&KeyRange(start, stop, prefix))? else { return Ok(0) };
         py.detach(|| range.keys().try_fold(0_u64, |count, key| key.map(|_| count + 1))).or_raise()
     }
 }

@@ -7,10 +7,12 @@ mod build;
 mod convert;
 mod errors;
 mod fork;
+mod gate;
 mod index;
-mod index_any;
+mod index_view;
 mod join;
 mod join_input;
+mod key_range;
 mod keys;
 mod keyspace;
 mod numpy;
@@ -62,6 +64,7 @@ mod _internal {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::wait::note_main_thread();
         ogive_object_store::register();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

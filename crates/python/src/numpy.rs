@@ -17,8 +17,9 @@ use std::sync::Arc;
 ///
 /// Not-a-time becomes a null.
 pub(crate) fn array(object: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
-    let module = object.get_type().module()?;
-    if !module.to_string().starts_with("numpy") || !object.hasattr("dtype")? {
+    // Not by `Display`, which calls `str()`, and that drops what a signal handler raises.
+    let module = object.get_type().module()?.extract::<PyBackedStr>()?;
+    if !module.starts_with("numpy") || !object.hasattr("dtype")? {
         return Ok(None);
     }
     if object.hasattr("mask")? {

@@ -1,6 +1,6 @@
 //! A store that is open, as its keyspaces, snapshots and batches share it.
 
-use crate::errors::OrRaise;
+use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use arc_swap::ArcSwap;
 use ogive::io::locate_folder;
@@ -10,7 +10,7 @@ use ogive::{Db, DbOptions};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// An open store. A reader that goes on to a newer version has another handle from then on, and another generation.
 #[derive(Debug)]
@@ -20,6 +20,7 @@ pub(crate) struct Opened {
     pub(crate) path: PathBuf,
     options: DbOptions,
     pub(crate) is_read_only: bool,
+    is_closed: AtomicBool,
 }
 
 impl Opened {
@@ -36,15 +37,28 @@ impl Opened {
             None => Db::open(&path, &options)?,
         };
         let db = Native::new(ArcSwap::from_pointee(db));
-        Ok(Self { db, generation: AtomicU64::new(0), path, options, is_read_only })
+        Ok(Self { db, generation: AtomicU64::new(0), path, options, is_read_only, is_closed: AtomicBool::new(false) })
     }
 
     /// The store.
     ///
     /// # Errors
-    /// `ForkedError` in a child.
+    /// `ForkedError` in a child; `Closed`.
     pub(crate) fn db(&self) -> PyResult<Arc<Db>> {
-        Ok(self.db.get()?.load_full())
+        let db = self.db.get()?.load_full();
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(errors::of(ogive::Error::StoreClosed { path: self.path.clone() }));
+        }
+        Ok(db)
+    }
+
+    /// Closes the store, if it is open.
+    pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let db = self.db.get()?.load_full();
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        py.detach(|| db.close()).or_raise()
     }
 
     /// The number of the version that handles are of.
@@ -55,6 +69,7 @@ impl Opened {
 
     /// Goes on with the newest version: of a reader in a folder by opening it again.
     pub(crate) fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        self.db()?;
         let current = self.db.get()?;
         py.detach(|| {
             let mut db = Db::clone(&current.load());

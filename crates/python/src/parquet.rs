@@ -4,8 +4,9 @@ use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::encode_key;
 use crate::errors::{self, OrRaise, of_parquet};
 use crate::fork::Native;
+use crate::key_range::{Bounds, KeyRange};
 use crate::keys::Keys;
-use crate::keyspace::{Bounds, Object, bounds};
+use crate::keyspace::Object;
 use crate::rows::arrow_error;
 use crate::table::open_options;
 use crate::wait::{Task, interruptible_as};
@@ -14,7 +15,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::TableWriteOptions;
 use ogive::io::{LocalStorage, Place, Profile, StoppableStorage, Storage, locate};
-use ogive::types::{KeyType, RecordType, Value, ValueType};
+use ogive::types::{KeyType, Value};
 use ogive_parquet::{BuildOptions, Folder, ParquetScan, PathFolder, Trace};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -147,7 +148,7 @@ fn single(key_type: KeyType) -> Option<KeyType> {
 fn as_bounds(key_type: KeyType, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<Bounds> {
     let start = start.map(|key| as_key(key_type, key)).transpose()?;
     let stop = stop.map(|key| as_key(key_type, key)).transpose()?;
-    bounds(&RecordType::new(key_type, ValueType::default()), start.as_ref(), stop.as_ref())
+    KeyRange(start, stop, None).bounds(key_type)
 }
 
 /// The bytes of many keys.
@@ -261,16 +262,17 @@ impl ParquetIndex {
         let index = self.index()?;
         let keys = keys_of(py, index.key_type(), keys)?;
         let columns = named(columns.as_ref());
-        let (batches, schema) = py.detach(|| {
-            let schema = index.scan::<Vec<u8>>(.., columns.as_deref()).map_err(of_parquet)?.schema();
-            let mut batches = Vec::new();
-            for keys in keys.chunks(KEYS_AT_ONCE) {
+        let schema = py.detach(|| index.scan::<Vec<u8>>(.., columns.as_deref())).map_err(of_parquet)?.schema();
+        let mut batches = Vec::new();
+        for keys in keys.chunks(KEYS_AT_ONCE) {
+            py.check_signals()?;
+            let part = || {
                 let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
                 let found = index.multi_get(&keys, columns.as_deref()).map_err(of_parquet)?;
-                batches.push(arrow_select::concat::concat_batches(&schema, &found).map_err(arrow_error)?);
-            }
-            Ok::<_, PyErr>((batches, schema))
-        })?;
+                arrow_select::concat::concat_batches(&schema, &found).map_err(arrow_error)
+            };
+            batches.push(py.detach(part)?);
+        }
         Ok(RowBatch::new(batches, schema))
     }
 

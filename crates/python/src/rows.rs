@@ -23,27 +23,27 @@ pub(crate) fn found<V: AsRef<[u8]>>(
     keys: &Keys,
     look_up: impl Fn(Vec<&[u8]>) -> ogive::Result<Vec<Option<V>>> + Sync + Send,
 ) -> PyResult<RowBatch> {
-    let (batches, schema) = py
-        .detach(|| {
-            let mut builder = RecordBatchBuilder::with_columns(record_type, true, |_| true);
-            let schema = builder.schema().clone();
-            let mut batches = Vec::new();
-            for first in (0..keys.len()).step_by(KEYS_AT_ONCE) {
-                let some: Vec<&[u8]> = keys.iter().skip(first).take(KEYS_AT_ONCE).collect();
-                let values = look_up(some)?;
-                for (key, value) in keys.iter().skip(first).zip(values) {
-                    builder.append(key, value.as_ref().map(AsRef::as_ref))?;
-                    if builder.bytes() >= BATCH_BYTES_MAX {
-                        batches.push(builder.finish()?);
-                    }
+    let mut builder = RecordBatchBuilder::with_columns(record_type, true, |_| true);
+    let schema = builder.schema().clone();
+    let mut batches = Vec::new();
+    for first in (0..keys.len()).step_by(KEYS_AT_ONCE) {
+        py.check_signals()?;
+        let part = || {
+            let some: Vec<&[u8]> = keys.iter_from(first).take(KEYS_AT_ONCE).collect();
+            let values = look_up(some)?;
+            for (key, value) in keys.iter_from(first).zip(values) {
+                builder.append(key, value.as_ref().map(AsRef::as_ref))?;
+                if builder.bytes() >= BATCH_BYTES_MAX {
+                    batches.push(builder.finish()?);
                 }
             }
-            if !builder.is_empty() {
-                batches.push(builder.finish()?);
-            }
-            Ok((batches, schema))
-        })
-        .or_raise()?;
+            Ok(())
+        };
+        py.detach(part).or_raise()?;
+    }
+    if !builder.is_empty() {
+        batches.push(builder.finish().or_raise()?);
+    }
     Ok(RowBatch::new(batches, schema))
 }
 
@@ -120,7 +120,10 @@ pub(crate) fn arrow_error(error: ArrowError) -> PyErr {
             Ok(error) => errors::of(*error),
             Err(error) => match error.downcast::<ogive_parquet::ParquetIndexError>() {
                 Ok(error) => errors::of_parquet(*error),
-                Err(error) => errors::new("OgiveError", &error.to_string()),
+                Err(error) => match error.downcast::<PyErr>() {
+                    Ok(error) => *error,
+                    Err(error) => errors::new("OgiveError", &error.to_string()),
+                },
             },
         },
         error => errors::new("InvalidArgument", &error.to_string()),

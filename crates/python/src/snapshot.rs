@@ -5,8 +5,9 @@ use crate::convert::{decode_value, encode_key};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::join_input::of_snapshot;
+use crate::key_range::KeyRange;
 use crate::keys::Keys;
-use crate::keyspace::{Keyspace, Object, bounds};
+use crate::keyspace::{Keyspace, Object};
 use crate::opened::Typed;
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
@@ -110,26 +111,17 @@ impl Snapshot {
         )
     }
 
-    #[pyo3(signature = (keyspace, start=None, stop=None, reverse=false, part=Part::Items))]
-    fn range(
-        &self,
-        keyspace: &Keyspace,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        reverse: bool,
-        part: Part,
-    ) -> PyResult<RecordIterator> {
+    fn range(&self, keyspace: &Keyspace, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
         let found = self.with(keyspace, |snapshot, keyspace, typed| {
-            let range = snapshot.range(keyspace, bounds(&typed.types, start, stop)?);
+            let range = snapshot.range(keyspace, range.bounds(typed.types.keys)?);
             Ok(RecordIterator::of_range(range, typed.types.clone(), reverse, part))
         })?;
         Ok(found.unwrap_or_else(RecordIterator::empty))
     }
 
-    #[pyo3(signature = (keyspace, start=None, stop=None))]
-    fn scan(&self, keyspace: &Keyspace, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
+    fn scan(&self, keyspace: &Keyspace, range: KeyRange<'_>) -> PyResult<RowReader> {
         let found = self.with(keyspace, |snapshot, keyspace, typed| {
-            let range = snapshot.range(keyspace, bounds(&typed.types, start, stop)?);
+            let range = snapshot.range(keyspace, range.bounds(typed.types.keys)?);
             Ok(Batches::reader(&typed.types, range))
         })?;
         let empty = || -> PyResult<RowReader> {

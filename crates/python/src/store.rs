@@ -120,7 +120,6 @@ impl Store {
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let db = self.opened.db()?;
-        py.detach(|| db.close()).or_raise()
+        self.opened.close(py)
     }
 }

@@ -4,8 +4,9 @@ use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::{decode_key, decode_value, encode_bound, encode_key, with_key};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
+use crate::key_range::KeyRange;
 use crate::keys::Keys;
-use crate::keyspace::{Object, bounds};
+use crate::keyspace::Object;
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use arc_swap::ArcSwapOption;
@@ -146,16 +147,10 @@ impl Table {
     }
 
     #[pyo3(name = "_iterate")]
-    fn range(
-        &self,
-        start: Option<&Object<'_>>,
-        stop: Option<&Object<'_>>,
-        reverse: bool,
-        part: Part,
-    ) -> PyResult<RecordIterator> {
+    fn range(&self, range: KeyRange<'_>, reverse: bool, part: Part) -> PyResult<RecordIterator> {
         let table = self.table()?;
         let types = Arc::new(table.record_type().clone());
-        let range = table.range(bounds(&types, start, stop)?);
+        let range = table.range(range.bounds(types.keys)?);
         Ok(match (reverse, part) {
             // The values are not read.
             (false, Part::Keys) => {
@@ -169,10 +164,10 @@ impl Table {
 
     /// The records of a range, as a stream of record batches.
     #[pyo3(name = "_scan")]
-    fn scan(&self, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<RowReader> {
+    fn scan(&self, range: KeyRange<'_>) -> PyResult<RowReader> {
         let table = self.table()?;
         let types = table.record_type();
-        Ok(Batches::reader(types, table.range(bounds(types, start, stop)?)))
+        Ok(Batches::reader(types, table.range(range.bounds(types.keys)?)))
     }
 
     /// Number of records below a key, or below the first components of one.
@@ -182,10 +177,16 @@ impl Table {
         py.detach(|| table.rank(&key)).or_raise()
     }
 
-    #[pyo3(signature = (start=None, stop=None))]
-    fn count(&self, py: Python<'_>, start: Option<&Object<'_>>, stop: Option<&Object<'_>>) -> PyResult<u64> {
+    #[pyo3(signature = (start=None, stop=None, prefix=None))]
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        start: Option<Object<'py>>,
+        stop: Option<Object<'py>>,
+        prefix: Option<Object<'py>>,
+    ) -> PyResult<u64> {
         let table = self.table()?;
-        let bounds = bounds(table.record_type(), start, stop)?;
+        let bounds = KeyRange(start, stop, prefix).bounds(table.key_type())?;
         py.detach(|| table.count(bounds)).or_raise()
     }
 

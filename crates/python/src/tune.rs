@@ -9,7 +9,7 @@ use crate::wait::{Task, abandonable_as, interruptible};
 use ogive::io::{
     DiscardStorage, MeasureOptions, Profile, StoppableStorage, locate_folder, measure_profile, remote_url,
 };
-use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs};
+use ogive::table::{COMPARED_BLOCK_BYTES, COMPARED_DESIGNS, compare_designs, dense_value_width};
 use ogive::tune::DesignRequest;
 use ogive::types::{KeyType, RecordType};
 use ogive::{Error, TableWriteOptions, TableWriter};
@@ -107,7 +107,7 @@ impl Comparison {
         let block_bytes = u32::try_from(block_bytes)
             .map_err(|_| Error::InvalidArgument(format!("blocks of {block_bytes} bytes are too large")))?;
         let options = TableWriteOptions::default()
-            .value_width(types.values.width().and_then(|width| u32::try_from(width).ok()))
+            .value_width(types.values.width().and_then(|width| dense_value_width(types.keys, width)))
             .record_type(types.clone())
             .profile(profile.clone());
         let (mut built, total) = (0, designs.len() as u64);

@@ -3,8 +3,8 @@
 
 use crate::errors::{self, OrRaise};
 use ogive::types::{Component, KeyType, RecordType, TimeUnit, TupleType, Value, ValueType};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTuple, PyType,
 };
@@ -22,7 +22,7 @@ pub(crate) fn key_type(stated: &Bound<'_, PyAny>) -> PyResult<KeyType> {
         return Ok(KeyType::Tuple(TupleType::new(&parts).or_raise()?));
     }
     let class = stated.cast::<PyType>().map_err(|_| not_a_type(stated))?;
-    let (module, name) = (class.module()?.to_string(), class.qualname()?.to_string());
+    let (module, name) = (class.module()?.extract::<PyBackedStr>()?, class.qualname()?.extract::<PyBackedStr>()?);
     Ok(match (&*module, &*name) {
         ("builtins", "bool") => KeyType::Bool,
         ("builtins", "int") => INT,
@@ -38,11 +38,12 @@ pub(crate) fn key_type(stated: &Bound<'_, PyAny>) -> PyResult<KeyType> {
 }
 
 fn not_a_type(stated: &Bound<'_, PyAny>) -> PyErr {
-    let shown = stated.repr().map_or_else(|_| "this".to_owned(), |shown| shown.to_string());
-    PyTypeError::new_err(format!(
+    let shown = stated.repr().and_then(|shown| shown.extract::<String>()).unwrap_or_else(|_| "this".to_owned());
+    let message = format!(
         "{shown} is no type of keys or values; use int, float, str, bytes, bool, uuid.UUID, datetime.datetime, \
          datetime.date, datetime.time, a tuple of these, or a name such as \"u64\" or \"decimal(10,2)\""
-    ))
+    );
+    errors::new("WrongType", &message)
 }
 
 /// The type of values: as of keys, or a mapping of fields.
@@ -143,5 +144,5 @@ pub(crate) fn undecidable(value: &Bound<'_, PyAny>) -> PyErr {
 }
 
 fn class_name(value: &Bound<'_, PyAny>) -> String {
-    value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    value.get_type().name().and_then(|name| name.extract()).unwrap_or_else(|_| "object".to_owned())
 }

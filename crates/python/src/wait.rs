@@ -2,13 +2,30 @@
 
 use crate::errors::{self, OrRaise};
 use pyo3::prelude::*;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 /// How long signals wait: short for a person, long beside what it costs to look for them.
 const SIGNAL_WAIT: Duration = Duration::from_millis(50);
+
+/// Looks for signals, which only the main thread gets; others need not wait for the interpreter's lock.
+pub(crate) fn signal() -> PyResult<()> {
+    if MAIN_THREAD.get() == Some(&std::thread::current().id()) {
+        Python::attach(|py| py.check_signals())?;
+    }
+    Ok(())
+}
+
+/// The thread that imported the module.
+static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
+
+/// Takes this thread for the main one.
+pub(crate) fn note_main_thread() {
+    _ = MAIN_THREAD.set(std::thread::current().id());
+}
 
 /// What long work shares with the thread that waits for it.
 #[derive(Clone, Debug, Default)]

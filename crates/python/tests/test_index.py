@@ -143,3 +143,37 @@ def test_the_same_file_is_the_same_index(tmp_path: Path) -> None:
         ogive.Index(tmp_path / "absent.idx", create=False)
     with pytest.raises(ogive.InvalidArgument, match="object store"):
         ogive.Index("s3://bucket/ids.idx")
+
+
+def test_a_closed_index_can_be_opened_again_whatever_was_begun(tmp_path: Path) -> None:
+    path = tmp_path / "ids.idx"
+    ix = ogive.Index(path)
+    ix.load({key: key for key in range(5_000)})
+    with ix.transaction() as committed:
+        committed[1] = 10
+    snapshot, entries, rows = ix.snapshot(), ix.range(), ix.scan()
+    assert next(entries) == (0, 0) and snapshot[1] == 10
+    ix.close()
+    with pytest.raises(ogive.Closed):
+        snapshot[1]
+    with pytest.raises(ogive.Closed):
+        list(entries)
+    with pytest.raises(ogive.Closed):
+        rows.to_pyarrow()
+    with pytest.raises(ogive.Closed):
+        committed[2] = 1
+    with ogive.Index(path) as again:
+        assert again[1] == 10
+
+
+def test_prefixes_are_the_first_components(tmp_path: Path) -> None:
+    with ogive.Index(tmp_path / "pairs.idx", key=("u32", "i32"), value="u64") as ix:
+        entries = {(group, number): group * 100 + number + 50 for group in (0, 1, 255, 2**32 - 1) for number in range(-3, 3)}
+        ix.update(entries)
+        for group in (0, 1, 2, 255, 256, 2**32 - 1):
+            wanted = sorted((key, value) for key, value in entries.items() if key[0] == group)
+            assert list(ix.range(prefix=(group,))) == wanted
+            assert list(ix.range(prefix=(group,), reverse=True)) == wanted[::-1]
+            assert ix.snapshot().scan(prefix=(group,)).to_pyarrow().num_rows == len(wanted)
+        with pytest.raises(ogive.InvalidArgument):
+            ix.range((1,), prefix=(1,))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import random
 from pathlib import Path
 
 import numpy
@@ -97,3 +99,43 @@ def test_errors_say_what_is_wrong(index: ogive.ParquetIndex, tmp_path: Path) -> 
     index.close()
     with pytest.raises(ogive.Closed):
         index.get(1)
+
+
+def test_damaged_files_give_errors_or_true_rows(tmp_path: Path) -> None:
+    drawn = random.Random(1)
+    ids = [3 * number for number in range(2_000)]
+    drawn.shuffle(ids)
+    data = tmp_path / "d.parquet"
+    write(data, ids, row_group_size=400, data_page_size=500, use_dictionary=False, compression="none")
+    sound, status = data.read_bytes(), data.stat()
+    path = tmp_path / "d.idx"
+    ogive.index_parquet(data, key="user_id", to=path).close()
+    outcomes = set()
+    for _ in range(120):
+        damaged = bytearray(sound)
+        at, count = drawn.randrange(len(damaged) - 32), drawn.choice([1, 4, 32])
+        damaged[at : at + count] = drawn.randbytes(count)
+        data.write_bytes(damaged)
+        os.utime(data, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+        def look_up() -> None:
+            with ogive.ParquetIndex(path) as index:
+                for key in drawn.sample(ids, 20):
+                    assert {row["user_id"] for row in index.get(key).to_pylist()} <= {key}
+
+        uses = [
+            look_up,
+            lambda: ogive.ParquetIndex(path).scan().to_pyarrow(),
+            lambda: ogive.ParquetIndex(path).verify(progress=False),
+            lambda: ogive.build(data, key="user_id", to=tmp_path / "t.ogive", progress=False),
+            lambda: ogive.join(data, data, on="user_id").to_pyarrow(),
+            lambda: ogive.index_parquet(data, key="user_id", to=tmp_path / "e.idx", progress=False),
+        ]
+        for use in uses:
+            try:
+                use()
+                outcomes.add("rows")
+            except ogive.OgiveError as error:
+                outcomes.add(type(error).__name__)
+                assert "d.parquet" in str(error) or not isinstance(error, ogive.WrongFile)
+    assert {"rows", "WrongFile"} <= outcomes

@@ -212,3 +212,25 @@ def test_other_threads_run_while_a_table_is_built(tmp_path: Path) -> None:
     ended.set()
     thread.join()
     assert ticks > 5
+
+
+def test_an_interrupt_ends_a_load_of_arrays_wherever_it_comes(tmp_path: Path) -> None:
+    keys = np.random.default_rng(1).permutation(1_500_000)
+    for number, delay in enumerate((0.005, 0.01, 0.02, 0.03, 0.05)):
+        with ogive.Index(tmp_path / f"{number}.idx", key=int, value=int, durability="buffered") as ix:
+            timer = threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT))
+            with pytest.raises(KeyboardInterrupt):
+                timer.start()
+                ix.load(keys, keys, progress=False)
+            assert len(ix) == 0
+
+
+def test_an_interrupt_ends_look_ups_of_many_keys(tmp_path: Path) -> None:
+    table = ogive.build(((number, number) for number in range(100_000)), to=tmp_path / "t.ogive")
+    many = np.random.default_rng(1).integers(0, 100_000, 20_000_000)
+    for look_up in (lambda: table.multi_get(many), lambda: table.multi_get(key for key, _ in endless())):
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            look_up()
+    assert table[7] == 7

@@ -245,3 +245,28 @@ def test_keyspaces_are_dropped(db: ogive.Db) -> None:
     assert db.drop_keyspace("ages") and not db.drop_keyspace("ages")
     with pytest.raises(ogive.KeyspaceDropped):
         ages["a"]
+
+
+def test_a_closed_store_says_so_whatever_is_asked(folder: str) -> None:
+    db = ogive.open(folder)
+    db["a"] = 1
+    ages, batch, snapshot = db.keyspace("ages", key=str, value=int), db.batch(), db.snapshot()
+    batch["b"] = 2
+    db.close()
+    db.close()
+    for use in (
+        lambda: db["a"],
+        lambda: db.stats(),
+        lambda: db.keyspaces,
+        lambda: db.keyspace("more"),
+        lambda: db.snapshot(),
+        lambda: db.batch(),
+        lambda: db.scan().to_pyarrow(),
+        lambda: list(ages),
+        lambda: ages.update(c=3),
+        lambda: batch.commit(),
+        lambda: snapshot["a"],
+        lambda: list(snapshot),
+    ):
+        with pytest.raises(ogive.Closed):
+            use()

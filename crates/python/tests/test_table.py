@@ -197,3 +197,36 @@ def test_the_command_and_python_share_files(tmp_path: Path) -> None:
     table = ogive.build(pd.DataFrame(ROWS), key="user_id", to=tmp_path / "t.ogive")
     content = (tmp_path / "t.ogive").read_bytes()
     assert b"user_id" in content and table.report()["key_type"] == "i64"
+
+
+def test_prefixes_of_tables(tmp_path: Path) -> None:
+    words = ogive.build({word: 1 for word in ("a", "ab", "abc", "ab\xff", "b", "")}, to=tmp_path / "words.ogive")
+    assert list(words.keys(prefix="ab")) == ["ab", "abc", "ab\xff"] and words.count(prefix="ab") == 3
+    assert list(words.keys(prefix="ab", reverse=True)) == ["ab\xff", "abc", "ab"] and words.last() == ("b", 1)
+    pairs = ogive.build({(a, b): 0 for a in (0, 1, 255) for b in range(3)}, key=("u8", "u8"), to=tmp_path / "p.ogive")
+    assert list(pairs.keys(prefix=(255,))) == [(255, 0), (255, 1), (255, 2)] and pairs.count(prefix=(2,)) == 0
+    codes = ogive.build({code: 0 for code in (b"ab", b"\xff\xff")}, key="bytes2", to=tmp_path / "codes.ogive")
+    assert list(codes.keys(prefix=b"\xff")) == [b"\xff\xff"] and list(codes.keys(prefix=b"abc")) == []
+
+
+def test_frames_of_very_many_columns(tmp_path: Path) -> None:
+    frame = pa.table({f"c{number}": pa.array([number, number + 1], pa.int64()) for number in range(1_001)})
+    table = ogive.build(frame, key="c0", to=tmp_path / "wide.ogive")
+    assert table[1]["c1000"] == 1001 and table.scan().to_pyarrow().num_columns == 1_001
+
+
+def test_csv_files_without_values_and_with_late_errors(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("k,v\n1,\n2,\n")
+    assert ogive.build(file, key="k", to=tmp_path / "t.ogive")[2] == {"v": None}
+    file.write_text("k,v\n")
+    assert len(ogive.build(file, key="k", to=tmp_path / "t.ogive")) == 0
+    file.write_text("k,v\n" + "".join(f"{number},1\n" for number in range(10_500)) + "x,1\n")
+    for use in (
+        lambda: ogive.build(file, key="k", to=tmp_path / "u.ogive"),
+        lambda: ogive.join(file, file, on="k").collect(),
+        lambda: ogive.join(file, file, on="k").to_pyarrow(),
+    ):
+        with pytest.raises(ogive.WrongFile, match="a.csv") as raised:
+            use()
+        assert raised.value.file == str(file)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import uuid
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -112,3 +113,55 @@ def test_strings_that_are_not_unicode_are_refused(db: ogive.Db) -> None:
 def test_types_that_no_key_has_are_named(db: ogive.Db, stated: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         db.keyspace("x", key=stated)
+
+
+def test_decimals_are_exact_whatever_the_context(db: ogive.Db) -> None:
+    keys = [Decimal("12345678901234567890123456789012345.01"), Decimal("12345678901234567890123456789012345.02")]
+    prices = db.keyspace("prices", key="decimal(37,2)", value="decimal(38,0)")
+    with localcontext() as context:
+        context.prec = 5
+        for key in keys:
+            prices[key] = int(key)
+        assert [str(key) for key in prices] == [str(key) for key in keys]
+        assert [str(value) for value in prices.values()] == [str(int(key)) for key in keys]
+        assert all(key in prices for key in prices) and str(prices.multi_get(keys).column("key")[1]) == str(keys[1])
+
+
+def test_integers_that_no_float_has_are_refused(db: ogive.Db) -> None:
+    doubles, singles = db.keyspace("doubles", key=float, value="f32"), db.keyspace("singles", key="f32", value=float)
+    doubles[2**53] = 2**24
+    singles[2**24] = 2**53
+    assert doubles[2**53] == 2**24 and list(doubles) == [2**53]
+    with pytest.raises(ogive.WrongType):
+        doubles[2**53 + 1] = 1
+    with pytest.raises(ogive.WrongType):
+        doubles[1] = 2**24 + 1
+    with pytest.raises(ogive.WrongType):
+        singles[2**24 + 1] = 1
+
+
+def test_times_that_python_does_not_have_are_named(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    days = pa.table({"day": pa.array([0, 10**8], pa.date32()), "at": pa.array([0, 2**62], pa.timestamp("us"))})
+    table = ogive.build(days, key="day", to=tmp_path / "days.ogive")
+    assert next(table.keys()) == dt.date(1970, 1, 1)
+    for read in (lambda: list(table), lambda: list(table.values()), lambda: table.scan().to_pylist()):
+        with pytest.raises(ogive.InvalidArgument, match="Arrow"):
+            read()
+    assert table.scan().to_pyarrow().num_rows == 2
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda path: ogive.build({1: 1}, to=path, block_size=2**40),
+        lambda path: ogive.build({1: 1}, to=path, filter_bits=-1),
+        lambda path: ogive.build({1: 1}, to=path, key=list),
+        lambda path: ogive.open("a\0b"),
+        lambda path: ogive.Index("a\0b"),
+        lambda path: ogive.open(b"a"),
+    ],
+)
+def test_absurd_arguments_are_errors_of_this_package(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(ogive.OgiveError):
+        wrong(tmp_path / "t.ogive")

@@ -6,16 +6,16 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal
 
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument
+from ._ordered import Closing, Ordered
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
-from ._rows import Rows, RowStream
 from ._sizes import size_bytes
 
 _MISSING: Any = object()
@@ -36,64 +36,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class _Ordered:
-    """What indexes and their snapshots have in common."""
-
-    def _iterate(self, start: Any, stop: Any, reverse: bool, part: Any) -> Iterator[Any]:
-        raise NotImplementedError
-
-    def _multi_get(self, keys: Any) -> _internal.RowBatch:
-        raise NotImplementedError
-
-    def _scan(self, start: Any, stop: Any) -> _internal.RowReader:
-        raise NotImplementedError
-
-    def range(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
-        """The entries whose keys are at least ``start`` and below ``stop``, in order of the keys, as of now."""
-        return self._iterate(start, stop, reverse, "items")
-
-    def items(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
-        """As :meth:`range`."""
-        return self._iterate(start, stop, reverse, "items")
-
-    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The keys of a range, in order."""
-        return self._iterate(start, stop, reverse, "keys")
-
-    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The values of a range, in order of the keys."""
-        return self._iterate(start, stop, reverse, "values")
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.keys()
-
-    def __reversed__(self) -> Iterator[Any]:
-        return self.keys(reverse=True)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def first(self) -> tuple[Any, Any] | None:
-        """The entry with the smallest key."""
-        return next(self.range(), None)
-
-    def last(self) -> tuple[Any, Any] | None:
-        """The entry with the greatest key."""
-        return next(self.range(reverse=True), None)
-
-    def multi_get(self, keys: Any) -> Rows:
-        """The entries of many keys, in the order of the keys; null where a key is absent.
-
-        ``keys`` is a list, an array of NumPy, or Arrow data.
-        """
-        return Rows(self._multi_get(keys))
-
-    def scan(self, start: Any = None, stop: Any = None) -> RowStream:
-        """The entries of a range as Arrow data, which are read as they are used."""
-        return RowStream(self._scan(start, stop))
-
-
-class Index(AwaitableWrites, _internal.Index, _Ordered):
+class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
     """An index in one file, with keys and values of a fixed size, which is updated in place.
 
     It is used as a dictionary whose keys are in order. Each write is a transaction of its own, durable when the call
@@ -254,14 +197,6 @@ class Index(AwaitableWrites, _internal.Index, _Ordered):
                 del _open_indexes[identity(self.path), self.read_only]
             self._close()
 
-    def __enter__(self) -> Index:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
         if not self.read_only:
             raise TypeError(f"{self.path} is open for writing, which another process cannot do as well; pickle a reader")
@@ -332,7 +267,7 @@ class IndexTransaction:
             self.abort()
 
 
-class IndexSnapshot(Awaitable, _internal.IndexSnapshot, _Ordered):
+class IndexSnapshot(Awaitable, _internal.IndexSnapshot, Ordered, Closing):
     """An index as of one commit; see :meth:`Index.snapshot`.
 
     >>> import ogive, tempfile
@@ -343,14 +278,6 @@ class IndexSnapshot(Awaitable, _internal.IndexSnapshot, _Ordered):
     ...         before[1], ix[1]
     (10, 11)
     """
-
-    def __enter__(self) -> IndexSnapshot:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a snapshot of an index lives in its process; pickle an index that is open read-only")

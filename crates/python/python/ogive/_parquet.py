@@ -6,13 +6,13 @@ import html
 import json
 import os
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 from . import _internal
 from ._async import Awaitable
-from ._paths import PathLike, absolute, identity, path_text
 from ._errors import InvalidArgument
+from ._ordered import Closing
+from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
 from ._rows import Rows, RowStream
 from ._sizes import size_bytes
@@ -105,7 +105,7 @@ class Verification:
         return not self.findings
 
 
-class ParquetIndex(Awaitable, _internal.ParquetIndex):
+class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
     """An index beside Parquet files, which stay as they are: from a key to its rows in one round of reads.
 
     Files that are sorted by the key need one round of reads for a look-up, others two. See :func:`index_parquet`.
@@ -170,14 +170,6 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex):
         """Compares every row of the data with the index."""
         with Progress.start(f"verifying {self.path}", progress) as shown:
             return Verification(**json.loads(self._verify(shown)))
-
-    def __enter__(self) -> ParquetIndex:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, tuple[str, int | None, str | None]]:
         return _reopened, (absolute(self.path), self._memory, self._profile)

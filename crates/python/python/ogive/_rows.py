@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _internal
 from ._errors import InvalidArgument
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _ROWS_SHOWN = 10
+_T = TypeVar("_T")
 
 
 def _cell(value: Any) -> str:
@@ -31,6 +32,16 @@ class _Arrow:
     def _capsule(self, requested_schema: object | None) -> object:
         raise NotImplementedError
 
+    def _raise_failure(self) -> None:
+        """Raises the exception that ended a stream, whose text alone other libraries show."""
+
+    def _passed_to(self, taker: Callable[[Any], _T]) -> _T:
+        try:
+            return taker(self)
+        except Exception:
+            self._raise_failure()
+            raise
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._capsule(requested_schema)
 
@@ -40,7 +51,7 @@ class _Arrow:
             import pyarrow
         except ImportError:
             raise _missing("pyarrow") from None
-        return pyarrow.table(self)
+        return self._passed_to(pyarrow.table)
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a :class:`polars.DataFrame`."""
@@ -48,7 +59,7 @@ class _Arrow:
             import polars
         except ImportError:
             raise _missing("polars") from None
-        return polars.DataFrame(self)
+        return self._passed_to(polars.DataFrame)
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a :class:`pandas.DataFrame`. This needs pyarrow, too."""
@@ -135,6 +146,9 @@ class RowStream(_Arrow):
 
     def __init__(self, reader: _internal.RowReader) -> None:
         self._reader = reader
+
+    def _raise_failure(self) -> None:
+        self._reader._raise_failure()
 
     def _capsule(self, requested_schema: object | None) -> object:
         return self._reader.__arrow_c_stream__(requested_schema)

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _internal
 from ._async import Awaitable, AwaitableWrites
 from ._errors import Closed, InvalidArgument
+from ._ordered import Closing, Ordered
 from ._paths import PathLike, absolute, identity, path_text
-from ._rows import Rows, RowStream
 from ._sizes import size_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _MISSING: Any = object()
-_Part = Literal["items", "keys", "values"]
 
 #: The stores that are open in this process, by what they are and whether they are read-only.
 _open_stores: weakref.WeakValueDictionary[tuple[str, bool], Db] = weakref.WeakValueDictionary()
@@ -39,7 +38,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-class Keyspace(AwaitableWrites, _internal.Keyspace):
+class Keyspace(AwaitableWrites, _internal.Keyspace, Ordered):
     """An ordered mapping of typed keys to typed values, which is a part of a store.
 
     It is used as a dictionary whose keys are in order: ``keyspace[key] = value``, ``key in keyspace``,
@@ -80,6 +79,10 @@ class Keyspace(AwaitableWrites, _internal.Keyspace):
         """The value of one of the native part."""
         return value
 
+    def _all_loaded(self, found: Iterator[Any], part: _internal._Part) -> Iterator[Any]:
+        """What the native part iterates over, with the values loaded."""
+        return found
+
     def setdefault(self, key: Any, default: Any) -> Any:
         """The value of a key, which is inserted if the key is absent."""
         while True:
@@ -113,59 +116,9 @@ class Keyspace(AwaitableWrites, _internal.Keyspace):
         """Removes all records."""
         self.remove_range()
 
-    def range(
-        self, start: Any = None, stop: Any = None, *, prefix: Any = None, reverse: bool = False
-    ) -> Iterator[tuple[Any, Any]]:
-        """The records whose keys are at least ``start`` and below ``stop``, in order of the keys.
-
-        Of keys that are tuples, ``start``, ``stop`` and ``prefix`` may be their first components.
-        """
-        return self._iterate(start, stop, prefix, reverse, "items")
-
-    def items(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
-        """As :meth:`range`."""
-        return self._iterate(start, stop, None, reverse, "items")
-
-    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The keys of a range, in order. Long values are not read."""
-        return self._iterate(start, stop, None, reverse, "keys")
-
-    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The values of a range, in order of the keys."""
-        return self._iterate(start, stop, None, reverse, "values")
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.keys()
-
-    def __reversed__(self) -> Iterator[Any]:
-        return self.keys(reverse=True)
-
     def __len__(self) -> int:
         """Number of records. They are counted, which takes as long as a scan of the keys."""
         return self.count()
-
-    def __bool__(self) -> bool:
-        return True
-
-    def first(self) -> tuple[Any, Any] | None:
-        """The record with the smallest key."""
-        return next(self.range(), None)
-
-    def last(self) -> tuple[Any, Any] | None:
-        """The record with the greatest key."""
-        return next(self.range(reverse=True), None)
-
-    def multi_get(self, keys: Any) -> Rows:
-        """The records of many keys, in the order of the keys; null where a key is absent.
-
-        ``keys`` is a list, an array of NumPy, or Arrow data. This is much faster than one by one: keys that are near
-        each other share reads, and the others are read side by side.
-        """
-        return Rows(self._multi_get(keys))
-
-    def scan(self, start: Any = None, stop: Any = None, *, prefix: Any = None) -> RowStream:
-        """The records of a range as Arrow data, which are read as they are used."""
-        return RowStream(self._scan(start, stop, prefix))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened_keyspace, (self.db, *self._identity())
@@ -195,6 +148,13 @@ class JsonKeyspace(Keyspace):
     def _loaded(self, value: Any) -> Any:
         return json.loads(value)
 
+    def _all_loaded(self, found: Iterator[Any], part: _internal._Part) -> Iterator[Any]:
+        if part == "keys":
+            return found
+        if part == "values":
+            return map(json.loads, found)
+        return ((key, json.loads(value)) for key, value in found)
+
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, self._stored(value))
 
@@ -210,16 +170,11 @@ class JsonKeyspace(Keyspace):
         """Inserts unless the key is there; returns whether it did."""
         return super().insert_if_absent(key, self._stored(value))
 
-    def _iterate(self, start: Any, stop: Any, prefix: Any, reverse: bool, part: _Part) -> Iterator[Any]:
-        records = super()._iterate(start, stop, prefix, reverse, part)
-        if part == "keys":
-            return records
-        if part == "values":
-            return (json.loads(value) for value in records)
-        return ((key, json.loads(value)) for key, value in records)
+    def _iterate(self, range: _internal._KeyRange, reverse: bool, part: _internal._Part) -> Iterator[Any]:
+        return self._all_loaded(super()._iterate(range, reverse, part), part)
 
 
-class Db(Keyspace):
+class Db(Keyspace, Closing):
     """A store: a folder, or a prefix of an object store, with any number of keyspaces. See :func:`open`.
 
     A store is itself the keyspace ``"default"``. It may be used by many threads at once; only one process at a time has
@@ -336,14 +291,6 @@ class Db(Keyspace):
             _open_stores.pop((identity(self.path), self.read_only), None)
             self._store.close()
 
-    def __enter__(self) -> Db:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __reduce__(self) -> tuple[Any, ...]:
         if not self.read_only:
             raise TypeError(f"{self.path} is open for writing, which another process cannot do as well; pickle a reader")
@@ -382,7 +329,7 @@ class Batch:
 
     def remove_range(self, start: Any = None, stop: Any = None, keyspace: Keyspace | None = None) -> None:
         """Removes all keys of a range."""
-        self._batch.remove_range(self._db if keyspace is None else keyspace, start, stop)
+        self._batch.remove_range(self._db if keyspace is None else keyspace, (start, stop, None))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.put(key, value)
@@ -414,7 +361,7 @@ class Batch:
             self.abandon()
 
 
-class Snapshot(Awaitable):
+class Snapshot(Awaitable, Ordered, Closing):
     """A store as it was at one moment; see :meth:`Db.snapshot`.
 
     Without a keyspace, methods are about the default one. Close snapshots that are not needed any more: the store keeps
@@ -448,33 +395,14 @@ class Snapshot(Awaitable):
     def __contains__(self, key: Any) -> bool:
         return self._snapshot.contains(self._keyspace, key)
 
-    def __iter__(self) -> Iterator[Any]:
-        return self.keys()
+    def _iterate(self, range: _internal._KeyRange, reverse: bool, part: _internal._Part) -> Iterator[Any]:
+        return self._keyspace._all_loaded(self._snapshot.range(self._keyspace, range, reverse, part), part)
 
-    def range(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
-        """The records whose keys are at least ``start`` and below ``stop``, in order."""
-        loaded = self._keyspace._loaded
-        records = self._snapshot.range(self._keyspace, start, stop, reverse, "items")
-        return ((key, loaded(value)) for key, value in records)
+    def _multi_get(self, keys: Any) -> _internal.RowBatch:
+        return self._snapshot.multi_get(self._keyspace, keys)
 
-    items = range
-
-    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The keys of a range, in order."""
-        return self._snapshot.range(self._keyspace, start, stop, reverse, "keys")
-
-    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The values of a range, in order of the keys."""
-        loaded = self._keyspace._loaded
-        return (loaded(value) for value in self._snapshot.range(self._keyspace, start, stop, reverse, "values"))
-
-    def multi_get(self, keys: Any) -> Rows:
-        """As :meth:`Keyspace.multi_get`."""
-        return Rows(self._snapshot.multi_get(self._keyspace, keys))
-
-    def scan(self, start: Any = None, stop: Any = None) -> RowStream:
-        """As :meth:`Keyspace.scan`."""
-        return RowStream(self._snapshot.scan(self._keyspace, start, stop))
+    def _scan(self, range: _internal._KeyRange) -> _internal.RowReader:
+        return self._snapshot.scan(self._keyspace, range)
 
     def close(self) -> None:
         """Lets the store forget what only the snapshot needs."""
@@ -489,14 +417,6 @@ class Snapshot(Awaitable):
             )
         keyspace = None if self._keyspace is self._db else self._keyspace._identity()
         return _reopened_snapshot, (self._db.path, self._db._options, version, keyspace)
-
-    def __enter__(self) -> Snapshot:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open(

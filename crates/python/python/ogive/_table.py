@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from types import TracebackType
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _internal
 from ._async import Awaitable
 from ._errors import InvalidArgument, WrongType
 from ._explain import Explanation
+from ._ordered import Closing, Ordered
 from ._paths import PathLike, absolute, identity, path_text
 from ._progress import Progress
-from ._rows import Rows, RowStream
 from ._sizes import size_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Table(Awaitable, _internal.Table):
+class Table(Awaitable, _internal.Table, Ordered, Closing):
     """Sorted records that do not change, in one file, with an index that is tuned to them and to their storage.
 
     A look-up is one read of the file for each layer of the index below the root, which is in memory, and one of the
@@ -44,40 +43,6 @@ class Table(Awaitable, _internal.Table):
         self._profile = name
         return self
 
-    def __bool__(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.keys()
-
-    def range(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
-        """The records whose keys are at least ``start`` and below ``stop``, in order of the keys."""
-        return self._iterate(start, stop, reverse, "items")
-
-    def items(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[tuple[Any, Any]]:
-        """As :meth:`range`."""
-        return self._iterate(start, stop, reverse, "items")
-
-    def keys(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The keys of a range, in order."""
-        return self._iterate(start, stop, reverse, "keys")
-
-    def values(self, start: Any = None, stop: Any = None, *, reverse: bool = False) -> Iterator[Any]:
-        """The values of a range, in order of the keys."""
-        return self._iterate(start, stop, reverse, "values")
-
-    def multi_get(self, keys: Any) -> Rows:
-        """The records of many keys, in the order of the keys; null where a key is absent.
-
-        ``keys`` is a list, an array of NumPy, or Arrow data. Blocks that several keys need are read once, and all others
-        side by side.
-        """
-        return Rows(self._multi_get(keys))
-
-    def scan(self, start: Any = None, stop: Any = None) -> RowStream:
-        """The records of a range as Arrow data, which are read as they are used."""
-        return RowStream(self._scan(start, stop))
-
     def explain(self, key: Any) -> Explanation:
         """The reads of a look-up: of which bytes of the file, for what, and how long they take on which storage."""
         return Explanation(json.loads(self._explain(key)))
@@ -89,14 +54,6 @@ class Table(Awaitable, _internal.Table):
 
     def _repr_svg_(self) -> str:
         return self._layers_svg()
-
-    def __enter__(self) -> Table:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __reduce__(self) -> tuple[Any, tuple[str, int | None, str | None]]:
         return _reopened, (absolute(self.path), self._memory, self._profile)
