@@ -37,6 +37,11 @@ impl TablePicture {
     pub fn to_html(&self, command: &str) -> String {
         let page = Page::new(&self.name).summary(&self.summary()).command(command);
         let page = self.facts().into_iter().fold(page, |page, (name, value)| page.fact(name, &value));
+        self.sections(page).to_html()
+    }
+
+    /// Adds the sections of the table to a page.
+    pub(crate) fn sections(&self, page: Page) -> Page {
         let page = match self.report.blocks {
             0 => page.section("Find a key", |section| section.text("The table has no records.")),
             _ => page.section("Find a key", |section| self.explorer(section)),
@@ -54,7 +59,7 @@ impl TablePicture {
             page.section("How hard the keys are", |section| self.hardness(section))
         };
         let page = page.style(CSS);
-        if self.report.blocks == 0 { page.to_html() } else { SCRIPTS.into_iter().fold(page, Page::script).to_html() }
+        if self.report.blocks == 0 { page } else { SCRIPTS.into_iter().fold(page, Page::script) }
     }
 
     fn summary(&self) -> String {
