@@ -4,7 +4,7 @@ use super::parts::ERRORS_BLOCKS;
 use super::picture::TablePicture;
 use crate::data_table::DataTable;
 use crate::figure::Figure;
-use crate::format::{bytes, grouped, percent, time_us};
+use crate::format::{bytes, counted, grouped, percent, time_us};
 use crate::page::Page;
 use crate::section::Section;
 use crate::svg::{Axis, BarChart, LineChart, Mark, Series, Unit};
@@ -21,6 +21,30 @@ const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/curve.js"),
     include_str!("../../assets/table.js"),
 ];
+
+/// The words of the page.
+const TERMS: [(&str, &str); 15] = [
+    ("block", "unit of transfer of data, under one checksum; records lie in it in the order of their keys."),
+    ("location", "offset and length of a block, stored where blocks do not all have one size; kept in memory."),
+    ("counts", "the number of records before each block, for ranks; stored where blocks do not all have as many."),
+    ("layer", "one level of the index. Layer 1 leads to blocks; the topmost is the root, which opening reads."),
+    ("separator", "a key above all keys of one block and not above the first key of the next; leads to one block."),
+    ("coded separator", "exact separator, stored as a line through the keys and the distance from it in a few bits."),
+    ("window", "the blocks that a line says may hold a key; all of them are read. Such a node is approximate."),
+    ("slack", "bytes of the file that no part uses: padding between sections, and unused ends of index pages."),
+    ("gstep(n), coded(n)", "builders of layers: a plain or coded separator for as many children as n bytes hold."),
+    ("gband(n)", "builder of lines: each covers as many children as keep its window within n bytes."),
+    ("eband(n)", "builder of lines: children are grouped by n bytes, with a line through each group."),
+    ("pla, plr, rmi, spline", "builders of lines as the PGM-index, Bourbon, RMI and RadixSpline choose them."),
+    ("design", "the layers of an index, bottom first, with their expected cost."),
+    ("T(n)", "the time to read n consecutive bytes of a storage: latency + n / bandwidth."),
+    ("hardness", "how many lines the key curve takes at a given error: more are needed where it bends often."),
+];
+
+/// How keys of no fixed number of bytes are placed on the axis.
+const TEXT_AXIS: &str = "Keys stand on the axis by the number that their first 24 bytes make, after the prefix that \
+    all share. Equal distances are equal differences of bytes, so the curve is flat where no key begins with those \
+    bytes. Labels are separators of the index, which need not be keys; a label stands at or after its separator.";
 
 /// The data of the page.
 #[derive(Serialize)]
@@ -65,11 +89,11 @@ impl TablePicture {
     fn summary(&self) -> String {
         let report = &self.report;
         format!(
-            "A sorted table: {} records with keys of type {}, in {} blocks. Its index of {} leads any key to about {} \
+            "A sorted table: {} with keys of type {}, in {}. Its index of {} leads any key to about {} \
             of data.",
-            grouped(report.records),
+            counted(report.records, "record"),
             report.key_type,
-            grouped(report.blocks),
+            counted(report.blocks, "block"),
             bytes(report.index_bytes as f64),
             bytes(report.data_mean_read_bytes),
         )
@@ -98,10 +122,11 @@ impl TablePicture {
             (true, _) => section,
             (false, _) => section.note(&format!(
                 "The index has lines instead of the separator of each block, so the curve goes through the starts of \
-                the lines and the first keys of {} blocks that were read.",
-                grouped(self.curve.sampled_blocks)
+                the lines and the first keys of {} that were read.",
+                counted(self.curve.sampled_blocks, "block")
             )),
         };
+        let section = if self.is_numeric { section } else { section.note(TEXT_AXIS) };
         let section = match self.layers.iter().all(|layer| layer.is_complete) {
             true => section,
             false => section.note(
@@ -137,7 +162,7 @@ impl TablePicture {
             padding between sections and the unused end of index pages' sections.",
             &bars.relative(),
         ).table(table));
-        section.table(&self.layer_table())
+        section.table(&self.layer_table()).terms(&TERMS)
     }
 
     /// Name and bytes of each part, data first.
