@@ -61,7 +61,12 @@
     if (step.line) {
       const { line, predicted } = step;
       const distance = target > line.key ? target - line.key : 0n;
-      const sum = `${whole(line.child)} + ⌊${line.offset.toFixed(3)} + ${line.slope.toPrecision(6)} × (${keyText(target)} − ${keyText(line.key)})⌋ = ${whole(line.child + predicted)}`;
+      // Rounded down, as the sum is: 0.9999 is not 1.
+      const offset = (Math.floor(line.offset * 1000) / 1000).toFixed(3);
+      const at = line.child + predicted;
+      const end = predicted < 0 ? "the first" : "the last";
+      const cut = at === step.first ? "" : `; the node leads to ${whole(step.first)} as ${end}`;
+      const sum = `${whole(line.child)} + ⌊${offset} + ${line.slope.toPrecision(6)} × (${keyText(target)} − ${keyText(line.key)})⌋ = ${whole(at)}${cut}`;
       const count = whole(line.window);
       return {
         text: `${where} is a line from key ${keyText(line.key)} on, ${whole(Number(distance))} below the key. It predicts the first of ${count} that may hold the key: an approximate node, with a window of ${count}. So: ${to}.`,

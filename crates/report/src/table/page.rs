@@ -22,6 +22,9 @@ const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/table.js"),
 ];
 
+/// Keys that the note on a part of an index names.
+const PARTIAL_KEYS_MAX: usize = 8;
+
 /// The words of the page.
 const TERMS: [(&str, &str); 15] = [
     ("block", "unit of transfer of data, under one checksum; records lie in it in the order of their keys."),
@@ -129,13 +132,26 @@ impl TablePicture {
         let section = if self.is_numeric { section } else { section.note(TEXT_AXIS) };
         let section = match self.layers.iter().all(|layer| layer.is_complete) {
             true => section,
-            false => section.note(
-                "The index is larger than a page may be. This page holds the parts around some keys; name others with \
-                --key.",
-            ),
+            false => section.note(&self.partial()),
         };
         let data_end = self.data_end();
         section.markup(EXPLORER).with_charts().data("table-data", &PageData { picture: self, data_end })
+    }
+
+    /// What is said of an index that is too large for a page.
+    fn partial(&self) -> String {
+        let named: Vec<&str> = self.keys.iter().take(PARTIAL_KEYS_MAX).map(|key| key.text.as_str()).collect();
+        let more = match self.keys.len().saturating_sub(named.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "The index of {} is larger than a page may be. This page holds the parts of it around {} ({}{more}); a \
+            lookup of a key elsewhere says what is missing. Name other keys with --key.",
+            bytes(self.report.index_bytes as f64),
+            counted(self.keys.len() as u64, "key"),
+            named.join(", "),
+        )
     }
 
     fn data_end(&self) -> u64 {
@@ -288,5 +304,35 @@ impl TablePicture {
                 largest residual of a coded separator. The window is what a lookup reads.",
             &residuals,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PictureOptions;
+    use super::TablePicture;
+    use ogive::table::{TableOptions, TableWriteOptions, TableWriter};
+    use ogive::{KeyType, MemoryStorage, Storage, Table};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_page_of_a_part_of_an_index_names_the_keys_that_it_is_around() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let design = "layers=1,builder=gstep,lambda=4096".parse().unwrap();
+        let options = TableWriteOptions::default().key_type(KeyType::U64).design(design);
+        let mut writer = TableWriter::create(Arc::clone(&storage), "t", options).unwrap();
+        let key = |number: u64| number * number * 977;
+        (0..60_000).for_each(|number| writer.append(&key(number).to_be_bytes(), &[7; 100]).unwrap());
+        writer.finish().unwrap();
+        let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+        let html = |layers_bytes_max| {
+            let keys = [77, 50_000].map(|number| key(number).to_be_bytes().to_vec()).to_vec();
+            let options = PictureOptions { keys, layers_bytes_max, ..PictureOptions::default() };
+            TablePicture::of(&table, "t", &options, &mut |_, _| Ok(())).unwrap().to_html("c")
+        };
+        let whole = html(1 << 20);
+        assert!(!whole.contains("larger than a page may be"));
+        let part = html(500);
+        assert!(part.len() < whole.len() && part.contains(&format!("around 2 keys ({}, {})", key(77), key(50_000))));
     }
 }
