@@ -18,6 +18,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) mod report;
 pub(crate) mod rows;
 
 /// What to index, and the index file.

@@ -40,6 +40,7 @@
 //! | `footer`, `page_header`, `hint` | reading of files for an index, and what other crates could not take |
 //! | `fetched`, `decode`, `data` | rounds of reads, and rows from the pages that they bring |
 //! | `folder`, `source` | where data files lie, and which are indexed |
+//! | `structure` | what an index is made of, for reports |
 //!
 //! The stored form is described in `docs/format/parquet.md`, what lookups read in `docs/parquet.md`.
 
@@ -62,6 +63,7 @@ mod rows;
 mod scan;
 mod schema;
 mod source;
+mod structure;
 mod trace;
 mod update;
 mod verify;
@@ -73,6 +75,7 @@ pub use folder::{Folder, FolderMap, PathFolder};
 pub use index::ParquetIndex;
 pub use rows::ParquetRows;
 pub use scan::ParquetScan;
+pub use structure::{IndexStructure, IndexedFile, IndexedRun};
 pub use trace::{Trace, TracedRequest};
 pub use verify::VerifyReport;
 

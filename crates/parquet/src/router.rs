@@ -162,6 +162,14 @@ impl RunSearch {
         }
     }
 
+    /// Bytes of the separators.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        match &self.router {
+            AnyRouter::Integers(router) => router.stored().len() as u64,
+            AnyRouter::Strings(router) => router.stored().len() as u64,
+        }
+    }
+
     /// The interval that holds `key` if any does; of several, the first. All keys of those before it are below `key`,
     /// and all keys of those after it are `key` or above.
     pub(crate) fn first(&self, key: &[u8]) -> u64 {

@@ -203,21 +203,29 @@ const OgiveCurve = (() => {
       ctx.closePath();
     };
 
+    // Texts that follow each other without repeats, short, and with as many letters as tell them apart.
+    const distinct = (texts) => {
+      const apart = [...new Set(texts)];
+      const first = apart[0];
+      let shared = 0;
+      while (apart.length > 1 && shared < first.length && apart.every((text) => text[shared] === first[shared])) shared += 1;
+      const begin = shared > 3 ? shared - 2 : 0;
+      const cut = (text, length) => (begin ? "…" : "") + text.slice(begin, begin + length) + (text.length > begin + length ? "…" : "");
+      let length = 10;
+      while (length < 20 && new Set(apart.map((text) => cut(text, length))).size < apart.length) length += 1;
+      const short = texts.map((text) => cut(text, length));
+      return short.map((text, at) => (short.indexOf(text) < at ? "" : text));
+    };
     const labels = (ticks) => {
       const texts = ticks.map((tick) => keys.show(view.from + BigInt(Math.max(Math.round(tick * unit()), 0))));
-      const isLong = texts.some((text) => text.length > 12);
-      if (!isLong) return texts;
       const number = /^[ui]\d+$/.test(data.report.key_type);
+      const isLong = texts.some((text) => text.length > 12);
+      if (!number) return distinct(texts);
+      if (!isLong) return texts;
       const span = Number(view.to - view.from);
       // Long numbers that differ little are shown from the left edge on, whose key is stated below.
-      if (number && span < Number(view.from) / 1000) return ticks.map((tick) => "+" + formats.count(tick));
-      if (number) return texts.map((text) => formats.count(Number(text)));
-      // What all of them share is left out.
-      const first = texts[0];
-      let shared = 0;
-      while (shared < first.length && texts.every((text) => text[shared] === first[shared])) shared += 1;
-      const begin = shared > 3 ? shared - 2 : 0;
-      return texts.map((text) => (begin ? "…" : "") + text.slice(begin, begin + 10) + (text.length > begin + 10 ? "…" : ""));
+      if (span < Number(view.from) / 1000) return ticks.map((tick) => "+" + formats.count(tick));
+      return texts.map((text) => formats.count(Number(text)));
     };
     // What the plot reads when it draws: set for each view.
     let current = null;

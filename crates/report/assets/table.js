@@ -9,6 +9,7 @@
   const input = document.getElementById("explorer-key");
   const grouped = (number) => BigInt(Math.round(Number(number))).toLocaleString("en-US");
   const whole = (number) => number.toLocaleString("en-US");
+  const counted = (number, noun, nouns = noun + "s") => `${whole(number)} ${number === 1 ? noun : nouns}`;
 
   // An element; text is text, never markup.
   const element = (name, properties = {}, ...children) => {
@@ -24,14 +25,17 @@
   const isolated = (text) => element("bdi", {}, text);
 
   const shownElement = document.getElementById("curve-shown");
-  const kinds = { steps: "plain separators", lines: "lines", coded: "groups of coded separators", strings: "separators" };
+  const kinds = {
+    steps: ["plain separator", "plain separators"], lines: ["line", "lines"],
+    coded: ["group of coded separators", "groups of coded separators"], strings: ["separator", "separators"],
+  };
   const nameOf = (at) => (at === top ? "root" : `layer ${at + 1}`);
   const shown = ({ from, to, blocks, records, hidden, separators }) => {
     const range = (pair) => `${grouped(Math.floor(pair[0]))} to ${grouped(Math.ceil(pair[1]))}`;
     const parts = [
       "Shown: keys ", isolated(from), " to ", isolated(to), `; blocks ${range(blocks)}; records about ${range(records)}.`,
     ];
-    if (separators) parts.push(` Each step is one of ${whole(separators)} separators.`);
+    if (separators) parts.push(separators === 1 ? " The only separator." : ` Each step is one of ${whole(separators)} separators.`);
     if (hidden.length) parts.push(` Zoom in to see the nodes of ${hidden.map(nameOf).join(" and ")}.`);
     shownElement.replaceChildren(...parts);
   };
@@ -57,7 +61,12 @@
     if (step.line) {
       const { line, predicted } = step;
       const distance = target > line.key ? target - line.key : 0n;
-      const sum = `${whole(line.child)} + ⌊${line.offset.toFixed(3)} + ${line.slope.toPrecision(6)} × (${keyText(target)} − ${keyText(line.key)})⌋ = ${whole(line.child + predicted)}`;
+      // Rounded down, as the sum is: 0.9999 is not 1.
+      const offset = (Math.floor(line.offset * 1000) / 1000).toFixed(3);
+      const at = line.child + predicted;
+      const end = predicted < 0 ? "the first" : "the last";
+      const cut = at === step.first ? "" : `; the node leads to ${whole(step.first)} as ${end}`;
+      const sum = `${whole(line.child)} + ⌊${offset} + ${line.slope.toPrecision(6)} × (${keyText(target)} − ${keyText(line.key)})⌋ = ${whole(at)}${cut}`;
       const count = whole(line.window);
       return {
         text: `${where} is a line from key ${keyText(line.key)} on, ${whole(Number(distance))} below the key. It predicts the first of ${count} that may hold the key: an approximate node, with a window of ${count}. So: ${to}.`,
@@ -72,7 +81,7 @@
         : `separator(${j}) = ${keyText(group.start)} + ${group.slope.toPrecision(6)} × ${j} ${residual < 0n ? "−" : "+"} ${whole(residual < 0n ? -residual : residual)} = ${keyText(step.key)}`;
       const next = step.nextKey === null || step.nextKey === undefined ? "" : ` and below the next one, ${keyText(step.nextKey)}`;
       return {
-        text: `${where} is a group of ${whole(group.count)} coded separators: a line, and for each separator ${group.width} bits for its distance from the line. The key is not below separator ${j}${next}. So: ${to}, exactly.`,
+        text: `${where} is a group of ${counted(group.count, "coded separator")}: a line, and for each separator ${counted(group.width, "bit")} for its distance from the line. The key is not below separator ${j}${next}. So: ${to}, exactly.`,
         sum,
       };
     }
@@ -137,12 +146,12 @@
     const tree = btree(key.length);
     const path = (count) => new Array(count).fill({ bytes: 4096 });
     const row = (name, list) => rowOf(name, sum(list), profiles.map((_, at) => total(list, at)), true);
-    body.append(row(`a B-tree, from cold (${tree.levels + 1} reads)`, path(tree.levels + 1)));
-    body.append(row(`a B-tree, its root in memory (${Math.max(tree.levels, 1)} reads)`, path(Math.max(tree.levels, 1))));
+    body.append(row(`a B-tree, from cold (${counted(tree.levels + 1, "read")})`, path(tree.levels + 1)));
+    body.append(row(`a B-tree, its root in memory (${counted(Math.max(tree.levels, 1), "read")})`, path(Math.max(tree.levels, 1))));
     const table = element("table", { class: "times" }, element("caption", {}, "Modelled time of each read, T(n) = latency + n / bandwidth of the named storage"));
     table.append(element("thead", {}, head), body);
     const region = element("div", { class: "scroll", tabIndex: 0, role: "group", "aria-label": "Times of the reads" }, table);
-    const note = `The B-tree: pages of 4 KiB, all full, ${whole(tree.fanout)} keys of ${key.length} bytes with pointers of 8 bytes in each inner page; ${whole(tree.leaves)} leaves of the same data; ${tree.levels} levels of inner pages.`;
+    const note = `The B-tree: pages of 4 KiB, all full, ${whole(tree.fanout)} keys of ${key.length} bytes with pointers of 8 bytes in each inner page; ${counted(tree.leaves, "leaf", "leaves")} of the same data; ${counted(tree.levels, "level")} of inner pages.`;
     return [region, element("p", { class: "note" }, note)];
   };
 
@@ -242,7 +251,7 @@
     const what = layer.kind === "lines" ? "approximate: each line with its window" : "exact";
     const name = at === top ? "root, in memory" : `layer ${at + 1}, read on demand`;
     const part = data.layers[at].is_complete ? "" : "; a part is in this page";
-    legend.prepend(element("li", { class: "layer" + (at % 4) }, `${name}: ${whole(layer.nodes)} ${layer.nodes === 1 && layer.kind === "lines" ? "line" : kinds[layer.kind]}, ${what}${part}`));
+    legend.prepend(element("li", { class: "layer" + (at % 4) }, `${name}: ${counted(layer.nodes, ...kinds[layer.kind])}, ${what}${part}`));
   });
   if (data.keys.length) {
     input.value = data.keys[0].text;

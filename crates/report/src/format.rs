@@ -14,6 +14,13 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// A count with its noun, which takes an "s" unless there is one: `1 level`, `2 levels`.
+#[must_use]
+pub fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", grouped(count))
+}
+
 /// At most three significant digits, without zeros at the end of a fraction.
 fn short(number: f64) -> String {
     let magnitude = number.abs();
@@ -81,6 +88,10 @@ mod tests {
             ["250 ns", "63.4 us", "1 ms", "40.1 ms"]
         );
         assert_eq!([grouped(0), grouped(999), grouped(1_234_567)], ["0", "999", "1,234,567"]);
+        assert_eq!(
+            [counted(0, "table"), counted(1, "level"), counted(1_200, "row")],
+            ["0 tables", "1 level", "1,200 rows"]
+        );
         assert_eq!([percent(0.1234), percent(1.0)], ["12.3 %", "100 %"]);
     }
 }

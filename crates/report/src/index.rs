@@ -2,12 +2,23 @@
 
 use crate::data_table::DataTable;
 use crate::figure::Figure;
-use crate::format::{bytes, count, grouped, percent, time_us};
+use crate::format::{bytes, count, counted, grouped, percent, time_us};
 use crate::page::Page;
 use crate::section::Section;
 use crate::svg::{BarChart, Tree, TreeNode, Unit};
 use ogive::io::Profile;
 use serde::Serialize;
+
+/// The words of the page.
+const TERMS: [(&str, &str); 7] = [
+    ("page", "unit of transfer of the file, under one checksum."),
+    ("leaf", "node with entries: keys with their values, in order."),
+    ("inner node", "node with separators or a model that lead to the next node."),
+    ("height", "nodes on the longest path from the root to an entry."),
+    ("fill", "share of the pages of leaves that entries take; the rest is room for insertions."),
+    ("log", "segments beside the file with the latest changes, which a checkpoint copies into it."),
+    ("kind", "the structure: `ogive` has leaves of a B+-tree under coded inner nodes; others are those of papers."),
+];
 
 /// What the report of an index file shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -84,12 +95,15 @@ impl IndexPicture {
     pub fn to_html(&self, command: &str) -> String {
         Page::new(&self.name)
             .summary(&format!(
-                "{} index of {} -> {}: {} entries, at most {} pages from the root to an entry.",
+                "{} index of {} -> {}: {}, at most {} from the root to an entry.",
                 self.kind,
                 self.key_type,
                 self.value_type,
-                grouped(self.entries),
-                self.height
+                match self.entries {
+                    1 => "1 entry".to_owned(),
+                    entries => format!("{} entries", grouped(entries)),
+                },
+                counted(u64::from(self.height), "page")
             ))
             .command(command)
             .fact("entries", &grouped(self.entries))
@@ -139,10 +153,10 @@ impl IndexPicture {
             visits.push([name, visit.page.to_string(), grouped(visit.entries), visit.detail.clone()]);
         }
         let section = section.text(&format!(
-            "A lookup of key {} reads {} pages of {}, from the root to the leaf. The upper ones are few and stay in \
+            "A lookup of key {} reads {} of {}, from the root to the leaf. The upper ones are few and stay in \
             memory when they are used often.",
             self.key,
-            pages.len(),
+            counted(pages.len() as u64, "page"),
             bytes(self.page_bytes as f64)
         ));
         let tree = Tree::new("From the root to the leaf", node.unwrap_or_default())
@@ -182,7 +196,7 @@ impl IndexPicture {
         parts.iter().for_each(|(name, size)| table.push([(*name).to_owned(), grouped(*size)]));
         self.details.iter().for_each(|(name, number)| table.push([name.clone(), grouped(*number)]));
         let caption = "Each bar is drawn over the full width. The rest belongs to no node.";
-        section.figure(Figure::of_svg(caption, &chart).table(table))
+        section.figure(Figure::of_svg(caption, &chart).table(table)).terms(&TERMS)
     }
 }
 

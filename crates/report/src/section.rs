@@ -28,6 +28,16 @@ impl Section {
         self.markup(&paragraph)
     }
 
+    /// Adds the meaning of terms, folded up.
+    #[must_use]
+    pub fn terms(self, terms: &[(&str, &str)]) -> Self {
+        let one = |(term, meaning): &(&str, &str)| {
+            format!("<dt>{}</dt><dd>{}</dd>", escape::text(term), escape::text(meaning))
+        };
+        let list: String = terms.iter().map(one).collect();
+        self.markup(&format!("<details class=\"terms\"><summary>Terms</summary><dl>{list}</dl></details>"))
+    }
+
     /// Adds a figure.
     #[must_use]
     pub fn figure(mut self, figure: Figure) -> Self {

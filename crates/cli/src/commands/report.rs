@@ -1,4 +1,4 @@
-//! `ogive report`: writes a page about a table, an index or a store.
+//! `ogive report`: writes a page about a table, an index, an index beside Parquet files, or a store.
 
 use super::{db, index};
 use crate::args::Outcome;
@@ -11,21 +11,25 @@ use crate::progress::{Progress, Unit};
 use crate::replace::{Force, OutputKind, claim};
 use crate::size::ByteSize;
 use crate::urls::{self, is_folder, path_argument};
+use crate::words::{self, Foreign};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::FileFormat;
-use ogive::io::FastPaths;
+use ogive::io::{FastPaths, Profile};
 use ogive::table::{Table, TableOptions};
 use ogive_report::index::IndexPicture;
+#[cfg(feature = "parquet")]
+use ogive_report::parquet::ParquetPicture;
 use ogive_report::store::StorePicture;
 use ogive_report::table::{PictureOptions, TablePicture};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   ogive report words.ogive -o report.html                   the page of a table
   ogive report keys.ogive -o report.html --key 17 --key 42  with these lookups, and the index around them
   ogive report ids.ogx -o report.html --key 17              an index: its nodes, and the path of a key
+  ogive report events.idx -o report.html --key 17           an index beside Parquet: files, and the pages of a row
   ogive report fruit -o report.html                         a store: levels, key ranges, what they take
   ogive report keys.ogive --json                            the data behind the page
   ogive report keys.ogive --figure curve -o curve.svg       one picture, for a document
@@ -40,7 +44,7 @@ an index that is larger, it holds the parts around the keys of --key. Reads the 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArguments {
-    /// Table, external index, index, or store to report on
+    /// Table, external index, index, index beside Parquet files, or store to report on
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().try_map(path_argument))]
     path: PathBuf,
 
@@ -103,6 +107,8 @@ pub(crate) fn run(arguments: &ReportArguments, output: &mut Output) -> Result<Ou
 /// What a report shows, by the kind of file.
 enum Picture {
     Table(Box<TablePicture>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetPicture>),
     Index(IndexPicture),
     Store(StorePicture),
 }
@@ -110,34 +116,51 @@ enum Picture {
 impl Picture {
     fn of(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Self> {
         let path = &arguments.path;
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        let name = shown(arguments);
         if is_folder(path)? {
             if !arguments.keys.is_empty() {
                 return Err(Failure::usage("a store's report follows no key", "leave out --key"));
             }
             return db::picture(path, &name, arguments.memory).map(Self::Store);
         }
+        if let Some(foreign) = words::foreign(path) {
+            return Err(not_reported(path, &foreign));
+        }
         if FileFormat::of_path(path)? != Some(FileFormat::PageFile) {
-            return picture(arguments, interrupt).map(|picture| Self::Table(Box::new(picture)));
+            return of_table(arguments, interrupt);
         }
         if arguments.keys.len() > 1 {
             return Err(Failure::usage("an index's report follows one key", "give --key once"));
         }
         let (storage, object) = urls::place(path, false)?;
         let mut picture = index::picture(&storage, &object, arguments.memory.0, arguments.keys.first())?;
-        picture.name = name.into_owned();
+        picture.name = name;
         Ok(Self::Index(picture))
     }
 
     fn print(&self, output: &mut Output) -> Result<()> {
         match self {
             Self::Table(picture) => output.json(picture),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(picture) => output.json(picture),
             Self::Index(picture) => output.json(picture),
             Self::Store(picture) => output.json(picture),
         }
     }
 
     fn to_svg(&self, figure: Figure) -> Result<String> {
+        #[cfg(feature = "parquet")]
+        if let Self::Parquet(picture) = self {
+            let none = |what: &str, hint: &str| Err(Failure::usage(what, hint));
+            return match (figure, picture.layers_svg()) {
+                (Figure::Curve, _) => Ok(picture.curve_svg()),
+                (Figure::Layers, Some(svg)) => Ok(svg),
+                (Figure::Layers, None) => none("an index of sorted Parquet files has no layers", "try --figure curve"),
+                (Figure::Lookup, _) => {
+                    none("the requests of Parquet files are on the page only", "leave out --figure, for a page")
+                }
+            };
+        }
         let Self::Table(picture) = self else {
             return Err(Failure::usage("figures are of tables", "leave out --figure, for a page"));
         };
@@ -152,34 +175,80 @@ impl Picture {
     fn to_html(&self, command: &str) -> String {
         match self {
             Self::Table(picture) => picture.to_html(command),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(picture) => picture.to_html(command),
             Self::Index(picture) => picture.to_html(command),
             Self::Store(picture) => picture.to_html(command),
         }
     }
 }
 
-/// Collects the data of the page of a table.
-fn picture(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<TablePicture> {
+/// The failure on a file that no report is made of.
+fn not_reported(path: &Path, foreign: &Foreign) -> Failure {
+    let taken = "a report takes a table, an index, an index beside Parquet files, or the folder of a store";
+    let shown = path.strip_prefix(".").unwrap_or(path).display();
+    let hint = match foreign {
+        Foreign::Input(_) => format!("{taken}; `ogive build {shown} -o TABLE` makes a table of it"),
+        Foreign::Profile(_) | Foreign::Other => taken.to_owned(),
+    };
+    Failure::refused(format!("{shown} is {foreign}"), &hint)
+}
+
+/// Collects the data of the page of a table, or of the index of Parquet files that it holds.
+fn of_table(arguments: &ReportArguments, interrupt: &Interrupt) -> Result<Picture> {
     let (storage, name) = urls::place(&arguments.path, false)?;
+    let profile = urls::profile_of(&arguments.path)?;
     let options = TableOptions::default()
         .memory_bytes(arguments.memory.0)
-        .profile(urls::profile_of(&arguments.path)?)
+        .profile(profile.clone())
         // Lookups of the page show all of their reads.
         .fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
     let table = Table::open(storage, &name, &options)?;
     if crate::input::is_beside(&table) {
-        let message = format!("{} is an index of Parquet files", arguments.path.display());
-        return Err(Failure::refused(message, "use `ogive explain`"));
+        return of_parquet(arguments, interrupt, table, profile);
     }
     let key_type = table.key_type();
     let keys = arguments.keys.iter().map(|key| key::from_argument(key_type, key)).collect::<Result<_>>()?;
+    Ok(Picture::Table(Box::new(picture(arguments, interrupt, &table, keys)?)))
+}
+
+#[cfg(feature = "parquet")]
+fn of_parquet(arguments: &ReportArguments, interrupt: &Interrupt, table: Table, profile: Profile) -> Result<Picture> {
+    let report = crate::beside::report::BesideReport {
+        path: &arguments.path,
+        name: shown(arguments),
+        keys: &arguments.keys,
+        samples: u64::from(arguments.samples),
+        profile,
+    };
+    let of_table = |table: &Table, keys| picture(arguments, interrupt, table, keys);
+    Ok(Picture::Parquet(Box::new(crate::beside::report::picture(&report, table, of_table)?)))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn of_parquet(arguments: &ReportArguments, _: &Interrupt, _: Table, _: Profile) -> Result<Picture> {
+    let message = format!("{} is an index of Parquet files", arguments.path.display());
+    Err(Failure::refused(message, "this program was built without the feature parquet"))
+}
+
+/// The name of the file, as the page shows it.
+fn shown(arguments: &ReportArguments) -> String {
+    arguments.path.file_name().unwrap_or(arguments.path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Collects the data of a table.
+fn picture(
+    arguments: &ReportArguments,
+    interrupt: &Interrupt,
+    table: &Table,
+    keys: Vec<Vec<u8>>,
+) -> Result<TablePicture> {
     let options = PictureOptions { keys, sampled_blocks: u64::from(arguments.samples), ..PictureOptions::default() };
     let mut progress =
         Progress::start(format!("reading the index of {}", arguments.path.display()), Some(100), Unit::Parts);
-    let shown = arguments.path.file_name().unwrap_or(arguments.path.as_os_str()).to_string_lossy();
     let mut watch = |done: u64, total: u64| {
         progress.reach((u128::from(done) * 100 / u128::from(total.max(1))) as u64);
         interrupt.engine_check()
     };
-    Ok(TablePicture::of(&table, &shown, &options, &mut watch)?)
+    Ok(TablePicture::of(table, &shown(arguments), &options, &mut watch)?)
 }

@@ -118,3 +118,57 @@ fn times_of_named_zones_are_printed() {
     let rows = folder.run(&["scan", "i.idx", "--json"]).exits_with(0).json_lines();
     assert_eq!(rows[1]["UTC"], json!("1970-01-01T01:00:00Z"));
 }
+
+#[test]
+fn the_page_of_an_index_has_its_files_and_the_requests_of_its_lookups() {
+    let folder = events();
+    for (key, value) in [("id", "7"), ("name", "name 49")] {
+        index(&folder, key, "i.idx");
+        folder.run(&["report", "i.idx", "-o", "i.html", "--force", "--key", value]).exits_with(0);
+        let html = std::fs::read_to_string(folder.path("i.html")).unwrap();
+        assert!(html.starts_with("<!doctype html>") && html.len() < 300_000, "{} bytes", html.len());
+        let bytes = |name: &str| std::fs::metadata(folder.path(name)).unwrap().len();
+        let grouped = ogive_report::format::grouped;
+        assert!(html.contains(&grouped(bytes("events.parquet"))), "{key}");
+        assert!(html.contains("1 Parquet file with 500 rows"), "{key}");
+        let answer = folder.run(&["get", "i.idx", value, "--explain", "--json"]).exits_with(0).json_lines();
+        let data = folder.run(&["report", "i.idx", "--json", "--key", value]).exits_with(0).json();
+        assert_eq!(data["lookups"][0]["rows"], 1);
+        let (shown, made) = (&data["lookups"][0]["requests"], answer[1]["requests"].as_array().unwrap());
+        assert_eq!(shown.as_array().unwrap().len(), made.len());
+        for (shown, made) in shown.as_array().unwrap().iter().zip(made) {
+            assert_eq!([&shown["round"], &shown["offset"]], [&made["round"], &made["offset"]]);
+            assert_eq!(shown["bytes"], made["size_bytes"]);
+            assert!(html.contains(&grouped(made["size_bytes"].as_u64().unwrap())), "{made}");
+        }
+        assert_eq!(data["index_bytes"].as_u64(), Some(bytes("i.idx")));
+        assert_eq!(data["files"][0]["rows"], 500);
+        // The explorer is that of the table, where there is one.
+        assert_eq!(html.contains("id=\"explorer-key\""), key == "name");
+    }
+}
+
+#[test]
+fn keys_that_are_not_named_come_from_the_files_and_figures_are_drawn_where_there_is_data() {
+    let folder = events();
+    index(&folder, "id", "id.idx");
+    index(&folder, "name", "name.idx");
+    for name in ["id.idx", "name.idx"] {
+        let data = folder.run(&["report", name, "--json"]).exits_with(0).json();
+        let lookups = data["lookups"].as_array().unwrap();
+        assert!(lookups.len() == 3 && lookups.iter().all(|lookup| lookup["rows"] == 1), "{data}");
+        folder.run(&["report", name, "-o", "curve.svg", "--figure", "curve", "--force"]).exits_with(0);
+        assert!(std::fs::read_to_string(folder.path("curve.svg")).unwrap().contains("s before it"));
+    }
+    let curve = folder.run(&["report", "id.idx", "--json", "--samples", "5"]).exits_with(0).json()["curve"].clone();
+    let points: Vec<(&str, u64)> = curve
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| (point["text"].as_str().unwrap(), point["rows"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(points, [("0", 0), ("124", 124), ("249", 249), ("374", 374), ("499", 499)]);
+    folder.run(&["report", "name.idx", "-o", "layers.svg", "--figure", "layers"]).exits_with(0);
+    folder.run(&["report", "id.idx", "-o", "x.svg", "--figure", "layers"]).exits_with(2).complains_of("no layers");
+    folder.run(&["report", "events.csv", "-o", "x.html"]).exits_with(1).complains_of("index beside Parquet files");
+}

@@ -83,3 +83,17 @@ fn pages_of_profiles_designs_and_joins_are_written_beside_their_answers() {
     // An existing file of another kind is kept.
     folder.run(&["tune", "k.u64", "--html", "k.u64"]).exits_with(1);
 }
+
+#[test]
+fn the_page_of_a_store_without_tables_says_where_its_entries_are() {
+    let folder = Folder::new();
+    folder.run(&["db", "put", "fruit", "apple", "red"]).exits_with(0);
+    folder.run(&["report", "fruit", "-o", "logs.html"]).exits_with(0);
+    let html = page(&folder, "logs.html");
+    assert!(html.contains("1 row; 1 entry is not in a table yet") && html.contains("`ogive db compact fruit`"));
+    let data = folder.run(&["report", "fruit", "--json"]).exits_with(0).json();
+    assert!(data["log_bytes"].as_u64().unwrap() > 0);
+    folder.run(&["db", "compact", "fruit"]).exits_with(0);
+    let data = folder.run(&["report", "fruit", "--json"]).exits_with(0).json();
+    assert_eq!(data["tables"][0]["filter_bytes"], 4096, "a filter of one page");
+}

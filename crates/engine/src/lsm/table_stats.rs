@@ -1,6 +1,7 @@
 //! Statistics of each table of a store.
 
 use super::db::Db;
+use crate::table::filter::expected_false_positives;
 use serde::Serialize;
 
 /// Statistics of a table of a store.
@@ -23,6 +24,17 @@ pub struct TableStats {
     pub model_lookups: u64,
     /// Number of segments of the table's own model; 0 if there is none.
     pub model_segments: u64,
+    /// Size of its filter for absent keys in bytes, in whole pages; 0 if there is none.
+    pub filter_bytes: u64,
+}
+
+impl TableStats {
+    /// The share of absent keys that the filter is expected to let through, by its size: each costs a read of data. 1
+    /// without a filter. What filters answered is not counted.
+    #[must_use]
+    pub fn expected_false_positives(&self) -> f64 {
+        expected_false_positives(self.filter_bytes, self.records)
+    }
 }
 
 /// The keys that a table of a store may hold.
@@ -74,6 +86,7 @@ impl Db {
                     negative_lookups: lookups.count(false),
                     model_lookups: lookups.paths()[1].count,
                     model_segments: file.and_then(|file| file.model()).map_or(0, |model| model.segments),
+                    filter_bytes: file.map_or(0, |file| file.table.filter_bytes()),
                 });
             }
         }

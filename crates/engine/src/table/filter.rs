@@ -191,6 +191,25 @@ impl FilterLayout {
     }
 }
 
+/// The expected share of absent keys that a filter of `filter_bytes` for `keys` keys lets through: lines get keys by a
+/// Poisson distribution, and each key sets bits of its line. The number of bits is that of the builder.
+pub(crate) fn expected_false_positives(filter_bytes: u64, keys: u64) -> f64 {
+    let lines = (filter_bytes / FILTER_PAGE_BYTES as u64 * LINES as u64) as f64;
+    let (line_bits, mean) = ((LINE_BYTES * 8) as f64, keys as f64 / lines);
+    // Filters have at least a bit for each key.
+    if lines == 0.0 || mean > line_bits {
+        return 1.0;
+    }
+    let probes = (line_bits / mean * 0.6).floor().clamp(1.0, f64::from(PROBES_MAX));
+    let (mut share, mut passed) = ((-mean).exp(), 0.0);
+    for held in 0..LINE_BYTES * 16 {
+        let free = (1.0 - 1.0 / line_bits).powf(probes * held as f64);
+        passed += share * (1.0 - free).powf(probes);
+        share *= mean / (held + 1) as f64;
+    }
+    passed.min(1.0)
+}
+
 /// The output of a [`FilterBuilder`], called with each page in order. A page has room for its checksum in its last four
 /// bytes; the sink seals it for the location where it is written ([`crate::block::checksum::seal`]).
 pub type FilterPageSink<'a> = dyn FnMut(&mut [u8]) -> Result<()> + 'a;
@@ -426,6 +445,18 @@ mod tests {
         let rates = [2, 5, 8, 10, 14, 20, 32].map(|bits| false_positives(bits, 2000, 255));
         assert!(rates.windows(2).all(|pair| pair[1] < pair[0]), "{rates:?}");
         assert!(rates[0] < 0.5 && rates[6] < 0.000_5, "{rates:?}");
+    }
+
+    #[test]
+    fn the_expected_rate_is_the_measured_one() {
+        for bits in [5, 10, 14] {
+            let (pages, ..) = build(bits, even_blocks(2000, 255));
+            let expected = expected_false_positives((pages.len() * FILTER_PAGE_BYTES) as u64, 2000 * 255);
+            let measured = false_positives(bits, 2000, 255);
+            assert!((expected / measured - 1.0).abs() < 0.1, "{bits} bits: {expected}, measured {measured}");
+        }
+        assert_eq!([expected_false_positives(0, 9), expected_false_positives(4096, 1 << 40)], [1.0, 1.0]);
+        assert!(expected_false_positives(4096, 1) < 1e-9 && expected_false_positives(4096, 0) == 0.0);
     }
 
     #[test]

@@ -125,6 +125,11 @@ pub struct RouteStep {
 }
 
 impl Table {
+    /// Bytes of the filter for absent keys; 0 if there is none.
+    pub(crate) fn filter_bytes(&self) -> u64 {
+        self.inner.meta.filter.map_or(0, |meta| meta.section.bytes)
+    }
+
     /// The places of all parts.
     #[must_use]
     pub fn structure(&self) -> TableStructure {

@@ -3,6 +3,7 @@
 use super::axis::{Axis, PlacedAxis};
 use super::canvas::{Anchor, Canvas};
 use super::drawing::{COLORS, Drawing, Place};
+use crate::key_axis;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
@@ -59,6 +60,8 @@ pub struct LineChart {
     description: String,
     x: Axis,
     y: Axis,
+    /// Texts at places of the x axis, in place of ticks.
+    x_labels: Vec<(f64, String)>,
     series: Vec<Series>,
 }
 
@@ -66,13 +69,19 @@ impl LineChart {
     /// A chart without series.
     #[must_use]
     pub fn new(title: &str, x: Axis, y: Axis) -> Self {
-        Self { title: title.to_owned(), description: String::new(), x, y, series: Vec::new() }
+        Self { title: title.to_owned(), description: String::new(), x, y, x_labels: Vec::new(), series: Vec::new() }
     }
 
     /// Sets what the chart shows, in a sentence, for readers who cannot see it.
     #[must_use]
     pub fn description(mut self, description: &str) -> Self {
         description.clone_into(&mut self.description);
+        self
+    }
+
+    /// Names places of the x axis by some of these keys, ascending, instead of drawing ticks.
+    pub(crate) fn x_labels(mut self, keys: &[(f64, &str)]) -> Self {
+        self.x_labels = key_axis::labels(keys);
         self
     }
 
@@ -89,7 +98,18 @@ impl LineChart {
             canvas.line((LEFT, at), (WIDTH - RIGHT, at), "grid");
             canvas.text((LEFT - 8.0, at + 4.0), Anchor::End, "quiet", &self.y.unit.show(tick), false);
         }
-        for &tick in &x.ticks {
+        for (number, (tick, label)) in self.x_labels.iter().enumerate() {
+            let at = x.at(*tick);
+            // Those at the ends would reach beyond the chart.
+            let anchor = match number {
+                0 => Anchor::Start,
+                number if number + 1 == self.x_labels.len() => Anchor::End,
+                _ => Anchor::Middle,
+            };
+            canvas.line((at, bottom), (at, bottom + 5.0), "axis");
+            canvas.text((at, bottom + 18.0), anchor, "quiet", label, false);
+        }
+        for &tick in x.ticks.iter().filter(|_| self.x_labels.is_empty()) {
             let at = x.at(tick);
             canvas.line((at, bottom), (at, bottom + 5.0), "axis");
             canvas.text((at, bottom + 18.0), Anchor::Middle, "quiet", &self.x.unit.show(tick), false);

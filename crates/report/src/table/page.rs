@@ -4,7 +4,7 @@ use super::parts::ERRORS_BLOCKS;
 use super::picture::TablePicture;
 use crate::data_table::DataTable;
 use crate::figure::Figure;
-use crate::format::{bytes, grouped, percent, time_us};
+use crate::format::{bytes, counted, grouped, percent, time_us};
 use crate::page::Page;
 use crate::section::Section;
 use crate::svg::{Axis, BarChart, LineChart, Mark, Series, Unit};
@@ -22,6 +22,33 @@ const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/table.js"),
 ];
 
+/// Keys that the note on a part of an index names.
+const PARTIAL_KEYS_MAX: usize = 8;
+
+/// The words of the page.
+const TERMS: [(&str, &str); 15] = [
+    ("block", "unit of transfer of data, under one checksum; records lie in it in the order of their keys."),
+    ("location", "offset and length of a block, stored where blocks do not all have one size; kept in memory."),
+    ("counts", "the number of records before each block, for ranks; stored where blocks do not all have as many."),
+    ("layer", "one level of the index. Layer 1 leads to blocks; the topmost is the root, which opening reads."),
+    ("separator", "a key above all keys of one block and not above the first key of the next; leads to one block."),
+    ("coded separator", "exact separator, stored as a line through the keys and the distance from it in a few bits."),
+    ("window", "the blocks that a line says may hold a key; all of them are read. Such a node is approximate."),
+    ("slack", "bytes of the file that no part uses: padding between sections, and unused ends of index pages."),
+    ("gstep(n), coded(n)", "builders of layers: a plain or coded separator for as many children as n bytes hold."),
+    ("gband(n)", "builder of lines: each covers as many children as keep its window within n bytes."),
+    ("eband(n)", "builder of lines: children are grouped by n bytes, with a line through each group."),
+    ("pla, plr, rmi, spline", "builders of lines as the PGM-index, Bourbon, RMI and RadixSpline choose them."),
+    ("design", "the layers of an index, bottom first, with their expected cost."),
+    ("T(n)", "the time to read n consecutive bytes of a storage: latency + n / bandwidth."),
+    ("hardness", "how many lines the key curve takes at a given error: more are needed where it bends often."),
+];
+
+/// How keys of no fixed number of bytes are placed on the axis.
+const TEXT_AXIS: &str = "Keys stand on the axis by the number that their first 24 bytes make, after the prefix that \
+    all share. Equal distances are equal differences of bytes, so the curve is flat where no key begins with those \
+    bytes. Labels are separators of the index, which need not be keys; a label stands at or after its separator.";
+
 /// The data of the page.
 #[derive(Serialize)]
 struct PageData<'a> {
@@ -37,6 +64,11 @@ impl TablePicture {
     pub fn to_html(&self, command: &str) -> String {
         let page = Page::new(&self.name).summary(&self.summary()).command(command);
         let page = self.facts().into_iter().fold(page, |page, (name, value)| page.fact(name, &value));
+        self.sections(page).to_html()
+    }
+
+    /// Adds the sections of the table to a page.
+    pub(crate) fn sections(&self, page: Page) -> Page {
         let page = match self.report.blocks {
             0 => page.section("Find a key", |section| section.text("The table has no records.")),
             _ => page.section("Find a key", |section| self.explorer(section)),
@@ -54,17 +86,17 @@ impl TablePicture {
             page.section("How hard the keys are", |section| self.hardness(section))
         };
         let page = page.style(CSS);
-        if self.report.blocks == 0 { page.to_html() } else { SCRIPTS.into_iter().fold(page, Page::script).to_html() }
+        if self.report.blocks == 0 { page } else { SCRIPTS.into_iter().fold(page, Page::script) }
     }
 
     fn summary(&self) -> String {
         let report = &self.report;
         format!(
-            "A sorted table: {} records with keys of type {}, in {} blocks. Its index of {} leads any key to about {} \
+            "A sorted table: {} with keys of type {}, in {}. Its index of {} leads any key to about {} \
             of data.",
-            grouped(report.records),
+            counted(report.records, "record"),
             report.key_type,
-            grouped(report.blocks),
+            counted(report.blocks, "block"),
             bytes(report.index_bytes as f64),
             bytes(report.data_mean_read_bytes),
         )
@@ -93,19 +125,33 @@ impl TablePicture {
             (true, _) => section,
             (false, _) => section.note(&format!(
                 "The index has lines instead of the separator of each block, so the curve goes through the starts of \
-                the lines and the first keys of {} blocks that were read.",
-                grouped(self.curve.sampled_blocks)
+                the lines and the first keys of {} that were read.",
+                counted(self.curve.sampled_blocks, "block")
             )),
         };
+        let section = if self.is_numeric { section } else { section.note(TEXT_AXIS) };
         let section = match self.layers.iter().all(|layer| layer.is_complete) {
             true => section,
-            false => section.note(
-                "The index is larger than a page may be. This page holds the parts around some keys; name others with \
-                --key.",
-            ),
+            false => section.note(&self.partial()),
         };
         let data_end = self.data_end();
         section.markup(EXPLORER).with_charts().data("table-data", &PageData { picture: self, data_end })
+    }
+
+    /// What is said of an index that is too large for a page.
+    fn partial(&self) -> String {
+        let named: Vec<&str> = self.keys.iter().take(PARTIAL_KEYS_MAX).map(|key| key.text.as_str()).collect();
+        let more = match self.keys.len().saturating_sub(named.len()) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "The index of {} is larger than a page may be. This page holds the parts of it around {} ({}{more}); a \
+            lookup of a key elsewhere says what is missing. Name other keys with --key.",
+            bytes(self.report.index_bytes as f64),
+            counted(self.keys.len() as u64, "key"),
+            named.join(", "),
+        )
     }
 
     fn data_end(&self) -> u64 {
@@ -132,7 +178,7 @@ impl TablePicture {
             padding between sections and the unused end of index pages' sections.",
             &bars.relative(),
         ).table(table));
-        section.table(&self.layer_table())
+        section.table(&self.layer_table()).terms(&TERMS)
     }
 
     /// Name and bytes of each part, data first.
@@ -258,5 +304,35 @@ impl TablePicture {
                 largest residual of a coded separator. The window is what a lookup reads.",
             &residuals,
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PictureOptions;
+    use super::TablePicture;
+    use ogive::table::{TableOptions, TableWriteOptions, TableWriter};
+    use ogive::{KeyType, MemoryStorage, Storage, Table};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_page_of_a_part_of_an_index_names_the_keys_that_it_is_around() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let design = "layers=1,builder=gstep,lambda=4096".parse().unwrap();
+        let options = TableWriteOptions::default().key_type(KeyType::U64).design(design);
+        let mut writer = TableWriter::create(Arc::clone(&storage), "t", options).unwrap();
+        let key = |number: u64| number * number * 977;
+        (0..60_000).for_each(|number| writer.append(&key(number).to_be_bytes(), &[7; 100]).unwrap());
+        writer.finish().unwrap();
+        let table = Table::open(storage, "t", &TableOptions::default()).unwrap();
+        let html = |layers_bytes_max| {
+            let keys = [77, 50_000].map(|number| key(number).to_be_bytes().to_vec()).to_vec();
+            let options = PictureOptions { keys, layers_bytes_max, ..PictureOptions::default() };
+            TablePicture::of(&table, "t", &options, &mut |_, _| Ok(())).unwrap().to_html("c")
+        };
+        let whole = html(1 << 20);
+        assert!(!whole.contains("larger than a page may be"));
+        let part = html(500);
+        assert!(part.len() < whole.len() && part.contains(&format!("around 2 keys ({}, {})", key(77), key(50_000))));
     }
 }

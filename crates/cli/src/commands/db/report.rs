@@ -33,11 +33,20 @@ pub(crate) fn picture(folder: &Path, name: &str, memory: ByteSize) -> Result<Sto
             bytes: table.bytes,
             records: table.records,
             model_segments: table.model_segments,
+            filter_bytes: table.filter_bytes,
+            expected_false_positives: table.expected_false_positives(),
             first: shown(&range.keyspace, &range.first_key),
             last: if range.last_key.is_empty() { String::new() } else { shown(&range.keyspace, &range.last_key) },
             first_key: range.first_key.clone(),
             last_key: range.last_key.clone(),
         })
     });
-    Ok(StorePicture { name: name.to_owned(), tables: tables.collect(), stats })
+    Ok(StorePicture { name: name.to_owned(), tables: tables.collect(), stats, log_bytes: log_bytes(folder) })
+}
+
+/// Bytes of the logs in a local folder; `None` for one in an object store.
+fn log_bytes(folder: &Path) -> Option<u64> {
+    let files = std::fs::read_dir(folder).ok()?.filter_map(std::result::Result::ok);
+    let is_log = |file: &std::fs::DirEntry| Path::new(&file.file_name()).extension().is_some_and(|it| it == "log");
+    Some(files.filter(is_log).filter_map(|file| Some(file.metadata().ok()?.len())).sum())
 }
