@@ -1,7 +1,5 @@
 //! Stops a build for a free-threaded Python, early and with the reason.
 
-#![expect(clippy::disallowed_macros, reason = "cargo reads what a build script prints")]
-
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if pyo3_build_config::get().is_free_threaded() {

@@ -4,6 +4,7 @@
 //! `FOLDER/keys`, unsigned integers of 8 bytes, little end first; `crates/python/bench/beside_rust.py` makes them.
 
 #![expect(clippy::disallowed_macros, reason = "a program prints its results")]
+#![expect(clippy::disallowed_methods, reason = "a program may read the clock, and keys from a file")]
 
 use ogive::{Db, DbOptions, KeyType, LocalStorage, Table, TableOptions, TableWriteOptions, TableWriter};
 use std::path::Path;

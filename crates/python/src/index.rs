@@ -62,8 +62,11 @@ pub(crate) struct IndexSnapshot {
 #[pyclass(module = "ogive._internal", frozen)]
 pub(crate) struct IndexTransaction {
     types: RecordType,
-    open: Native<Mutex<Option<(OpenTransaction, Arc<AnyIndex>)>>>,
+    open: Native<Mutex<Option<Begun>>>,
 }
+
+/// A transaction that is under way, and its index.
+type Begun = (OpenTransaction, Arc<AnyIndex>);
 
 enum OpenTransaction {
     Short(WriteTransaction<Raw<u64>, Vec<u8>>, Writing),
