@@ -7,10 +7,11 @@ use crate::{Failure, moto};
 use std::fs;
 use std::path::Path;
 
-/// The folder of the package, the virtual environment below `target`, and the wheels in it.
+/// The folder of the package, the virtual environment below `target`, the wheels and the source distribution in it.
 const PACKAGE: &str = "crates/python";
 const ENVIRONMENT: &str = "python";
 const WHEELS: &str = "target/python/wheels";
+const SOURCE: &str = "target/python/source";
 
 /// Builds, installs and tests the package; without Python, says that it is skipped.
 pub(crate) fn run(root: &Path, server: Option<&Path>) -> Result<(), Failure> {
@@ -27,6 +28,7 @@ pub(crate) fn run(root: &Path, server: Option<&Path>) -> Result<(), Failure> {
     Step::new("wheel", &line).run(root)?;
     let pip = format!("{} -m pip install --quiet --force-reinstall --no-deps {}", tool("python"), wheel(root)?);
     Step::new("wheel", &pip).run(root)?;
+    check_source(root, &tool)?;
     let packaged = format!("{PACKAGE}/pyproject.toml");
     Step::new("types", &format!("{} --config-file {packaged} -p ogive", tool("mypy"))).run(root)?;
     let python = tool("python");
@@ -43,12 +45,33 @@ pub(crate) fn run(root: &Path, server: Option<&Path>) -> Result<(), Failure> {
     .run(root)
 }
 
+/// Makes the source distribution, and sees that cargo finds all crates in it; it does not build them again.
+fn check_source(root: &Path, tool: &dyn Fn(&str) -> String) -> Result<(), Failure> {
+    _ = fs::remove_dir_all(root.join(SOURCE));
+    let made = format!("{} sdist --manifest-path {PACKAGE}/Cargo.toml --out {SOURCE}", tool("maturin"));
+    Step::new("source distribution", &made).run(root)?;
+    let unpacked = format!("{} -m tarfile -e {} {SOURCE}/unpacked", tool("python"), built(root, SOURCE, "gz")?);
+    Step::new("source distribution", &unpacked).run(root)?;
+    let folders = fs::read_dir(root.join(SOURCE).join("unpacked")).into_iter().flatten().flatten();
+    for folder in folders.map(|entry| entry.path().join("crates/python/Cargo.toml")) {
+        let manifest = folder.display();
+        let tree = format!("cargo tree --locked --depth 1 -p ogive-python --manifest-path {manifest}");
+        Step::new("source distribution", &tree).run(root)?;
+    }
+    Ok(())
+}
+
 /// The wheel that was built.
 fn wheel(root: &Path) -> Result<String, Failure> {
-    let entries = fs::read_dir(root.join(WHEELS)).into_iter().flatten().flatten();
-    let mut wheels = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "whl"));
-    match wheels.next() {
-        Some(wheel) => Ok(wheel.display().to_string()),
-        None => Err(Failure::Check(format!("maturin built no wheel in {WHEELS}"))),
+    built(root, WHEELS, "whl")
+}
+
+/// The file that maturin made in a folder.
+fn built(root: &Path, folder: &str, extension: &str) -> Result<String, Failure> {
+    let entries = fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
+    let mut files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == extension));
+    match files.next() {
+        Some(file) => Ok(file.display().to_string()),
+        None => Err(Failure::Check(format!("maturin built nothing in {folder}"))),
     }
 }

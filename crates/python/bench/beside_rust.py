@@ -43,7 +43,7 @@ def make(folder: str, records: int, asked: int) -> np.ndarray[Any, np.dtype[np.u
     values = pa.array([drawn.bytes(VALUE_BYTES) for _ in range(len(keys))], pa.binary())
     table = ogive.build(pa.table({"key": keys, "value": values}), key="key", to=folder + "/table.ogive")
     with ogive.open(folder + "/store", key="u64", value=bytes) as db:
-        db.update(table.items())
+        db.update((key, row["value"]) for key, row in table.items())
     absent = drawn.integers(0, 2**63, asked // 10, dtype=np.uint64)
     wanted = np.concatenate([drawn.choice(keys, asked - len(absent)), absent])
     drawn.shuffle(wanted)

@@ -146,7 +146,7 @@ impl Rows {
     fn push_key(&self, arrays: &[ArrayRef], row: usize, key: &mut Vec<u8>) -> PyResult<()> {
         if let KeyType::Tuple(tuple) = self.types.keys {
             if let Some((_, name)) = arrays.iter().zip(&self.types.key_columns).find(|(array, _)| array.is_null(row)) {
-                let message = format!("column '{}' of the key is null in row {row}, which no key is", name.name);
+                let message = format!("column '{}' of the key is null in row {row}; a key cannot be null", name.name);
                 return Err(errors::new("InvalidArgument", &message));
             }
             let parts = arrays.iter().zip(tuple.components());

@@ -79,15 +79,27 @@ impl Keys {
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.iter_from(0)
+        (0..self.len()).map(|place| self.get(place))
     }
 
-    /// The keys from a position on.
-    pub(crate) fn iter_from(&self, first: usize) -> impl ExactSizeIterator<Item = &[u8]> {
-        (first..self.ends.len()).map(|index| {
-            let start = if index == 0 { 0 } else { self.ends[index - 1] };
-            &self.bytes[start..self.ends[index]]
-        })
+    pub(crate) fn get(&self, place: usize) -> &[u8] {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.bytes[start..self.ends[place]]
+    }
+
+    /// The places of the keys in ascending order.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        // Most keys differ in the first bytes, which are compared without going to memory.
+        let first_bytes = |place: usize| {
+            let key = self.get(place);
+            let mut bytes = [0; 8];
+            let count = key.len().min(bytes.len());
+            bytes[..count].copy_from_slice(&key[..count]);
+            (u64::from_be_bytes(bytes), place)
+        };
+        let mut order: Vec<(u64, usize)> = (0..self.len()).map(first_bytes).collect();
+        order.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| self.get(one.1).cmp(self.get(other.1))));
+        order.into_iter().map(|(_, place)| place).collect()
     }
 }
 
@@ -95,7 +107,7 @@ impl Keys {
 pub(crate) fn key_of(array: &ArrayRef, key_type: KeyType, row: usize) -> PyResult<Vec<u8>> {
     match fitted(value_of(array, key_type, row), key_type) {
         Value::Null if array.is_null(row) => {
-            Err(errors::new("InvalidArgument", &format!("the key of row {row} is null, which no key is")))
+            Err(errors::new("InvalidArgument", &format!("the key of row {row} is null; a key cannot be null")))
         }
         Value::Null => Err(errors::new(
             "WrongType",

@@ -13,7 +13,8 @@ use pyo3::prelude::*;
 const STREAM_ROWS: usize = 64 << 10;
 const STREAM_BYTES: usize = 16 << 20;
 
-/// Keys that are looked up at a time: what is found of them is in memory twice.
+/// Keys that are looked up at a time, between two looks for signals. More of them are taken in their order, so that
+/// keys near each other share reads.
 const KEYS_AT_ONCE: usize = 64 << 10;
 
 /// The table of the keys that were asked for, with their values; null for those that are absent.
@@ -26,25 +27,59 @@ pub(crate) fn found<V: AsRef<[u8]>>(
     let mut builder = RecordBatchBuilder::with_columns(record_type, true, |_| true);
     let schema = builder.schema().clone();
     let mut batches = Vec::new();
-    for first in (0..keys.len()).step_by(KEYS_AT_ONCE) {
-        py.check_signals()?;
-        let part = || {
-            let some: Vec<&[u8]> = keys.iter_from(first).take(KEYS_AT_ONCE).collect();
-            let values = look_up(some)?;
-            for (key, value) in keys.iter_from(first).zip(values) {
-                builder.append(key, value.as_ref().map(AsRef::as_ref))?;
-                if builder.bytes() >= BATCH_BYTES_MAX {
-                    batches.push(builder.finish()?);
-                }
-            }
-            Ok(())
+    let mut append = |key: &[u8], value: Option<&[u8]>| {
+        builder.append(key, value)?;
+        if builder.bytes() >= BATCH_BYTES_MAX {
+            batches.push(builder.finish()?);
+        }
+        Ok(())
+    };
+    if keys.len() <= KEYS_AT_ONCE {
+        let all = || {
+            let values = look_up(keys.iter().collect())?;
+            keys.iter().zip(values).try_for_each(|(key, value)| append(key, value.as_ref().map(AsRef::as_ref)))
         };
-        py.detach(part).or_raise()?;
+        py.detach(all).or_raise()?;
+    } else {
+        let (order, mut found) = (py.detach(|| keys.order()), Values::of(keys.len()));
+        for part in order.chunks(KEYS_AT_ONCE) {
+            py.check_signals()?;
+            py.detach(|| {
+                let values = look_up(part.iter().map(|&place| keys.get(place)).collect())?;
+                part.iter().zip(values).for_each(|(&place, value)| found.set(place, value.as_ref().map(AsRef::as_ref)));
+                Ok(())
+            })
+            .or_raise()?;
+        }
+        py.check_signals()?;
+        py.detach(|| keys.iter().enumerate().try_for_each(|(place, key)| append(key, found.get(place)))).or_raise()?;
     }
     if !builder.is_empty() {
         batches.push(builder.finish().or_raise()?);
     }
     Ok(RowBatch::new(batches, schema))
+}
+
+/// Values of many keys, in one buffer: what the engine returns may keep whole blocks in memory.
+struct Values {
+    bytes: Vec<u8>,
+    places: Vec<Option<(usize, usize)>>,
+}
+
+impl Values {
+    fn of(count: usize) -> Self {
+        Self { bytes: Vec::new(), places: vec![None; count] }
+    }
+
+    fn set(&mut self, place: usize, value: Option<&[u8]>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(value.unwrap_or_default());
+        self.places[place] = value.map(|value| (start, value.len()));
+    }
+
+    fn get(&self, place: usize) -> Option<&[u8]> {
+        self.places[place].map(|(start, length)| &self.bytes[start..start + length])
+    }
 }
 
 /// A stream of record batches of records.

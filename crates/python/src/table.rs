@@ -9,11 +9,13 @@ use crate::keys::Keys;
 use crate::keyspace::Object;
 use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
+use crate::wait::interruptible;
 use arc_swap::ArcSwapOption;
 use ogive::io::{Place, Profile, locate};
 use ogive::table::TracedRead;
 use ogive::{ReadTrace, TableOptions};
 use ogive_report::notebook;
+use ogive_report::table::{PictureOptions, TablePicture};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -72,6 +74,14 @@ pub(crate) fn open_options(place: &Place, memory: Option<u64>, profile: Option<&
         (None, Some(profile)) => options.profile(profile.clone()),
         (None, None) => options,
     })
+}
+
+impl Table {
+    /// The table with an empty cache, so that all reads are seen.
+    fn uncached(&self) -> ogive::Result<ogive::Table> {
+        let place = locate(&self.path)?;
+        ogive::Table::open(place.storage, &place.name, &TableOptions::default())
+    }
 }
 
 #[pymethods]
@@ -202,10 +212,7 @@ impl Table {
     fn explain(&self, py: Python<'_>, key: &Object<'_>) -> PyResult<String> {
         let mut trace = ReadTrace::new();
         let (table, found) = self.find(py, key, |_, key| {
-            // A table with an empty cache, so that all reads are seen.
-            let options = TableOptions::default();
-            let place = locate(&self.path)?;
-            let table = ogive::Table::open(place.storage, &place.name, &options)?;
+            let table = self.uncached()?;
             let found = table.traced(&mut trace).contains_key(key)?;
             Ok(found)
         })?;
@@ -231,6 +238,22 @@ impl Table {
             "reads": reads_json(&reads),
         })
         .to_string())
+    }
+
+    /// The page of `ogive report`, with the look-ups of these keys.
+    #[pyo3(name = "_page", signature = (keys, progress=None))]
+    fn page(&self, py: Python<'_>, keys: &Object<'_>, progress: Option<&Object<'_>>) -> PyResult<String> {
+        let keys = Keys::of(py, self.table()?.key_type(), keys)?.iter().map(<[u8]>::to_vec).collect();
+        let options = PictureOptions { keys, ..PictureOptions::default() };
+        let name = self.path.display().to_string();
+        interruptible(py, progress, |task| {
+            let mut watch = |done, total| {
+                task.report(done, total);
+                task.check()
+            };
+            let picture = TablePicture::of(&self.uncached()?, &name, &options, &mut watch)?;
+            Ok(picture.to_html(&format!("ogive report {name}")))
+        })
     }
 
     /// What the table is made of, as JSON.

@@ -200,7 +200,7 @@ def test_errors_are_what_python_people_catch(folder: str, tmp_path: Path) -> Non
     (tmp_path / "file").write_text("not a store")
     with pytest.raises(OSError):
         ogive.open(tmp_path / "file")
-    with pytest.raises(ValueError, match="no size"):
+    with pytest.raises(ValueError, match="not a size"):
         ogive.open(folder, memory="many")
     with pytest.raises(ValueError, match="durability"):
         ogive.open(folder, durability="never")  # type: ignore[arg-type]

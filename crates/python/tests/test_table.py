@@ -230,3 +230,21 @@ def test_csv_files_without_values_and_with_late_errors(tmp_path: Path) -> None:
         with pytest.raises(ogive.WrongFile, match="a.csv") as raised:
             use()
         assert raised.value.file == str(file)
+
+
+def test_look_ups_of_very_many_keys_come_back_as_they_were_asked(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(1)
+    keys = np.unique(drawn.integers(0, 1 << 20, 100_000))
+    values = [f"v{key}" * (key % 4) for key in keys.tolist()]
+    table = ogive.build(zip(keys.tolist(), values), to=tmp_path / "t.ogive")
+    index = ogive.Index(tmp_path / "t.idx", key=int, value=int)
+    index.load(keys, keys)
+    asked = np.concatenate([drawn.integers(0, 1 << 20, 150_000), keys[:10], keys[:10]])
+    known = dict(zip(keys.tolist(), values))
+    with ogive.open(tmp_path / "db", key=int, value=str) as db:
+        db.update(known)
+        for rows in (table.multi_get(asked), db.multi_get(asked), db.snapshot().multi_get(asked.tolist())):
+            assert rows.column("key") == asked.tolist()
+            assert rows.column("value") == [known.get(key) for key in asked.tolist()]
+    assert index.multi_get(asked).column("value") == [key if key in known else None for key in asked.tolist()]
+    index.close()

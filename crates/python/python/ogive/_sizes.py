@@ -23,8 +23,8 @@ def size_bytes(size: int | str | None) -> int | None:
     if isinstance(size, str):
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", size.lower())
         if match is None or match[2] not in _UNITS:
-            raise InvalidArgument(f"{size!r} is no size; give bytes, or text such as '64KiB' or '2GB'")
+            raise InvalidArgument(f"{size!r} is not a size; give bytes, or text such as '64KiB' or '2GB'")
         size = int(float(match[1]) * _UNITS[match[2]])
     if size < 0 or size >= 1 << 63:
-        raise InvalidArgument(f"{size} bytes are no size")
+        raise InvalidArgument(f"a size of {size} bytes is out of range")
     return size

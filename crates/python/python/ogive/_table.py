@@ -52,6 +52,26 @@ class Table(Awaitable, _internal.Table, Ordered, Closing):
         found: dict[str, Any] = json.loads(self._report())
         return found
 
+    def page(self, to: PathLike | None = None, *, keys: Any = (), progress: bool | None = None) -> str:
+        """A page of HTML that shows the table: the key curve under the layers of its index, what the file is made of,
+        and an explorer that follows the look-up of any key; written to a file, if ``to`` is given.
+
+        It is the page of the command ``ogive report``, and loads nothing. Of an index that does not fit a page, it has
+        the parts around ``keys``.
+
+        >>> import ogive, tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> squares = ogive.build(((i * i, i) for i in range(1000)), to=folder + "/squares.ogive")
+        >>> squares.page(folder + "/squares.html", keys=[144])[:15]
+        '<!doctype html>'
+        """
+        with Progress.start(f"reading the index of {self.path}", progress) as shown:
+            page = self._page(keys, shown)
+        if to is not None:
+            with open(path_text(to), "w", encoding="utf-8") as file:
+                file.write(page)
+        return page
+
     def _repr_svg_(self) -> str:
         return self._layers_svg()
 
