@@ -6,13 +6,16 @@ use crate::fork::Native;
 use crate::key_range::KeyRange;
 use crate::keyspace::{Keyspace, Object};
 use crate::store::Store;
+use ogive::types::RecordType;
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A batch. See `ogive.Batch`.
 #[pyclass(module = "ogive._internal", frozen)]
 pub(crate) struct Batch {
     batch: Native<Mutex<Option<ogive::Batch>>>,
+    /// The types of keyspaces that have no records yet: they are decided when the batch is committed.
+    undecided: Mutex<Vec<(Py<Keyspace>, Arc<RecordType>)>>,
 }
 
 impl Batch {
@@ -28,6 +31,24 @@ impl Batch {
     }
 }
 
+impl Batch {
+    /// The types of a record of a keyspace without any: those of its first record in this batch.
+    fn types_for(
+        &self,
+        keyspace: &Bound<'_, Keyspace>,
+        key: &Object<'_>,
+        value: &Object<'_>,
+    ) -> PyResult<Arc<RecordType>> {
+        let mut undecided = self.undecided.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, types)) = undecided.iter().find(|(known, _)| known.get().name() == keyspace.get().name()) {
+            return Ok(types.clone());
+        }
+        let types = keyspace.get().types_for(key, value)?;
+        undecided.push((keyspace.clone().unbind(), types.clone()));
+        Ok(types)
+    }
+}
+
 fn closed() -> PyErr {
     errors::new("Closed", "the batch was committed or dropped; make another one")
 }
@@ -36,18 +57,24 @@ fn closed() -> PyErr {
 impl Batch {
     #[new]
     fn new(store: &Store) -> PyResult<Self> {
-        Ok(Self { batch: Native::new(Mutex::new(Some(store.opened().db()?.batch()))) })
+        let batch = Native::new(Mutex::new(Some(store.opened().db()?.batch())));
+        Ok(Self { batch, undecided: Mutex::default() })
     }
 
-    fn put(&self, keyspace: &Keyspace, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
-        let typed = keyspace.typed_for(key, value)?;
-        let (key, value) = (encode_key(typed.types.keys, key)?, encode_value(&typed.types.values, value)?);
+    fn put(&self, keyspace: &Bound<'_, Keyspace>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
+        self.with(|_| ())?;
+        let typed = keyspace.get().typed()?;
+        let types = match typed.is_undecided {
+            true => self.types_for(keyspace, key, value)?,
+            false => typed.types.clone(),
+        };
+        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, value)?);
         let keyspace = typed.keyspace()?;
         self.with(|batch| _ = batch.insert(keyspace, key, value))
     }
 
     /// Puts pairs of keys and values.
-    fn put_all(&self, keyspace: &Keyspace, records: &Object<'_>) -> PyResult<()> {
+    fn put_all(&self, keyspace: &Bound<'_, Keyspace>, records: &Object<'_>) -> PyResult<()> {
         for record in records.try_iter()? {
             let (key, value) = record?.extract::<(Object<'_>, Object<'_>)>()?;
             self.put(keyspace, &key, &value)?;
@@ -77,6 +104,9 @@ impl Batch {
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let batch = self.take()?.ok_or_else(closed)?;
+        for (keyspace, types) in &*self.undecided.lock().unwrap_or_else(PoisonError::into_inner) {
+            keyspace.get().typed_as(types)?;
+        }
         py.detach(|| batch.commit()).or_raise()
     }
 

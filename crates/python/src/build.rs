@@ -357,7 +357,7 @@ pub(crate) fn build_pairs(
         let (this_key, this_value) = match has_values {
             true => {
                 let (key, value) = pair.extract::<(Object<'_>, Object<'_>)>().map_err(|_| {
-                    let message = format!("record {number} is no pair of a key and a value: {pair}");
+                    let message = format!("record {number} is not a pair of a key and a value: {pair}");
                     errors::new("WrongType", &message)
                 })?;
                 (key, Some(value))

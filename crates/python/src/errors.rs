@@ -18,14 +18,52 @@ pub(crate) fn of_file(class: &str, message: &str, file: &Path) -> PyErr {
     raise(class, message, Some(file), None)
 }
 
+/// What the library advises a program in Rust or at the command line to do, and the advice for Python.
+const WORDS: [(&str, &str); 17] = [
+    (
+        "is read-only after a failure (it was opened read-only); fix the cause, then call `resume`, or open the store \
+         again",
+        "was opened read-only; open it without read_only=True to write",
+    ),
+    ("fix the cause, then call `resume`, or open the store again", "fix the cause, then open the store again"),
+    (
+        "check the path, or set `create` to create a store",
+        "check the path; a store is created unless create=False or \
+      read_only=True is given",
+    ),
+    ("open it with `Table::open`", "open it with ogive.Table, or ogive.ParquetIndex"),
+    ("open it with `Index::open`", "open it with ogive.Index"),
+    ("open that index with `Index::open`", "open that index with ogive.Index"),
+    ("open its folder with `Db::open`", "open its folder with ogive.open"),
+    ("`DbOptions::memory_bytes`", "memory="),
+    ("`TableOptions::memory_bytes`", "memory="),
+    ("`JoinOptions::memory_bytes`", "memory="),
+    ("`ogive build --external --update`", "ogive.index_parquet(..., update=True)"),
+    ("list the files (`--files LIST`)", "list the files (files=[...])"),
+    ("give them (`--files LIST`)", "give them (files=[...])"),
+    ("`ogive profile PATH -o FILE` makes one", "ogive.profile(PATH).save(FILE) makes one"),
+    ("(environment or --storage-option)", "(in the environment)"),
+    ("in the environment or by --storage-option", "in the environment"),
+    (
+        "is locked by another process; wait for it to finish",
+        "is locked by another process; close it there, or open it with read_only=True",
+    ),
+];
+
 fn raise(class: &str, message: &str, file: Option<&Path>, offset: Option<u64>) -> PyErr {
+    let mut message = message.to_owned();
+    for (programs, python) in WORDS {
+        if message.contains(programs) {
+            message = message.replace(programs, python);
+        }
+    }
     Python::attach(|py| {
         let made = || -> PyResult<PyErr> {
             let class = py.import("ogive._errors")?.getattr(class)?;
             let file = file.map(|file| file.display().to_string());
-            Ok(PyErr::from_value(class.call1((message, file, offset))?))
+            Ok(PyErr::from_value(class.call1((&message, file, offset))?))
         };
-        made().unwrap_or_else(|_| PyRuntimeError::new_err(message.to_owned()))
+        made().unwrap_or_else(|_| PyRuntimeError::new_err(message.clone()))
     })
 }
 

@@ -109,7 +109,7 @@ impl IndexOpening {
             "grouped" => Durability::Grouped,
             "buffered" => Durability::Buffered,
             other => {
-                let message = format!("{other:?} is no durability; give \"synced\", \"grouped\" or \"buffered\"");
+                let message = format!("{other:?} is not a durability; give \"synced\", \"grouped\" or \"buffered\"");
                 return Err(errors::new("InvalidArgument", &message));
             }
         };

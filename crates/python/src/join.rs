@@ -10,9 +10,7 @@ use crate::wait::{Task, interruptible, signal};
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use ogive::io::{Profile, ScratchFolder, StoppableStorage, Storage, locate};
-use ogive::join::{
-    self, JoinKind, JoinOptions, JoinOutput, JoinRows, JoinSource, JoinedRecords, MEMORY_BYTES_MIN, join_rows,
-};
+use ogive::join::{self, JoinKind, JoinOptions, JoinOutput, JoinRows, JoinSource, JoinedRecords, join_rows};
 use ogive::types::ColumnPlace;
 use ogive::{Error, TableWriter};
 use ogive_arrow::RecordBatchBuilder;
@@ -76,7 +74,7 @@ impl Prepared {
         let options = JoinOptions::default()
             .kind(kind)
             .method(settings.method.parse().or_raise()?)
-            .memory_bytes(settings.memory.max(MEMORY_BYTES_MIN))
+            .memory_bytes(settings.memory)
             .threads(settings.threads.max(1))
             .any_order(settings.any_order)
             .profile(profile.unwrap_or_default());

@@ -230,6 +230,15 @@ impl JoinInput {
         index.source(py).map(Self::of)
     }
 
+    /// The names of the key, if it has any, and those of the fields of the value; none of rows with columns.
+    #[getter]
+    fn names(&self) -> PyResult<(Vec<String>, Vec<String>)> {
+        let Side::Source(source) = self.side.get()? else { return Ok((Vec::new(), Vec::new())) };
+        let types = source.record_type();
+        let keys = types.key_columns.iter().map(|column| column.name.clone());
+        Ok((keys.collect(), types.values.fields().iter().map(|field| field.name.clone()).collect()))
+    }
+
     /// A table, an index, or a store.
     #[staticmethod]
     fn of_path(py: Python<'_>, path: PathBuf, memory: u64, profile: Option<&str>) -> PyResult<Self> {

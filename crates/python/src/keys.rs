@@ -111,7 +111,7 @@ pub(crate) fn key_of(array: &ArrayRef, key_type: KeyType, row: usize) -> PyResul
         }
         Value::Null => Err(errors::new(
             "WrongType",
-            &format!("row {row} of an array of type {} is no key of type {key_type}", array.data_type()),
+            &format!("row {row} of an array of type {} is not a key of type {key_type}", array.data_type()),
         )),
         value => key_type.encode(&value).or_raise(),
     }

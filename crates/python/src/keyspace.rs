@@ -2,7 +2,7 @@
 
 use crate::arrow_out::{RowBatch, RowReader};
 use crate::convert::{decode_value, encode_key, encode_value, with_key};
-use crate::errors::OrRaise;
+use crate::errors::{self, OrRaise};
 use crate::key_range::KeyRange;
 use crate::keys::Keys;
 use crate::opened::{Opened, Typed};
@@ -51,26 +51,53 @@ impl Keyspace {
         Typed::new(db.keyspace(&self.name).or_raise()?, generation).or_raise()
     }
 
-    /// The keyspace for a record to be written, whose types the first record decides.
-    pub(crate) fn typed_for(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<Typed>> {
+    /// The types of a record to be written: those of the keyspace, or, while it has none, those of the record, which
+    /// are not stored yet.
+    pub(crate) fn types_for(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<Arc<RecordType>> {
+        let typed = self.typed()?;
+        match typed.is_undecided {
+            true => Ok(Arc::new(record_type_of(key, value)?)),
+            false => Ok(typed.types.clone()),
+        }
+    }
+
+    /// The keyspace for a record of these types: the first one decides and stores them.
+    pub(crate) fn typed_as(&self, stated: &RecordType) -> PyResult<Arc<Typed>> {
         let typed = self.typed()?;
         if !typed.is_undecided {
-            return Ok(typed);
+            return Self::checked(typed, stated);
         }
-        let stated = record_type_of(key, value)?;
         let _deciding = self.deciding.lock().unwrap_or_else(PoisonError::into_inner);
         let typed = self.typed()?;
         if !typed.is_undecided {
-            return Ok(typed);
+            return Self::checked(typed, stated);
         }
         let db = self.opened.db()?;
         if !stated.is_bytes() {
-            db.keyspace_of(&self.name, &stated).or_raise()?;
+            db.keyspace_of(&self.name, stated).or_raise()?;
         }
         let decided = Typed::new(db.keyspace(&self.name).or_raise()?, typed.generation).or_raise()?;
         let decided = Arc::new(Typed { is_undecided: false, ..decided });
         self.typed.store(decided.clone());
         Ok(decided)
+    }
+
+    /// Another thread may have decided the types meanwhile.
+    fn checked(typed: Arc<Typed>, stated: &RecordType) -> PyResult<Arc<Typed>> {
+        match (typed.types.keys, &typed.types.values) == (stated.keys, &stated.values) {
+            true => Ok(typed),
+            false => {
+                let message = format!("the records of this keyspace are of type {}, not {stated}", typed.types);
+                Err(errors::new("WrongType", &message))
+            }
+        }
+    }
+
+    /// The bytes of a record to be written, and the keyspace that takes it.
+    fn encoded(&self, key: &Object<'_>, value: &Object<'_>) -> PyResult<(Vec<u8>, Vec<u8>, Arc<Typed>)> {
+        let types = self.types_for(key, value)?;
+        let (key, value) = (encode_key(types.keys, key)?, encode_value(&types.values, value)?);
+        Ok((key, value, self.typed_as(&types)?))
     }
 
     /// What `look` finds for a key; nothing while the types are undecided, since there is no record then.
@@ -142,7 +169,7 @@ impl Keyspace {
     }
 
     #[getter]
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
@@ -178,8 +205,7 @@ impl Keyspace {
     }
 
     fn __setitem__(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
-        let typed = self.typed_for(key, value)?;
-        let (key, value) = (encode_key(typed.types.keys, key)?, encode_value(&typed.types.values, value)?);
+        let (key, value, typed) = self.encoded(key, value)?;
         let keyspace = typed.keyspace()?;
         py.detach(|| keyspace.insert(key, value)).or_raise()
     }
@@ -223,8 +249,7 @@ impl Keyspace {
 
     /// Inserts if the key is absent; returns whether it did.
     fn insert_if_absent(&self, py: Python<'_>, key: &Object<'_>, value: &Object<'_>) -> PyResult<bool> {
-        let typed = self.typed_for(key, value)?;
-        let (key, value) = (encode_key(typed.types.keys, key)?, encode_value(&typed.types.values, value)?);
+        let (key, value, typed) = self.encoded(key, value)?;
         let keyspace = typed.keyspace()?;
         py.detach(|| keyspace.insert_if_absent(key, value).map(|inserted| inserted.is_ok())).or_raise()
     }

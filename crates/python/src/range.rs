@@ -33,7 +33,7 @@ impl<'py> FromPyObject<'_, 'py> for Part {
             "items" => Ok(Self::Items),
             "keys" => Ok(Self::Keys),
             "values" => Ok(Self::Values),
-            other => Err(PyValueError::new_err(format!("{other:?} is no part of a record"))),
+            other => Err(PyValueError::new_err(format!("{other:?} is not a part of a record"))),
         }
     }
 }

@@ -47,7 +47,7 @@ impl Store {
             Some("grouped") => options.durability(Durability::Grouped),
             Some("buffered") => options.durability(Durability::Buffered),
             Some(other) => {
-                let message = format!("{other:?} is no durability; give \"synced\", \"grouped\" or \"buffered\"");
+                let message = format!("{other:?} is not a durability; give \"synced\", \"grouped\" or \"buffered\"");
                 return Err(errors::new("InvalidArgument", &message));
             }
         };

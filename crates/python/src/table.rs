@@ -11,7 +11,7 @@ use crate::range::{Part, RecordIterator};
 use crate::rows::{self, Batches};
 use crate::wait::interruptible;
 use arc_swap::ArcSwapOption;
-use ogive::io::{Place, Profile, locate};
+use ogive::io::{FastPaths, Place, Profile, locate};
 use ogive::table::TracedRead;
 use ogive::{ReadTrace, TableOptions};
 use ogive_report::notebook;
@@ -77,10 +77,11 @@ pub(crate) fn open_options(place: &Place, memory: Option<u64>, profile: Option<&
 }
 
 impl Table {
-    /// The table with an empty cache, so that all reads are seen.
+    /// The table without a cache, so that all reads are seen.
     fn uncached(&self) -> ogive::Result<ogive::Table> {
         let place = locate(&self.path)?;
-        ogive::Table::open(place.storage, &place.name, &TableOptions::default())
+        let options = TableOptions::default().fast_paths(FastPaths { cache: false, ..FastPaths::ALL });
+        ogive::Table::open(place.storage, &place.name, &options)
     }
 }
 
@@ -95,6 +96,11 @@ impl Table {
             ogive::Table::open(place.storage, &place.name, &options)
         });
         let table = table.or_raise()?;
+        if ogive_parquet::ParquetIndex::is_one(&table) {
+            let message =
+                format!("{} is an index beside Parquet files; open it with ogive.ParquetIndex", path.display());
+            return Err(errors::of_file("WrongFile", &message, &path));
+        }
         if table.is_versioned() {
             let message = format!("{} is a file of a store; open the store", path.display());
             return Err(errors::new("WrongFile", &message));

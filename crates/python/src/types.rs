@@ -40,7 +40,7 @@ pub(crate) fn key_type(stated: &Bound<'_, PyAny>) -> PyResult<KeyType> {
 fn not_a_type(stated: &Bound<'_, PyAny>) -> PyErr {
     let shown = stated.repr().and_then(|shown| shown.extract::<String>()).unwrap_or_else(|_| "this".to_owned());
     let message = format!(
-        "{shown} is no type of keys or values; use int, float, str, bytes, bool, uuid.UUID, datetime.datetime, \
+        "{shown} is not a type of keys or values; use int, float, str, bytes, bool, uuid.UUID, datetime.datetime, \
          datetime.date, datetime.time, a tuple of these, or a name such as \"u64\" or \"decimal(10,2)\""
     );
     errors::new("WrongType", &message)
@@ -125,19 +125,25 @@ pub(crate) fn fitted(value: Value, key_type: KeyType) -> Value {
     }
 }
 
+/// Characters of a value that an error shows.
+const SHOWN_CHARS: usize = 60;
+
 /// The error of a value that is not of a type.
 pub(crate) fn mismatch(value: &Bound<'_, PyAny>, wanted: &dyn std::fmt::Display) -> PyErr {
-    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
-        return errors::new("WrongType", &format!("{value} is not of type {wanted}, or out of its range"));
+    let mut shown = value.repr().and_then(|shown| shown.extract::<String>()).unwrap_or_else(|_| "a value".to_owned());
+    if let Some((end, _)) = shown.char_indices().nth(SHOWN_CHARS) {
+        shown.truncate(end);
+        shown.push_str("...");
     }
-    errors::new("WrongType", &format!("a value of type {} is not of type {wanted}", class_name(value)))
+    let class = class_name(value);
+    errors::new("WrongType", &format!("{shown}, a value of type {class}, is not of type {wanted}, or out of its range"))
 }
 
 /// The error of a value whose type no store takes without a word, if any.
 pub(crate) fn undecidable(value: &Bound<'_, PyAny>) -> PyErr {
     let message = format!(
         "values of type {} do not decide the types of a store or table; state the types, as in \
-         key=\"decimal(10,2)\" or value={{\"name\": str}}, or convert them",
+         key=\"decimal(10,2)\", value={{\"name\": str}} or value=\"json\", or convert them",
         class_name(value)
     );
     errors::new("WrongType", &message)

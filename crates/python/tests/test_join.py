@@ -162,8 +162,8 @@ except KeyboardInterrupt:
 
 def test_errors_say_what_is_wrong(tmp_path: Path) -> None:
     left = pyarrow.table(LEFT)
-    with pytest.raises(ogive.InvalidArgument, match="no kind of join"):
-        ogive.join(left, left, on="id", how="outer")  # type: ignore[arg-type]
+    with pytest.raises(ogive.InvalidArgument, match="not a kind of join"):
+        ogive.join(left, left, on="id", how="cross")  # type: ignore[arg-type]
     with pytest.raises(ogive.InvalidArgument, match="which column of the right input"):
         ogive.join(left, left, on=("id", [])).collect()
     with pytest.raises(ogive.InvalidArgument, match="no column 'key'"):
@@ -188,3 +188,20 @@ def test_keys_of_different_types_are_refused(tmp_path: Path) -> None:
         ogive.join(left, right).to_pylist()
     with pytest.raises(ogive.OgiveError):
         ogive.join(left, right, memory="1KiB").to_pylist()
+
+
+def test_the_key_of_a_table_is_not_confused_with_another_column(tmp_path: Path) -> None:
+    path = str(tmp_path / "u.ogive")
+    table = ogive.build(pyarrow.table({"id": [1, 2], "other": [2, 3]}), key="id", to=path)
+    frame = pyarrow.table({"other": [1, 2], "x": [7, 8]})
+    for left in (table, path):
+        for on in ("other", ("other", "other"), ("zzz", "other")):
+            with pytest.raises(ogive.InvalidArgument, match="joined by its key, id"):
+                ogive.join(left, frame, on=on).to_pylist()
+        for on in (("id", "other"), (None, "other")):
+            assert len(ogive.join(left, frame, on=on).to_pylist()) == 2
+    with pytest.raises(ogive.InvalidArgument, match="joined by its key, id"):
+        ogive.join(frame, table, on="other").to_pylist()
+    assert len(ogive.join(frame, table, on=("other", "id"), how="outer").to_pylist()) == 2
+    with pytest.raises(ogive.InvalidArgument, match="memory"):
+        ogive.join(frame, frame, on="x", memory=1000)

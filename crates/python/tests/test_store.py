@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -270,3 +272,73 @@ def test_a_closed_store_says_so_whatever_is_asked(folder: str) -> None:
     ):
         with pytest.raises(ogive.Closed):
             use()
+
+
+def test_what_was_not_written_decides_no_types(folder: str) -> None:
+    db = ogive.open(folder)
+    with pytest.raises(RuntimeError), db.batch() as batch:
+        batch[1] = 2
+        raise RuntimeError
+    with pytest.raises(ogive.WrongType):
+        db["a"] = 2**70
+    done = db.batch()
+    done.commit()
+    with pytest.raises(ogive.Closed):
+        done[1] = 2
+    assert db.types == ("bytes", "bytes")
+    with pytest.raises(ogive.WrongType), db.batch() as batch:
+        batch["a"] = "b"
+        batch[1] = "c"
+    with db.batch() as batch:
+        batch["a"] = "b"
+        batch.put("b", "c")
+    assert list(db.items()) == [("a", "b"), ("b", "c")] and db.types == ("text", "text")
+
+
+def test_two_batches_that_decide_different_types(folder: str) -> None:
+    db = ogive.open(folder)
+    one, two = db.batch(), db.batch()
+    one[1] = 1
+    two["a"] = "a"
+    one.commit()
+    with pytest.raises(ogive.WrongType):
+        two.commit()
+    assert list(db.items()) == [(1, 1)]
+
+
+def test_handles_stay_where_they_were_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    pq.write_table(pa.table({"k": [1, 2], "v": [3, 4]}), "a.parquet")
+    with ogive.open("db") as db:
+        db["a"] = 1
+    reader, table, index = ogive.open("db", read_only=True), ogive.build({1: 2}, to="t.ogive"), ogive.Index("i.idx")
+    rows = ogive.index_parquet("a.parquet", key="k", to="a.idx")
+    index[1] = 2
+    monkeypatch.chdir(tmp_path)
+    assert reader.refresh() in (True, False) and reader["a"] == 1
+    assert pickle.loads(pickle.dumps(reader))["a"] == 1
+    assert table[1] == 2 and table.explain(1).found and pickle.loads(pickle.dumps(table))[1] == 2
+    assert rows.get(2).to_pylist() == [{"k": 2, "v": 4}] and pickle.loads(pickle.dumps(rows)).get(1).to_pylist()
+    index.close()
+
+
+def test_messages_speak_of_python(tmp_path: Path) -> None:
+    folder, path = tmp_path / "db", tmp_path / "t.ogive"
+    ogive.open(folder).close()
+    ogive.build({1: 2}, to=path)
+    reader = ogive.open(folder, read_only=True)
+    for use in (
+        lambda: reader.__setitem__("a", 1),
+        lambda: ogive.Index(path),
+        lambda: ogive.open(path),
+        lambda: ogive.open(tmp_path / "nowhere", create=False),
+        lambda: ogive.open(tmp_path / "more", memory=100),
+        lambda: ogive.build({1: 1}, to=path, profile="nothing"),
+        lambda: ogive.open(tmp_path / "more", durability="never"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ogive.OgiveError) as raised:
+            use()
+        assert not re.search("resume|::|--|`|is no ", str(raised.value)), raised.value

@@ -91,7 +91,7 @@ def test_columns_that_cannot_be_told_apart_and_nulls_in_keys_are_named(tmp_path:
 
 
 def test_what_is_not_taken_is_said(tmp_path: Path) -> None:
-    for data, message in [(5, "int is not taken"), (["b", "a"], "record 0 is no pair"), (pl.LazyFrame({"k": [1]}), "collect")]:
+    for data, message in [(5, "int is not taken"), (["b", "a"], "record 0 is not a pair"), (pl.LazyFrame({"k": [1]}), "collect")]:
         with pytest.raises((TypeError, ValueError), match=message):
             ogive.build(data, key="k" if isinstance(data, pl.LazyFrame) else None, to=tmp_path / "t.ogive")
 

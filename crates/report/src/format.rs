@@ -63,6 +63,8 @@ pub fn bytes(number: f64) -> String {
 /// A time in microseconds with three digits: `12.3 ms`.
 #[must_use]
 pub fn time_us(us: f64) -> String {
+    // Of a difference: no time is "-0".
+    let us = us + 0.0;
     if us != 0.0 && us.abs() < 1.0 {
         return format!("{} ns", short(us * 1000.0));
     }

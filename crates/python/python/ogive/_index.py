@@ -75,7 +75,7 @@ class Index(AwaitableWrites, _internal.Index, Ordered, Closing):
         durability: Literal["synced", "grouped", "buffered"] = "synced",
         page_size: int | str | None = None,
     ) -> Index:
-        text = path_text(path)
+        text = absolute(path_text(path))
         options: dict[str, Any] = {
             "kind": kind,
             "value_size": size_bytes(value_size),
@@ -238,6 +238,9 @@ class IndexTransaction:
 
     def __delitem__(self, key: Any) -> None:
         del self._transaction[key]
+
+    #: Without it, Python would ask for the keys 0, 1, 2 and so on.
+    __iter__ = None
 
     def discard(self, key: Any) -> None:
         """Removes a key, whether it is there or not."""

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-How = Literal["inner", "left", "right", "full", "semi", "anti"]
+How = Literal["inner", "left", "right", "full", "outer", "semi", "anti"]
 _HOW = ("inner", "left", "right", "full", "semi", "anti")
 #: Each input that is opened may use this fraction (1/N) of the memory.
 _SIDE_SHARE = 16
+#: The engine takes a mebibyte, beside the caches of both inputs.
+_MEMORY_MIN = 2 << 20
 
 
 @dataclass(frozen=True)
@@ -126,10 +128,24 @@ class Join(_Arrow):
     def _native(self) -> _internal.Join:
         if self._opened is None:
             memory = max(self._settings["memory"] // _SIDE_SHARE, 1 << 16)
-            left, right = (self._input(side, memory) for side in (0, 1))
-            rest = max(self._settings["memory"] - 2 * memory, 0)
+            left, right = (self._checked(side, memory) for side in (0, 1))
+            opened = sum(isinstance(data, (str, os.PathLike)) for data in self._sides)
+            rest = self._settings["memory"] - opened * memory
             self._opened = _internal.Join(left, right, {**self._settings, "memory": rest})
         return self._opened
+
+    def _checked(self, side: int, memory: int) -> _internal.JoinInput:
+        """An input. One with keys of its own is joined by them, whatever ``on`` says of the other."""
+        found, on, name = self._input(side, memory), self._on[side], ("left", "right")[side]
+        keys, fields = found.names
+        if on and (on != keys if keys else not set(on).isdisjoint(fields)):
+            other = ("right", "left")[side]
+            sides = f"({keys or None!r}, {on!r})" if side == 0 else f"({on!r}, {keys or None!r})"
+            raise InvalidArgument(
+                f"the {name} input is joined by its key{', ' + ', '.join(keys) if keys else ''}, not by {', '.join(on)}; if "
+                f"that is the column of the {other} input, give on={sides}"
+            )
+        return found
 
     def _input(self, side: int, memory: int) -> _internal.JoinInput:
         data, on, name = self._sides[side], self._on[side], ("left", "right")[side]
@@ -251,7 +267,7 @@ def _columns(on: str | list[str] | None) -> list[str]:
 def join(
     left: Any,
     right: Any,
-    on: str | list[str] | tuple[str | list[str], str | list[str]] | None = None,
+    on: str | list[str] | tuple[str | list[str] | None, str | list[str] | None] | None = None,
     how: How = "inner",
     *,
     memory: int | str = "256MiB",
@@ -266,7 +282,7 @@ def join(
     An input is a table, an index or a store (or a keyspace or snapshot), open or by its path, which is joined by its
     key; or a frame, a Parquet or a CSV file, which is joined by the column ``on``, or the columns of that list. If the
     names differ, ``on`` is a tuple of those on the left and those on the right. ``how`` is ``"inner"``, ``"left"``,
-    ``"right"``, ``"full"``, ``"semi"`` or ``"anti"``. ``method`` is chosen by predicted cost. Rows come in the order of
+    ``"right"``, ``"full"`` (or ``"outer"``), ``"semi"`` or ``"anti"``. ``method`` is chosen by predicted cost. Rows come in the order of
     the keys, unless ``any_order`` is set.
 
     The columns are those of the key, the fields of the left and those of the right input; of two with one name, that of
@@ -281,13 +297,17 @@ def join(
     >>> ogive.join(colours, prices, on="id").plan.method in ("hash", "merge", "partition")
     True
     """
+    how = "full" if how == "outer" else how
     if how not in _HOW:
-        raise InvalidArgument(f"{how!r} is no kind of join; give one of {', '.join(_HOW)}")
+        raise InvalidArgument(f"{how!r} is not a kind of join; give one of {', '.join(_HOW)}")
     sides = [on[0], on[1]] if isinstance(on, tuple) else [on, on]
+    limit = size_bytes(memory) or 0
+    if limit < _MEMORY_MIN:
+        raise InvalidArgument(f"memory={memory!r} is too little for a join; give at least {_MEMORY_MIN} bytes")
     settings = {
         "how": how,
         "method": method,
-        "memory": size_bytes(memory),
+        "memory": limit,
         "threads": threads,
         "any_order": any_order,
         "profile": None if profile is None else path_text(profile),

@@ -129,13 +129,16 @@ class ParquetIndex(Awaitable, _internal.ParquetIndex, Closing):
     ) -> ParquetIndex:
         limit = size_bytes(memory)
         name = None if profile is None else path_text(profile)
-        self = super().__new__(cls, path_text(path), limit, name)
+        self = super().__new__(cls, absolute(path_text(path)), limit, name)
         self._memory = limit
         self._profile = name
         return self
 
     def __bool__(self) -> bool:
         return True
+
+    #: Without it, Python would ask for the keys 0, 1, 2 and so on.
+    __iter__ = None
 
     def get(self, key: Any, columns: list[str] | None = None) -> Rows:
         """The rows of a key: none if it is absent. ``columns`` chooses the columns, and no others are read."""
@@ -196,7 +199,8 @@ def index_parquet(
     """Builds an index beside Parquet files, and opens it. The files stay as they are.
 
     ``data`` is a file, or a folder with files at any depth, or the URL of one, as ``"s3://bucket/events/"``. ``key`` is
-    the column of the key, or a list of them. ``files`` names the files of the folder to index, if not all. With
+    the column of the key, or a list of them; rows whose key is null are found by ``get(None)``, and files that lack a
+    column have nulls in it. ``files`` names the files of the folder to index, if not all. With
     ``update`` an index that is there is brought up to date with the files that are there now; its key stays. Ctrl-C
     stops the work and leaves what there was.
 

@@ -13,9 +13,9 @@ def path_text(path: PathLike) -> str:
     """A path or URL as text. ``~`` is the home folder."""
     text = os.fspath(path)
     if not isinstance(text, str):
-        raise WrongType(f"{text!r} is no path; give text, or a pathlib.Path")
+        raise WrongType(f"{text!r} is not a path; give text, or a pathlib.Path")
     if "\0" in text:
-        raise InvalidArgument(f"{text!r} is no path: no path has a null character")
+        raise InvalidArgument(f"{text!r} is not a path: it has a null character")
     return text if "://" in text else os.path.expanduser(text)
 
 

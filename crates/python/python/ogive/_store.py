@@ -134,6 +134,9 @@ class Keyspace(AwaitableWrites, _internal.Keyspace, Ordered):
 class JsonKeyspace(Keyspace):
     """A keyspace whose values are whatever JSON can say; they are stored as its text.
 
+    The store knows text alone: whoever opens the keyspace says ``value="json"`` again. ``multi_get`` and ``scan`` give
+    the text.
+
     >>> import ogive, tempfile
     >>> with ogive.open(tempfile.mkdtemp()) as db:
     ...     colours = db.keyspace("colours", key=int, value="json")
@@ -447,7 +450,7 @@ def open(
     (b'red', False, b'?')
     >>> db.close()
     """
-    text = path_text(path)
+    text = absolute(path_text(path))
     options: dict[str, Any] = {
         "memory": size_bytes(memory),
         "durability": durability,

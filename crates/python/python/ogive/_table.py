@@ -38,7 +38,7 @@ class Table(Awaitable, _internal.Table, Ordered, Closing):
     def __new__(cls, path: PathLike, *, memory: int | str | None = None, profile: PathLike | None = None) -> Self:
         limit = size_bytes(memory)
         name = None if profile is None else path_text(profile)
-        self = super().__new__(cls, path_text(path), limit, name)
+        self = super().__new__(cls, absolute(path_text(path)), limit, name)
         self._memory = limit
         self._profile = name
         return self
