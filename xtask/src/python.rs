@@ -55,7 +55,7 @@ fn check_source(root: &Path, tool: &dyn Fn(&str) -> String) -> Result<(), Failur
     let folders = fs::read_dir(root.join(SOURCE).join("unpacked")).into_iter().flatten().flatten();
     for folder in folders.map(|entry| entry.path().join("crates/python/Cargo.toml")) {
         let manifest = folder.display();
-        let tree = format!("cargo tree --locked --depth 1 -p ogive-python --manifest-path {manifest}");
+        let tree = format!("cargo tree --offline --depth 1 -p ogive-python --manifest-path {manifest}");
         Step::new("source distribution", &tree).run(root)?;
     }
     Ok(())
