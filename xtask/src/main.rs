@@ -11,6 +11,7 @@ mod moto;
 mod process;
 mod python;
 mod source;
+mod sql;
 mod targets;
 mod test;
 mod tidy;
@@ -29,9 +30,11 @@ Commands:
   test [--long]                 run every check, in this order, and stop at the first that fails:
                                 format, clippy, tidy, documentation without warnings,
                                 unit, property and crash tests, fuzz targets on fixed inputs,
-                                doc tests, examples, the Python package, pages in a browser, other systems, the book
+                                doc tests, examples, the Python package, pages in a browser, other systems, the book,
+                                SQL
                                 --long runs the long tests too; each is listed with its minutes first,
                                 and a store in use on MinIO
+  test core                     the same without the workspace sql/, whose dependencies compile for minutes
   tidy                          check the rules of the house that no compiler knows (a second)
   targets                       check the library crates and the command for each supported system whose standard
                                 library is installed, and name the others
@@ -76,8 +79,9 @@ fn main() -> ExitCode {
 fn dispatch(words: &[&str]) -> Result<(), Failure> {
     let root = repository_root()?;
     match words {
-        ["test"] => test::run(&root, false),
-        ["test", "--long"] => test::run(&root, true),
+        ["test"] => test::run(&root, false, false),
+        ["test", "core"] => test::run(&root, false, true),
+        ["test", "--long"] => test::run(&root, true, false),
         ["browser"] => browser::run(&root),
         ["vendor-charts"] => vendor::run(&root),
         ["tidy"] => tidy::run(&root),

@@ -1,16 +1,22 @@
 //! `cargo xtask test`: every check of the project, in order, until one fails.
 
 use crate::process::{Step, ensure_components, timed};
-use crate::{Failure, book, browser, long, minio, moto, python, targets, tidy};
+use crate::{Failure, book, browser, long, minio, moto, python, sql, targets, tidy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Runs all checks on the repository at `root`, and with `with_long` the tests that take minutes, too.
-pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
+///
+/// The workspace of SQL, whose dependencies compile for minutes, is left out if only the core is asked for.
+pub(crate) fn run(root: &Path, with_long: bool, only_core: bool) -> Result<(), Failure> {
     ensure_components(root)?;
     let mut times = Vec::new();
     let server = moto::prepare(root);
     for check in checks(server.as_deref()) {
+        if only_core && matches!(check, Check::Sql) {
+            println!("left out: the workspace sql/; run `cargo xtask test` for all");
+            continue;
+        }
         let (name, seconds) = match &check {
             Check::Program(step) => (step.name, timed(&format!("{}: {}", step.name, step.line()), || step.run(root))?),
             Check::Tidy => ("tidy", timed("tidy: cargo xtask tidy", || tidy::run(root))?),
@@ -18,6 +24,7 @@ pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
             Check::Book => ("book", timed("book: cargo xtask book", || book::run(root))?),
             Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root))?),
             Check::Python => ("Python package", timed("Python package", || python::run(root, server.as_deref()))?),
+            Check::Sql => ("SQL", timed("SQL: the workspace sql/", || sql::run(root))?),
             Check::Browser => ("browser", timed("browser: cargo xtask browser", || browser::run(root))?),
         };
         times.push((name, seconds));
@@ -41,6 +48,7 @@ enum Check {
     Targets,
     Book,
     Browser,
+    Sql,
 }
 
 fn checks(server: Option<&Path>) -> Vec<Check> {
@@ -53,6 +61,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Program(Step::new("format", "cargo fmt --all --check")),
         Check::Program(Step::new("format of fuzz/", "cargo fmt --manifest-path fuzz/Cargo.toml --check")),
         Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path rivals/Cargo.toml --check")),
+        Check::Program(Step::new("format of sql/", "cargo fmt --manifest-path sql/Cargo.toml --all --check")),
         Check::Program(Step::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings")),
         Check::Tidy,
         // `--lib`: the command `ogive` and the library `ogive` would write the same page.
@@ -67,6 +76,7 @@ fn checks(server: Option<&Path>) -> Vec<Check> {
         Check::Targets,
         Check::Book,
         Check::Browser,
+        Check::Sql,
     ]
 }
 

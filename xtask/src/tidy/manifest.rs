@@ -43,6 +43,13 @@ const RULES: &[Rule] = &[
         ours: &["ogive", "ogive-bench", "ogive-object-store", "ogive-papers"],
         outside: true,
     },
+    Rule {
+        path: "sql/Cargo.toml",
+        ours: &["ogive", "ogive-arrow", "ogive-datafusion", "ogive-object-store"],
+        outside: true,
+    },
+    Rule { path: "sql/datafusion/Cargo.toml", ours: &["ogive", "ogive-arrow"], outside: true },
+    Rule { path: "sql/shell/Cargo.toml", ours: &["ogive", "ogive-datafusion", "ogive-object-store"], outside: true },
     Rule { path: "xtask/Cargo.toml", ours: &[], outside: false },
 ];
 
@@ -107,7 +114,8 @@ fn versions(project: &Project) -> Vec<Finding> {
             "state the minimum Rust version: rust-version = \"...\" in [workspace.package]",
         )];
     };
-    let states = |path: &str| path == "README.md" || path.ends_with("clippy.toml");
+    // The workspace of SQL needs a newer one.
+    let states = |path: &str| path == "README.md" || path.ends_with("clippy.toml") && !path.starts_with("sql/");
     let silent = project.others.iter().filter(|(path, text)| states(path) && !text.contains(version));
     silent
         .map(|(path, _)| Finding::new(path, 1, format!("state the minimum Rust version of Cargo.toml, {version}")))

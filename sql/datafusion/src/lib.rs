@@ -1,0 +1,47 @@
+//! Ogive tables in [Apache DataFusion](https://datafusion.apache.org).
+//!
+//! [`OgiveTable`] is a [`TableProvider`](datafusion::catalog::TableProvider) for a table file. Conditions on its key
+//! become ranges and look-ups, exactly: `=`, `IN`, `<`, `BETWEEN`, `LIKE 'a%'`, `starts_with`, and `AND`, `OR` of
+//! these. A query that reads no value column reads no values; `count(*)` over a range reads the blocks at its ends.
+//! Rows come in the order of the key, in partitions that are ranges of equal numbers of rows.
+//!
+//! A key of several columns, or of 128 bits, which Arrow has no integers for, is read as a whole.
+//!
+//! ```
+//! use datafusion::prelude::SessionContext;
+//! use ogive::{KeyType, LocalStorage, Table, TableOptions, TableWriteOptions, TableWriter};
+//! use ogive_datafusion::OgiveTable;
+//! use std::sync::Arc;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let storage = Arc::new(LocalStorage::new(folder.path()));
+//! let options = TableWriteOptions::default().key_type(KeyType::U64);
+//! let mut writer = TableWriter::create(storage.clone(), "squares.ogive", options)?;
+//! for number in 0..1_000_u64 {
+//!     writer.append(&(number * number).to_be_bytes(), number.to_string().as_bytes())?;
+//! }
+//! writer.finish()?;
+//!
+//! let context = SessionContext::new();
+//! let table = Table::open(storage, "squares.ogive", &TableOptions::default())?;
+//! context.register_table("squares", Arc::new(OgiveTable::new(table)?))?;
+//! let found = context.sql("select count(*) from squares where key between 100 and 400").await?.collect().await?;
+//! println!("{}", datafusion::arrow::util::pretty::pretty_format_batches(&found)?);
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod filter;
+mod key_set;
+mod partition;
+mod scan;
+mod source;
+mod table;
+mod url;
+
+pub use source::OgiveSource;
+pub use table::OgiveTable;
+pub use url::OgiveUrls;
