@@ -3,7 +3,7 @@
 use crate::commands::query::TableArguments;
 use crate::commands::{
     build, completions, count, db, demo, explain, export, get, index, info, join, man, nth, profile, rank, repair,
-    report, scan, subcommands, tune, verify,
+    report, scan, sql, subcommands, tune, verify,
 };
 use crate::disk_cache::CacheArgument;
 use crate::failure::Result;
@@ -86,6 +86,7 @@ subcommands! {
         Verify(TableArguments) => verify::run,
         Repair(repair::RepairArguments) => repair::run,
         Join(Box<join::JoinArguments>) => join::run,
+        Sql(sql::SqlArguments) => sql::run,
         /// Work with indexes: ordered maps in a file, updated in place
         #[command(subcommand, after_help = index::EXAMPLES, arg_required_else_help = false)]
         Index(index::IndexCommand) => index::IndexCommand::run,

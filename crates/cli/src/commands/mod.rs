@@ -20,6 +20,7 @@ pub(crate) mod rank;
 pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod scan;
+pub(crate) mod sql;
 pub(crate) mod stored;
 mod subcommands;
 pub(crate) mod tune;

@@ -1,8 +1,8 @@
 //! Usage errors, which exit with 2 and a hint, and help texts. Method: whole runs.
 
-use super::run::{Folder, sosd};
+use super::run::{Folder, Run, sosd};
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "demo",
     "profile",
     "build",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 17] = [
     "tune",
     "verify",
     "join",
+    "sql",
     "index",
     "db",
     "completions",
@@ -147,4 +148,25 @@ fn help_into_a_closed_pipe_is_no_error() {
     let mut child = folder.command(&["--help"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn sql_is_passed_to_the_program_beside_the_command_or_its_absence_is_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    // Beside the command that is tested, the program may be built or not.
+    let command = folder.path("ogive");
+    std::fs::copy(env!("CARGO_BIN_EXE_ogive"), &command).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = std::process::Command::new(&command).args(arguments).env("PATH", folder.path("empty")).output();
+        Run::new(arguments, output.unwrap())
+    };
+    run(&["sql", "-c", "select 1"]).exits_with(1).complains_of("cargo install --path sql/shell");
+
+    let program = folder.write("ogive-sql", "#!/bin/sh\nfor word; do echo \"<$word>\"; done\nexit ${1#-}\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    run(&["sql", "-0", "select 1", "--format", "csv"]).exits_with(0).prints("<-0>\n<select 1>\n<--format>\n<csv>\n");
+    run(&["--json", "sql", "-0"]).exits_with(0).prints("<-0>\n<--format>\n<json>\n");
+    run(&["sql", "-3"]).exits_with(1);
 }

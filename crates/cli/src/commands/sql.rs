@@ -1,0 +1,53 @@
+//! `ogive sql`: starts the command `ogive-sql`, which is built apart, since its query engine compiles for minutes.
+
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::Command;
+
+const PROGRAM: &str = "ogive-sql";
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive sql -c \"select * from 'users.ogive' where key in (1, 2, 3)\"
+  ogive sql -c \"select count(*) from 'users.ogive' where key < 100\" --format csv
+  ogive sql report.sql
+  ogive sql -- --help                     all options";
+
+/// Run SQL over tables and Parquet, CSV and JSON files (by ogive-sql, which is installed apart)
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SqlArguments {
+    /// What ogive-sql is given
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &SqlArguments, output: &mut Output) -> Result<Outcome> {
+    let mut command = Command::new(program());
+    command.args(&arguments.arguments);
+    if output.is_json() {
+        command.args(["--format", "json"]);
+    }
+    match command.status() {
+        Ok(status) if status.success() => Ok(Outcome::Done),
+        // It said why.
+        Ok(_) => Ok(Outcome::Negative),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Failure::refused(
+            format!("{PROGRAM} is not installed"),
+            "in a clone of the repository: cargo install --path sql/shell",
+        )),
+        Err(source) => Err(Failure::File { action: "start", path: PROGRAM.to_owned(), source }),
+    }
+}
+
+/// The program beside this one, else the one that the shell would find.
+fn program() -> PathBuf {
+    let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    let beside = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.join(&name)));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(name))
+}
