@@ -24,8 +24,10 @@
 mod batches;
 mod columns;
 mod key_types;
+mod records;
 mod values;
 
 pub use batches::{BATCH_BYTES_MAX, RecordBatchBuilder, schema_of};
 pub use key_types::{is_uuid, key_type_of};
+pub use records::{RecordEncoder, RecordError, fitted, key_of_row};
 pub use values::{append_frequent_key, unpacked, value_of};

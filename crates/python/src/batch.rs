@@ -104,8 +104,10 @@ impl Batch {
 
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         let batch = self.take()?.ok_or_else(closed)?;
-        for (keyspace, types) in &*self.undecided.lock().unwrap_or_else(PoisonError::into_inner) {
-            keyspace.get().typed_as(types)?;
+        // Types are written to the store, and so no lock is held meanwhile.
+        let undecided = std::mem::take(&mut *self.undecided.lock().unwrap_or_else(PoisonError::into_inner));
+        for (keyspace, types) in undecided {
+            keyspace.get().typed_as(&types)?;
         }
         py.detach(|| batch.commit()).or_raise()
     }

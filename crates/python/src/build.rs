@@ -2,21 +2,18 @@
 
 use crate::convert::{encode_key, encode_value};
 use crate::errors::{self, OrRaise};
-use crate::keys::key_of;
 use crate::keyspace::Object;
 use crate::numpy;
 use crate::rows::arrow_error;
 use crate::types;
 use crate::wait::{Task, interruptible_as};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field as ArrowField, Schema, SchemaRef};
 use ogive::io::{LocalStorage, Profile, StoppableStorage, Storage, locate};
 use ogive::table::dense_value_width;
-use ogive::types::{
-    Component, Field, KeyColumn, KeyType, RecordType, RowBuilder, RowType, TupleType, Value, ValueType,
-};
+use ogive::types::{KeyType, RecordType, ValueType};
 use ogive::{DesignRequest, SortingWriter, TableWriteOptions};
-use ogive_arrow::{append_frequent_key, is_uuid, key_type_of, unpacked, value_of};
+use ogive_arrow::RecordEncoder;
 use ogive_parquet::ParquetRows;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
@@ -77,146 +74,6 @@ fn small<N: Copy + Display + TryInto<u32>>(number: Option<N>, name: &str) -> ogi
     number.map(|number| number.try_into().map_err(|_| out_of_range(number))).transpose()
 }
 
-/// Rows whose columns are those of keys and values.
-#[derive(Clone, Debug)]
-pub(crate) struct Rows {
-    key: Vec<usize>,
-    values: Vec<usize>,
-    pub(crate) types: RecordType,
-}
-
-impl Rows {
-    /// The records of rows of a schema: the named columns are the key, and all others, or those that are named, the
-    /// fields of the value.
-    pub(crate) fn of(schema: &Schema, key: &[String], columns: Option<&[String]>) -> PyResult<Self> {
-        let known = || schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
-        let position = |name: &String| {
-            if schema.fields().iter().filter(|field| field.name() == name).count() > 1 {
-                let message = format!("there are several columns '{name}'; rename them");
-                return Err(errors::new("InvalidArgument", &message));
-            }
-            schema.index_of(name).map_err(|_| {
-                errors::new("InvalidArgument", &format!("there is no column '{name}'; there are: {}", known()))
-            })
-        };
-        let key_positions = key.iter().map(position).collect::<PyResult<Vec<_>>>()?;
-        let values: Vec<usize> = match columns {
-            Some(columns) => columns.iter().map(position).collect::<PyResult<_>>()?,
-            None => (0..schema.fields().len()).filter(|column| !key_positions.contains(column)).collect(),
-        };
-        if let Some(both) = values.iter().find(|column| key_positions.contains(column)) {
-            let message = format!("column '{}' is of the key, and cannot be of the value", schema.field(*both).name());
-            return Err(errors::new("InvalidArgument", &message));
-        }
-        let types = record_type(schema, &key_positions, &values, columns.is_some())?;
-        Ok(Self { key: key_positions, values, types })
-    }
-
-    /// Visits the records of a batch.
-    pub(crate) fn visit(
-        &self,
-        batch: &RecordBatch,
-        mut visit: impl FnMut(&[u8], &[u8]) -> ogive::Result<()>,
-    ) -> PyResult<()> {
-        let arrays = |columns: &[usize]| {
-            let array = |&column: &usize| unpacked(batch.column(column).clone()).map_err(arrow_error);
-            columns.iter().map(array).collect::<PyResult<Vec<ArrayRef>>>()
-        };
-        let (keys, values) = (arrays(&self.key)?, arrays(&self.values)?);
-        let mut row_writer = match &self.types.values {
-            ValueType::Row(row_type) => Some(RowBuilder::new(row_type.clone())),
-            ValueType::Scalar(_) => None,
-        };
-        let (mut key, mut value, mut field) = (Vec::new(), Vec::new(), Vec::new());
-        for row in 0..batch.num_rows() {
-            key.clear();
-            value.clear();
-            self.push_key(&keys, row, &mut key)?;
-            if let Some(writer) = &mut row_writer {
-                for (array, of) in values.iter().zip(self.types.values.fields()) {
-                    push_field(writer, array, of, row, &mut field)?;
-                }
-                writer.finish(&mut value).or_raise()?;
-            }
-            visit(&key, &value).or_raise()?;
-        }
-        Ok(())
-    }
-
-    fn push_key(&self, arrays: &[ArrayRef], row: usize, key: &mut Vec<u8>) -> PyResult<()> {
-        if let KeyType::Tuple(tuple) = self.types.keys {
-            if let Some((_, name)) = arrays.iter().zip(&self.types.key_columns).find(|(array, _)| array.is_null(row)) {
-                let message = format!("column '{}' of the key is null in row {row}; a key cannot be null", name.name);
-                return Err(errors::new("InvalidArgument", &message));
-            }
-            let parts = arrays.iter().zip(tuple.components());
-            let values = parts.map(|(array, part)| types::fitted(value_of(array, part.key_type, row), part.key_type));
-            key.extend(self.types.keys.encode(&Value::Tuple(values.collect())).or_raise()?);
-        } else if let [array] = arrays
-            && !append_frequent_key(array, self.types.keys, row, key)
-        {
-            key.extend(key_of(array, self.types.keys, row)?);
-        }
-        Ok(())
-    }
-}
-
-fn push_field(
-    writer: &mut RowBuilder,
-    array: &ArrayRef,
-    field: &Field,
-    row: usize,
-    bytes: &mut Vec<u8>,
-) -> PyResult<()> {
-    bytes.clear();
-    if append_frequent_key(array, field.key_type, row, bytes) {
-        return writer.push_bytes(Some(bytes)).or_raise();
-    }
-    let value = types::fitted(value_of(array, field.key_type, row), field.key_type);
-    if matches!(value, Value::Null) && !array.is_null(row) {
-        let message = format!("a value of column '{}' is not of type {}", field.name, field.key_type);
-        return Err(errors::new("WrongType", &message));
-    }
-    writer.push(&value).or_raise()
-}
-
-/// The types of records of these columns. If they were chosen, those of the key come first; else they keep their
-/// places.
-fn record_type(schema: &Schema, key: &[usize], values: &[usize], chosen: bool) -> PyResult<RecordType> {
-    let scalar = |column: usize| {
-        let field = schema.field(column);
-        key_type_of(field.data_type(), is_uuid(field)).ok_or_else(|| {
-            let message = format!(
-                "column '{}' is of type {}, which Ogive does not store; leave it out by columns=",
-                field.name(),
-                field.data_type()
-            );
-            errors::new("WrongType", &message)
-        })
-    };
-    let keys = match key {
-        [column] => scalar(*column)?,
-        columns => {
-            let part = |&column: &usize| scalar(column).map(Component::new);
-            KeyType::Tuple(TupleType::new(&columns.iter().map(part).collect::<PyResult<Vec<_>>>()?).or_raise()?)
-        }
-    };
-    let field = |&column: &usize| {
-        let of = Field::new(schema.field(column).name(), scalar(column)?);
-        Ok(if schema.field(column).is_nullable() { of.nullable() } else { of })
-    };
-    let fields = values.iter().map(field).collect::<PyResult<Vec<Field>>>()?;
-    let value_type = match fields.is_empty() {
-        true => ValueType::default(),
-        false => ValueType::Row(RowType::new(fields).or_raise()?),
-    };
-    let column = |(index, &column): (usize, &usize)| KeyColumn {
-        name: schema.field(column).name().clone(),
-        position: u16::try_from(if chosen { index } else { column }).unwrap_or(u16::MAX),
-    };
-    Ok(RecordType::new(keys, value_type).key_columns(key.iter().enumerate().map(column).collect()))
-}
-
 /// Record batches of a file or of Python.
 pub(crate) type BatchReader = Box<dyn RecordBatchReader + Send>;
 
@@ -230,12 +87,13 @@ fn build(
     rows_expected: u64,
     progress: Option<&Object<'_>>,
 ) -> PyResult<()> {
-    let rows = Rows::of(&reader.schema(), key, columns)?;
+    let rows = RecordEncoder::new(&reader.schema(), key, columns).map_err(errors::of_record)?;
     interruptible_as(py, Task::default(), progress, |task| {
-        let mut writer = target.writer(rows.types.clone(), task).or_raise()?;
+        let mut writer = target.writer(rows.types().clone(), task).or_raise()?;
         for batch in reader {
             task.check().or_raise()?;
-            rows.visit(&batch.map_err(arrow_error)?, |key, value| writer.append(key, value))?;
+            let appended = rows.visit(&batch.map_err(arrow_error)?, |key, value| writer.append(key, value));
+            appended.map_err(errors::of_record)?;
             task.report(writer.len(), rows_expected.max(writer.len()));
         }
         finish(writer, task)

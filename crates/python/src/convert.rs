@@ -1,8 +1,9 @@
 //! Conversions between Python objects and the bytes of keys and values.
 
 use crate::errors::{self, OrRaise};
-use crate::types::{fitted, mismatch};
+use crate::types::mismatch;
 use ogive::types::{KeyType, TimeUnit, Value, ValueType};
+use ogive_arrow::fitted;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyAnyMethods, PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString, PyTuple};

@@ -2,6 +2,7 @@
 //! catch.
 
 use ogive::Error;
+use ogive_arrow::RecordError;
 use ogive_parquet::ParquetIndexError;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -146,6 +147,15 @@ pub(crate) fn of_parquet(error: ParquetIndexError) -> PyErr {
 /// Results of the engine as those of Python.
 pub(crate) trait OrRaise<T> {
     fn or_raise(self) -> PyResult<T>;
+}
+
+/// The error of rows that are no records.
+pub(crate) fn of_record(error: RecordError) -> PyErr {
+    match error {
+        RecordError::Columns(message) => new("InvalidArgument", &message),
+        RecordError::Type(message) => new("WrongType", &message),
+        RecordError::Engine(error) => of(error),
+    }
 }
 
 impl<T> OrRaise<T> for ogive::Result<T> {

@@ -1,6 +1,6 @@
 //! Inputs of joins: what has keys of its own, and rows with columns.
 
-use crate::build::{BatchReader, Rows, csv_rows, parquet_rows};
+use crate::build::{BatchReader, csv_rows, parquet_rows};
 use crate::errors::{self, OrRaise};
 use crate::fork::Native;
 use crate::index::Index;
@@ -15,6 +15,7 @@ use ogive::lsm::has_store;
 use ogive::table::Record;
 use ogive::types::KeyType;
 use ogive::{Db, DbOptions, DbSnapshot, Error};
+use ogive_arrow::RecordEncoder;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
 use std::path::PathBuf;
@@ -93,16 +94,16 @@ fn common(left: KeyType, right: KeyType) -> Option<KeyType> {
 
 impl Frame {
     fn key_type(&self) -> PyResult<KeyType> {
-        Ok(Rows::of(&self.schema, &self.on, None)?.types.keys)
+        Ok(RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?.types().keys)
     }
 
     /// The rows as records, with integers of the type that is wanted.
     fn source(&self, wanted: Option<KeyType>) -> PyResult<JoinSource> {
-        let mut rows = Rows::of(&self.schema, &self.on, None)?;
-        if let Some(wanted) = wanted.filter(|&wanted| is_integer(wanted) && is_integer(rows.types.keys)) {
-            rows.types.keys = wanted;
+        let mut rows = RecordEncoder::new(&self.schema, &self.on, None).map_err(errors::of_record)?;
+        if let Some(wanted) = wanted.filter(|&wanted| is_integer(wanted) && is_integer(rows.types().keys)) {
+            rows = rows.with_key_type(wanted);
         }
-        let types = rows.types.clone();
+        let types = rows.types().clone();
         let shape = RecordShape {
             name: self.name.clone(),
             key_type: types.keys,
@@ -131,7 +132,7 @@ impl Frame {
 struct FrameRecords {
     name: String,
     batches: BatchIterator,
-    rows: Arc<Rows>,
+    rows: Arc<RecordEncoder>,
     /// The batch, and how many of its rows were taken.
     batch: Option<(RecordBatch, usize)>,
     /// Records in reverse order.
@@ -150,10 +151,11 @@ impl FrameRecords {
             };
             let count = ROWS_AT_ONCE.min(batch.num_rows() - taken);
             let ahead = &mut self.ahead;
-            self.rows.visit(&batch.slice(taken, count), |key, value| {
+            let pushed = self.rows.visit(&batch.slice(taken, count), |key, value| {
                 ahead.push((key.to_vec(), value.to_vec()));
                 Ok(())
-            })?;
+            });
+            pushed.map_err(errors::of_record)?;
             ahead.reverse();
             if taken + count < batch.num_rows() {
                 self.batch = Some((batch, taken + count));

@@ -1,12 +1,11 @@
 //! Many keys at once: lists, Arrow arrays, and arrays of NumPy.
 
 use crate::convert::encode_key;
-use crate::errors::{self, OrRaise};
+use crate::errors;
 use crate::numpy;
-use crate::types::fitted;
 use arrow_array::ArrayRef;
-use ogive::types::{KeyType, Value};
-use ogive_arrow::{append_frequent_key, unpacked, value_of};
+use ogive::types::KeyType;
+use ogive_arrow::{append_frequent_key, key_of_row, unpacked};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3_arrow::input::AnyArray;
@@ -67,7 +66,7 @@ impl Keys {
         self.ends.reserve(array.len());
         for row in 0..array.len() {
             if !append_frequent_key(&array, key_type, row, &mut self.bytes) {
-                self.bytes.extend_from_slice(&key_of(&array, key_type, row)?);
+                self.bytes.extend_from_slice(&key_of_row(&array, key_type, row).map_err(errors::of_record)?);
             }
             self.ends.push(self.bytes.len());
         }
@@ -100,19 +99,5 @@ impl Keys {
         let mut order: Vec<(u64, usize)> = (0..self.len()).map(first_bytes).collect();
         order.sort_unstable_by(|one, other| one.0.cmp(&other.0).then_with(|| self.get(one.1).cmp(self.get(other.1))));
         order.into_iter().map(|(_, place)| place).collect()
-    }
-}
-
-/// The key of a row of an array.
-pub(crate) fn key_of(array: &ArrayRef, key_type: KeyType, row: usize) -> PyResult<Vec<u8>> {
-    match fitted(value_of(array, key_type, row), key_type) {
-        Value::Null if array.is_null(row) => {
-            Err(errors::new("InvalidArgument", &format!("the key of row {row} is null; a key cannot be null")))
-        }
-        Value::Null => Err(errors::new(
-            "WrongType",
-            &format!("row {row} of an array of type {} is not a key of type {key_type}", array.data_type()),
-        )),
-        value => key_type.encode(&value).or_raise(),
     }
 }

@@ -2,7 +2,7 @@
 //! `"timestamp(ms)"`.
 
 use crate::errors::{self, OrRaise};
-use ogive::types::{Component, KeyType, RecordType, TimeUnit, TupleType, Value, ValueType};
+use ogive::types::{Component, KeyType, RecordType, TimeUnit, TupleType, ValueType};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{
@@ -110,19 +110,6 @@ pub(crate) fn type_of(value: &Bound<'_, PyAny>) -> PyResult<Option<KeyType>> {
         return Ok(Some(KeyType::Tuple(TupleType::new(&types).or_raise()?)));
     }
     Ok(key_type(value.get_type().as_any()).ok())
-}
-
-/// Fits an integer to a type: Arrow and Python know signed ones where a key has none.
-pub(crate) fn fitted(value: Value, key_type: KeyType) -> Value {
-    let is_unsigned =
-        matches!(key_type, KeyType::U8 | KeyType::U16 | KeyType::U32 | KeyType::U64 | KeyType::U128 | KeyType::Time(_));
-    match value {
-        Value::Signed(number) if is_unsigned => u128::try_from(number).map_or(Value::Signed(number), Value::Unsigned),
-        Value::Unsigned(number) if !is_unsigned => {
-            i128::try_from(number).map_or(Value::Unsigned(number), Value::Signed)
-        }
-        value => value,
-    }
 }
 
 /// Characters of a value that an error shows.

@@ -295,7 +295,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::reader`].
-    pub fn range(&self, range: impl RangeBounds<K>) -> Result<IndexRange<'static, K, V>> {
+    pub fn range(&self, range: impl RangeBounds<K>) -> Result<IndexRange<K, V>> {
         Ok(self.reader()?.range(range))
     }
 
@@ -303,7 +303,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     ///
     /// # Errors
     /// As for [`Self::reader`].
-    pub fn iter(&self) -> Result<IndexRange<'static, K, V>> {
+    pub fn iter(&self) -> Result<IndexRange<K, V>> {
         self.range(..)
     }
 

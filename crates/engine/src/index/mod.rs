@@ -74,7 +74,7 @@ pub use kind::IndexKind;
 pub use loader::SortingLoader;
 pub use options::{IndexLayout, IndexOptions};
 pub use payload::Payload;
-pub use range::IndexRange;
+pub use range::{IndexRange, TransactionRange};
 pub use reader::IndexReader;
 pub(crate) use rescue::{RescuedIndex, WordRescue};
 pub use structure::{LevelStatistics, Statistics, Visit};

@@ -9,7 +9,7 @@ use super::structure::Cursor;
 use super::view::{IndexState, IndexView};
 use super::word::Word;
 use crate::error::Result;
-use crate::page::{Snapshot, Transaction};
+use crate::page::Snapshot;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -79,6 +79,16 @@ impl<W: Word> RangeScan<W> {
         self.payload.as_slice()
     }
 
+    /// The next entry from one end, of a range that reads nothing else.
+    fn entry<K: Key<Word = W>, V: Payload>(
+        &mut self,
+        view: &IndexView<'_, K>,
+        forward: bool,
+    ) -> Option<Result<(K, V)>> {
+        let word = self.step(view, forward).transpose()?;
+        Some(word.map(|word| (K::from_word(word), V::load(self.payload()))))
+    }
+
     /// The word of the next entry from one end. After the last entry or an error, always `None`.
     pub(super) fn step<K: Key<Word = W>>(&mut self, view: &IndexView<'_, K>, forward: bool) -> Result<Option<W>> {
         let step = self.try_step(view, forward);
@@ -121,69 +131,77 @@ impl<W: Word> RangeScan<W> {
     }
 }
 
-/// The pages that a range reads.
-#[derive(Debug)]
-enum RangeSource<'a, K: Key> {
-    Snapshot(Arc<IndexShared<K>>, Snapshot),
-    Transaction(&'a IndexShared<K>, &'a Transaction, Option<IndexState<'a>>),
-}
-
-/// A double-ended iterator over the entries of a range, in key order.
+/// A double-ended iterator over the entries of a range of an index, in key order.
 ///
-/// It ends after an error. A range of an index or a reader retains its snapshot until it is dropped.
+/// It ends after an error, and retains its snapshot until it is dropped.
 #[derive(Debug)]
-pub struct IndexRange<'a, K: Key, V: Payload> {
-    source: RangeSource<'a, K>,
+pub struct IndexRange<K: Key, V: Payload> {
+    shared: Arc<IndexShared<K>>,
+    snapshot: Snapshot,
     scan: RangeScan<K::Word>,
     payload: PhantomData<fn() -> V>,
 }
 
-impl<K: Key, V: Payload> IndexRange<'static, K, V> {
-    pub(super) fn of_snapshot(shared: Arc<IndexShared<K>>, snapshot: Snapshot, range: &impl RangeBounds<K>) -> Self {
-        let source = RangeSource::Snapshot(shared, snapshot);
-        Self { source, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
-    }
-}
-
-impl<'a, K: Key, V: Payload> IndexRange<'a, K, V> {
-    pub(super) fn of_transaction(
-        shared: &'a IndexShared<K>,
-        transaction: &'a Transaction,
-        state: Option<IndexState<'a>>,
-        range: &impl RangeBounds<K>,
-    ) -> Self {
-        let source = RangeSource::Transaction(shared, transaction, state);
-        Self { source, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
+impl<K: Key, V: Payload> IndexRange<K, V> {
+    pub(super) fn new(shared: Arc<IndexShared<K>>, snapshot: Snapshot, range: &impl RangeBounds<K>) -> Self {
+        Self { shared, snapshot, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
     }
 
-    fn step(&mut self, forward: bool) -> Result<Option<(K, V)>> {
-        let view = match &self.source {
-            RangeSource::Snapshot(shared, snapshot) => {
-                let state = IndexState::parse(snapshot, snapshot.state())?;
-                IndexView { shared, pages: snapshot, state }
-            }
-            &RangeSource::Transaction(shared, pages, state) => IndexView { shared, pages, state },
+    fn step(&mut self, forward: bool) -> Option<Result<(K, V)>> {
+        let state = match IndexState::parse(&self.snapshot, self.snapshot.state()) {
+            Ok(state) => state,
+            Err(error) => return Some(Err(error)),
         };
-        let word = self.scan.step(&view, forward)?;
-        Ok(word.map(|word| (K::from_word(word), V::load(self.scan.payload()))))
+        self.scan.entry(&IndexView { shared: &self.shared, pages: &self.snapshot, state }, forward)
     }
 }
 
-impl<K: Key, V: Payload> Iterator for IndexRange<'_, K, V> {
+/// A double-ended iterator over the entries of a range as a transaction sees them, in key order. It ends after an
+/// error.
+#[derive(Debug)]
+pub struct TransactionRange<'a, K: Key, V: Payload> {
+    view: IndexView<'a, K>,
+    scan: RangeScan<K::Word>,
+    payload: PhantomData<fn() -> V>,
+}
+
+impl<'a, K: Key, V: Payload> TransactionRange<'a, K, V> {
+    pub(super) fn new(view: IndexView<'a, K>, range: &impl RangeBounds<K>) -> Self {
+        Self { view, scan: RangeScan::new(Bounds::of(range)), payload: PhantomData }
+    }
+}
+
+impl<K: Key, V: Payload> Iterator for IndexRange<K, V> {
     type Item = Result<(K, V)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.step(true).transpose()
+        self.step(true)
     }
 }
 
-impl<K: Key, V: Payload> DoubleEndedIterator for IndexRange<'_, K, V> {
+impl<K: Key, V: Payload> DoubleEndedIterator for IndexRange<K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step(false).transpose()
+        self.step(false)
     }
 }
 
-impl<K: Key, V: Payload> std::iter::FusedIterator for IndexRange<'_, K, V> {}
+impl<K: Key, V: Payload> std::iter::FusedIterator for IndexRange<K, V> {}
+
+impl<K: Key, V: Payload> Iterator for TransactionRange<'_, K, V> {
+    type Item = Result<(K, V)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.scan.entry(&self.view, true)
+    }
+}
+
+impl<K: Key, V: Payload> DoubleEndedIterator for TransactionRange<'_, K, V> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.scan.entry(&self.view, false)
+    }
+}
+
+impl<K: Key, V: Payload> std::iter::FusedIterator for TransactionRange<'_, K, V> {}
 
 #[cfg(test)]
 mod tests {

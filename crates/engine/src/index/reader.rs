@@ -76,12 +76,12 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
     }
 
     /// The entries with keys within the bounds, in order; none if the bounds cross.
-    pub fn range(&self, range: impl RangeBounds<K>) -> IndexRange<'static, K, V> {
-        IndexRange::of_snapshot(Arc::clone(&self.shared), self.snapshot.clone(), &range)
+    pub fn range(&self, range: impl RangeBounds<K>) -> IndexRange<K, V> {
+        IndexRange::new(Arc::clone(&self.shared), self.snapshot.clone(), &range)
     }
 
     /// All entries in order.
-    pub fn iter(&self) -> IndexRange<'static, K, V> {
+    pub fn iter(&self) -> IndexRange<K, V> {
         self.range(..)
     }
 
@@ -148,7 +148,7 @@ impl<K: Key, V: Payload> IndexReader<K, V> {
 
 impl<K: Key, V: Payload> IntoIterator for &IndexReader<K, V> {
     type Item = Result<(K, V)>;
-    type IntoIter = IndexRange<'static, K, V>;
+    type IntoIter = IndexRange<K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

@@ -3,7 +3,7 @@
 use super::key::Key;
 use super::load::{CheckedEntries, CountedEntries, LastEntries};
 use super::payload::Payload;
-use super::range::IndexRange;
+use super::range::TransactionRange;
 use super::shared::IndexShared;
 use super::structure::{Amount, Entries};
 use super::view::{IndexState, IndexView};
@@ -240,8 +240,8 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     }
 
     /// The entries with keys within the bounds, in order; none if the bounds cross.
-    pub fn range(&self, range: impl RangeBounds<K>) -> IndexRange<'_, K, V> {
-        IndexRange::of_transaction(&self.shared, &self.transaction, self.view().state, &range)
+    pub fn range(&self, range: impl RangeBounds<K>) -> TransactionRange<'_, K, V> {
+        TransactionRange::new(self.view(), &range)
     }
 
     /// The first entry.

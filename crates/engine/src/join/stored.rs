@@ -125,7 +125,7 @@ impl<K: Key, V: Payload> Relation for IndexRelation<K, V> {
 }
 
 struct IndexScan<K: Key, V: Payload> {
-    entries: index::IndexRange<'static, K, V>,
+    entries: index::IndexRange<K, V>,
     chunk: RowChunk,
     /// Rows per chunk.
     rows: usize,

@@ -5,6 +5,7 @@ use super::batch_get;
 use super::core::Core;
 use super::db::{Db, Open};
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
+use super::level::LevelTables;
 use super::range::DbRange;
 use super::value_files::ValueFiles;
 use super::value_wave::BatchLimits;
@@ -74,14 +75,46 @@ impl Keyspace {
         &self.open.core
     }
 
-    /// An estimate of the number of entries, and the bytes of tables and memtables.
-    pub(crate) fn estimate(&self) -> (u64, u64) {
+    /// An estimate of the number of records, and the bytes of tables and memtables. Each version of a record counts,
+    /// and so do removals that are not compacted away yet.
+    #[must_use]
+    pub fn estimate(&self) -> (u64, u64) {
         let view = self.tree().view.get();
         let levels = view.levels.numbered().flat_map(|(_, level)| level.tables());
         let tables = view.levels.newest.iter().chain(levels).map(|file| (file.meta.records, file.meta.bytes));
         let memtables = view.sealed.iter().chain([&view.active]);
         let memtables = memtables.map(|memtable| (memtable.len() as u64, memtable.memory_bytes()));
         tables.chain(memtables).fold((0, 0), |(rows, bytes), (more, longer)| (rows + more, bytes + longer))
+    }
+
+    /// Keys, ascending, that cut the records into at most `parts` parts of about equal size, each at the first key of a
+    /// table; fewer if there are fewer tables.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// db.insert("apple", "green")?;
+    /// assert!(db.split_keys(4).is_empty());
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn split_keys(&self, parts: usize) -> Vec<Vec<u8>> {
+        let view = self.tree().view.get();
+        let records = |level: &LevelTables| level.tables().iter().map(|table| table.meta.records).sum::<u64>();
+        let largest = view.levels.numbered().map(|(_, level)| level).max_by_key(|level| records(level));
+        let Some((tables, records)) = largest.map(|level| (level.tables(), records(level).max(1))) else {
+            return Vec::new();
+        };
+        let (mut before, mut part, mut keys) = (0, 0, Vec::new());
+        for table in tables {
+            let reached = before as u128 * parts as u128 / u128::from(records);
+            if reached > part {
+                keys.push(table.meta.smallest.clone());
+                part = reached;
+            }
+            before += table.meta.records;
+        }
+        keys
     }
 
     /// The folder of the store, for error messages.

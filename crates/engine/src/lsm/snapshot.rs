@@ -81,6 +81,12 @@ impl DbSnapshot {
         Self { pin: Arc::new(PinnedSequence { db, sequence }) }
     }
 
+    /// The number of the last write that it sees, counted from the creation of the store.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        self.pin.sequence
+    }
+
     /// Returns the value of a key.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::reader::{ReadContext, Table, TableInner};
 use super::rows_ahead::RowsAhead;
 use super::search::RecordPosition;
 use crate::error::Result;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 /// An iterator over the records of a key range, in key order, from both ends.
 ///
@@ -66,13 +66,13 @@ impl ReadAheadBuffer {
         Ok(self.opened(inner, number, bytes)?.head.count())
     }
 
-    /// Replaces `key` with the key at a position, and passes its value on.
+    /// Replaces `key` with the key at a position, and passes it on with its value.
     fn show<R>(
         &mut self,
         inner: &TableInner,
         position: &RecordPosition,
         key: &mut Vec<u8>,
-        visit: impl FnOnce(StoredValue<'_>) -> Result<R>,
+        visit: impl FnOnce(&[u8], StoredValue<'_>) -> Result<R>,
     ) -> Result<R> {
         let malformed = || inner.malformed(position.block);
         let bytes = position.bytes.as_deref().ok_or_else(malformed)?;
@@ -80,12 +80,12 @@ impl ReadAheadBuffer {
         let view = BlockView::with_head(opened.head, bytes);
         let Some(coded) = &mut opened.coded else {
             view.key(position.index).ok_or_else(malformed)?.copy_to(key);
-            return visit(view.value(position.index).ok_or_else(malformed)?);
+            return visit(key, view.value(position.index).ok_or_else(malformed)?);
         };
         coded.load(bytes, position.index).ok_or_else(malformed)?;
         key.clear();
         key.extend_from_slice(coded.key(position.index).ok_or_else(malformed)?);
-        visit(StoredValue::Inline(coded.value(bytes, position.index).ok_or_else(malformed)?))
+        visit(key, StoredValue::Inline(coded.value(bytes, position.index).ok_or_else(malformed)?))
     }
 }
 
@@ -128,9 +128,65 @@ impl TableRange {
             let position = self.step(true).transpose()?;
             let mut key = Vec::new();
             let shown =
-                position.and_then(|position| self.forward.show(&self.table.inner, &position, &mut key, |_| Ok(())));
+                position.and_then(|position| self.forward.show(&self.table.inner, &position, &mut key, |_, _| Ok(())));
             Some(shown.map(|()| key))
         })
+    }
+
+    /// Passes the next records from the front to `visit` until it breaks, or the range ends. Keys and short values are
+    /// not allocated for each record. Visited records are consumed.
+    ///
+    /// ```
+    /// # use ogive::io::MemoryStorage;
+    /// # use ogive::table::{TableOptions, Table, TableWriter, TableWriteOptions};
+    /// # use std::ops::ControlFlow;
+    /// # let storage = std::sync::Arc::new(MemoryStorage::new());
+    /// # let mut writer = TableWriter::create(storage.clone(), "t", TableWriteOptions::default())?;
+    /// # writer.append(b"apple", b"red")?;
+    /// # writer.append(b"lemon", b"yellow")?;
+    /// # writer.finish()?;
+    /// # let table = Table::open(storage, "t", &TableOptions::default())?;
+    /// let mut bytes = 0;
+    /// table.iter().visit(|key, value| {
+    ///     bytes += key.len() + value.len();
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(bytes, 19);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Storage errors, and [`crate::Error::Damaged`]; the range has then ended.
+    pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
+        let mut key = Vec::new();
+        while let Some(position) = self.step(true)? {
+            let inner = &self.table.inner;
+            let flow = self.forward.show(inner, &position, &mut key, |key, value| match value.in_block() {
+                Some(value) => Ok(visit(key, value)),
+                None => Ok(visit(key, &inner.value_of(value)?)),
+            });
+            self.failed = flow.is_err();
+            if flow?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Self::visit`], for keys alone: values are not read.
+    ///
+    /// # Errors
+    /// As [`Self::visit`].
+    pub fn visit_keys(&mut self, mut visit: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+        let mut key = Vec::new();
+        while let Some(position) = self.step(true)? {
+            let flow = self.forward.show(&self.table.inner, &position, &mut key, |key, _| Ok(visit(key)));
+            self.failed = flow.is_err();
+            if flow?.is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn locate(&mut self) -> Result<(BlockPosition, BlockPosition)> {
@@ -206,7 +262,7 @@ impl TableRange {
             let inner = &self.table.inner;
             let buffer = if forward { &mut self.forward } else { &mut self.backward };
             let mut key = Vec::new();
-            let value = buffer.show(inner, &position, &mut key, |value| inner.value_of(value))?;
+            let value = buffer.show(inner, &position, &mut key, |_, value| inner.value_of(value))?;
             Ok((key, value))
         });
         if let Err(error) = &record {

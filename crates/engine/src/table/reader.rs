@@ -297,8 +297,15 @@ impl Table {
     }
 
     /// The random identity that the file was given when it was written.
-    pub(crate) fn file_id(&self) -> u64 {
+    #[must_use]
+    pub fn file_id(&self) -> u64 {
         self.inner.file_id
+    }
+
+    /// The costs of reads that the table was opened with.
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.inner.profile
     }
 
     /// The read that opened the table.

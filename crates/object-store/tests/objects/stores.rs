@@ -160,7 +160,8 @@ fn copies_and_ingestions_within_a_store_move_no_tables() {
     store.take_counts();
     checkpoint_store_in(&source, &copy).unwrap();
     let counts = store.take_counts();
-    assert!(counts.puts <= 6 && counts.uploads == 0, "{counts:?}");
+    // The claim on the copy is put again while it lasts, on a machine that has other things to do.
+    assert!(counts.puts <= 9 && counts.uploads == 0, "{counts:?}");
     // The source still has tables that wait for their removal.
     assert!((1..=table_bytes).contains(&bytes_of(&copy)));
     let db = Db::open_in(copy, &options()).unwrap();
