@@ -38,6 +38,7 @@ mod key_axis;
 pub mod notebook;
 mod page;
 pub mod parquet;
+pub mod plan;
 pub mod profile;
 mod section;
 pub mod store;

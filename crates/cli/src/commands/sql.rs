@@ -6,14 +6,15 @@ use crate::output::Output;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 const PROGRAM: &str = "ogive-sql";
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive sql -c \"select * from 'users.ogive' where key in (1, 2, 3)\"
-  ogive sql -c \"select count(*) from 'users.ogive' where key < 100\" --format csv
+  ogive sql users.ogive                   a shell in which `users` is a table
+  ogive sql users.ogive \"select count(*) from users\"
+  ogive sql \"select * from 'users.ogive' where key in (1, 2, 3)\" --json
   ogive sql report.sql
   ogive sql -- --help                     all options";
 
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &SqlArguments, output: &mut Output) -> Result<Outco
     if output.is_json() {
         command.args(["--format", "json"]);
     }
-    match command.status() {
+    match started(&mut command) {
         Ok(status) if status.success() => Ok(Outcome::Done),
         // It said why.
         Ok(_) => Ok(Outcome::Negative),
@@ -43,6 +44,18 @@ pub(crate) fn run(arguments: &SqlArguments, output: &mut Output) -> Result<Outco
         )),
         Err(source) => Err(Failure::File { action: "start", path: PROGRAM.to_owned(), source }),
     }
+}
+
+/// Becomes the program: its exit code is that of this process, and Ctrl-C reaches it alone.
+#[cfg(unix)]
+fn started(command: &mut Command) -> std::io::Result<ExitStatus> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+/// Runs the program to its end.
+#[cfg(not(unix))]
+fn started(command: &mut Command) -> std::io::Result<ExitStatus> {
+    command.status()
 }
 
 /// The program beside this one, else the one that the shell would find.

@@ -168,5 +168,5 @@ fn sql_is_passed_to_the_program_beside_the_command_or_its_absence_is_told() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     run(&["sql", "-0", "select 1", "--format", "csv"]).exits_with(0).prints("<-0>\n<select 1>\n<--format>\n<csv>\n");
     run(&["--json", "sql", "-0"]).exits_with(0).prints("<-0>\n<--format>\n<json>\n");
-    run(&["sql", "-3"]).exits_with(1);
+    run(&["sql", "-3"]).exits_with(3);
 }

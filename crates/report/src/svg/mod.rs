@@ -5,6 +5,7 @@
 
 mod axis;
 mod bar_chart;
+mod bar_tree;
 mod canvas;
 mod dot_chart;
 mod drawing;
@@ -15,6 +16,7 @@ mod tree;
 
 pub use axis::{Axis, Scale, Unit};
 pub use bar_chart::BarChart;
+pub use bar_tree::{BarTree, BarTreeRow};
 pub use dot_chart::DotChart;
 pub use drawing::{Drawing, Place};
 pub use line_chart::{LineChart, Mark, Series};
