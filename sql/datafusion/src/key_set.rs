@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-/// A range of keys.
-pub(crate) type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+/// A range of keys, by their encoded bytes.
+pub type KeyRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 /// A set of keys: ranges that are disjoint, ascending, and not empty by their bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +63,40 @@ impl KeySet {
     pub(crate) fn ranges(&self) -> &[KeyRange] {
         &self.ranges
     }
+
+    /// Whether it has a key.
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        let behind = self.ranges.partition_point(|(start, _)| match start {
+            Bound::Unbounded => true,
+            Bound::Included(start) => start.as_slice() <= key,
+            Bound::Excluded(start) => start.as_slice() < key,
+        });
+        behind.checked_sub(1).and_then(|at| self.ranges.get(at)).is_some_and(|(_, end)| match end {
+            Bound::Unbounded => true,
+            Bound::Included(end) => key <= end.as_slice(),
+            Bound::Excluded(end) => key < end.as_slice(),
+        })
+    }
+
+    /// No keys.
+    pub(crate) fn none() -> Self {
+        Self { ranges: Vec::new() }
+    }
+
+    /// Whether it has all keys.
+    pub(crate) fn is_all(&self) -> bool {
+        self.ranges == Self::all().ranges
+    }
+
+    /// Whether each range is a single key.
+    pub(crate) fn is_points(&self) -> bool {
+        self.ranges.iter().all(|range| single(range).is_some())
+    }
+
+    /// The least range that has all its keys; `None` without keys.
+    pub(crate) fn hull(&self) -> Option<KeyRange> {
+        Some((self.ranges.first()?.0.clone(), self.ranges.last()?.1.clone()))
+    }
 }
 
 /// The key of a range of one.
@@ -87,28 +121,27 @@ fn is_empty((start, end): &KeyRange) -> bool {
     }
 }
 
-fn compare_starts(one: &Bound<Vec<u8>>, other: &Bound<Vec<u8>>) -> Ordering {
-    let rank = |bound: &Bound<Vec<u8>>| u8::from(matches!(bound, Bound::Excluded(_)));
+/// The order of two starts or of two ends of ranges: by the first or the last key that they let in.
+fn compare(one: &Bound<Vec<u8>>, other: &Bound<Vec<u8>>, are_starts: bool) -> Ordering {
+    let unbounded = if are_starts { Ordering::Less } else { Ordering::Greater };
+    // At the same key, an excluded start is behind an included one, and an included end behind an excluded one.
+    let is_behind = |bound: &Bound<Vec<u8>>| matches!(bound, Bound::Excluded(_)) == are_starts;
     match (one, other) {
         (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
-        (Bound::Unbounded, _) => Ordering::Less,
-        (_, Bound::Unbounded) => Ordering::Greater,
+        (Bound::Unbounded, _) => unbounded,
+        (_, Bound::Unbounded) => unbounded.reverse(),
         (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
-            a.cmp(b).then(rank(one).cmp(&rank(other)))
+            a.cmp(b).then(is_behind(one).cmp(&is_behind(other)))
         }
     }
 }
 
+fn compare_starts(one: &Bound<Vec<u8>>, other: &Bound<Vec<u8>>) -> Ordering {
+    compare(one, other, true)
+}
+
 fn compare_ends(one: &Bound<Vec<u8>>, other: &Bound<Vec<u8>>) -> Ordering {
-    let rank = |bound: &Bound<Vec<u8>>| u8::from(matches!(bound, Bound::Included(_)));
-    match (one, other) {
-        (Bound::Unbounded, Bound::Unbounded) => Ordering::Equal,
-        (Bound::Unbounded, _) => Ordering::Greater,
-        (_, Bound::Unbounded) => Ordering::Less,
-        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
-            a.cmp(b).then(rank(one).cmp(&rank(other)))
-        }
-    }
+    compare(one, other, false)
 }
 
 /// Whether a range that ends so meets or overlaps one that starts so and is not before it.
@@ -123,35 +156,23 @@ fn touches(end: &Bound<Vec<u8>>, start: &Bound<Vec<u8>>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ogive_testkit::Random;
     use std::ops::RangeBounds;
 
-    /// A generator of numbers from a seed (SplitMix64).
-    struct Draw(u64);
+    fn draw_key(random: &mut Random) -> Vec<u8> {
+        (0..random.below(3)).map(|_| random.below(3) as u8).collect()
+    }
 
-    impl Draw {
-        fn below(&mut self, end: u64) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut word = self.0;
-            word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            (word ^ word >> 31) % end
+    fn draw_bound(random: &mut Random) -> Bound<Vec<u8>> {
+        match random.below(5) {
+            0 => Bound::Unbounded,
+            1 | 2 => Bound::Included(draw_key(random)),
+            _ => Bound::Excluded(draw_key(random)),
         }
+    }
 
-        fn key(&mut self) -> Vec<u8> {
-            (0..self.below(3)).map(|_| self.below(3) as u8).collect()
-        }
-
-        fn bound(&mut self) -> Bound<Vec<u8>> {
-            match self.below(5) {
-                0 => Bound::Unbounded,
-                1 | 2 => Bound::Included(self.key()),
-                _ => Bound::Excluded(self.key()),
-            }
-        }
-
-        fn ranges(&mut self) -> Vec<KeyRange> {
-            (0..self.below(5)).map(|_| (self.bound(), self.bound())).collect()
-        }
+    fn draw_ranges(random: &mut Random) -> Vec<KeyRange> {
+        (0..random.below(5)).map(|_| (draw_bound(random), draw_bound(random))).collect()
     }
 
     fn all_keys() -> Vec<Vec<u8>> {
@@ -171,13 +192,14 @@ mod tests {
     fn unions_and_intersections_have_the_keys_of_their_parts() {
         let keys = all_keys();
         for seed in 0..3_000 {
-            let mut draw = Draw(seed);
-            let (one, two) = (draw.ranges(), draw.ranges());
+            let mut random = Random::new(seed);
+            let (one, two) = (draw_ranges(&mut random), draw_ranges(&mut random));
             let (a, b) = (KeySet::of(one.clone()), KeySet::of(two.clone()));
             let (both, either) = (a.clone().intersection(&b), a.clone().union(b.clone()));
             for key in &keys {
                 let (in_one, in_two) = (contains(&one, key), contains(&two, key));
                 assert_eq!(contains(a.ranges(), key), in_one, "seed {seed}: {key:?}");
+                assert_eq!(a.contains(key), in_one, "seed {seed}: {key:?}");
                 assert_eq!(contains(both.ranges(), key), in_one && in_two, "seed {seed}: {key:?}");
                 assert_eq!(contains(either.ranges(), key), in_one || in_two, "seed {seed}: {key:?}");
             }

@@ -33,15 +33,31 @@
 //! # }
 //! ```
 
+mod dynamic_filter;
 mod error;
+mod external_table;
 mod filter;
+mod join;
+mod key_columns;
 mod key_set;
+mod metrics;
+mod open;
 mod partition;
-mod scan;
+mod relation;
+mod session;
 mod source;
+mod store_schema;
 mod table;
 mod url;
+mod write;
 
-pub use source::OgiveSource;
+pub use external_table::OgiveTableFactory;
+pub use join::{KeyJoinNode, KeyJoinPlanner, LookUpJoinExec, MarkKeyJoins};
+pub use key_set::KeyRange;
+pub use open::OgiveOptions;
+pub use relation::RelationIdentity;
+pub use session::{configure, with_ogive};
+pub use source::{OgiveSource, PartitionRows, partition_rows};
+pub use store_schema::StoreSchema;
 pub use table::OgiveTable;
 pub use url::OgiveUrls;

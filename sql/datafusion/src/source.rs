@@ -1,7 +1,11 @@
-//! The source of a scan: which keys of a table are read, and which columns.
+//! The source of a scan: which keys of relations are read, and which columns.
 
-use crate::key_set::KeySet;
-use crate::scan::TableScan;
+use crate::dynamic_filter::keys_within;
+use crate::key_set::{KeyRange, KeySet};
+use crate::metrics::ScanMetrics;
+use crate::partition::split;
+use crate::relation::{Relation, RelationIdentity, ScanRequest};
+use arrow_schema::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::config::ConfigOptions;
 use datafusion::datasource::listing::PartitionedFile;
@@ -11,38 +15,105 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_expr::{DynamicFilterTracking, conjunction};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalSortExpr};
+use datafusion::physical_expr_common::physical_expr::{snapshot_generation, snapshot_physical_expr};
+use datafusion::physical_plan::SortOrderPushdownResult;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::{DisplayFormatType, PhysicalExpr};
 use futures::StreamExt;
-use ogive::Table;
 use std::fmt;
 use std::sync::Arc;
 
 /// Rows of a batch, unless the engine says otherwise.
 const BATCH_ROWS: usize = 8192;
+/// Keys that a condition found at run time is worth: a row that is looked up costs as much as this many that are read
+/// in a row, on the storages that were measured, warm; cold, blocks are read once in either way.
+const ROWS_PER_LOOKUP: u64 = 12;
 
 /// The keys of a partition.
 #[derive(Clone, Debug)]
-pub(crate) struct PartitionKeys(pub(crate) KeySet);
+pub(crate) struct PartitionKeys {
+    /// The number of the relation in the source.
+    pub(crate) relation: usize,
+    pub(crate) keys: KeySet,
+    /// About how many rows they have.
+    pub(crate) rows: u64,
+}
 
-/// The source of the rows of a table.
+/// The rows that a partition of a scan reads, as another process needs them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionRows {
+    /// The number of the relation among [`OgiveSource::identities`].
+    pub relation: usize,
+    /// The ranges of keys, disjoint and ascending.
+    pub ranges: Vec<KeyRange>,
+    /// About how many rows they have.
+    pub rows: u64,
+}
+
+/// The rows that a partition of a scan reads; `None` for a file of another source.
+#[must_use]
+pub fn partition_rows(file: &PartitionedFile) -> Option<PartitionRows> {
+    let PartitionKeys { relation, keys, rows } = file.extension::<PartitionKeys>()?;
+    Some(PartitionRows { relation: *relation, ranges: keys.ranges().to_vec(), rows: *rows })
+}
+
+/// The source of the rows of relations.
 #[derive(Clone)]
 pub struct OgiveSource {
-    table: Table,
+    relations: Arc<[Arc<dyn Relation>]>,
     table_schema: TableSchema,
     projection: SplitProjection,
     batch_rows: usize,
+    is_descending: bool,
     /// Conditions that were pushed down, for `EXPLAIN`.
     conditions: Vec<String>,
+    /// What becomes known while the query runs.
+    dynamic: Option<Arc<dyn PhysicalExpr>>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl OgiveSource {
-    pub(crate) fn new(table: Table, table_schema: TableSchema, conditions: Vec<String>) -> Self {
-        let projection = SplitProjection::unprojected(&table_schema);
-        let metrics = ExecutionPlanMetricsSet::new();
-        Self { table, table_schema, projection, batch_rows: BATCH_ROWS, conditions, metrics }
+    pub(crate) fn new(relations: Arc<[Arc<dyn Relation>]>, schema: SchemaRef, conditions: Vec<String>) -> Self {
+        let table_schema = TableSchema::from(schema);
+        Self {
+            relations,
+            projection: SplitProjection::unprojected(&table_schema),
+            table_schema,
+            batch_rows: BATCH_ROWS,
+            is_descending: false,
+            conditions,
+            dynamic: None,
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+
+    /// What is read, and of which time.
+    pub fn identities(&self) -> impl Iterator<Item = &RelationIdentity> {
+        self.relations.iter().map(|relation| relation.identity())
+    }
+
+    /// The conditions that became ranges of keys, for `EXPLAIN`.
+    #[must_use]
+    pub fn conditions(&self) -> &[String] {
+        &self.conditions
+    }
+
+    /// Whether the greatest key comes first.
+    #[must_use]
+    pub fn is_descending(&self) -> bool {
+        self.is_descending
+    }
+
+    pub(crate) fn descending(self, is_descending: bool) -> Self {
+        Self { is_descending, ..self }
+    }
+
+    pub(crate) fn relations(&self) -> &Arc<[Arc<dyn Relation>]> {
+        &self.relations
     }
 }
 
@@ -51,13 +122,18 @@ impl FileSource for OgiveSource {
         &self,
         _: Arc<dyn ObjectStore>,
         config: &FileScanConfig,
-        _: usize,
+        partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
-        let opener = TableOpener {
-            table: self.table.clone(),
+        let opener = RelationOpener {
+            relations: self.relations.clone(),
             columns: self.projection.file_indices.clone(),
             batch_rows: self.batch_rows,
             limit: config.limit,
+            // A limit is of the first rows in the order of the key, before anything else is known of them: a sort below
+            // it was left out for that order.
+            is_descending: self.is_descending && config.limit.is_none(),
+            dynamic: self.dynamic.clone().filter(|_| config.limit.is_none()),
+            metrics: ScanMetrics::new(&self.metrics, partition),
         };
         ProjectionOpener::try_new(self.projection.clone(), Arc::new(opener), self.table_schema.file_schema())
     }
@@ -83,9 +159,15 @@ impl FileSource for OgiveSource {
     }
 
     fn fmt_extra(&self, _: DisplayFormatType, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.conditions[..] {
-            [] => Ok(()),
-            conditions => write!(formatter, ", keys=[{}]", conditions.join(" AND ")),
+        if !self.conditions.is_empty() {
+            write!(formatter, ", keys=[{}]", self.conditions.join(" AND "))?;
+        }
+        if self.is_descending {
+            write!(formatter, ", descending")?;
+        }
+        match &self.dynamic {
+            Some(dynamic) => write!(formatter, ", dynamic_keys=[{dynamic}]"),
+            None => Ok(()),
         }
     }
 
@@ -94,12 +176,34 @@ impl FileSource for OgiveSource {
         false
     }
 
+    /// Takes conditions that become known while the query runs, as a help: they are checked again above.
     fn try_pushdown_filters(
         &self,
         filters: Vec<Arc<dyn PhysicalExpr>>,
         _: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
-        Ok(FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::No; filters.len()]))
+        let dynamic: Vec<_> = filters.iter().filter(|filter| is_dynamic(filter)).cloned().collect();
+        let result = FilterPushdownPropagation::with_parent_pushdown_result(vec![PushedDown::No; filters.len()]);
+        if dynamic.is_empty() {
+            return Ok(result);
+        }
+        let dynamic = Some(conjunction(self.dynamic.iter().cloned().chain(dynamic)));
+        Ok(result.with_updated_node(Arc::new(Self { dynamic, ..self.clone() }) as Arc<dyn FileSource>))
+    }
+
+    /// The opposite of the order of the key: the end comes first, and a sort above finds its first rows at once.
+    fn try_pushdown_sort(
+        &self,
+        order: &[PhysicalSortExpr],
+        properties: &EquivalenceProperties,
+    ) -> Result<SortOrderPushdownResult<Arc<dyn FileSource>>> {
+        let reversed: Vec<PhysicalSortExpr> =
+            order.iter().map(|sort| PhysicalSortExpr { expr: sort.expr.clone(), options: !sort.options }).collect();
+        if self.relations.len() != 1 || reversed.is_empty() || !properties.ordering_satisfy(reversed)? {
+            return Ok(SortOrderPushdownResult::Unsupported);
+        }
+        let inner = Arc::new(Self { is_descending: !self.is_descending, ..self.clone() });
+        Ok(SortOrderPushdownResult::Inexact { inner })
     }
 
     fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
@@ -112,37 +216,103 @@ impl FileSource for OgiveSource {
         &self,
         apply: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        datafusion::physical_plan::apply_expression_roots(self.projection.source.iter(), apply)
+        let expressions = self.projection.source.iter().map(|it| &it.expr).chain(&self.dynamic);
+        for expression in expressions {
+            if apply(expression)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
     }
 }
 
-struct TableOpener {
-    table: Table,
+struct RelationOpener {
+    relations: Arc<[Arc<dyn Relation>]>,
     columns: Vec<usize>,
     batch_rows: usize,
     limit: Option<usize>,
+    is_descending: bool,
+    dynamic: Option<Arc<dyn PhysicalExpr>>,
+    metrics: ScanMetrics,
 }
 
-impl FileOpener for TableOpener {
+impl FileOpener for RelationOpener {
     fn open(&self, file: PartitionedFile) -> Result<FileOpenFuture> {
-        let keys = file
-            .extension::<PartitionKeys>()
-            .ok_or_else(|| DataFusionError::Internal("a partition of an Ogive table has no keys".to_owned()))?;
-        let scan = TableScan::new(self.table.clone(), &keys.0, &self.columns, self.batch_rows, self.limit);
+        let internal = |detail: &str| DataFusionError::Internal(format!("a partition of an Ogive table {detail}"));
+        let part = file.extension::<PartitionKeys>().ok_or_else(|| internal("has no keys"))?;
+        let relation = self.relations.get(part.relation).ok_or_else(|| internal("has no relation"))?.clone();
+        let request = ScanRequest {
+            keys: part.keys.clone(),
+            columns: self.columns.clone(),
+            batch_rows: self.batch_rows,
+            limit: self.limit,
+            is_descending: self.is_descending,
+            metrics: self.metrics.clone(),
+        };
+        let dynamic =
+            self.dynamic.clone().map(|condition| DynamicKeys { condition, generation: None, rows: part.rows });
+        // Other engines split files by their bytes.
+        let bytes = file.range.as_ref().map(|range| (range.start.max(0) as u64, range.end.max(0) as u64));
+        let file_bytes = file.object_meta.size;
+        let schema = Arc::new(relation.schema().project(&self.columns)?);
         // The engine waits for storage, which must not hold up the other tasks of a thread.
-        let mut builder = datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder::new(scan.schema(), 2);
+        let mut builder = RecordBatchReceiverStreamBuilder::new(schema, 2);
         let sender = builder.tx();
         builder.spawn_blocking(move || {
-            for batch in scan {
+            let (mut request, mut dynamic) = (request, dynamic);
+            if let Some((from, to)) = bytes {
+                request.keys = split(&*relation, &request.keys, (from, to), file_bytes)?;
+            }
+            if let Some(keys) = dynamic.as_mut().map(|dynamic| dynamic.keys(&*relation)).transpose()?.flatten() {
+                request.keys = request.keys.intersection(&keys);
+            }
+            let mut scan = relation.scan(request)?;
+            while let Some(batch) = scan.next() {
                 let is_last = batch.is_err();
                 // The receiver is gone when the query ends.
                 if sender.blocking_send(batch).is_err() || is_last {
                     break;
+                }
+                if let Some(keys) = dynamic.as_mut().map(|dynamic| dynamic.keys(&*relation)).transpose()?.flatten() {
+                    scan.narrow(&keys);
                 }
             }
             Ok(())
         });
         let stream = builder.build();
         Ok(Box::pin(async move { Ok(stream.boxed()) }))
+    }
+}
+
+fn is_dynamic(condition: &Arc<dyn PhysicalExpr>) -> bool {
+    DynamicFilterTracking::classify(condition).contains_dynamic_filter()
+}
+
+/// Keys of a condition that becomes known while the query runs.
+struct DynamicKeys {
+    condition: Arc<dyn PhysicalExpr>,
+    /// The state of the condition that was looked at last.
+    generation: Option<u64>,
+    /// About how many rows the partition has.
+    rows: u64,
+}
+
+impl DynamicKeys {
+    /// What is newly known of the keys; `None` for nothing.
+    fn keys(&mut self, relation: &dyn Relation) -> Result<Option<KeySet>> {
+        let generation = snapshot_generation(&self.condition);
+        if self.generation.replace(generation) == Some(generation) {
+            return Ok(None);
+        }
+        let condition = snapshot_physical_expr(self.condition.clone())?;
+        let keys = keys_within(relation.key(), &condition);
+        if keys.is_all() {
+            return Ok(None);
+        }
+        if (keys.ranges().len() as u64).saturating_mul(ROWS_PER_LOOKUP) < self.rows.max(ROWS_PER_LOOKUP + 1) {
+            return Ok(Some(keys));
+        }
+        // To read everything between the first and the last key costs less.
+        Ok(keys.hull().map(|hull| KeySet::of(vec![hull])))
     }
 }

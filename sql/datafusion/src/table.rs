@@ -1,73 +1,257 @@
-//! A table as a table of DataFusion.
+//! Relations as tables of DataFusion.
 
-use crate::error::external;
-use crate::filter::KeyColumn;
+use crate::filter::keys_of;
 use crate::key_set::KeySet;
+use crate::open::OgiveOptions;
 use crate::partition::{count, cut};
-use crate::source::{OgiveSource, PartitionKeys};
-use arrow_schema::{SchemaRef, SortOptions};
+use crate::relation::{Relation, RelationIdentity, RowCount, TableRelation};
+use crate::source::{OgiveSource, PartitionKeys, PartitionRows};
+use crate::write::InsertTarget;
+use arrow_schema::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, Statistics};
+use datafusion::common::{ColumnStatistics, DFSchema, Statistics, plan_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
 use datafusion::datasource::source::DataSourceExec;
-use datafusion::datasource::table_schema::TableSchema;
-use datafusion::error::Result;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
-use datafusion::physical_plan::ExecutionPlan;
-use ogive::types::ColumnPlace;
-use ogive::{Error, Table};
-use std::sync::Arc;
+use datafusion::physical_expr::{LexOrdering, RangePartitioning, SplitPoint, conjunction};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::filter::FilterExecBuilder;
+use datafusion::physical_plan::limit::GlobalLimitExec;
+use datafusion::physical_plan::{ExecutionPlan, Partitioning};
+use ogive::Table;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// A table file as a table of DataFusion: the columns of the key, and the value or its fields.
+/// Rows in the order of a key as a table of DataFusion: a table file, a keyspace of a store, an index, indexed Parquet
+/// files, or several table files as one. It has the columns of the key, and the value or its fields.
 #[derive(Debug)]
 pub struct OgiveTable {
-    table: Table,
+    relations: RwLock<Relations>,
     schema: SchemaRef,
-    /// The column of the key, unless the key is a tuple, or the column has another order.
-    key: Option<KeyColumn>,
-    /// The position of that column.
-    key_at: usize,
+    /// How to open a keyspace again after rows were inserted.
+    options: Option<OgiveOptions>,
+    /// Whether rows were inserted since it was opened.
+    is_stale: Arc<AtomicBool>,
+    /// Whether scans say by which keys they are cut.
+    tells_ranges: bool,
+}
+
+type Relations = Arc<[Arc<dyn Relation>]>;
+
+/// The parts of a scan, and what is known of its rows.
+struct Plan {
+    parts: Vec<PartitionKeys>,
+    rows: RowCount,
+    /// The first and the last key, if the rows are those of one relation.
+    ends: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl OgiveTable {
     /// Takes an open table.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a file of a store, whose records may be of several versions.
+    /// [`ogive::Error::InvalidArgument`] for a file of a store, whose records may be of several versions.
     pub fn new(table: Table) -> ogive::Result<Self> {
-        if table.is_versioned() {
-            let message = format!("{} is a file of a store; register the store", table.path().display());
-            return Err(Error::InvalidArgument(message));
+        let location = table.path().display().to_string();
+        Ok(Self::with(Arc::new([Arc::new(TableRelation::new(table, location)?)])))
+    }
+
+    /// Several relations as one.
+    ///
+    /// # Errors
+    /// Relations with different columns, or none.
+    pub(crate) fn of(relations: Vec<Arc<dyn Relation>>) -> Result<Self> {
+        let Some((first, others)) = relations.split_first() else {
+            return plan_err!("there is no Ogive table to read");
+        };
+        for other in others {
+            if other.schema() != first.schema() || other.key().key_type() != first.key().key_type() {
+                let (one, two) = (&first.identity().location, &other.identity().location);
+                return plan_err!("{two} has other columns than {one}; tables of one folder must have the same");
+            }
         }
-        let schema = ogive_arrow::schema_of(table.record_type(), false);
-        let columns = table.record_type().columns();
-        let key_at = columns.iter().position(|column| matches!(column.place, ColumnPlace::Key(_))).unwrap_or(0);
-        let key = KeyColumn::is_ordered(table.key_type()).then(|| KeyColumn {
-            name: schema.field(key_at).name().clone(),
-            key_type: table.key_type(),
-            data_type: schema.field(key_at).data_type().clone(),
+        Ok(Self::with(relations.into()))
+    }
+
+    /// There is at least one relation.
+    fn with(relations: Relations) -> Self {
+        let schema = relations[0].schema().clone();
+        Self { relations: RwLock::new(relations), schema, options: None, is_stale: Arc::default(), tells_ranges: true }
+    }
+
+    /// The same table, to be opened again by these options after rows were inserted.
+    pub(crate) fn reopened_by(self, options: &OgiveOptions) -> Self {
+        Self { options: Some(options.clone()), ..self }
+    }
+
+    fn relations(&self) -> Relations {
+        self.relations.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The relations, with the rows that were inserted since.
+    async fn current(&self) -> Result<Relations> {
+        if let Some(options) = &self.options
+            && self.is_stale.swap(false, Ordering::AcqRel)
+        {
+            let (options, identity) = (options.clone(), self.first().identity().clone());
+            let opened = Self::waiting(move || options.open_keyspace(&identity.location, &identity.keyspace)).await?;
+            *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
+        }
+        Ok(self.relations())
+    }
+
+    /// The only relation.
+    pub(crate) fn into_relation(self) -> Result<Arc<dyn Relation>> {
+        match &*self.relations() {
+            [relation] => Ok(relation.clone()),
+            _ => plan_err!("several Ogive tables are where one was"),
+        }
+    }
+
+    /// The same table for engines that cannot move ranges of keys between machines: its scans do not tell theirs.
+    #[must_use]
+    pub fn without_ranges(self) -> Self {
+        Self { tells_ranges: false, ..self }
+    }
+
+    /// A source of all rows, which a scan narrows: that of a scan which another process has planned.
+    #[must_use]
+    pub fn source(&self, conditions: Vec<String>, is_descending: bool) -> OgiveSource {
+        OgiveSource::new(self.relations(), self.schema(), conditions).descending(is_descending)
+    }
+
+    /// The part of a scan that reads these rows; `None` if there is no such relation.
+    #[must_use]
+    pub fn partition(&self, rows: &PartitionRows) -> Option<PartitionedFile> {
+        let keys = KeySet::of(rows.ranges.clone());
+        Self::file(&self.relations(), PartitionKeys { relation: rows.relation, keys, rows: rows.rows })
+    }
+
+    fn file(relations: &[Arc<dyn Relation>], part: PartitionKeys) -> Option<PartitionedFile> {
+        let relation = relations.get(part.relation)?;
+        let file = PartitionedFile::new(relation.identity().location.clone(), relation.bytes().max(1));
+        Some(file.with_extension(part))
+    }
+
+    /// What is read, and of which time.
+    #[must_use]
+    pub fn identities(&self) -> Vec<RelationIdentity> {
+        self.relations().iter().map(|relation| relation.identity().clone()).collect()
+    }
+
+    fn first(&self) -> Arc<dyn Relation> {
+        self.relations()[0].clone()
+    }
+
+    fn plan(relations: &[Arc<dyn Relation>], keys: &KeySet, most: usize) -> Result<Plan> {
+        let mut plan = Plan { parts: Vec::new(), rows: RowCount::exact(0), ends: None };
+        let counts = relations.iter().map(|relation| count(&**relation, keys)).collect::<Result<Vec<_>>>()?;
+        let all: u64 = counts.iter().map(|count| count.rows).sum();
+        for (number, (relation, count)) in relations.iter().zip(counts).enumerate() {
+            plan.rows.rows += count.rows;
+            plan.rows.is_exact &= count.is_exact;
+            // Several relations share the partitions by their rows.
+            let share = (most as u128 * u128::from(count.rows)).div_ceil(u128::from(all.max(1)));
+            let parts = cut(&**relation, keys, count.rows, (share as usize).clamp(1, most.max(1)))?;
+            let rows = count.rows / parts.len().max(1) as u64;
+            plan.parts.extend(parts.into_iter().map(|keys| PartitionKeys { relation: number, keys, rows }));
+        }
+        if let [relation] = relations
+            && let Some(hull) = keys.hull()
+            && !keys.is_points()
+        {
+            plan.ends = match keys.ranges() {
+                [_] => relation.ends(&hull)?,
+                _ => None,
+            };
+        }
+        Ok(plan)
+    }
+
+    fn statistics_of(relations: &[Arc<dyn Relation>], rows: RowCount, ends: Option<&(Vec<u8>, Vec<u8>)>) -> Statistics {
+        let (schema, key) = (relations[0].schema(), relations[0].key());
+        let precise = |number: usize| if rows.is_exact { Precision::Exact(number) } else { Precision::Inexact(number) };
+        let count = usize::try_from(rows.rows).unwrap_or(usize::MAX);
+        let mut column_statistics = vec![ColumnStatistics::new_unknown(); schema.fields().len()];
+        for part in key.columns() {
+            if let Some(column) = column_statistics.get_mut(part.position)
+                && !schema.field(part.position).is_nullable()
+            {
+                column.null_count = Precision::Exact(0);
+            }
+        }
+        if let ([part, others @ ..], [relation]) = (key.columns(), relations)
+            && let Some(column) = column_statistics.get_mut(part.position)
+        {
+            if others.is_empty() && relation.is_distinct() {
+                column.distinct_count = precise(count);
+            }
+            if let Some((first, last)) = ends.and_then(|(first, last)| key.scalars(first).zip(key.scalars(last)))
+                && let ([first, ..], [last, ..]) = (&first[..], &last[..])
+                && !first.is_null()
+                && !last.is_null()
+            {
+                let (first, last) = if part.is_descending() { (last, first) } else { (first, last) };
+                column.min_value = Precision::Exact(first.clone());
+                column.max_value = Precision::Exact(last.clone());
+            }
+        }
+        Statistics { num_rows: precise(count), total_byte_size: Precision::Absent, column_statistics }
+    }
+
+    /// The ranges of the parts of a scan, if their rows are those of one relation.
+    fn partitioning(
+        relations: &[Arc<dyn Relation>],
+        ordering: Option<&LexOrdering>,
+        parts: &[PartitionKeys],
+    ) -> Option<Partitioning> {
+        let [relation] = relations else { return None };
+        let ordering = ordering?;
+        let cuts = parts.iter().skip(1).map(|part| match part.keys.ranges().first() {
+            Some((Bound::Included(key), _)) => relation.key().scalars(key).map(SplitPoint::new),
+            _ => None,
         });
-        Ok(Self { table, schema, key, key_at })
+        let cuts = cuts.collect::<Option<Vec<_>>>()?;
+        RangePartitioning::try_new(ordering.clone(), cuts).ok().map(Partitioning::Range)
     }
 
-    fn keys_of(&self, filter: &Expr) -> Option<KeySet> {
-        self.key.as_ref()?.keys_of(filter)
+    /// A scan under conditions of which some are checked row by row: the optimiser rewrites conditions after it was
+    /// told that they are exact, into ones that are perhaps not seen through any more.
+    async fn scan_and_check(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        is_used: &[bool],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let part = |wanted: bool| filters.iter().zip(is_used).filter(move |(_, used)| **used == wanted);
+        let used: Vec<Expr> = part(true).map(|(filter, _)| filter.clone()).collect();
+        let scan = self.scan(state, None, &used, None).await?;
+        let schema = DFSchema::try_from(self.schema())?;
+        let checks = part(false).map(|(filter, _)| state.create_physical_expr(filter.clone(), &schema));
+        let checks = conjunction(checks.collect::<Result<Vec<_>>>()?);
+        let columns = projection.cloned().unwrap_or_else(|| (0..self.schema.fields().len()).collect());
+        let checked = FilterExecBuilder::new(checks, scan).apply_projection(Some(columns))?.build()?;
+        Ok(match limit {
+            Some(limit) => {
+                Arc::new(GlobalLimitExec::new(Arc::new(CoalescePartitionsExec::new(Arc::new(checked))), 0, Some(limit)))
+            }
+            None => Arc::new(checked),
+        })
     }
 
-    fn statistics_of(&self, rows: u64, is_exact: bool) -> Statistics {
-        let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-        let num_rows = if is_exact { Precision::Exact(rows) } else { Precision::Inexact(rows) };
-        let mut column_statistics = vec![ColumnStatistics::new_unknown(); self.schema.fields().len()];
-        if let Some(column) = column_statistics.get_mut(self.key_at) {
-            column.null_count = Precision::Exact(0);
-        }
-        Statistics { num_rows, total_byte_size: Precision::Absent, column_statistics }
+    /// Runs what waits for storage on a thread that may wait.
+    async fn waiting<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|error| DataFusionError::Execution(format!("the planning of a scan was broken off: {error}")))?
     }
 }
 
@@ -82,15 +266,22 @@ impl TableProvider for OgiveTable {
     }
 
     fn statistics(&self) -> Option<Statistics> {
-        Some(self.statistics_of(self.table.len(), true))
+        let relations = self.relations();
+        let counts = relations.iter().map(|relation| relation.rows());
+        let all = counts.fold(RowCount::exact(0), |all, count| RowCount {
+            rows: all.rows + count.rows,
+            is_exact: all.is_exact && count.is_exact,
+        });
+        Some(Self::statistics_of(&relations, all, None))
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
-        let pushdown = |filter: &&Expr| match self.keys_of(filter) {
-            Some(_) => TableProviderFilterPushDown::Exact,
-            None => TableProviderFilterPushDown::Unsupported,
+        let (_, is_used) = keys_of(self.first().key(), filters);
+        let pushdown = |is_used| match is_used {
+            true => TableProviderFilterPushDown::Exact,
+            false => TableProviderFilterPushDown::Unsupported,
         };
-        Ok(filters.iter().map(pushdown).collect())
+        Ok(is_used.into_iter().map(pushdown).collect())
     }
 
     async fn scan(
@@ -101,31 +292,50 @@ impl TableProvider for OgiveTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let conditions = filters.iter().map(Expr::to_string).collect();
-        let keys = filters.iter().filter_map(|filter| self.keys_of(filter));
-        let keys = keys.fold(KeySet::all(), |keys, other| keys.intersection(&other));
-        let most = if limit.is_some() { 1 } else { state.config().target_partitions() };
-        let table = self.table.clone();
-        let read = move || Ok((count(&table, &keys)?, cut(&table, &keys, most)?));
-        let planned = tokio::task::spawn_blocking(read).await;
-        let ((rows, is_exact), parts) =
-            planned.map_err(|error| external(Error::InvalidArgument(error.to_string())))?.map_err(external)?;
-
-        let path = self.table.path().display().to_string();
-        let group = |keys: KeySet| {
-            let file = PartitionedFile::new(path.clone(), self.table.explain().file_bytes);
-            FileGroup::new(vec![file.with_extension(PartitionKeys(keys))])
-        };
-        let source = OgiveSource::new(self.table.clone(), TableSchema::from(self.schema()), conditions);
-        let mut builder = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
-            .with_file_groups(parts.into_iter().map(group).collect())
-            .with_statistics(self.statistics_of(rows, is_exact))
-            .with_limit(limit);
-        if let Some(key) = &self.key {
-            let options = SortOptions { descending: false, nulls_first: false };
-            let by_key = PhysicalSortExpr::new(Arc::new(Column::new(&key.name, self.key_at)), options);
-            builder = builder.with_output_ordering(LexOrdering::new(vec![by_key]).into_iter().collect());
+        let all = self.current().await?;
+        let (keys, is_used) = keys_of(all[0].key(), &filters.iter().collect::<Vec<_>>());
+        if is_used.contains(&false) {
+            return self.scan_and_check(state, projection, filters, &is_used, limit).await;
         }
-        let config = builder.with_projection_indices(projection.cloned())?.build();
+        let most = if limit.is_some() { 1 } else { state.config().target_partitions() };
+        let relations = all.clone();
+        let Plan { parts, rows, ends } = Self::waiting(move || Self::plan(&relations, &keys, most)).await?;
+
+        let ordering = all[0].key().ordering();
+        let partitioning = match self.tells_ranges {
+            true => Self::partitioning(&all, ordering.as_ref(), &parts),
+            false => None,
+        };
+        let group = |part: PartitionKeys| FileGroup::new(Self::file(&all, part).into_iter().collect());
+        let source = OgiveSource::new(all.clone(), self.schema(), conditions);
+        let config = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
+            .with_file_groups(parts.into_iter().map(group).collect())
+            .with_statistics(Self::statistics_of(&all, rows, ends.as_ref()))
+            .with_output_ordering(ordering.into_iter().collect())
+            .with_output_partitioning(partitioning)
+            .with_limit(limit);
+        let config = config.with_projection_indices(projection.cloned())?.build();
         Ok(DataSourceExec::from_data_source(config))
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        input: Arc<dyn ExecutionPlan>,
+        operation: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let relation = self.first();
+        let Some(types) = relation.record_type().filter(|_| self.options.is_some()) else {
+            let location = &relation.identity().location;
+            return plan_err!("{location} takes no rows by SQL; COPY ... TO a new table, or use a keyspace of a store");
+        };
+        let target = InsertTarget {
+            identity: relation.identity().clone(),
+            schema: self.schema(),
+            key: relation.key().columns().iter().map(|part| part.name.clone()).collect(),
+            types: types.clone(),
+            is_stale: self.is_stale.clone(),
+        };
+        target.plan(input, operation)
     }
 }

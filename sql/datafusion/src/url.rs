@@ -1,57 +1,82 @@
-//! Paths and URLs of tables as tables of a query: `select * from 'users.ogive'`.
+//! Paths and URLs as tables of a query: `select * from 'users.ogive'`.
 
-use crate::error::external;
+use crate::open::OgiveOptions;
 use crate::table::OgiveTable;
 use async_trait::async_trait;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::error::{DataFusionError, Result};
-use ogive::io::locate;
-use ogive::{Error, Table, TableOptions};
+use ogive::io::remote_url;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-/// Opens the tables that queries name by their paths or URLs, each once. Names that are no Ogive tables are passed on.
+/// Suffixes of files that DataFusion reads.
+const OTHER_SUFFIXES: [&str; 5] = [".parquet", ".csv", ".json", ".avro", ".arrow"];
+
+/// Opens what queries name by its path or URL: a table, an index, an index beside Parquet files, `STORE#KEYSPACE`, or a
+/// folder of tables. Each is kept open, and opened again after its file has changed. Other names are passed on.
 #[derive(Debug)]
 pub struct OgiveUrls {
     others: Arc<dyn UrlTableFactory>,
-    options: TableOptions,
-    open: Mutex<HashMap<String, Arc<OgiveTable>>>,
+    options: OgiveOptions,
+    open: Mutex<HashMap<String, Known>>,
 }
 
+#[derive(Clone, Debug)]
+struct Known {
+    stamp: Option<Stamp>,
+    table: Arc<OgiveTable>,
+}
+
+/// The length of a file of this machine, and when it was changed.
+type Stamp = (u64, Option<SystemTime>);
+
 impl OgiveUrls {
-    /// Opens tables with these options, and leaves other names to `others`.
+    /// Opens with these options, and leaves names of other files to `others`.
     #[must_use]
-    pub fn new(others: Arc<dyn UrlTableFactory>, options: TableOptions) -> Self {
+    pub fn new(others: Arc<dyn UrlTableFactory>, options: OgiveOptions) -> Self {
         Self { others, options, open: Mutex::default() }
     }
 
-    fn table(&self, path: &str) -> ogive::Result<Option<Arc<OgiveTable>>> {
-        let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
-        if known.is_some() {
-            return Ok(known);
+    fn table(options: &OgiveOptions, known: Option<Known>, path: &str) -> Result<Option<Known>> {
+        let stamp = stamp_of(path);
+        if let Some(known) = known.filter(|known| stamp.is_some() && known.stamp == stamp) {
+            return Ok(Some(known));
         }
-        let place = locate(path)?;
-        let table = match Table::open(place.storage, &place.name, &self.options) {
-            Ok(table) => Arc::new(OgiveTable::new(table)?),
-            Err(Error::NotATable { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), table.clone());
-        Ok(Some(table))
+        let table = options.open(path)?;
+        Ok(table.map(|table| Known { stamp, table: Arc::new(table) }))
     }
+}
+
+/// The state of a file of this machine, by which a change is noticed; `None` for anything else, which is opened anew.
+fn stamp_of(path: &str) -> Option<Stamp> {
+    if remote_url(Path::new(path)).is_some() {
+        return None;
+    }
+    let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    Some((metadata.len(), metadata.modified().ok()))
 }
 
 #[async_trait]
 impl UrlTableFactory for OgiveUrls {
     async fn try_new(&self, url: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if !url.ends_with(".ogive") {
+        if OTHER_SUFFIXES.iter().any(|suffix| url.ends_with(suffix)) {
             return self.others.try_new(url).await;
         }
-        // Storage is waited for on this thread once for each table.
-        match self.table(url) {
-            Ok(Some(table)) => Ok(Some(table)),
-            Ok(None) => Err(DataFusionError::Plan(format!("{url} is not an Ogive table; check the path"))),
-            Err(error) => Err(external(error)),
+        let known = self.open.lock().unwrap_or_else(PoisonError::into_inner).get(url).cloned();
+        let (options, path) = (self.options.clone(), url.to_owned());
+        let opened = tokio::task::spawn_blocking(move || Self::table(&options, known, &path)).await;
+        match opened.map_err(|error| DataFusionError::Execution(format!("{url} was not opened: {error}")))?? {
+            Some(known) => {
+                let table = known.table.clone();
+                self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(url.to_owned(), known);
+                Ok(Some(table))
+            }
+            None if url.ends_with(".ogive") => {
+                Err(DataFusionError::Plan(format!("there is no table {url}; check the path")))
+            }
+            None => self.others.try_new(url).await,
         }
     }
 }

@@ -45,11 +45,30 @@ const RULES: &[Rule] = &[
     },
     Rule {
         path: "sql/Cargo.toml",
-        ours: &["ogive", "ogive-arrow", "ogive-datafusion", "ogive-object-store"],
+        ours: &[
+            "ogive",
+            "ogive-arrow",
+            "ogive-ballista",
+            "ogive-datafusion",
+            "ogive-object-store",
+            "ogive-parquet",
+            "ogive-report",
+            "ogive-testkit",
+        ],
         outside: true,
     },
-    Rule { path: "sql/datafusion/Cargo.toml", ours: &["ogive", "ogive-arrow"], outside: true },
-    Rule { path: "sql/shell/Cargo.toml", ours: &["ogive", "ogive-datafusion", "ogive-object-store"], outside: true },
+    Rule { path: "sql/ballista/Cargo.toml", ours: &["ogive", "ogive-datafusion", "ogive-object-store"], outside: true },
+    Rule { path: "sql/bench/Cargo.toml", ours: &["ogive", "ogive-arrow", "ogive-datafusion"], outside: true },
+    Rule {
+        path: "sql/datafusion/Cargo.toml",
+        ours: &["ogive", "ogive-arrow", "ogive-parquet", "ogive-testkit"],
+        outside: true,
+    },
+    Rule {
+        path: "sql/shell/Cargo.toml",
+        ours: &["ogive", "ogive-ballista", "ogive-datafusion", "ogive-object-store", "ogive-report"],
+        outside: true,
+    },
     Rule { path: "xtask/Cargo.toml", ours: &[], outside: false },
 ];
 

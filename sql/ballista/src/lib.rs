@@ -1,0 +1,41 @@
+//! Ogive tables in [Apache Ballista](https://datafusion.apache.org/ballista), which runs queries of DataFusion on
+//! several machines.
+//!
+//! [`connect`] gives a session whose queries a cluster runs; `'users.ogive'` in a query is the table at this path, and
+//! every partition of its scan is a range of keys, a task for itself. Executors open the table and read its storage
+//! themselves. The cluster is `ogive-scheduler` and some `ogive-executor`, binaries of this crate: those of Ballista do
+//! not know our scans.
+//!
+//! * [`OgiveLogicalCodec`], [`OgivePhysicalCodec`]: plans as messages, for schedulers and executors of others.
+//! * [`OpenTables`]: the tables that a process has open, [`Allowed`]: which ones it may.
+//! * [`standalone`]: a cluster within a process, for tests.
+//! * [`demo`]: a cluster of three processes, which loses one.
+
+mod allowed;
+mod arguments;
+mod cluster;
+mod codec;
+#[cfg(test)]
+mod codec_tests;
+mod demo;
+mod error;
+mod executor;
+mod guard;
+mod logging;
+mod message;
+mod process;
+mod scheduler;
+mod session;
+mod tables;
+
+pub use allowed::Allowed;
+pub use arguments::{Policy, SharedArguments};
+pub use cluster::{ClusterOptions, LocalCluster};
+pub use codec::{OgiveLogicalCodec, OgivePhysicalCodec};
+pub use demo::{DemoOptions, demo};
+pub use error::PlanError;
+pub use executor::{ExecutorArguments, executor_config, run_executor};
+pub use process::run_process;
+pub use scheduler::{SchedulerArguments, run_scheduler, scheduler_config};
+pub use session::{SCHEDULER_PORT, connect, connect_with, session_config, session_state, standalone};
+pub use tables::{OPEN_TABLES_MAX, OpenTables};

@@ -1,0 +1,153 @@
+//! Sessions: of clients, in which quoted paths are tables, and of schedulers and executors.
+
+use crate::allowed::Allowed;
+use crate::codec::{OgiveLogicalCodec, OgivePhysicalCodec};
+use crate::guard::{GuardedPlanner, runtime};
+use crate::tables::OpenTables;
+use ballista::prelude::{SessionConfigExt, SessionContextExt};
+use ballista_core::extension::{ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions};
+use ballista_core::optimizer::ballista_default_optimizer_rules;
+use datafusion::catalog::DynamicFileCatalog;
+use datafusion::datasource::dynamic_file::DynamicListTableFactory;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_session::SessionStore;
+use ogive_datafusion::{OgiveOptions, OgiveTableFactory, OgiveUrls};
+use std::sync::Arc;
+
+/// The port of schedulers, if an address has none.
+pub const SCHEDULER_PORT: u16 = 50050;
+
+/// A configuration with the codecs of tables, for schedulers, executors and clients.
+#[must_use]
+pub fn session_config(tables: &Arc<OpenTables>) -> SessionConfig {
+    SessionConfig::new_with_ballista()
+        .with_ballista_logical_extension_codec(Arc::new(OgiveLogicalCodec::new(tables.clone())))
+        .with_ballista_physical_extension_codec(Arc::new(OgivePhysicalCodec::new(tables.clone())))
+}
+
+/// The state of a session in a scheduler, whose plans open what is allowed.
+///
+/// # Errors
+/// Those of the engine.
+pub fn session_state(config: SessionConfig, allowed: &Allowed) -> Result<SessionState> {
+    let state = SessionStateBuilder::new()
+        .with_default_features()
+        .with_config(config)
+        .with_runtime_env(runtime(allowed, None)?)
+        .with_optimizer_rules(ballista_default_optimizer_rules())
+        .with_scalar_functions(ballista_scalar_functions())
+        .with_aggregate_functions(ballista_aggregate_functions())
+        .with_window_functions(ballista_window_functions())
+        .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(OgiveOptions::default())))
+        .build();
+    if allowed.is_all() {
+        return Ok(state);
+    }
+    let planner = GuardedPlanner { planner: state.query_planner().clone(), allowed: allowed.clone() };
+    Ok(SessionStateBuilder::new_from_existing(state).with_query_planner(Arc::new(planner)).build())
+}
+
+/// The state of a client, and what its catalog needs to know it.
+struct Client {
+    state: SessionState,
+    files: Arc<DynamicListTableFactory>,
+}
+
+impl Client {
+    /// A client in whose queries quoted paths and URLs are tables.
+    fn new(config: SessionConfig, tables: &OpenTables) -> Result<Self> {
+        let state = session_state(config, tables.allowed())?;
+        let files = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
+        let urls = Arc::new(OgiveUrls::new(files.clone(), OgiveOptions::default()));
+        let catalogs = Arc::new(DynamicFileCatalog::new(state.catalog_list().clone(), urls));
+        let state = SessionStateBuilder::new_from_existing(state).with_catalog_list(catalogs).build();
+        Ok(Self { state, files })
+    }
+
+    fn finish(&self, context: SessionContext) -> SessionContext {
+        self.files.session_store().with_state(context.state_weak_ref());
+        context
+    }
+}
+
+/// Connects to the scheduler of a cluster, at `HOST:PORT` or `df://HOST:PORT`. Quoted paths and URLs are tables; paths
+/// are those of this machine, and must lead to the same files on all.
+///
+/// # Errors
+/// For an address that is none, and a scheduler that does not answer.
+pub async fn connect(address: &str) -> Result<SessionContext> {
+    connect_with(address, session_config(&Arc::default())).await
+}
+
+/// Connects with settings, such as the number of partitions, which begin with [`session_config`].
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_with(address: &str, config: SessionConfig) -> Result<SessionContext> {
+    ogive_object_store::register();
+    let (host, port) = host_and_port(address)?;
+    let reached = tokio::time::timeout(CONNECT_TIMEOUT, tokio::net::TcpStream::connect((host.as_str(), port))).await;
+    let reached = reached.map_err(|_| "it did not answer in time".to_owned());
+    if let Err(detail) = reached.and_then(|reached| reached.map_err(|error| error.to_string())) {
+        let message = format!(
+            "no scheduler answers at {host}:{port}: {detail}; start one by `ogive-scheduler --bind-port {port}`, or \
+             give the address of another"
+        );
+        return Err(DataFusionError::Execution(message));
+    }
+    let client = Client::new(config, &OpenTables::default())?;
+    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    let context = SessionContext::remote_with_state(&format!("df://{host}:{port}"), client.state.clone()).await?;
+    Ok(client.finish(context))
+}
+
+const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A cluster of one executor within this process, with as many tasks at a time as `tasks` says.
+///
+/// # Errors
+/// Those of Ballista.
+pub async fn standalone(config: SessionConfig, tables: &OpenTables, tasks: usize) -> Result<SessionContext> {
+    ogive_object_store::register();
+    let client = Client::new(config.with_ballista_standalone_parallelism(tasks.max(1)), tables)?;
+    let context = SessionContext::standalone_with_state(client.state.clone()).await?;
+    Ok(client.finish(context))
+}
+
+/// Host and port of `HOST`, `HOST:PORT`, `[::1]:PORT`, or one of these after a scheme.
+fn host_and_port(address: &str) -> Result<(String, u16)> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest).trim_end_matches('/');
+    let invalid = || {
+        let message = format!("'{address}' is no address of a scheduler; give HOST:PORT, such as localhost:50050");
+        DataFusionError::Configuration(message)
+    };
+    let (host, port) = match rest.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+            (host, port.parse().map_err(|_| invalid())?)
+        }
+        _ => (rest, SCHEDULER_PORT),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() || host.contains(['/', ' ']) {
+        return Err(invalid());
+    }
+    Ok((host.to_owned(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_a_host_and_may_have_a_port() {
+        let parse = |address: &str| host_and_port(address).ok();
+        assert_eq!(parse("localhost"), Some(("localhost".to_owned(), SCHEDULER_PORT)));
+        assert_eq!(parse("df://node-1:7/"), Some(("node-1".to_owned(), 7)));
+        assert_eq!(parse("[::1]:50050"), Some(("::1".to_owned(), 50050)));
+        for wrong in ["", ":50050", "host:port", "host:99999", "df://", "a/b:1"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! TPC-H, random queries, and measurements of SQL over Ogive tables, beside DataFusion over Parquet files and DuckDB.
+//!
+//! * [`tpch`] generates the eight tables at any scale factor and runs the 22 queries; their answers are compared with
+//!   those of DuckDB.
+//! * [`random`] draws schemas, rows and queries from a seed.
+//! * [`measure`] times point queries, lists of keys, ranges, top-k, counts and joins, in interleaved rounds.
+//!
+//! All of them write a table twice, as an Ogive table and as a Parquet file with the same rows ([`files`]), and compare
+//! rows as text with types ([`answer`]).
+
+pub mod answer;
+mod draw;
+mod error;
+pub mod files;
+mod json;
+pub mod measure;
+pub mod random;
+pub mod session;
+pub mod tpch;
+
+pub use draw::Draw;
+pub use json::quoted;

@@ -1,0 +1,18 @@
+//! Measurements of queries: over an Ogive table, over a Parquet file of the same rows in DataFusion at its best
+//! settings, and in DuckDB on its own file and on the Parquet file.
+//!
+//! Two related tables come from a seed: `users`, by distinct ids with gaps and regions of different density, and
+//! `events`, by the id of their user, with repeats, users without any, and a few of no user. Streams of ids in no order
+//! are joined with `users` at ratios of 1 to 10,000.
+//!
+//! All runs happen in one process and in interleaved rounds: each round asks all subjects the same new queries, in
+//! turns. The first round is not counted; its answers are compared.
+
+mod case;
+mod data;
+mod duckdb;
+mod report;
+mod run;
+mod subject;
+
+pub use run::{MeasureArguments, run};

@@ -1,0 +1,14 @@
+//! Random data sets and random queries of them, from a seed.
+//!
+//! A data set has two or three tables of random columns and keys. Some columns of different tables have the same
+//! values, so that joins find partners. Queries are written in the SQL that DataFusion and DuckDB share, and order
+//! their rows totally, so that any two right engines give the same rows in the same order, whatever they do inside.
+
+mod column;
+mod data_set;
+mod query;
+mod run;
+
+pub use data_set::{DataSet, RandomTable, Size};
+pub use query::random_query;
+pub use run::{RandomArguments, run};

@@ -1,0 +1,88 @@
+//! Random tables and queries on disk, with our answers, for a comparison with DuckDB by `compare.py`.
+
+use super::{DataSet, Size, random_query};
+use crate::answer::Answer;
+use crate::draw::Draw;
+use crate::error::{failed, file};
+use crate::files::FilesWriter;
+use crate::json::quoted;
+use crate::session::{Limits, register_ogive, session_with_ogive};
+use clap::Args;
+use datafusion::error::Result;
+use datafusion::prelude::SessionContext;
+use ogive::{LocalStorage, Storage};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Arguments of `random`.
+#[derive(Args, Debug)]
+pub struct RandomArguments {
+    /// Folder of the data sets; each is a folder of its own
+    #[arg(long, value_name = "DIR")]
+    folder: PathBuf,
+    /// Seed of the first data set; the others follow
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Data sets
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    data_sets: u64,
+    /// Queries of each data set
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    queries: u64,
+}
+
+/// Writes data sets, queries and answers.
+///
+/// # Errors
+/// Failed writes, and queries that DataFusion does not run.
+pub async fn run(arguments: &RandomArguments, output: &mut dyn Write) -> Result<()> {
+    for seed in arguments.seed..arguments.seed + arguments.data_sets {
+        let folder = arguments.folder.join(format!("seed-{seed}"));
+        std::fs::create_dir_all(&folder).map_err(file("create", &folder))?;
+        write_set(seed, arguments.queries, &folder).await?;
+    }
+    let (sets, queries) = (arguments.data_sets, arguments.data_sets * arguments.queries);
+    let folder = arguments.folder.display();
+    Ok(writeln!(output, "{queries} queries of {sets} data sets are in {folder}; compare them by compare.py {folder}")?)
+}
+
+async fn write_set(seed: u64, queries: u64, folder: &Path) -> Result<()> {
+    let mut draw = Draw::new(seed);
+    let size = *draw.pick(&[Size::Small, Size::Small, Size::Large]);
+    let set = DataSet::new(&mut draw, size)?;
+    let limits = Limits { partitions: Some(*draw.pick(&[1, 2, 3, 16])), ..Limits::default() };
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
+    let context = session_with_ogive(&limits, &[])?;
+    for table in &set.tables {
+        let mut writer = FilesWriter::create(folder, &table.table, &table.rows.schema())?;
+        writer.write(&table.rows)?;
+        writer.finish()?;
+        register_ogive(&context, storage.clone(), &table.table)?;
+    }
+    let path = folder.join("queries.jsonl");
+    let mut lines = BufWriter::new(File::create(&path).map_err(file("create", &path))?);
+    for _ in 0..queries {
+        let query = random_query(&mut draw, &set)?;
+        let answer = answer_of(&context, &query).await;
+        let answer = answer.map_err(|error| failed(format!("seed {seed}: {query}: {}", error.strip_backtrace())))?;
+        writeln!(lines, "{}", line(&query, &answer))?;
+    }
+    Ok(lines.flush()?)
+}
+
+/// The rows of a query.
+async fn answer_of(context: &SessionContext, query: &str) -> Result<Answer> {
+    let frame = context.sql(query).await?;
+    let schema = Arc::clone(frame.schema().inner());
+    Answer::of_batches(&schema, &frame.collect().await?)
+}
+
+fn line(query: &str, answer: &Answer) -> String {
+    let cell = |cell: &Option<String>| cell.as_deref().map_or_else(|| "null".to_owned(), quoted);
+    let row = |row: &Vec<Option<String>>| format!("[{}]", row.iter().map(cell).collect::<Vec<_>>().join(","));
+    let types: Vec<String> = answer.types.iter().map(|of| quoted(&of.name())).collect();
+    let rows: Vec<String> = answer.rows.iter().map(row).collect();
+    format!("{{\"sql\":{},\"types\":[{}],\"rows\":[{}]}}", quoted(query), types.join(","), rows.join(","))
+}

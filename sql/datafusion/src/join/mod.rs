@@ -1,0 +1,17 @@
+//! Joins with rows in the order of a key.
+//!
+//! A rule of the logical optimiser marks joins that have such rows on a side ([`KeyJoinNode`]). When their inputs are
+//! planned, the cheapest way is taken: keys of the other side are looked up in batches ([`LookUpJoinExec`]), two sides
+//! in order are merged, or the side in memory is the smaller one, as in DataFusion's own hash join.
+
+mod choice;
+mod keyed_side;
+mod look_up;
+mod node;
+mod planner;
+mod rule;
+
+pub use look_up::LookUpJoinExec;
+pub use node::KeyJoinNode;
+pub use planner::KeyJoinPlanner;
+pub use rule::MarkKeyJoins;

@@ -1,0 +1,119 @@
+//! The interface of relations, and what a scan of one is asked for.
+
+use crate::key_columns::KeyColumns;
+use crate::key_set::{KeyRange, KeySet};
+use crate::metrics::ScanMetrics;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use datafusion::error::Result;
+use ogive::Profile;
+use ogive::types::{ColumnPlace, RecordType};
+use std::fmt::Debug;
+
+/// Rows in the order of their keys: those of a table, of a keyspace of a store, of an index, or of indexed Parquet
+/// files. All that is read is of one time.
+pub(crate) trait Relation: Debug + Send + Sync {
+    /// What it is, and of which time: enough to open it again elsewhere.
+    fn identity(&self) -> &RelationIdentity;
+
+    /// All columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// The types of its records; `None` for rows that are none.
+    fn record_type(&self) -> Option<&RecordType> {
+        None
+    }
+
+    /// The columns of the key.
+    fn key(&self) -> &KeyColumns;
+
+    /// The number of rows.
+    fn rows(&self) -> RowCount;
+
+    /// The bytes on storage.
+    fn bytes(&self) -> u64;
+
+    /// The costs of reads of the storage.
+    fn profile(&self) -> &Profile;
+
+    /// Whether no key has several rows.
+    fn is_distinct(&self) -> bool;
+
+    /// The number of rows in a range.
+    fn count(&self, range: &KeyRange) -> Result<RowCount>;
+
+    /// The first and the last key in a range, if they can be found by reading its ends.
+    fn ends(&self, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>>;
+
+    /// The keys, ascending, at which the parts of a range begin that follow the first one: at most `parts` with about
+    /// as many rows.
+    fn cuts(&self, range: &KeyRange, parts: u64) -> Result<Vec<Vec<u8>>>;
+
+    /// The key of the row of a range that has `part / parts` of its rows in front; `None` if rows are not counted.
+    fn key_at(&self, _range: &KeyRange, _part: u64, _parts: u64) -> Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    /// The rows of a set of keys.
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>>;
+}
+
+/// What a relation is, and of which time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelationIdentity {
+    /// The path or URL, absolute if it is local.
+    pub location: String,
+    /// The keyspace of a store; empty for what is no store.
+    pub keyspace: String,
+    /// What differs as soon as the rows differ.
+    pub version: String,
+}
+
+/// A number of rows, exact or about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowCount {
+    pub(crate) rows: u64,
+    pub(crate) is_exact: bool,
+}
+
+impl RowCount {
+    pub(crate) fn exact(rows: u64) -> Self {
+        Self { rows, is_exact: true }
+    }
+
+    pub(crate) fn about(rows: u64) -> Self {
+        Self { rows, is_exact: false }
+    }
+}
+
+/// What a scan reads.
+#[derive(Clone, Debug)]
+pub(crate) struct ScanRequest {
+    pub(crate) keys: KeySet,
+    /// Positions of columns.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) batch_rows: usize,
+    pub(crate) limit: Option<usize>,
+    /// Whether the greatest key comes first.
+    pub(crate) is_descending: bool,
+    pub(crate) metrics: ScanMetrics,
+}
+
+/// The rows of a set of keys, in their order, as batches of the columns that were asked for. After an error nothing
+/// follows.
+pub(crate) trait Scan: Iterator<Item = Result<RecordBatch>> + Send {
+    /// Leaves out keys outside a set from now on, as far as they are not read yet.
+    fn narrow(&mut self, keys: &KeySet);
+}
+
+/// The positions of the components of a key among the columns, in the order of the key.
+pub(crate) fn key_positions(record_type: &RecordType) -> Vec<usize> {
+    let columns = record_type.columns();
+    let places = columns.iter().enumerate().filter_map(|(at, column)| match column.place {
+        ColumnPlace::Key(component) => Some((component, at)),
+        ColumnPlace::Value(_) => None,
+    });
+    let mut places: Vec<(usize, usize)> = places.collect();
+    places.sort_unstable();
+    places.into_iter().map(|(_, at)| at).collect()
+}

@@ -1,0 +1,145 @@
+//! Keyspaces of stores, at a snapshot.
+
+use super::records::{RecordRange, RecordScan, Records, Visit};
+use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest, key_positions};
+use crate::error::external;
+use crate::key_columns::KeyColumns;
+use crate::key_set::{KeyRange, single};
+use crate::metrics::ScanMetrics;
+use arrow_schema::SchemaRef;
+use datafusion::error::Result;
+use ogive::types::RecordType;
+use ogive::{Db, DbRange, DbSnapshot, Keyspace, Profile};
+use std::fmt;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+/// The records of a keyspace as of one time. The store is open as long as the relation is there.
+pub(crate) struct KeyspaceRelation {
+    snapshot: DbSnapshot,
+    keyspace: Keyspace,
+    record_type: Arc<RecordType>,
+    identity: RelationIdentity,
+    schema: SchemaRef,
+    key: KeyColumns,
+    profile: Profile,
+}
+
+impl KeyspaceRelation {
+    /// A keyspace of a store at this path or URL, as it is now.
+    pub(crate) fn new(db: &Db, keyspace: Keyspace, location: String, profile: Profile) -> Self {
+        let snapshot = db.snapshot();
+        let record_type = keyspace.record_type();
+        let version = db.version().map_or_else(|| snapshot.sequence().to_string(), |version| version.to_string());
+        let identity = RelationIdentity { location, keyspace: keyspace.name().to_owned(), version };
+        let schema = ogive_arrow::schema_of(&record_type, false);
+        let key = KeyColumns::new(record_type.keys, &schema, &key_positions(&record_type), false);
+        Self { snapshot, keyspace, record_type, identity, schema, key, profile }
+    }
+}
+
+impl fmt::Debug for KeyspaceRelation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("KeyspaceRelation").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+impl Relation for KeyspaceRelation {
+    fn identity(&self) -> &RelationIdentity {
+        &self.identity
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn record_type(&self) -> Option<&RecordType> {
+        Some(&self.record_type)
+    }
+
+    fn key(&self) -> &KeyColumns {
+        &self.key
+    }
+
+    /// Versions and removals count, and so the number is not exact.
+    fn rows(&self) -> RowCount {
+        RowCount::about(self.keyspace.estimate().0)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.keyspace.estimate().1
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn is_distinct(&self) -> bool {
+        true
+    }
+
+    fn count(&self, range: &KeyRange) -> Result<RowCount> {
+        Ok(if single(range).is_some() { RowCount::about(1) } else { self.rows() })
+    }
+
+    fn ends(&self, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut keys = self.snapshot.range::<Vec<u8>>(&self.keyspace, range.clone()).keys();
+        let first = keys.next().transpose().map_err(external)?;
+        let last = keys.next_back().transpose().map_err(external)?;
+        let last = last.or_else(|| first.clone());
+        Ok(first.zip(last).map(|(first, last)| (first.to_vec(), last.to_vec())))
+    }
+
+    fn cuts(&self, range: &KeyRange, parts: u64) -> Result<Vec<Vec<u8>>> {
+        let mut keys = self.keyspace.split_keys(usize::try_from(parts).unwrap_or(usize::MAX));
+        keys.retain(|key| RangeBounds::<Vec<u8>>::contains(range, key));
+        Ok(keys)
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>> {
+        let records = KeyspaceRecords {
+            snapshot: self.snapshot.clone(),
+            keyspace: self.keyspace.clone(),
+            metrics: request.metrics.clone(),
+        };
+        Ok(Box::new(RecordScan::new(records, &self.record_type, &request)))
+    }
+}
+
+struct KeyspaceRecords {
+    snapshot: DbSnapshot,
+    keyspace: Keyspace,
+    metrics: ScanMetrics,
+}
+
+impl Records for KeyspaceRecords {
+    fn is_distinct(&self) -> bool {
+        true
+    }
+
+    fn multi_get(&self, keys: &[&[u8]]) -> ogive::Result<Vec<Option<Vec<u8>>>> {
+        self.metrics.add_keys(keys.len());
+        let found = self.snapshot.multi_get(&self.keyspace, keys)?;
+        Ok(found.into_iter().map(|value| value.map(|value| value.to_vec())).collect())
+    }
+
+    fn range(&self, range: KeyRange, with_values: bool, is_descending: bool) -> ogive::Result<Box<dyn RecordRange>> {
+        let range = self.snapshot.range::<Vec<u8>>(&self.keyspace, range);
+        Ok(match (with_values, is_descending) {
+            (true, false) => Box::new(ForwardRange(range)),
+            (true, true) => {
+                Box::new(range.rev().map(|record| record.map(|(key, value)| (key.to_vec(), Some(value.to_vec())))))
+            }
+            (false, false) => Box::new(range.keys().map(|key| key.map(|key| (key.to_vec(), None)))),
+            (false, true) => Box::new(range.keys().rev().map(|key| key.map(|key| (key.to_vec(), None)))),
+        })
+    }
+}
+
+struct ForwardRange(DbRange);
+
+impl RecordRange for ForwardRange {
+    fn visit(&mut self, visit: &mut Visit<'_>) -> ogive::Result<()> {
+        self.0.visit(|key, value| visit(key, Some(value)))
+    }
+}

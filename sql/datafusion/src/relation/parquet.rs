@@ -1,0 +1,193 @@
+//! Rows of Parquet files, by the index beside them.
+
+use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest};
+use crate::key_columns::KeyColumns;
+use crate::key_set::{KeyRange, KeySet, single};
+use crate::metrics::ScanMetrics;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use datafusion::error::{DataFusionError, Result};
+use ogive::Profile;
+use ogive_parquet::{ParquetIndex, ParquetIndexError, ParquetScan, Trace};
+use std::collections::VecDeque;
+
+/// Keys that are looked up at a time.
+const KEYS_AT_ONCE: usize = 1024;
+
+/// The rows of Parquet files in the order of their key.
+#[derive(Debug)]
+pub(crate) struct ParquetRelation {
+    index: ParquetIndex,
+    identity: RelationIdentity,
+    schema: SchemaRef,
+    key: KeyColumns,
+    bytes: u64,
+}
+
+impl ParquetRelation {
+    /// An index at this path or URL.
+    ///
+    /// # Errors
+    /// A column of the key that the files do not have.
+    pub(crate) fn new(index: ParquetIndex, location: String) -> Result<Self> {
+        let version = format!("{:016x}", index.table().file_id());
+        let schema = index.schema();
+        let positions = index.key_columns().map(|name| schema.index_of(name));
+        let positions = positions.collect::<Result<Vec<_>, _>>()?;
+        let key = KeyColumns::new(index.key_type(), &schema, &positions, true);
+        let bytes = index.files().map(|(_, bytes)| bytes).sum();
+        let identity = RelationIdentity { location, keyspace: String::new(), version };
+        Ok(Self { index, identity, schema, key, bytes })
+    }
+}
+
+impl Relation for ParquetRelation {
+    fn identity(&self) -> &RelationIdentity {
+        &self.identity
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn key(&self) -> &KeyColumns {
+        &self.key
+    }
+
+    fn rows(&self) -> RowCount {
+        RowCount::exact(self.index.rows())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn profile(&self) -> &Profile {
+        self.index.table().profile()
+    }
+
+    fn is_distinct(&self) -> bool {
+        false
+    }
+
+    fn count(&self, range: &KeyRange) -> Result<RowCount> {
+        self.index.count::<Vec<u8>>(range.clone()).map(RowCount::exact).map_err(of_parquet)
+    }
+
+    /// The keys of rows are in the data files, whose pages are not read for statistics.
+    fn ends(&self, _: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        Ok(None)
+    }
+
+    fn cuts(&self, _: &KeyRange, _: u64) -> Result<Vec<Vec<u8>>> {
+        Ok(Vec::new())
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>> {
+        let columns: Vec<String> =
+            request.columns.iter().map(|&column| self.schema.field(column).name().clone()).collect();
+        Ok(Box::new(RowScan {
+            index: self.index.clone(),
+            columns,
+            keys: request.keys.ranges().iter().cloned().collect(),
+            found: VecDeque::new(),
+            range: None,
+            left: request.limit.unwrap_or(usize::MAX),
+            metrics: request.metrics,
+        }))
+    }
+}
+
+/// An error of an index beside Parquet files, which names its file, as one of DataFusion.
+pub(crate) fn of_parquet(error: ParquetIndexError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// The rows of a set of keys.
+struct RowScan {
+    index: ParquetIndex,
+    columns: Vec<String>,
+    keys: VecDeque<KeyRange>,
+    /// Rows of keys that were looked up.
+    found: VecDeque<RecordBatch>,
+    range: Option<ParquetScan>,
+    left: usize,
+    metrics: ScanMetrics,
+}
+
+impl RowScan {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let index = self.index.clone();
+        let columns = self.columns.clone();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        loop {
+            if let Some(batch) = self.found.pop_front() {
+                return Ok(Some(batch));
+            }
+            if let Some(batch) = self.range.as_mut().and_then(Iterator::next) {
+                return batch.map(Some).map_err(of_parquet);
+            }
+            self.end_range();
+            let points = self.keys.iter().map_while(single).take(KEYS_AT_ONCE).count();
+            if points > 0 {
+                let points: Vec<KeyRange> = self.keys.drain(..points).collect();
+                let keys: Vec<&[u8]> = points.iter().filter_map(single).collect();
+                let mut trace = Trace::new();
+                let found = index.multi_get_traced(&keys, Some(&columns), Some(&mut trace));
+                self.metrics.add_keys(keys.len());
+                self.metrics.add_requests(trace.requests.len(), trace.bytes());
+                let found = found.map_err(of_parquet)?;
+                let Some(schema) = found.first().map(RecordBatch::schema) else { continue };
+                let found: Vec<RecordBatch> = found.into_iter().filter(|batch| batch.num_rows() > 0).collect();
+                if !found.is_empty() {
+                    self.found.push_back(arrow_select::concat::concat_batches(&schema, &found)?);
+                }
+            } else if let Some(range) = self.keys.pop_front() {
+                let scan = index.scan_traced::<Vec<u8>>(range, Some(&columns), Some(Trace::new()));
+                self.range = Some(scan.map_err(of_parquet)?);
+            } else {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn end_range(&mut self) {
+        if let Some(trace) = self.range.take().and_then(ParquetScan::into_trace) {
+            self.metrics.add_requests(trace.requests.len(), trace.bytes());
+        }
+    }
+}
+
+impl Iterator for RowScan {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            self.end_range();
+            return None;
+        }
+        match self.next_batch() {
+            Ok(Some(batch)) => {
+                let rows = batch.num_rows().min(self.left);
+                self.left -= rows;
+                Some(Ok(batch.slice(0, rows)))
+            }
+            Ok(None) => {
+                self.left = 0;
+                None
+            }
+            Err(error) => {
+                self.left = 0;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl Scan for RowScan {
+    /// A range that was begun is read to its end.
+    fn narrow(&mut self, keys: &KeySet) {
+        let left = KeySet::of(self.keys.drain(..).collect());
+        self.keys = left.intersection(keys).ranges().iter().cloned().collect();
+    }
+}

@@ -1,0 +1,157 @@
+//! Table files.
+
+use super::records::{RecordRange, RecordScan, Records, Visit};
+use super::{Relation, RelationIdentity, RowCount, Scan, ScanRequest};
+use crate::error::external;
+use crate::key_columns::KeyColumns;
+use crate::key_set::KeyRange;
+use crate::metrics::ScanMetrics;
+use arrow_schema::SchemaRef;
+use datafusion::error::Result;
+use ogive::table::TableRange;
+use ogive::{Error, Profile, Table};
+use std::ops::Bound;
+
+/// The records of a table file.
+#[derive(Debug)]
+pub(crate) struct TableRelation {
+    table: Table,
+    identity: RelationIdentity,
+    schema: SchemaRef,
+    key: KeyColumns,
+}
+
+impl TableRelation {
+    /// A table that lies at this path or URL.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a file of a store, whose records may be of several versions.
+    pub(crate) fn new(table: Table, location: String) -> ogive::Result<Self> {
+        if table.is_versioned() {
+            let message = format!("{} is a file of a store; name the folder of the store", table.path().display());
+            return Err(Error::InvalidArgument(message));
+        }
+        let version = format!("{:016x}", table.file_id());
+        let schema = ogive_arrow::schema_of(table.record_type(), false);
+        let key = KeyColumns::new(table.key_type(), &schema, &super::key_positions(table.record_type()), false);
+        Ok(Self { identity: RelationIdentity { location, keyspace: String::new(), version }, table, schema, key })
+    }
+}
+
+impl Relation for TableRelation {
+    fn identity(&self) -> &RelationIdentity {
+        &self.identity
+    }
+
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn key(&self) -> &KeyColumns {
+        &self.key
+    }
+
+    fn rows(&self) -> RowCount {
+        RowCount::exact(self.table.len())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.table.explain().file_bytes
+    }
+
+    fn profile(&self) -> &Profile {
+        self.table.profile()
+    }
+
+    fn is_distinct(&self) -> bool {
+        self.table.is_distinct()
+    }
+
+    fn count(&self, range: &KeyRange) -> Result<RowCount> {
+        self.table.count::<Vec<u8>>(range.clone()).map(RowCount::exact).map_err(external)
+    }
+
+    fn ends(&self, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        let first = self.table.range::<Vec<u8>>(range.clone()).keys().next().transpose().map_err(external)?;
+        let last = self.table.range::<Vec<u8>>(range.clone()).next_back().transpose().map_err(external)?;
+        Ok(first.zip(last.map(|(key, _)| key)))
+    }
+
+    fn cuts(&self, range: &KeyRange, parts: u64) -> Result<Vec<Vec<u8>>> {
+        let keys = (1..parts).map(|part| self.key_at(range, part, parts));
+        Ok(keys.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    }
+
+    fn key_at(&self, range: &KeyRange, part: u64, parts: u64) -> Result<Option<Vec<u8>>> {
+        let rows = self.count(range)?.rows;
+        let first = match &range.0 {
+            Bound::Unbounded => 0,
+            Bound::Included(key) => self.table.rank(key).map_err(external)?,
+            Bound::Excluded(key) => self.count(&(Bound::Unbounded, Bound::Included(key.clone())))?.rows,
+        };
+        let position = first + (u128::from(rows) * u128::from(part) / u128::from(parts.max(1))) as u64;
+        Ok(self.table.nth(position).map_err(external)?.map(|(key, _)| key))
+    }
+
+    fn scan(&self, request: ScanRequest) -> Result<Box<dyn Scan>> {
+        let records = TableRecords { table: self.table.clone(), metrics: request.metrics.clone() };
+        Ok(Box::new(RecordScan::new(records, self.table.record_type(), &request)))
+    }
+}
+
+struct TableRecords {
+    table: Table,
+    metrics: ScanMetrics,
+}
+
+impl Records for TableRecords {
+    fn is_distinct(&self) -> bool {
+        self.table.is_distinct()
+    }
+
+    fn multi_get(&self, keys: &[&[u8]]) -> ogive::Result<Vec<Option<Vec<u8>>>> {
+        let mut trace = ogive::table::ReadTrace::new();
+        let found = self.table.traced(&mut trace).multi_get(keys);
+        self.metrics.add_reads(&trace, 0);
+        self.metrics.add_keys(keys.len());
+        found
+    }
+
+    fn range(&self, range: KeyRange, with_values: bool, is_descending: bool) -> ogive::Result<Box<dyn RecordRange>> {
+        let range = self.table.range::<Vec<u8>>(range).traced();
+        Ok(Box::new(TracedRange { range, with_values, is_descending, metrics: self.metrics.clone(), reads: 0 }))
+    }
+}
+
+/// A range whose reads are added to the metrics.
+struct TracedRange {
+    range: TableRange,
+    with_values: bool,
+    is_descending: bool,
+    metrics: ScanMetrics,
+    /// The reads that were added.
+    reads: usize,
+}
+
+impl TracedRange {
+    fn read(&mut self, visit: &mut Visit<'_>) -> ogive::Result<()> {
+        if self.is_descending {
+            return self.range.by_ref().rev().map(|record| record.map(|(key, value)| (key, Some(value)))).visit(visit);
+        }
+        match self.with_values {
+            true => self.range.visit(|key, value| visit(key, Some(value))),
+            false => self.range.visit_keys(|key| visit(key, None)),
+        }
+    }
+}
+
+impl RecordRange for TracedRange {
+    fn visit(&mut self, visit: &mut Visit<'_>) -> ogive::Result<()> {
+        let read = self.read(visit);
+        if let Some(trace) = self.range.trace() {
+            self.metrics.add_reads(trace, self.reads);
+            self.reads = trace.reads.len();
+        }
+        read
+    }
+}

@@ -1,0 +1,69 @@
+//! Sessions that know Ogive: joins by key, external tables, and conditions that become known at run time.
+
+use crate::external_table::OgiveTableFactory;
+use crate::join::{KeyJoinPlanner, MarkKeyJoins};
+use crate::open::OgiveOptions;
+use crate::write::OgiveFormatFactory;
+use async_trait::async_trait;
+use datafusion::catalog::Session;
+use datafusion::error::Result;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
+use datafusion::prelude::SessionConfig;
+use std::sync::Arc;
+
+/// Most keys of the smaller side of a hash join that are handed to the scan of the other side as a list: to look a
+/// hundred thousand keys up takes a tenth of a second.
+const LISTED_KEYS_MAX: usize = 100_000;
+/// Most bytes of such a list.
+const LISTED_BYTES_MAX: usize = 16 << 20;
+
+/// Settings under which scans of Ogive tables get the keys of the other side of a join as a list.
+#[must_use]
+pub fn configure(mut config: SessionConfig) -> SessionConfig {
+    let options = &mut config.options_mut().optimizer;
+    options.hash_join_inlist_pushdown_max_distinct_values = LISTED_KEYS_MAX;
+    options.hash_join_inlist_pushdown_max_size = LISTED_BYTES_MAX;
+    config
+}
+
+/// Adds what Ogive tables need to a session: the rule and the planner of joins by key, and `STORED AS OGIVE`. The
+/// planner of queries is replaced.
+///
+/// ```
+/// use datafusion::execution::SessionStateBuilder;
+/// use datafusion::prelude::{SessionConfig, SessionContext};
+/// use ogive_datafusion::{OgiveOptions, configure, with_ogive};
+///
+/// let state = SessionStateBuilder::new().with_default_features().with_config(configure(SessionConfig::new()));
+/// let context = SessionContext::from(with_ogive(state, &OgiveOptions::default()).build());
+/// ```
+#[must_use]
+pub fn with_ogive(builder: SessionStateBuilder, options: &OgiveOptions) -> SessionStateBuilder {
+    let mut builder = builder;
+    builder.file_formats().get_or_insert_default().push(Arc::new(OgiveFormatFactory));
+    // In version 55, this rule takes a column for another one of the same name if a join has both, and rows are wrong.
+    // Conditions that are known before are pushed down by the logical optimiser, too.
+    let optimizer = builder.physical_optimizers().take().unwrap_or_default();
+    let rules = optimizer.rules.into_iter().filter(|rule| rule.name() != "FilterPushdown").collect();
+    builder
+        .with_physical_optimizer_rules(rules)
+        .with_optimizer_rule(Arc::new(MarkKeyJoins))
+        .with_query_planner(Arc::new(KeyQueryPlanner))
+        .with_table_factory("OGIVE".to_owned(), Arc::new(OgiveTableFactory::new(options.clone())))
+}
+
+/// DataFusion's planner, and that of joins by key.
+#[derive(Debug)]
+struct KeyQueryPlanner;
+
+#[async_trait]
+impl QueryPlanner for KeyQueryPlanner {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(KeyJoinPlanner)]);
+        planner.create_physical_plan(plan, session).await
+    }
+}

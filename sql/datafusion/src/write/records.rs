@@ -1,0 +1,60 @@
+//! A thread that writes the rows of a stream as records.
+
+use datafusion::common::exec_err;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SendableRecordBatchStream;
+use futures::StreamExt;
+use ogive::SortingWriter;
+use ogive_arrow::RecordEncoder;
+
+/// Batches that wait to be written.
+const BATCHES_AHEAD: usize = 2;
+
+/// Writes all rows of a stream to a table, and finishes it by `finish`; returns what that returns. If the stream fails,
+/// the table is given up, and leaves nothing behind.
+pub(super) async fn write_all<T: Send + 'static>(
+    mut rows: SendableRecordBatchStream,
+    encoder: RecordEncoder,
+    create: impl FnOnce() -> ogive::Result<SortingWriter> + Send + 'static,
+    finish: impl FnOnce(SortingWriter) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(BATCHES_AHEAD);
+    let writing = tokio::task::spawn_blocking(move || -> Result<T> {
+        let mut writer = create().map_err(crate::error::external)?;
+        loop {
+            match receiver.blocking_recv() {
+                Some(Some(batch)) => {
+                    let written = encoder.visit(&batch, |key, value| writer.append(key, value));
+                    written.map_err(|error| DataFusionError::External(Box::new(error)))?;
+                }
+                Some(None) => return finish(writer),
+                None => return exec_err!("the rows to be written ended in an error"),
+            }
+        }
+    });
+    let mut failed = None;
+    while let Some(batch) = rows.next().await {
+        match batch {
+            Ok(batch) => {
+                // The writer says itself why it takes no more.
+                if sender.send(Some(batch)).await.is_err() {
+                    break;
+                }
+            }
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    if failed.is_none() {
+        _ = sender.send(None).await;
+    }
+    drop(sender);
+    let written =
+        writing.await.map_err(|error| DataFusionError::Execution(format!("writing was broken off: {error}")))?;
+    match failed {
+        Some(error) => Err(error),
+        None => written,
+    }
+}

@@ -1,0 +1,154 @@
+//! Joins of every type, of relations of every form with each other and with rows in memory, give the rows of
+//! DataFusion's own joins; and the cheapest way is taken.
+
+use crate::conditions::Conditions;
+use crate::relations::{FORMS, Form, Rows, pick};
+use crate::{first_seed, ours, plan, reference, register_memory, sorted_rows};
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use ogive::KeyType;
+use ogive_datafusion::{OgiveOptions, configure, with_ogive};
+use ogive_testkit::Random;
+use std::sync::Arc;
+
+/// Pairs of relations of a run, and queries of each.
+const PAIRS: u64 = 16;
+const QUERIES: u64 = 10;
+
+/// Key types that are joined with each other: the first columns have one type.
+const PAIRED: [[&str; 2]; 7] = [
+    ["u64", "u64"],
+    ["i64", "i64"],
+    ["text", "(text? nulls first, text)"],
+    ["i32", "(i32, text)"],
+    ["(i32, text)", "(i32, text)"],
+    ["i64", "(i64?, text?)"],
+    ["date", "date"],
+];
+
+async fn check(seed: u64) {
+    let mut random = Random::new(seed);
+    let types: Vec<KeyType> = pick(&mut random, &PAIRED).iter().map(|it| it.parse().unwrap()).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, reference) = (ours(*pick(&mut random, &[1, 2, 5])), reference());
+    let mut forms = Vec::new();
+    for (name, key_type) in ["a", "b"].into_iter().zip(&types) {
+        let count = *pick(&mut random, &[0, 3, 300, 2_000, 20_000]);
+        let is_distinct = random.one_in(2) || count > 10_000;
+        let data = Rows::random(&mut random, *key_type, count, is_distinct);
+        let form = *pick(&mut random, &FORMS);
+        let place = folder.path().join(name);
+        std::fs::create_dir(&place).unwrap();
+        register_memory(&reference, name, &data.batch);
+        // A side may be rows of any plan.
+        if data.fits(form) && !random.one_in(4) {
+            ours.register_table(name, Arc::new(data.open(&mut random, &place, form))).unwrap();
+        } else {
+            register_memory(&ours, name, &data.batch);
+        }
+        forms.push(form);
+    }
+    let is_pair = types.iter().all(|key_type| matches!(key_type, KeyType::Tuple(_)));
+    for _ in 0..QUERIES {
+        let query = query(&mut random, &types, is_pair);
+        let place = format!("seed {seed}, {forms:?} of {types:?}: {query}");
+        assert_eq!(sorted_rows(&ours, &query).await, sorted_rows(&reference, &query).await, "{place}");
+    }
+}
+
+fn query(random: &mut Random, types: &[KeyType], is_pair: bool) -> String {
+    let mut conditions = Vec::new();
+    for (key_type, prefix) in types.iter().zip(["a.", "b."]) {
+        if random.one_in(2) {
+            conditions.push(Conditions { key_type: *key_type, prefix }.one(random));
+        }
+    }
+    let mut on = vec!["a.key = b.key"];
+    if is_pair && random.one_in(2) {
+        on.push("a.part = b.part");
+    }
+    if random.one_in(3) {
+        on.push("a.number < b.number + 40");
+    }
+    let on = on.join(" and ");
+    let both = conditions.join(" and ");
+    let of_one = conditions.iter().filter(|it| !it.contains("b.")).cloned().collect::<Vec<_>>().join(" and ");
+    let with = |word: &str, text: &str| if text.is_empty() { String::new() } else { format!(" {word} {text}") };
+    match random.below(8) {
+        0 => format!("select a.key, a.number, b.number from a join b on {on}{}", with("where", &both)),
+        1 => format!("select a.number, b.name, b.number from a left join b on {on}{}", with("where", &of_one)),
+        2 => format!("select a.number, b.key, b.number from a right join b on {on}"),
+        3 => format!("select a.number, b.number from a full join b on {on}"),
+        4 => format!("select a.key, a.number from a where exists (select 1 from b where {on}){}", with("and", &of_one)),
+        5 => {
+            format!(
+                "select a.key, a.number from a where not exists (select 1 from b where {on}){}",
+                with("and", &of_one)
+            )
+        }
+        6 => format!("select count(*), sum(b.number) from a join b on {on}{}", with("where", &both)),
+        _ => format!("select a.number from a where a.key in (select b.key from b){}", with("and", &of_one)),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn joins_give_the_rows_of_the_same_tables_in_memory() {
+    let first = first_seed();
+    for seed in first..first + PAIRS {
+        check(seed).await;
+    }
+}
+
+/// A session with a large table `t`, a copy `u` of it, and a few of its rows in memory as `few`.
+async fn session(folder: &std::path::Path, partitions: usize) -> SessionContext {
+    let context = ours(partitions);
+    for name in ["t", "u"] {
+        let mut random = Random::new(7);
+        let data = Rows::random(&mut random, KeyType::U64, 100_000, true);
+        let place = folder.join(name);
+        std::fs::create_dir(&place).unwrap();
+        context.register_table(name, Arc::new(data.open(&mut random, &place, Form::Table))).unwrap();
+        if name == "t" {
+            register_memory(&context, "few", &data.batch.slice(500, 20));
+        }
+    }
+    context
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn few_rows_are_looked_up_and_tables_in_order_are_merged_without_sorts() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = session(folder.path(), 4).await;
+    let few = "select few.number, t.number from few join t on few.key = t.key";
+    assert!(plan(&context, few).await.contains("LookUpJoinExec"), "{}", plan(&context, few).await);
+    let all = "select t.number, u.number from t join u on t.key = u.key";
+    let merged = plan(&context, all).await;
+    assert!(merged.contains("SortMergeJoinExec"), "{merged}");
+    assert!(!merged.contains("SortExec") && !merged.contains("RepartitionExec"), "{merged}");
+    let counted = sorted_rows(&context, "select count(*) from t join u on t.key = u.key").await;
+    assert!(counted.iter().any(|line| line.contains("100000")), "{counted:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn joins_divide_their_batches_where_memory_is_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = RuntimeEnvBuilder::new().with_memory_limit(3 << 20, 1.0).build_arc().unwrap();
+    let state = SessionStateBuilder::new()
+        .with_default_features()
+        .with_config(configure(SessionConfig::new().with_target_partitions(1)))
+        .with_runtime_env(runtime);
+    let short = SessionContext::from(with_ogive(state, &OgiveOptions::default()).build());
+    let reference = reference();
+    let mut random = Random::new(3);
+    let many = Rows::random(&mut random, KeyType::U64, 400_000, true);
+    let some = many.batch.slice(0, 30_000);
+    let table = many.open(&mut random, folder.path(), Form::Table);
+    short.register_table("t", Arc::new(table)).unwrap();
+    register_memory(&reference, "t", &many.batch);
+    register_memory(&short, "some", &some);
+    register_memory(&reference, "some", &some);
+    let query = "select sum(t.number), count(t.name), max(some.weight) from some join t on some.key = t.key";
+    assert!(plan(&short, query).await.contains("LookUpJoinExec"), "{}", plan(&short, query).await);
+    assert_eq!(sorted_rows(&short, query).await, sorted_rows(&reference, query).await);
+}

@@ -1,0 +1,92 @@
+//! Every condition, projection, order and limit gives the same rows as those of the same table in memory, whatever the
+//! types, the form, the number of partitions, and the repeats of keys.
+
+use crate::conditions::Conditions;
+use crate::relations::{FORMS, Form, KEY_TYPES, Rows, pick};
+use crate::{first_seed, ours, reference, register_memory, rows, sorted_rows};
+use ogive::KeyType;
+use ogive_testkit::Random;
+use std::sync::Arc;
+
+/// Relations of a run, and queries of each.
+const RELATIONS: u64 = 24;
+const QUERIES: u64 = 20;
+
+/// A query, and whether the order of its rows is known.
+fn query(random: &mut Random, conditions: &Conditions) -> (String, bool) {
+    let filter = conditions.filter(random);
+    let columns = if matches!(conditions.key_type, KeyType::Tuple(_)) { "key, part" } else { "key" };
+    let direction = pick(random, &["", "desc"]);
+    let limit = random.below(30);
+    match random.below(10) {
+        0 => (format!("select count(*) from t {filter}"), true),
+        1 => (format!("select count(*), min(key), max(key), sum(number) from t {filter}"), true),
+        2 => (format!("select {columns} from t {filter} order by key {direction}, number"), true),
+        3 => (format!("select key, number from t {filter} order by key {direction}, number limit {limit}"), true),
+        4 => (format!("select key from t {filter} order by key {direction} limit {limit}"), true),
+        5 => (format!("select name, count(*) from t {filter} group by name"), false),
+        6 => (format!("select {columns}, count(*) from t {filter} group by {columns}"), false),
+        7 => (format!("select number + 1, weight from t {filter}"), false),
+        8 => (format!("select max(key) from t {filter}"), true),
+        _ => (format!("select * from t {filter}"), false),
+    }
+}
+
+async fn check(seed: u64) {
+    let mut random = Random::new(seed);
+    let key_type: KeyType = pick(&mut random, &KEY_TYPES).parse().unwrap();
+    let is_distinct = random.one_in(2);
+    let count = *pick(&mut random, &[0, 1, 5, 300, 1_000, 3_000, 40_000]);
+    let data = Rows::random(&mut random, key_type, count, is_distinct);
+    let form = *pick(&mut random, &FORMS);
+    let form = if data.fits(form) { form } else { Form::Table };
+    let folder = tempfile::tempdir().unwrap();
+    let table = data.open(&mut random, folder.path(), form);
+    let (ours, reference) = (ours(*pick(&mut random, &[1, 2, 3, 16])), reference());
+    ours.register_table("t", Arc::new(table)).unwrap();
+    register_memory(&reference, "t", &data.batch);
+    let conditions = Conditions { key_type, prefix: "" };
+    for _ in 0..QUERIES {
+        let (query, is_ordered) = query(&mut random, &conditions);
+        let place = format!("seed {seed}, {form:?} of {key_type}: {query}");
+        match is_ordered {
+            true => assert_eq!(rows(&ours, &query).await, rows(&reference, &query).await, "{place}"),
+            false => assert_eq!(sorted_rows(&ours, &query).await, sorted_rows(&reference, &query).await, "{place}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queries_give_the_rows_of_the_same_table_in_memory() {
+    let first = first_seed();
+    for seed in first..first + RELATIONS {
+        check(seed).await;
+    }
+}
+
+/// The optimiser turns lists with nulls, and other conditions, into new ones after they were handed to the table.
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_that_are_rewritten_after_they_were_taken_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(1);
+    let data = Rows::random(&mut random, KeyType::Text, 300, true);
+    let (ours, reference) = (ours(2), reference());
+    ours.register_table("t", Arc::new(data.open(&mut random, folder.path(), Form::Table))).unwrap();
+    register_memory(&reference, "t", &data.batch);
+    for condition in [
+        "key in ('k007', null)",
+        "key in ('k007', null, 'k009') or key is null",
+        "(key = 'k003' or null) and number < 5000",
+        "key in ('k007', 'k008') and key <> 'k008' and (false or key > 'k000')",
+        "case when key = 'k004' then true else null end",
+        "coalesce(key, 'k001') = 'k001' or key in ('k002', null)",
+    ] {
+        for query in [
+            format!("select * from t where {condition} order by number"),
+            format!("select number from t where {condition} order by number limit 1"),
+        ] {
+            let wanted = rows(&reference, &query).await;
+            assert_eq!(rows(&ours, &query).await, wanted, "{query}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Reads of scans, and their division.
+
+use crate::relations::{Form, Rows};
+use crate::{ours, plan, reference, register_memory, rows};
+use datafusion::datasource::listing::FileRange;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::prelude::SessionContext;
+use ogive::KeyType;
+use ogive_datafusion::OgiveTable;
+use ogive_testkit::Random;
+use std::sync::Arc;
+
+fn data(key_type: KeyType, count: u64) -> Rows {
+    Rows::random(&mut Random::new(5), key_type, count, true)
+}
+
+async fn session(folder: &std::path::Path, partitions: usize, count: u64) -> SessionContext {
+    let context = ours(partitions);
+    let table = data(KeyType::U64, count).open(&mut Random::new(1), folder, Form::Table);
+    context.register_table("t", Arc::new(table)).unwrap();
+    context
+}
+
+/// The value of a counter of `explain analyze`.
+fn counter(text: &str, name: &str) -> u64 {
+    let name = format!("{name}=");
+    let values = text.match_indices(&name).map(|(at, found)| {
+        let digits: String = text[at + found.len()..].chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u64>().unwrap()
+    });
+    values.sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_point_query_reads_one_block_and_counts_of_ranges_read_none_when_they_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = session(folder.path(), 4, 50_000).await;
+    let point = rows(&context, "explain analyze select number from t where key = 700").await;
+    assert_eq!(counter(&point, "blocks_fetched"), 1, "{point}");
+    let counted = plan(&context, "select count(*) from t where key between 100 and 40000").await;
+    assert!(counted.contains("PlaceholderRowExec"), "{counted}");
+    let ends = plan(&context, "select min(key), max(key) from t where key > 1000").await;
+    assert!(ends.contains("PlaceholderRowExec"), "{ends}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_in_the_order_of_the_key_are_not_sorted_and_groups_not_exchanged() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = session(folder.path(), 4, 90_000).await;
+    let ordered = plan(&context, "select key from t order by key limit 5").await;
+    assert!(!ordered.contains("SortExec"), "{ordered}");
+    let grouped = plan(&context, "select key, count(*) from t group by key").await;
+    assert!(!grouped.contains("RepartitionExec"), "{grouped}");
+    let last = rows(&context, "explain analyze select key from t order by key desc limit 5").await;
+    assert!(counter(&last, "blocks_fetched") < 200, "{last}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_keys_of_a_hash_join_are_looked_up_in_the_other_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = session(folder.path(), 2, 90_000).await;
+    // Without our planner: conditions reach the scan while the query runs.
+    let plain = SessionContext::new();
+    plain.register_table("t", context.table_provider("t").await.unwrap()).unwrap();
+    register_memory(&plain, "few", &data(KeyType::U64, 90_000).batch.slice(1000, 30));
+    let query = "select sum(t.number) from few join t on few.key = t.key";
+    let analyzed = rows(&plain, &format!("explain analyze {query}")).await;
+    assert!(counter(&analyzed, "keys_looked_up") >= 30, "{analyzed}");
+    assert!(counter(&analyzed, "blocks_fetched") < 60, "{analyzed}");
+    let reference = reference();
+    register_memory(&reference, "t", &data(KeyType::U64, 90_000).batch);
+    register_memory(&reference, "few", &data(KeyType::U64, 90_000).batch.slice(1000, 30));
+    assert_eq!(rows(&plain, query).await, rows(&reference, query).await);
+}
+
+/// The rows of a scan whose files other engines split at these fractions of their bytes.
+async fn split(context: &SessionContext, plan: Arc<dyn ExecutionPlan>, cuts: &[f64]) -> usize {
+    let scan = plan.downcast_ref::<DataSourceExec>().unwrap();
+    let config = scan.data_source().downcast_ref::<FileScanConfig>().unwrap();
+    let files = config.file_groups.iter().flat_map(FileGroup::iter);
+    let groups = files.flat_map(|file| {
+        let bytes = file.object_meta.size as i64;
+        let at = cuts.iter().map(|cut| (bytes as f64 * cut) as i64);
+        let ends: Vec<i64> = std::iter::once(0).chain(at).chain([bytes]).collect();
+        let parts: Vec<(i64, i64)> = ends.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        parts.into_iter().map(|(start, end)| {
+            let mut part = file.clone();
+            part.range = Some(FileRange { start, end });
+            FileGroup::new(vec![part])
+        })
+    });
+    let config = FileScanConfigBuilder::from(config.clone())
+        .with_file_groups(groups.collect())
+        .with_output_partitioning(None)
+        .build();
+    let batches = collect(
+        Arc::new(datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec::new(
+            DataSourceExec::from_data_source(config),
+        )),
+        context.task_ctx(),
+    );
+    batches.await.unwrap().iter().map(arrow_array::RecordBatch::num_rows).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_by_bytes_have_each_row_once() {
+    for form in [Form::Table, Form::Store, Form::Index, Form::Parquet] {
+        let folder = tempfile::tempdir().unwrap();
+        let rows = data(KeyType::U64, 6_000);
+        let table: OgiveTable = rows.open(&mut Random::new(2), folder.path(), form);
+        let context = ours(3);
+        context.register_table("t", Arc::new(table)).unwrap();
+        for query in ["select * from t", "select * from t where key > 5000", "select * from t where key in (3, 9, 600)"]
+        {
+            let all = context.sql(query).await.unwrap().count().await.unwrap();
+            let plan = context.sql(query).await.unwrap().create_physical_plan().await.unwrap();
+            for cuts in [&[][..], &[0.5], &[0.1, 0.100_1, 0.7], &[0.0, 0.999_999]] {
+                assert_eq!(split(&context, plan.clone(), cuts).await, all, "{form:?} {query} {cuts:?}");
+            }
+        }
+    }
+}
+
+/// A limit is of the first rows in the order below it, whatever order or join is above.
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_count_the_rows_below_what_is_above_them() {
+    for partitions in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let (ours, reference) = (session(folder.path(), partitions, 20_000).await, reference());
+        let all = data(KeyType::U64, 20_000).batch;
+        register_memory(&reference, "t", &all);
+        for context in [&ours, &reference] {
+            register_memory(context, "few", &all.slice(2, 1).clone());
+            register_memory(context, "far", &all.slice(9_000, 40).clone());
+        }
+        for query in [
+            "select key from (select key from t order by key limit 3) order by key desc",
+            "select key, rank() over (order by key desc) r from (select key from t order by key limit 3) order by 1",
+            "select key from (select key from t where key in (4, 9, 16, 25) order by key limit 2) order by key desc",
+            "(select key from t order by 1 limit 2) union all (select key from t order by 1 desc limit 2) order by 1",
+            "select key from (select * from t order by key limit 3) where key in (select key from few) order by key",
+            "select count(*), max(a.key) from (select * from t order by key limit 5000) a join far on a.key = far.key",
+            "select count(*), max(a.key) from far join (select * from t order by key limit 50) a on a.key = far.key",
+            "select count(*) from (select * from t order by key limit 50) a join t b on a.key = b.key",
+        ] {
+            assert_eq!(rows(&ours, query).await, rows(&reference, query).await, "{partitions}: {query}");
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Errors of the command: one line with what failed, where, and what to do.
+
+use crate::arguments::has_table_name;
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
+use std::io;
+use std::path::Path;
+
+/// The exit code of commands that were interrupted: 128 and the number of the signal.
+const INTERRUPTED: u8 = 130;
+
+/// Result of the command or a part of it.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// An error that stops a statement or the command.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// DataFusion, or a table that it reads, refuses or fails.
+    Query(DataFusionError),
+    /// A request that the command refuses, and the alternative.
+    Refused {
+        /// What is wrong.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A file of the command itself cannot be used.
+    File {
+        /// A verb: "read", "write".
+        action: &'static str,
+        /// The file, as given.
+        path: String,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// The terminal cannot be read.
+    Terminal(rustyline::error::ReadlineError),
+    /// A failed write to standard output, perhaps since its reader has left.
+    Output(io::Error),
+    /// Ctrl-C.
+    Interrupted,
+    /// A failure with its place among the statements.
+    At {
+        /// File and line.
+        place: String,
+        /// The failure.
+        failure: Box<Failure>,
+    },
+}
+
+impl From<DataFusionError> for Failure {
+    fn from(error: DataFusionError) -> Self {
+        Self::Query(error)
+    }
+}
+
+impl Failure {
+    /// A [`Failure::Refused`].
+    pub(crate) fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused { message: message.into(), hint: hint.into() }
+    }
+
+    /// Adds the place of the statement.
+    pub(crate) fn at(self, place: Option<String>) -> Self {
+        match place {
+            Some(place) if !self.is_closed_pipe() => Self::At { place, failure: Box::new(self) },
+            _ => self,
+        }
+    }
+
+    /// Whether the reader of standard output has left, as `head` does: no error.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The exit code: 0 for a closed pipe, 130 for an interrupt as in shells, 2 for wrong usage, else 1.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::At { failure, .. } => failure.exit_code(),
+            Self::Interrupted => INTERRUPTED,
+            Self::Refused { .. } => 2,
+            failure => u8::from(!failure.is_closed_pipe()),
+        }
+    }
+
+    /// The error in one line.
+    pub(crate) fn line(&self) -> String {
+        match self {
+            Self::Query(error) => of_query(error),
+            Self::Refused { message, hint } => format!("{message}; {hint}"),
+            Self::File { action, path, source } => format!("cannot {action} {path}: {source}{}", advice(source)),
+            Self::Terminal(error) => format!("cannot read the terminal: {error}; use -c or a file of statements"),
+            Self::Output(error) => format!("cannot write to standard output: {error}{}", advice(error)),
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::At { place, failure } => format!("{place}: {}", failure.line()),
+        }
+    }
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; check the path",
+        io::ErrorKind::PermissionDenied => "; check the permissions",
+        io::ErrorKind::StorageFull => "; free some space, then try again",
+        io::ErrorKind::InvalidData => "; statements are text in UTF-8, and names of tables end in .ogive or .parquet",
+        _ => "",
+    }
+}
+
+/// The message of a query's error without the names of layers that it passed, and with advice.
+fn of_query(error: &DataFusionError) -> String {
+    let message = message(error);
+    let message = message.split(DataFusionError::BACK_TRACE_SEP).next().unwrap_or_default();
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let line = words.join(" ");
+    // Before this sentence stand the same types for each candidate, as an internal error.
+    let line = line.find("No function matches the given name").map_or(line.as_str(), |at| &line[at..]);
+    let line = line.trim_end_matches(['.', ';']);
+    match hint(error, line) {
+        Some(hint) => format!("{line}; {hint}"),
+        None => line.to_owned(),
+    }
+}
+
+fn message(error: &DataFusionError) -> String {
+    match error {
+        DataFusionError::SQL(error, _) => match error.as_ref() {
+            ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
+                format!("cannot parse: {message}")
+            }
+            ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
+        },
+        DataFusionError::Plan(message) | DataFusionError::Execution(message) => message.clone(),
+        DataFusionError::SchemaError(error, _) => error.to_string(),
+        DataFusionError::External(error) => match error.downcast_ref::<DataFusionError>() {
+            Some(inner) => self::message(inner),
+            None => error.to_string(),
+        },
+        DataFusionError::NotImplemented(message) => format!("not implemented: {message}"),
+        DataFusionError::ResourcesExhausted(message) => format!("not enough memory: {message}"),
+        DataFusionError::Diagnostic(_, inner) => self::message(inner),
+        DataFusionError::Shared(inner) => self::message(inner),
+        DataFusionError::Context(context, inner) => format!("{context}: {}", self::message(inner)),
+        DataFusionError::Collection(errors) => errors.iter().map(self::message).collect::<Vec<_>>().join("; "),
+        other => other.to_string(),
+    }
+}
+
+/// Advice that DataFusion does not give.
+fn hint(error: &DataFusionError, line: &str) -> Option<String> {
+    match error.find_root() {
+        DataFusionError::ResourcesExhausted(_) => {
+            Some("raise --memory, lower --partitions, or print by --format csv, which keeps no rows".to_owned())
+        }
+        DataFusionError::SchemaError(error, _) => match error.as_ref() {
+            SchemaError::FieldNotFound { valid_fields, .. } if valid_fields.is_empty() => {
+                Some("there is no table here to take it from; quote text by '...'".to_owned())
+            }
+            _ => None,
+        },
+        _ => absent_table(line),
+    }
+}
+
+/// Advice on a table that does not exist: DataFusion names it with catalog and schema.
+fn absent_table(line: &str) -> Option<String> {
+    let name = line.strip_prefix("table '")?.strip_suffix("' not found")?;
+    // A name without quotes takes the place of the schema when it holds a dot.
+    let bare = name.strip_prefix("datafusion.public.");
+    let path = bare.or_else(|| name.strip_prefix("datafusion.")).unwrap_or(name);
+    let is_path = has_table_name(path) || path.contains(['/', '\\']);
+    Some(match (is_path, bare.is_some()) {
+        (true, false) => format!("quote paths: '{path}'"),
+        (true, true) if path.contains("://") => "check the URL and its credentials".to_owned(),
+        (true, true) if Path::new(path).exists() => "its format is not known, or it cannot be read".to_owned(),
+        (true, true) => "no such file; check the path".to_owned(),
+        (false, _) => "list tables by `show tables`, or name a file by its path in quotes".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::common::Column;
+
+    fn of_plan(message: &str) -> String {
+        Failure::Query(DataFusionError::Plan(message.to_owned())).line()
+    }
+
+    #[test]
+    fn an_absent_table_that_looks_like_a_path_is_to_be_quoted() {
+        let line = of_plan("table 'datafusion.users.ogive' not found");
+        assert_eq!(line, "table 'datafusion.users.ogive' not found; quote paths: 'users.ogive'");
+        assert!(
+            of_plan("table 'datafusion.public.nowhere/t.ogive' not found").ends_with("; no such file; check the path")
+        );
+        assert!(of_plan("table 'datafusion.public.users' not found").contains("show tables"));
+    }
+
+    #[test]
+    fn an_error_is_one_line_without_the_layers_it_passed() {
+        let inner = DataFusionError::External(Box::new(io::Error::other("t.ogive is\n damaged")));
+        let outer = DataFusionError::External(Box::new(inner)).context("reading");
+        assert_eq!(Failure::Query(outer).line(), "reading: t.ogive is damaged");
+        let parser = ParserError::ParserError("Expected: a, found: b at Line: 1, Column: 2".to_owned());
+        let failure = Failure::Query(DataFusionError::SQL(Box::new(parser), None)).at(Some("a.sql:3".to_owned()));
+        assert_eq!(failure.line(), "a.sql:3: cannot parse: Expected: a, found: b at Line: 1, Column: 2");
+    }
+
+    #[test]
+    fn what_datafusion_thinks_was_meant_is_kept() {
+        let error = SchemaError::FieldNotFound {
+            field: Box::new(Column::from_name("nmae")),
+            valid_fields: vec![Column::from_name("name")],
+        };
+        let line = Failure::Query(DataFusionError::SchemaError(Box::new(error), Box::new(None))).line();
+        assert!(line.contains("Did you mean 'name'"), "{line}");
+    }
+
+    #[test]
+    fn only_a_closed_pipe_is_no_error() {
+        let codes = [
+            Failure::Output(io::ErrorKind::BrokenPipe.into()).at(Some("-c".to_owned())),
+            Failure::Output(io::ErrorKind::StorageFull.into()),
+            Failure::Interrupted.at(Some("-c".to_owned())),
+            Failure::refused("no", "yes"),
+        ];
+        assert_eq!(codes.map(|failure| failure.exit_code()), [0, 1, 130, 2]);
+    }
+}

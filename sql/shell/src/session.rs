@@ -1,0 +1,113 @@
+//! The session: DataFusion with tables of ours, and its memory.
+
+use crate::arguments::Input;
+use crate::failure::{Failure, Result};
+use crate::size::ByteSize;
+use datafusion::catalog::{DynamicFileCatalog, TableProvider, UrlTableFactory};
+use datafusion::common::TableReference;
+use datafusion::config::Dialect as DialectName;
+use datafusion::datasource::dynamic_file::DynamicListTableFactory;
+use datafusion::execution::SessionStateBuilder;
+use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, dialect_from_str};
+use datafusion_session::SessionStore;
+use ogive_datafusion::{OgiveOptions, OgiveUrls, configure, with_ogive};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// Operators that an error about memory names.
+const NAMED_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
+
+/// The part of the memory that each sort sets aside to merge what it has spilled.
+const SPILL_SHARE: usize = 64;
+
+/// A session in which quoted paths are tables.
+#[derive(Clone)]
+pub(crate) struct Session {
+    /// The session of DataFusion.
+    pub(crate) context: SessionContext,
+    files: Arc<dyn UrlTableFactory>,
+}
+
+impl Session {
+    /// A session on this machine. Without a limit of memory, operators take what there is.
+    ///
+    /// # Errors
+    /// Those of DataFusion.
+    pub(crate) fn new(partitions: Option<usize>, memory: Option<ByteSize>) -> Result<Self> {
+        ogive_object_store::register();
+        let mut config = configure(SessionConfig::new().with_information_schema(true));
+        let options = OgiveOptions::default();
+        if let Some(partitions) = partitions {
+            config = config.with_target_partitions(partitions.max(1));
+        }
+        let mut runtime = RuntimeEnvBuilder::new();
+        if let Some(ByteSize(bytes)) = memory {
+            let merges = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+            *merges = (bytes / SPILL_SHARE).min(*merges);
+            let pool = TrackConsumersPool::new(FairSpillPool::new(bytes), NAMED_CONSUMERS);
+            runtime = runtime.with_memory_pool(Arc::new(pool));
+        }
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(runtime.build_arc()?)
+            .with_default_features();
+        let state = with_ogive(state, &options).build();
+        let listed = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
+        let files = Arc::new(OgiveUrls::new(listed.clone(), options));
+        let catalogs = Arc::new(DynamicFileCatalog::new(state.catalog_list().clone(), files.clone()));
+        let context = SessionContext::from(SessionStateBuilder::from(state).with_catalog_list(catalogs).build());
+        listed.session_store().with_state(context.state_weak_ref());
+        Ok(Self { context, files })
+    }
+
+    /// A session whose queries run in a cluster; its tables must be at the same paths or URLs on all machines.
+    ///
+    /// # Errors
+    /// A scheduler that does not answer.
+    pub(crate) async fn of_cluster(address: &str, partitions: Option<usize>) -> Result<Self> {
+        let mut config = ogive_ballista::session_config(&Arc::default()).with_information_schema(true);
+        if let Some(partitions) = partitions {
+            config = config.with_target_partitions(partitions.max(1));
+        }
+        let context = ogive_ballista::connect_with(address, config).await?;
+        let listed = Arc::new(DynamicListTableFactory::new(SessionStore::new()));
+        listed.session_store().with_state(context.state_weak_ref());
+        Ok(Self { context, files: Arc::new(OgiveUrls::new(listed, OgiveOptions::default())) })
+    }
+
+    /// Registers the tables among the arguments.
+    ///
+    /// # Errors
+    /// A path that is no table, and a name that two of them have.
+    pub(crate) async fn register(&self, inputs: &[Input]) -> Result<()> {
+        for input in inputs {
+            let Input::Table { name, path } = input else { continue };
+            let table = TableReference::bare(name.as_str());
+            if self.context.table_exist(table.clone())? {
+                let message = format!("{path} would be a second table named {name}");
+                return Err(Failure::refused(message, "use NAME=PATH to give it another name"));
+            }
+            self.context.register_table(table, self.table(path).await?)?;
+        }
+        Ok(())
+    }
+
+    /// The table at a path or URL.
+    async fn table(&self, path: &str) -> Result<Arc<dyn TableProvider>> {
+        self.files.try_new(path).await?.ok_or_else(|| {
+            Failure::refused(
+                format!("{path} is not a table that can be read"),
+                "check the path; names of tables end in .ogive, .parquet, .csv or .json",
+            )
+        })
+    }
+
+    /// The dialect of statements, which `set datafusion.sql_parser.dialect` changes.
+    pub(crate) fn dialect(&self) -> (DialectName, Box<dyn Dialect>) {
+        let name = self.context.state().config_options().sql_parser.dialect;
+        (name, dialect_from_str(name).unwrap_or_else(|| Box::new(GenericDialect {})))
+    }
+}

@@ -1,0 +1,266 @@
+//! The command as a whole: what it prints, and how it ends.
+//!
+//! Each test starts the program on tables and files in a folder of its own and compares its streams and its exit code.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ogive::{KeyType, LocalStorage, TableWriteOptions, TableWriter};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A folder with `squares.ogive`, the squares of 0 to 99 with their roots as text, and `names.csv`.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Arc::new(LocalStorage::new(folder.path()));
+    let options = TableWriteOptions::default().key_type(KeyType::U64);
+    let mut writer = TableWriter::create(storage, "squares.ogive", options).unwrap();
+    for number in 0..100_u64 {
+        writer.append(&(number * number).to_be_bytes(), number.to_string().as_bytes()).unwrap();
+    }
+    writer.finish().unwrap();
+    std::fs::write(folder.path().join("names.csv"), "id,name\n1,one\n4,two\n9,three\n").unwrap();
+    folder
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ogive-sql"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command
+}
+
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn of(output: Output) -> Ran {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Ran {
+    of(command(folder, arguments).output().unwrap())
+}
+
+/// What a run prints that ends well.
+fn rows(folder: &Path, arguments: &[&str]) -> String {
+    let ran = run(folder, arguments);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{arguments:?}");
+    ran.stdout
+}
+
+/// The line of an error; nothing but it is printed to standard error.
+fn error(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let ran = run(folder, arguments);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (code, 1), "{arguments:?}: {}", ran.stderr);
+    ran.stderr.strip_prefix("ogive-sql: ").unwrap().trim_end().to_owned()
+}
+
+fn with_input(folder: &Path, arguments: &[&str], input: &str) -> Ran {
+    let piped = Stdio::piped;
+    let mut child = command(folder, arguments).stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    of(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn statements_come_from_options_arguments_files_and_standard_input() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::write(folder.join("two.sql"), "-- a comment; not a statement\nselect 2 as n;\nselect ';' as n\n").unwrap();
+    assert_eq!(rows(folder, &["-c", "select 1 as n; select 2 as m", "--format", "csv"]), "n\n1\nm\n2\n");
+    assert_eq!(rows(folder, &["--format=csv", "select 1 as n", "two.sql"]), "n\n1\nn\n2\nn\n;\n");
+    assert_eq!(rows(folder, &["--format=csv", "two.sql", "-c", "select 0 as n"]), "n\n0\nn\n2\nn\n;\n");
+    let ran = with_input(folder, &["--json"], "select 1 as n;\nselect 2 as n;\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "{\"n\":1}\n{\"n\":2}\n"), "{}", ran.stderr);
+    assert_eq!(with_input(folder, &[], " -- nothing\n").stdout, "");
+}
+
+#[test]
+fn rows_are_printed_as_tables_csv_and_json() {
+    let folder = folder();
+    let statement = "select key, value from 'squares.ogive' where key in (144, 7, 169)";
+    let print = |arguments: &[&str]| rows(folder.path(), &[&[statement], arguments].concat());
+    let table =
+        "+-----+-------+\n| key | value |\n+-----+-------+\n| 144 | 3132  |\n| 169 | 3133  |\n+-----+-------+\n";
+    assert_eq!(print(&[]), table);
+    assert_eq!(print(&["--format", "csv"]), "key,value\n144,3132\n169,3133\n");
+    let json = "{\"key\":144,\"value\":\"3132\"}\n{\"key\":169,\"value\":\"3133\"}\n";
+    assert_eq!((print(&["--json"]), print(&["--format", "json"])), (json.to_owned(), json.to_owned()));
+}
+
+#[test]
+fn no_rows_have_their_names_and_settings_print_nothing() {
+    let folder = folder();
+    let none = "select key from 'squares.ogive' where key = 7";
+    assert_eq!(rows(folder.path(), &[none]), "+-----+\n| key |\n+-----+\n+-----+\n");
+    assert_eq!(rows(folder.path(), &[none, "--format=csv"]), "key\n");
+    assert_eq!(rows(folder.path(), &[none, "--json"]), "");
+    for format in ["table", "csv", "json"] {
+        assert_eq!(rows(folder.path(), &["set datafusion.execution.batch_size = 100", "--format", format]), "");
+    }
+}
+
+#[test]
+fn paths_among_the_arguments_are_tables() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::copy(folder.join("squares.ogive"), folder.join("Two Words.ogive")).unwrap();
+    let joined = "select n.name from names n join squares s on n.id = s.key order by 1";
+    assert_eq!(rows(folder, &["squares.ogive", "names.csv", joined, "--format=csv"]), "name\none\nthree\ntwo\n");
+    let count = "select count(*) as n from q";
+    assert_eq!(rows(folder, &["--format=csv", "q=squares.ogive", count]), "n\n100\n");
+    assert_eq!(
+        rows(folder, &["--format=csv", "Two Words.ogive", "select count(*) as n from \"two words\""]),
+        "n\n100\n"
+    );
+    let absolute = folder.join("squares.ogive");
+    let shown = rows(folder, &["--format=csv", absolute.to_str().unwrap(), "select min(key) as n from Squares"]);
+    assert_eq!(shown, "n\n0\n");
+}
+
+#[test]
+fn a_table_prints_all_rows_unless_it_is_limited() {
+    let folder = folder();
+    let arguments = ["squares.ogive", "select key from squares"];
+    assert_eq!(rows(folder.path(), &arguments).lines().count(), 104);
+    let limited = run(folder.path(), &[&arguments[..], &["--max-rows", "10"]].concat());
+    assert_eq!((limited.code, limited.stdout.lines().count()), (0, 14));
+    assert_eq!(limited.stderr, "90 rows are not shown; --max-rows all shows them\n");
+    let plan = run(folder.path(), &["explain select 1", "--max-rows", "1"]);
+    assert!(plan.stdout.contains("physical_plan") && plan.stderr.is_empty(), "{}", plan.stderr);
+}
+
+#[test]
+fn times_go_to_standard_error() {
+    let folder = folder();
+    let ran = run(folder.path(), &["--timing", "--format=csv", "select 1 as n"]);
+    assert_eq!(ran.stdout, "n\n1\n");
+    assert!(ran.stderr.starts_with("1 row in ") && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+}
+
+#[test]
+fn an_error_is_one_line_with_its_place_and_a_remedy() {
+    let folder = folder();
+    let folder = folder.path();
+    std::fs::write(folder.join("wrong.sql"), "select 1 as n;\n\nselect 2 as n; select x\nfrom wher;\n").unwrap();
+    let ran = run(folder, &["wrong.sql", "--format=csv"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (1, "n\n1\nn\n2\n"));
+    assert!(
+        ran.stderr.starts_with("ogive-sql: wrong.sql:3: table 'datafusion.public.wher' not found; "),
+        "{}",
+        ran.stderr
+    );
+    std::fs::write(folder.join("parse.sql"), "select 1;\n\n   selec 2;\n").unwrap();
+    let parsed = error(folder, &["parse.sql"], 1);
+    assert!(parsed.starts_with("parse.sql:3: cannot parse: ") && parsed.ends_with("Line: 3, Column: 4"), "{parsed}");
+    let open = error(folder, &["select 'a"], 1);
+    assert!(open.contains("Unterminated string literal"), "{open}");
+    let meant = error(folder, &["squares.ogive", "select valeu from squares"], 1);
+    assert!(meant.contains("valeu") && meant.contains("Did you mean 'squares.value'"), "{meant}");
+    let typed = error(folder, &["names.csv", "select sum(name) from names"], 1);
+    assert!(typed.starts_with("No function matches") && typed.contains("sum(Int64)"), "{typed}");
+}
+
+#[test]
+fn paths_that_lead_nowhere_are_named_with_a_remedy() {
+    let folder = folder();
+    let folder = folder.path();
+    let unquoted = error(folder, &["select * from squares.ogive"], 1);
+    assert!(unquoted.ends_with("quote paths: 'squares.ogive'"), "{unquoted}");
+    let absent = error(folder, &["select * from 'nowhere.parquet'"], 1);
+    assert!(absent.contains("nowhere.parquet") && absent.ends_with("check the path"), "{absent}");
+    for arguments in [["nowhere.ogive", "select 1"], ["names.txt", "select 1"], ["nowhere.csv", "select 1"]] {
+        let failed = run(folder, &arguments);
+        assert!(failed.code != 0 && failed.stderr.contains(arguments[0]), "{}", failed.stderr);
+        assert_eq!((failed.stdout.as_str(), failed.stderr.lines().count()), ("", 1), "{}", failed.stderr);
+    }
+    std::fs::write(folder.join("broken.ogive"), "no table").unwrap();
+    let broken = run(folder, &["broken.ogive", "select 1"]);
+    assert!(broken.code == 1 && broken.stderr.contains("broken.ogive"), "{}", broken.stderr);
+    let twice = error(folder, &["squares.ogive", "squares=names.csv", "select 1"], 2);
+    assert!(twice.contains("second table named squares") && twice.contains("NAME=PATH"), "{twice}");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let folder = folder();
+    let statement = "select a.value from range(2000000) a";
+    let mut child = command(folder.path(), &[statement, "--format=csv"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 8];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    drop(child.stdout.take());
+    let ran = of(child.wait_with_output().unwrap());
+    assert_eq!((first.as_slice(), ran.code, ran.stderr.as_str()), (b"value\n0\n".as_slice(), 0, ""));
+}
+
+#[test]
+fn a_sort_larger_than_the_memory_uses_temporary_files() {
+    let folder = folder();
+    let sorted =
+        "explain analyze select value, repeat('x', 100) as filler from range(200000) order by value % 1000, value";
+    let ran = rows(folder.path(), &[sorted, "--memory", "20MB", "--partitions", "1"]);
+    let spills =
+        ran.split("spill_count=").skip(1).filter_map(|rest| rest.split(&[',', ']']).next()?.parse::<u64>().ok());
+    assert!(spills.sum::<u64>() > 0, "{ran}");
+    let short = error(folder.path(), &["select value, repeat('x', 100) from range(200000)", "--memory", "1MB"], 1);
+    assert!(short.contains("not enough memory") && short.contains("--memory"), "{short}");
+}
+
+#[test]
+fn a_picture_shows_the_plan_of_the_last_statement() {
+    let folder = folder();
+    let folder = folder.path();
+    let statement = "select count(*) from 'squares.ogive' where value > '<b>'";
+    let arguments = ["--format=csv", "--picture", "plan.html", "select 1 as first", statement];
+    rows(folder, &arguments);
+    let page = std::fs::read_to_string(folder.join("plan.html")).unwrap();
+    assert!(page.contains("Content-Security-Policy") && page.contains("&lt;b&gt;") && !page.contains("<b>"));
+    assert!(page.contains("Aggregate") && page.contains("Filter") && !page.contains("as first"), "{page}");
+    // A page is replaced, another file is not.
+    rows(folder, &["--format=csv", "--picture", "plan.html", "select 'abc' as password"]);
+    let page = std::fs::read_to_string(folder.join("plan.html")).unwrap();
+    assert!(page.contains("may hold credentials") && !page.contains("Filter"), "{page}");
+    let refused = error(folder, &["--picture", "names.csv", "select 1"], 2);
+    assert_eq!(run(folder, &["--picture", "names.csv", "select 1"]).stdout, "");
+    assert!(refused.contains("names.csv exists and is not a page"), "{refused}");
+    assert_eq!(std::fs::read_to_string(folder.join("names.csv")).unwrap().lines().count(), 4);
+}
+
+#[test]
+fn wrong_options_are_refused_with_the_usage() {
+    let folder = folder();
+    for arguments in [&["--json", "--format", "csv"][..], &["--memory", "much"], &["--max-rows", "-1"], &["--formt"]] {
+        let ran = run(folder.path(), arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains("--help"), "{}", ran.stderr);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_query_at_once() {
+    let folder = folder();
+    let endless =
+        "select count(*) from range(1000000000) a cross join range(1000000000) b where a.value + b.value = -1";
+    let begun = "select 1 as begun";
+    let mut child = command(folder.path(), &["--format=csv", begun, endless])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 8];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let ran = of(child.wait_with_output().unwrap());
+    assert_eq!((ran.code, ran.stderr.lines().count()), (130, 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("interrupted"), "{}", ran.stderr);
+}
