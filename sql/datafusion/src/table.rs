@@ -101,7 +101,9 @@ impl OgiveTable {
             && self.is_stale.swap(false, Ordering::AcqRel)
         {
             let (options, identity) = (options.clone(), self.first().identity().clone());
-            let opened = Self::waiting(move || options.open_keyspace(&identity.location, &identity.keyspace)).await?;
+            let opened = Self::waiting(move || options.open_keyspace(&identity.location, &identity.keyspace)).await;
+            // A query after one that failed must not be answered by the rows before the insert.
+            let opened = opened.inspect_err(|_| self.is_stale.store(true, Ordering::Release))?;
             *self.relations.write().unwrap_or_else(PoisonError::into_inner) = opened.relations();
         }
         Ok(self.relations())
