@@ -4,7 +4,7 @@ use crate::columns::ColumnBuilder;
 use crate::key_types::field_of;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
-use ogive::types::{ColumnPlace, KeyType, RecordColumn, RecordType, Value, ValueType};
+use ogive::types::{ColumnPlace, FieldReader, KeyType, RecordColumn, RecordType, ValueType};
 use ogive::{Error, Result};
 use std::sync::Arc;
 
@@ -30,8 +30,13 @@ fn fields_of(columns: &[RecordColumn], absent: bool) -> Vec<Field> {
 pub struct RecordBatchBuilder {
     record_type: RecordType,
     schema: SchemaRef,
-    /// The columns of the schema, with their places.
-    columns: Vec<(ColumnPlace, ColumnBuilder)>,
+    columns: Vec<ColumnBuilder>,
+    /// For each component of the key, its column, if it is wanted.
+    key_columns: Vec<Option<usize>>,
+    /// The columns of wanted fields of the value.
+    value_columns: Vec<usize>,
+    /// Reads these fields, if values are rows.
+    fields: Option<FieldReader>,
     rows: usize,
     bytes: usize,
 }
@@ -48,8 +53,26 @@ impl RecordBatchBuilder {
     pub fn with_columns(record_type: &RecordType, absent: bool, is_wanted: impl Fn(&RecordColumn) -> bool) -> Self {
         let columns: Vec<RecordColumn> = record_type.columns().into_iter().filter(is_wanted).collect();
         let schema = Arc::new(Schema::new(fields_of(&columns, absent)));
-        let columns = columns.iter().map(|column| (column.place, ColumnBuilder::new(column.key_type))).collect();
-        Self { record_type: record_type.clone(), schema, columns, rows: 0, bytes: 0 }
+        let (mut key_columns, mut value_columns, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, column) in columns.iter().enumerate() {
+            match column.place {
+                ColumnPlace::Key(component) => {
+                    key_columns.resize(key_columns.len().max(component + 1), None);
+                    key_columns[component] = Some(at);
+                }
+                ColumnPlace::Value(field) => {
+                    value_columns.push(at);
+                    fields.push(field);
+                }
+            }
+        }
+        let columns = columns.iter().map(|column| ColumnBuilder::new(column.key_type)).collect();
+        let fields = match &record_type.values {
+            ValueType::Row(row_type) if !fields.is_empty() => FieldReader::new(row_type, &fields).ok(),
+            _ => None,
+        };
+        let record_type = record_type.clone();
+        Self { record_type, schema, columns, key_columns, value_columns, fields, rows: 0, bytes: 0 }
     }
 
     /// The schema of the batches.
@@ -86,27 +109,22 @@ impl RecordBatchBuilder {
         if bytes > BATCH_BYTES_MAX {
             return Err(Error::InvalidArgument(format!("a record of {bytes} bytes is too long for a record batch")));
         }
-        let Self { record_type, columns, .. } = self;
-        let components = match record_type.keys {
-            KeyType::Tuple(_) => match record_type.keys.decode(key)? {
-                Value::Tuple(values) => Some(values),
-                _ => None,
-            },
-            _ => None,
-        };
-        let row = match (&record_type.values, value) {
-            (ValueType::Row(_), Some(value)) => Some(record_type.values.row(value)?),
-            _ => None,
-        };
-        for (place, column) in columns {
-            match (*place, &components, &row) {
-                (ColumnPlace::Key(at), Some(values), _) => {
-                    column.append_value(values.get(at).unwrap_or(&Value::Null))?
-                }
-                (ColumnPlace::Key(_), None, _) => column.append(Some(key))?,
-                (ColumnPlace::Value(at), _, Some(row)) => column.append(row.field(at)?)?,
-                (ColumnPlace::Value(_), _, None) => column.append(value)?,
+        let Self { record_type, columns, key_columns, value_columns, fields, .. } = self;
+        match (record_type.keys, &key_columns[..]) {
+            (_, []) => {}
+            (KeyType::Tuple(tuple), _) => {
+                tuple.visit_components(key, |component, bytes| match key_columns.get(component).copied().flatten() {
+                    Some(column) => columns[column].append(bytes),
+                    None => Ok(()),
+                })?
             }
+            _ => key_columns.iter().flatten().try_for_each(|&column| columns[column].append(Some(key)))?,
+        }
+        match (fields, value) {
+            (Some(fields), Some(value)) => {
+                fields.read(value, |number, bytes| columns[value_columns[number]].append(bytes))?;
+            }
+            _ => value_columns.iter().try_for_each(|&column| columns[column].append(value))?,
         }
         self.rows += 1;
         self.bytes += bytes;
@@ -118,7 +136,7 @@ impl RecordBatchBuilder {
     /// # Errors
     /// [`Error::InvalidArgument`] if a column that may not be null has a null.
     pub fn finish(&mut self) -> Result<RecordBatch> {
-        let arrays = self.columns.iter_mut().map(|(_, column)| column.finish()).collect();
+        let arrays = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         (self.rows, self.bytes) = (0, 0);
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)

@@ -1,9 +1,7 @@
 //! Builders of columns, from the bytes of keys and fields.
 
 use crate::key_types::data_type_of;
-use arrow_array::builder::{
-    ArrayBuilder, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringBuilder,
-};
+use arrow_array::builder::{BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringBuilder};
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
@@ -11,200 +9,237 @@ use arrow_array::types::{
     UInt64Type,
 };
 use arrow_array::{ArrayRef, ArrowPrimitiveType};
-use ogive::types::{KeyType, TimeUnit, Value};
+use ogive::types::{KeyType, TimeUnit, Value, decode_f32, decode_f64};
 use ogive::{Error, Result};
-
-/// Appends a value, or a null, to a builder; returns whether the value fits.
-type Append = fn(&mut dyn ArrayBuilder, Option<&Value>) -> bool;
+use std::sync::Arc;
 
 /// The builder of one column.
 pub(crate) struct ColumnBuilder {
     key_type: KeyType,
-    builder: Box<dyn ArrayBuilder>,
-    append: Append,
+    cells: Box<dyn Cells>,
 }
 
 impl std::fmt::Debug for ColumnBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ColumnBuilder({}, {} rows)", self.key_type, self.builder.len())
-    }
-}
-
-/// Appends an integer.
-fn primitive<T: ArrowPrimitiveType>(builder: &mut dyn ArrayBuilder, value: Option<&Value>) -> bool
-where
-    T::Native: TryFrom<i128>,
-{
-    let Some(builder) = builder.as_any_mut().downcast_mut::<PrimitiveBuilder<T>>() else { return false };
-    let number = match value {
-        None => {
-            builder.append_null();
-            return true;
-        }
-        Some(Value::Signed(number)) => Some(*number),
-        Some(Value::Unsigned(number)) => i128::try_from(*number).ok(),
-        Some(_) => None,
-    };
-    let number = number.and_then(|number| T::Native::try_from(number).ok());
-    number.map(|number| builder.append_value(number)).is_some()
-}
-
-fn float32(builder: &mut dyn ArrayBuilder, value: Option<&Value>) -> bool {
-    let Some(builder) = builder.as_any_mut().downcast_mut::<PrimitiveBuilder<Float32Type>>() else { return false };
-    match value {
-        None => builder.append_null(),
-        Some(Value::Float(number)) => builder.append_value(*number as f32),
-        Some(_) => return false,
-    }
-    true
-}
-
-fn float64(builder: &mut dyn ArrayBuilder, value: Option<&Value>) -> bool {
-    let Some(builder) = builder.as_any_mut().downcast_mut::<PrimitiveBuilder<Float64Type>>() else { return false };
-    match value {
-        None => builder.append_null(),
-        Some(Value::Float(number)) => builder.append_value(*number),
-        Some(_) => return false,
-    }
-    true
-}
-
-fn boolean(builder: &mut dyn ArrayBuilder, value: Option<&Value>) -> bool {
-    let Some(builder) = builder.as_any_mut().downcast_mut::<BooleanBuilder>() else { return false };
-    match value {
-        None => builder.append_null(),
-        Some(Value::Bool(value)) => builder.append_value(*value),
-        Some(_) => return false,
-    }
-    true
-}
-
-/// Text, and integers as text.
-fn text(builder: &mut dyn ArrayBuilder, value: Option<&Value>) -> bool {
-    let Some(builder) = builder.as_any_mut().downcast_mut::<StringBuilder>() else { return false };
-    match value {
-        None => builder.append_null(),
-        Some(Value::Text(text)) => builder.append_value(text),
-        Some(Value::Unsigned(number)) => builder.append_value(number.to_string()),
-        Some(Value::Signed(number)) => builder.append_value(number.to_string()),
-        Some(_) => return false,
-    }
-    true
-}
-
-fn binary(builder: &mut dyn ArrayBuilder, value: Option<&Value>) -> bool {
-    let Some(builder) = builder.as_any_mut().downcast_mut::<BinaryBuilder>() else { return false };
-    match value {
-        None => builder.append_null(),
-        Some(Value::Bytes(bytes)) => builder.append_value(bytes),
-        Some(_) => return false,
-    }
-    true
-}
-
-fn fixed(builder: &mut dyn ArrayBuilder, value: Option<&Value>) -> bool {
-    let Some(builder) = builder.as_any_mut().downcast_mut::<FixedSizeBinaryBuilder>() else { return false };
-    match value {
-        None => builder.append_null(),
-        Some(Value::Bytes(bytes)) => return builder.append_value(bytes).is_ok(),
-        Some(_) => return false,
-    }
-    true
-}
-
-fn append_of(key_type: KeyType) -> Append {
-    match key_type {
-        KeyType::Bool => boolean,
-        KeyType::U8 => primitive::<UInt8Type>,
-        KeyType::U16 => primitive::<UInt16Type>,
-        KeyType::U32 => primitive::<UInt32Type>,
-        KeyType::U64 => primitive::<UInt64Type>,
-        KeyType::I8 => primitive::<Int8Type>,
-        KeyType::I16 => primitive::<Int16Type>,
-        KeyType::I32 => primitive::<Int32Type>,
-        KeyType::I64 => primitive::<Int64Type>,
-        KeyType::F32 => float32,
-        KeyType::F64 => float64,
-        KeyType::Text | KeyType::U128 | KeyType::I128 => text,
-        KeyType::FixedBytes(_) | KeyType::Uuid => fixed,
-        KeyType::Date => primitive::<Date32Type>,
-        KeyType::Time(TimeUnit::Second) => primitive::<Time32SecondType>,
-        KeyType::Time(TimeUnit::Millisecond) => primitive::<Time32MillisecondType>,
-        KeyType::Time(TimeUnit::Microsecond) => primitive::<Time64MicrosecondType>,
-        KeyType::Time(TimeUnit::Nanosecond) => primitive::<Time64NanosecondType>,
-        KeyType::Timestamp(TimeUnit::Second) => primitive::<TimestampSecondType>,
-        KeyType::Timestamp(TimeUnit::Millisecond) => primitive::<TimestampMillisecondType>,
-        KeyType::Timestamp(TimeUnit::Microsecond) => primitive::<TimestampMicrosecondType>,
-        KeyType::Timestamp(TimeUnit::Nanosecond) => primitive::<TimestampNanosecondType>,
-        KeyType::Decimal { .. } => primitive::<Decimal128Type>,
-        _ => binary,
+        write!(f, "ColumnBuilder({})", self.key_type)
     }
 }
 
 impl ColumnBuilder {
     pub(crate) fn new(key_type: KeyType) -> Self {
-        let builder = arrow_array::builder::make_builder(&data_type_of(key_type), 0);
-        Self { key_type, builder, append: append_of(key_type) }
+        Self { key_type, cells: cells_of(key_type) }
     }
 
     /// Appends the value of the bytes of a key of the column's type, or a null.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for bytes that are no value of the type.
+    #[inline]
     pub(crate) fn append(&mut self, bytes: Option<&[u8]>) -> Result<()> {
         match bytes {
-            Some(bytes) if self.append_plain(bytes) => Ok(()),
-            Some(bytes) => self.append_value(&self.key_type.decode(bytes)?),
-            None => self.append_value(&Value::Null),
-        }
-    }
-
-    /// Appends a value.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] for a value that is not of the type.
-    pub(crate) fn append_value(&mut self, value: &Value) -> Result<()> {
-        let some = Some(value).filter(|value| !matches!(value, Value::Null));
-        match (self.append)(&mut *self.builder, some) {
-            true => Ok(()),
-            false => Err(Error::InvalidArgument(format!("{value:?} is not of type {}", self.key_type))),
-        }
-    }
-
-    /// Appends bytes of the most frequent types without a detour; returns `false` for others.
-    fn append_plain(&mut self, bytes: &[u8]) -> bool {
-        let builder = self.builder.as_any_mut();
-        match self.key_type {
-            KeyType::Bytes => {
-                let builder = builder.downcast_mut::<BinaryBuilder>();
-                builder.map(|builder| builder.append_value(bytes)).is_some()
+            Some(bytes) if self.cells.append(bytes) => Ok(()),
+            Some(bytes) => Err(wrong(self.key_type, bytes)),
+            None => {
+                self.cells.append_null();
+                Ok(())
             }
-            KeyType::Text => match (std::str::from_utf8(bytes), builder.downcast_mut::<StringBuilder>()) {
-                (Ok(text), Some(builder)) => {
-                    builder.append_value(text);
-                    true
-                }
-                _ => false,
-            },
-            KeyType::U64 => match (bytes.try_into(), builder.downcast_mut::<PrimitiveBuilder<UInt64Type>>()) {
-                (Ok(bytes), Some(builder)) => {
-                    builder.append_value(u64::from_be_bytes(bytes));
-                    true
-                }
-                _ => false,
-            },
-            KeyType::I64 => match (bytes.try_into(), builder.downcast_mut::<PrimitiveBuilder<Int64Type>>()) {
-                (Ok(bytes), Some(builder)) => {
-                    builder.append_value((u64::from_be_bytes(bytes) ^ 1 << 63) as i64);
-                    true
-                }
-                _ => false,
-            },
-            _ => false,
         }
     }
 
     pub(crate) fn finish(&mut self) -> ArrayRef {
-        self.builder.finish()
+        self.cells.finish()
     }
+}
+
+#[cold]
+fn wrong(key_type: KeyType, bytes: &[u8]) -> Error {
+    Error::InvalidArgument(format!("{} bytes are no value of type {key_type}", bytes.len()))
+}
+
+/// The values of a column so far.
+trait Cells: Send + Sync {
+    /// Appends the value of the bytes of a key; returns `false` if they are none of the type.
+    fn append(&mut self, bytes: &[u8]) -> bool;
+    fn append_null(&mut self);
+    fn finish(&mut self) -> ArrayRef;
+}
+
+fn cells_of(key_type: KeyType) -> Box<dyn Cells> {
+    match key_type {
+        KeyType::Bool => Box::new(BooleanBuilder::new()),
+        KeyType::U8 => numbers::<UInt8Type>(key_type),
+        KeyType::U16 => numbers::<UInt16Type>(key_type),
+        KeyType::U32 => numbers::<UInt32Type>(key_type),
+        KeyType::U64 => numbers::<UInt64Type>(key_type),
+        KeyType::I8 => numbers::<Int8Type>(key_type),
+        KeyType::I16 => numbers::<Int16Type>(key_type),
+        KeyType::I32 => numbers::<Int32Type>(key_type),
+        KeyType::I64 => numbers::<Int64Type>(key_type),
+        KeyType::F32 => numbers::<Float32Type>(key_type),
+        KeyType::F64 => numbers::<Float64Type>(key_type),
+        KeyType::Date => numbers::<Date32Type>(key_type),
+        KeyType::Timestamp(TimeUnit::Second) => numbers::<TimestampSecondType>(key_type),
+        KeyType::Timestamp(TimeUnit::Millisecond) => numbers::<TimestampMillisecondType>(key_type),
+        KeyType::Timestamp(TimeUnit::Microsecond) => numbers::<TimestampMicrosecondType>(key_type),
+        KeyType::Timestamp(TimeUnit::Nanosecond) => numbers::<TimestampNanosecondType>(key_type),
+        KeyType::Time(TimeUnit::Second) => checked::<Time32SecondType>(key_type),
+        KeyType::Time(TimeUnit::Millisecond) => checked::<Time32MillisecondType>(key_type),
+        KeyType::Time(TimeUnit::Microsecond) => checked::<Time64MicrosecondType>(key_type),
+        KeyType::Time(TimeUnit::Nanosecond) => checked::<Time64NanosecondType>(key_type),
+        KeyType::Decimal { .. } => checked::<Decimal128Type>(key_type),
+        KeyType::U128 | KeyType::I128 => Box::new(Digits { key_type, builder: StringBuilder::new() }),
+        KeyType::Text => Box::new(StringBuilder::new()),
+        KeyType::FixedBytes(_) | KeyType::Uuid => {
+            let width = i32::try_from(key_type.width().unwrap_or_default()).unwrap_or(i32::MAX);
+            Box::new(FixedSizeBinaryBuilder::new(width))
+        }
+        _ => Box::new(BinaryBuilder::new()),
+    }
+}
+
+/// A number whose keys have its width, and of which each is one.
+trait FromKey: Sized {
+    fn from_key(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! from_key {
+    ($($number:ty: $decode:expr),*) => {
+        $(impl FromKey for $number {
+            #[inline]
+            fn from_key(bytes: &[u8]) -> Option<Self> {
+                Some($decode(bytes.try_into().ok()?))
+            }
+        })*
+    };
+}
+
+// The sign bit of signed integers is flipped in keys.
+from_key! {
+    u8: u8::from_be_bytes, u16: u16::from_be_bytes, u32: u32::from_be_bytes, u64: u64::from_be_bytes,
+    i8: |bytes| i8::from_be_bytes(bytes) ^ i8::MIN, i16: |bytes| i16::from_be_bytes(bytes) ^ i16::MIN,
+    i32: |bytes| i32::from_be_bytes(bytes) ^ i32::MIN, i64: |bytes| i64::from_be_bytes(bytes) ^ i64::MIN,
+    f32: decode_f32, f64: decode_f64
+}
+
+fn numbers<T: ArrowPrimitiveType>(key_type: KeyType) -> Box<dyn Cells>
+where
+    T::Native: FromKey,
+{
+    Box::new(Numbers(PrimitiveBuilder::<T>::new().with_data_type(data_type_of(key_type))))
+}
+
+/// Numbers of which all bytes of the right width are one.
+struct Numbers<T: ArrowPrimitiveType>(PrimitiveBuilder<T>);
+
+impl<T: ArrowPrimitiveType> Cells for Numbers<T>
+where
+    T::Native: FromKey,
+{
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        T::Native::from_key(bytes).map(|number| self.0.append_value(number)).is_some()
+    }
+
+    fn append_null(&mut self) {
+        self.0.append_null();
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        Arc::new(self.0.finish())
+    }
+}
+
+fn checked<T: ArrowPrimitiveType>(key_type: KeyType) -> Box<dyn Cells>
+where
+    T::Native: TryFrom<i128>,
+{
+    let builder = PrimitiveBuilder::<T>::new().with_data_type(data_type_of(key_type));
+    Box::new(Checked { key_type, builder })
+}
+
+/// Numbers that have bounds of their own: times of a day, decimals.
+struct Checked<T: ArrowPrimitiveType> {
+    key_type: KeyType,
+    builder: PrimitiveBuilder<T>,
+}
+
+impl<T: ArrowPrimitiveType> Cells for Checked<T>
+where
+    T::Native: TryFrom<i128>,
+{
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        let number = match self.key_type.decode(bytes) {
+            Ok(Value::Signed(number)) => number,
+            Ok(Value::Unsigned(number)) => number.cast_signed(),
+            _ => return false,
+        };
+        T::Native::try_from(number).map(|number| self.builder.append_value(number)).is_ok()
+    }
+
+    fn append_null(&mut self) {
+        self.builder.append_null();
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        Arc::new(self.builder.finish())
+    }
+}
+
+/// Integers of 128 bits, as text.
+struct Digits {
+    key_type: KeyType,
+    builder: StringBuilder,
+}
+
+impl Cells for Digits {
+    fn append(&mut self, bytes: &[u8]) -> bool {
+        match self.key_type.decode(bytes) {
+            Ok(Value::Signed(number)) => self.builder.append_value(number.to_string()),
+            Ok(Value::Unsigned(number)) => self.builder.append_value(number.to_string()),
+            _ => return false,
+        }
+        true
+    }
+
+    fn append_null(&mut self) {
+        self.builder.append_null();
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        Arc::new(self.builder.finish())
+    }
+}
+
+/// Builders of Arrow's that are told how to append the value of bytes.
+macro_rules! cells {
+    ($($builder:ty: $append:expr),*) => {
+        $(impl Cells for $builder {
+            fn append(&mut self, bytes: &[u8]) -> bool {
+                $append(self, bytes)
+            }
+
+            fn append_null(&mut self) {
+                Self::append_null(self);
+            }
+
+            fn finish(&mut self) -> ArrayRef {
+                Arc::new(Self::finish(self))
+            }
+        })*
+    };
+}
+
+cells! {
+    BooleanBuilder: |builder: &mut Self, bytes: &[u8]| {
+        let [byte @ (0 | 1)] = bytes else { return false };
+        builder.append_value(*byte == 1);
+        true
+    },
+    StringBuilder: |builder: &mut Self, bytes| {
+        std::str::from_utf8(bytes).map(|text| builder.append_value(text)).is_ok()
+    },
+    BinaryBuilder: |builder: &mut Self, bytes: &[u8]| {
+        builder.append_value(bytes);
+        true
+    },
+    FixedSizeBinaryBuilder: |builder: &mut Self, bytes: &[u8]| builder.append_value(bytes).is_ok()
 }

@@ -35,4 +35,12 @@ impl Random {
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
+
+    /// One of several items.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len() as u64) as usize]
+    }
 }

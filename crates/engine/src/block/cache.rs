@@ -87,6 +87,15 @@ impl BlockCache {
         Self { cache, slots, hits: Counter::default(), misses: Counter::default() }
     }
 
+    /// The memory for blocks, in bytes: of those found by number, in a cache for tables.
+    pub(crate) fn budget_bytes(&self) -> u64 {
+        match (&self.slots, &self.cache) {
+            (Some(slots), _) => slots.budget_bytes(),
+            (None, Some(cache)) => cache.capacity(),
+            (None, None) => 0,
+        }
+    }
+
     /// Counts lookups in metrics from now on: in a cache for tables those by number, else all.
     pub(crate) fn count_in(&mut self, hits: Counter, misses: Counter) {
         match &mut self.slots {

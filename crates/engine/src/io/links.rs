@@ -1,8 +1,8 @@
-//! Symbolic and hard links: checks that one file under several names is not taken for several files.
+//! Names of files: symbolic and hard links, by which one file has several, and names that are taken once.
 
 use crate::error::{Error, Result};
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Limit for consecutive links, as in operating systems.
@@ -52,6 +52,25 @@ pub(super) fn check_only_name(path: &Path, place: &Path) -> Result<()> {
             "{names} hard links lead to it, perhaps from a store or its copy; copy the file, and open the copy"
         ))),
     }
+}
+
+/// Renames a file in one step, unless there is one of the new name; `None` where the system has no such step.
+///
+/// # Errors
+/// Of kind `AlreadyExists` if the new name is taken; those of the system.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub(super) fn rename_new(source: &Path, target: &Path) -> Option<io::Result<()>> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, source, CWD, target, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => None,
+        renamed => Some(renamed.map_err(io::Error::from)),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub(super) fn rename_new(_source: &Path, _target: &Path) -> Option<io::Result<()>> {
+    None
 }
 
 #[cfg(unix)]

@@ -248,6 +248,20 @@ impl Storage for LocalStorage {
         fs::rename(source, target).map_err(|error| Error::io("rename", path, error))
     }
 
+    fn rename_new(&self, from: &str, to: &str) -> Result<()> {
+        let (_, source) = self.full_path(from)?;
+        let (path, target) = self.full_path(to)?;
+        let _calm = keep_readers_of(&[&source, &target])?;
+        match links::rename_new(&source, &target) {
+            Some(renamed) => renamed.map_err(|error| Error::io("create", path, error)),
+            // The file system cannot do it in one step.
+            None if target.try_exists().map_err(|error| Error::io("look for", &path, error))? => {
+                Err(Error::io("create", path, io::ErrorKind::AlreadyExists.into()))
+            }
+            None => fs::rename(source, target).map_err(|error| Error::io("rename", path, error)),
+        }
+    }
+
     fn remove(&self, name: &str) -> Result<()> {
         let (path, place) = self.full_path(name)?;
         let _calm = keep_readers_of(&[&place])?;

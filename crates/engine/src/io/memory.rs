@@ -147,6 +147,18 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
+    fn rename_new(&self, from: &str, to: &str) -> Result<()> {
+        self.check_files("rename", from)?;
+        check_name(to)?;
+        let mut files = self.files();
+        if files.contains_key(to) {
+            return Err(self.failed("create", to, ErrorKind::AlreadyExists));
+        }
+        let content = files.remove(from).ok_or_else(|| self.failed("rename", from, ErrorKind::NotFound))?;
+        files.insert(to.to_owned(), content);
+        Ok(())
+    }
+
     fn remove(&self, name: &str) -> Result<()> {
         check_name(name)?;
         match self.files().remove(name) {

@@ -149,6 +149,18 @@ pub trait Storage: Debug + Send + Sync {
     /// Renames a file, atomically replacing any file of the new name.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
+    /// Renames a file, unless there is one of the new name. The default looks for it first; a storage that can do both
+    /// in one step does, so that of several concurrent calls one succeeds.
+    ///
+    /// # Errors
+    /// An error of kind `AlreadyExists` if the new name is taken; storage errors.
+    fn rename_new(&self, from: &str, to: &str) -> Result<()> {
+        if self.exists(to)? {
+            return Err(Error::io("create", self.path(to), ErrorKind::AlreadyExists.into()));
+        }
+        self.rename(from, to)
+    }
+
     /// Removes a file.
     fn remove(&self, name: &str) -> Result<()>;
 

@@ -225,6 +225,16 @@ impl<'a> SplitKey<'a> {
         self.prefix.len() + self.window_bytes + self.rest.len()
     }
 
+    /// The key, copied to `buffer` if it is in several parts.
+    #[inline]
+    pub(super) fn joined<'b>(&'b self, buffer: &'b mut Vec<u8>) -> &'b [u8] {
+        if self.prefix.is_empty() && self.window_bytes == 0 {
+            return self.rest;
+        }
+        self.copy_to(buffer);
+        buffer
+    }
+
     /// Appends the key.
     pub(super) fn append_to(&self, buffer: &mut Vec<u8>) {
         self.parts().iter().for_each(|part| buffer.extend_from_slice(part));
@@ -494,6 +504,24 @@ impl<'a> BlockView<'a> {
             ValueLocation::Short(value) => Some(StoredValue::Short(value)),
             ValueLocation::Long(pointer) => Some(StoredValue::Long(pointer)),
         }
+    }
+
+    /// The key and the value of a record.
+    #[inline]
+    pub(super) fn record(&self, i: usize) -> Option<(SplitKey<'a>, StoredValue<'a>)> {
+        match &self.head.form {
+            BlockForm::Columns(columns) => {
+                let key = SplitKey::of_parts(columns.prefix(self.raw)?, columns.key_rest(self.raw, i)?);
+                return Some((key, StoredValue::Inline(self.raw.get(columns.value(self.raw, i)?)?)));
+            }
+            BlockForm::Slotted { .. } if !self.head.versioned => {}
+            _ => return Some((self.key(i)?, self.value(i)?)),
+        }
+        let entry = self.raw.get(self.entry(i)?)?;
+        let (key, value_at, is_long) = split_entry(entry)?;
+        let value = entry.get(value_at..)?;
+        let value = if is_long { StoredValue::Long(ValuePointer::decode(value)?) } else { StoredValue::Inline(value) };
+        Some((SplitKey::whole(key), value))
     }
 
     /// The version tag of a record; zeros in a table that is not versioned.

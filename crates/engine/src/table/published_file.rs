@@ -27,6 +27,8 @@ pub(crate) struct PublishedFile {
     name: String,
     /// `None` in an object store, where a file appears when it is complete.
     temporary: Option<TemporaryName>,
+    /// Whether a file of the final name is replaced.
+    replaces: bool,
     /// `None` while a worker has the file, or after the worker failed.
     file: Option<Box<dyn WritableFile>>,
     behind: Option<WriteBehind>,
@@ -87,6 +89,7 @@ impl PublishedFile {
             name: name.to_owned(),
             storage,
             temporary,
+            replaces: replace,
             file: Some(file),
             behind: None,
             file_id,
@@ -247,7 +250,8 @@ impl PublishedFile {
     /// Syncs the file, renames it to its final name, and syncs the directory. An object is published by its sync.
     ///
     /// # Errors
-    /// Storage errors. Before the rename there is no file under the name; after it, the complete file.
+    /// [`Error::Io`] of kind `AlreadyExists` if another writer took the name, and this one does not replace; storage
+    /// errors. Before the rename there is no file under the name; after it, the complete file.
     pub(crate) fn publish(&mut self) -> Result<()> {
         self.sync()?;
         if let Some(temporary) = &self.temporary {
@@ -261,7 +265,11 @@ impl PublishedFile {
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 found => _ = found?,
             }
-            self.storage.rename(&temporary.name, &self.name)?;
+            match self.replaces {
+                true => self.storage.rename(&temporary.name, &self.name)?,
+                // Another writer may have published a file of this name meanwhile.
+                false => self.storage.rename_new(&temporary.name, &self.name)?,
+            }
         }
         self.published = true;
         self.storage.sync_directory()

@@ -55,7 +55,14 @@ impl ReadAheadBuffer {
     fn opened(&mut self, inner: &TableInner, number: u64, bytes: &[u8]) -> Result<&mut OpenedBlock> {
         if self.opened.as_ref().is_none_or(|opened| opened.number != number) {
             let view = inner.view(number, bytes)?;
-            let coded = view.coded().map(|coded| Box::new(CodedCursor::new(*coded)));
+            let used = self.opened.take().and_then(|opened| opened.coded);
+            let coded = view.coded().map(|&coded| match used {
+                Some(mut cursor) => {
+                    cursor.enter(coded);
+                    cursor
+                }
+                None => Box::new(CodedCursor::new(coded)),
+            });
             self.opened = Some(OpenedBlock { number, head: view.head(), coded });
         }
         self.opened.as_mut().ok_or_else(|| inner.malformed(number))
@@ -64,6 +71,40 @@ impl ReadAheadBuffer {
     /// Number of records of a block.
     fn count(&mut self, inner: &TableInner, number: u64, bytes: &[u8]) -> Result<usize> {
         Ok(self.opened(inner, number, bytes)?.head.count())
+    }
+
+    /// Passes the records of a block on, from a position to the end of the range, if that is in the block; returns the
+    /// index of the next one.
+    fn visit(
+        &mut self,
+        inner: &TableInner,
+        first: &RecordPosition,
+        back: Option<BlockPosition>,
+        key: &mut Vec<u8>,
+        visit: &mut impl FnMut(&TableInner, &[u8], StoredValue<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<(usize, ControlFlow<()>)> {
+        let malformed = || inner.malformed(first.block);
+        let bytes = first.bytes.as_deref().ok_or_else(malformed)?;
+        let opened = self.opened(inner, first.block, bytes)?;
+        let view = BlockView::with_head(opened.head, bytes);
+        let end = back.filter(|back| back.block == first.block).map_or(view.count(), |back| back.index);
+        for index in first.index..end {
+            let flow = match &mut opened.coded {
+                None => {
+                    let (found, value) = view.record(index).ok_or_else(malformed)?;
+                    visit(inner, found.joined(key), value)
+                }
+                Some(coded) => {
+                    coded.load(bytes, index).ok_or_else(malformed)?;
+                    let value = coded.value(bytes, index).ok_or_else(malformed)?;
+                    visit(inner, coded.key(index).ok_or_else(malformed)?, StoredValue::Inline(value))
+                }
+            };
+            if flow?.is_break() {
+                return Ok((index + 1, ControlFlow::Break(())));
+            }
+        }
+        Ok((end, ControlFlow::Continue(())))
     }
 
     /// Replaces `key` with the key at a position, and passes it on with its value.
@@ -158,19 +199,10 @@ impl TableRange {
     /// # Errors
     /// Storage errors, and [`crate::Error::Damaged`]; the range has then ended.
     pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
-        let mut key = Vec::new();
-        while let Some(position) = self.step(true)? {
-            let inner = &self.table.inner;
-            let flow = self.forward.show(inner, &position, &mut key, |key, value| match value.in_block() {
-                Some(value) => Ok(visit(key, value)),
-                None => Ok(visit(key, &inner.value_of(value)?)),
-            });
-            self.failed = flow.is_err();
-            if flow?.is_break() {
-                break;
-            }
-        }
-        Ok(())
+        self.visit_stored(|inner, key, value| match value.in_block() {
+            Some(value) => Ok(visit(key, value)),
+            None => Ok(visit(key, &inner.value_of(value)?)),
+        })
     }
 
     /// As [`Self::visit`], for keys alone: values are not read.
@@ -178,11 +210,22 @@ impl TableRange {
     /// # Errors
     /// As [`Self::visit`].
     pub fn visit_keys(&mut self, mut visit: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<()> {
+        self.visit_stored(|_, key, _| Ok(visit(key)))
+    }
+
+    /// Passes records on, block by block.
+    fn visit_stored(
+        &mut self,
+        mut visit: impl FnMut(&TableInner, &[u8], StoredValue<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
         let mut key = Vec::new();
-        while let Some(position) = self.step(true)? {
-            let flow = self.forward.show(&self.table.inner, &position, &mut key, |key, _| Ok(visit(key)));
-            self.failed = flow.is_err();
-            if flow?.is_break() {
+        while let Some(first) = self.step(true)? {
+            let (inner, back) = (&self.table.inner, self.ends.map(|(_, back)| back));
+            let visited = self.forward.visit(inner, &first, back, &mut key, &mut visit);
+            self.failed = visited.is_err();
+            let (next, flow) = visited?;
+            self.ends = back.map(|back| (BlockPosition { block: first.block, index: next }, back));
+            if flow.is_break() {
                 break;
             }
         }

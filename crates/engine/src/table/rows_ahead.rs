@@ -52,6 +52,8 @@ struct StartedRow {
     /// Contiguous runs of the others, and the reads in progress.
     runs: Vec<(Section, Range<u64>)>,
     pending: Option<Box<dyn PendingReads>>,
+    /// Whether the blocks are offered to the cache.
+    is_kept: bool,
 }
 
 /// Size of a full row in bytes, at most `most_bytes`.
@@ -98,7 +100,7 @@ impl RowsAhead {
         if is_missing {
             let blocks = first_row_blocks(&inner.profile, inner.meta.block_bytes.max(1), inner.full_row_blocks());
             let row = block..block.saturating_add(blocks).min(inner.meta.blocks);
-            self.started.get_mut().push_back((row.clone(), inner.start_row(row)));
+            self.started.get_mut().push_back((row.clone(), inner.start_row(row, true)));
         }
     }
 
@@ -164,8 +166,10 @@ impl RowsAhead {
             Some((row, current)) => (row, Some(current?)),
             None => (next(block, self.reach), None),
         };
+        // A scan that goes through more than the cache holds would find nothing of it again.
+        let is_kept = !is_long || inner.fits_cache();
         let current = match current {
-            None if in_flight > 0 => Some(inner.start_row(row.clone())?),
+            None if in_flight > 0 => Some(inner.start_row(row.clone(), is_kept)?),
             current => current,
         };
         let started = self.started.get_mut();
@@ -178,7 +182,7 @@ impl RowsAhead {
             };
             let row = next(from, full);
             // An error counts only where the scan comes to these blocks.
-            started.push_back((row.clone(), inner.start_row(row)));
+            started.push_back((row.clone(), inner.start_row(row, is_kept)));
         }
         let first = row.start;
         let blocks = match current {
@@ -199,13 +203,18 @@ impl TableInner {
         self.cache.slots().map_or(self.working_bytes / WORKING_DIVISOR, |slots| slots.budget_bytes() / STORE_DIVISOR)
     }
 
+    /// Whether the cache could hold all data blocks.
+    fn fits_cache(&self) -> bool {
+        self.meta.blocks.saturating_mul(self.meta.block_bytes) <= self.cache.budget_bytes()
+    }
+
     /// Number of blocks of a full row of a scan.
     fn full_row_blocks(&self) -> u64 {
         (row_bytes(&self.profile, self.row_bytes_max()) / self.meta.block_bytes.max(1)).max(1)
     }
 
     /// Starts to read consecutive blocks, except those in the cache.
-    fn start_row(&self, blocks: Range<u64>) -> Result<StartedRow> {
+    fn start_row(&self, blocks: Range<u64>, is_kept: bool) -> Result<StartedRow> {
         let mut found = Vec::with_capacity((blocks.end - blocks.start) as usize);
         let mut runs: Vec<(Section, Range<u64>)> = Vec::new();
         for block in blocks.clone() {
@@ -229,12 +238,12 @@ impl TableInner {
         };
         let ranges: Vec<RangeRequest> = runs.iter().map(range).collect();
         let pending = if ranges.is_empty() { None } else { Some(self.data.start_reads(&ranges)?) };
-        Ok(StartedRow { first: blocks.start, found, runs, pending })
+        Ok(StartedRow { first: blocks.start, found, runs, pending, is_kept })
     }
 
-    /// Waits for blocks, checks them, and offers them to the cache.
+    /// Waits for blocks, checks them, and perhaps offers them to the cache.
     fn finish_row(&self, row: StartedRow, reads: &mut ReadContext<'_>) -> Result<Vec<Arc<[u8]>>> {
-        let StartedRow { first, mut found, runs, pending } = row;
+        let StartedRow { first, mut found, runs, pending, is_kept } = row;
         let filled = pending.map_or(Ok(Vec::new()), PendingReads::wait)?;
         for ((whole, blocks), bytes) in runs.into_iter().zip(filled) {
             reads.note(Self::purpose(0), whole);
@@ -242,7 +251,11 @@ impl TableInner {
                 let section = self.section(0, block)?;
                 let at = (section.offset - whole.offset) as usize;
                 let bytes = bytes.get(at..at + section.bytes as usize).unwrap_or_default();
-                found[(block - first) as usize] = Some(self.keep(0, block, section, bytes)?);
+                let checked = match is_kept {
+                    true => self.keep(0, block, section, bytes)?,
+                    false => self.check(0, block, section, bytes)?,
+                };
+                found[(block - first) as usize] = Some(checked);
             }
         }
         Ok(found.into_iter().flatten().collect())

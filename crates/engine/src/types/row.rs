@@ -82,10 +82,7 @@ impl<'a> Row<'a> {
     /// # Errors
     /// [`Error::InvalidArgument`] if there is no such field, or if the row is not one of its type.
     pub fn field(&self, index: usize) -> Result<Option<&'a [u8]>> {
-        let Some(field) = self.row_type.fields().get(index) else {
-            let detail = format!("a row of {} fields has no field {index}", self.row_type.fields().len());
-            return Err(Error::InvalidArgument(detail));
-        };
+        let field = self.row_type.fields().get(index).ok_or_else(|| no_field(self.row_type, index))?;
         if index >= self.count {
             return Ok(None);
         }
@@ -155,12 +152,131 @@ impl<'a> Row<'a> {
     }
 
     /// Where the first `number` fields of variable width end.
+    #[inline]
     fn end(&self, number: usize) -> usize {
         let Some(before) = number.checked_sub(1) else { return 0 };
         let at = self.ends_at + before * self.end_bytes;
-        let mut end = [0; 8];
-        end[..self.end_bytes].copy_from_slice(&self.bytes[at..at + self.end_bytes]);
-        u64::from_le_bytes(end) as usize
+        match self.bytes[at..at + self.end_bytes] {
+            [end] => end.into(),
+            [low, high] => u16::from_le_bytes([low, high]).into(),
+            [a, b, c, d] => u32::from_le_bytes([a, b, c, d]) as usize,
+            _ => 0,
+        }
+    }
+}
+
+/// Reads some fields of many rows of one type: what all rows have in common is computed once.
+#[derive(Clone, Debug)]
+pub struct FieldReader {
+    row_type: RowType,
+    places: Vec<FieldPlace>,
+    /// The first byte of rows with all fields, without the width of their ends; `None` if the header has several.
+    header: Option<u8>,
+    /// Where the fields of fixed width begin in such a row, where the ends, and how many there are.
+    fixed_at: usize,
+    ends_at: usize,
+    ends: usize,
+}
+
+/// The place of a field in rows with all fields.
+#[derive(Clone, Copy, Debug)]
+struct FieldPlace {
+    field: usize,
+    /// The byte and the bit that are set for a null, if it may be null.
+    null: Option<(usize, u8)>,
+    extent: FieldExtent,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum FieldExtent {
+    Fixed {
+        begin: usize,
+        end: usize,
+    },
+    /// The number of the field among those of variable width.
+    Variable(usize),
+}
+
+impl FieldReader {
+    /// Reads these fields.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a field that is not there.
+    pub fn new(row_type: &RowType, fields: &[usize]) -> Result<Self> {
+        let count = row_type.fields().len();
+        let all = row_type.before(count);
+        let nulls_at = header_bytes(count);
+        let fixed_at = nulls_at + (all.nullable as usize).div_ceil(8);
+        let place = |&field: &usize| {
+            let found = row_type.fields().get(field).ok_or_else(|| no_field(row_type, field))?;
+            let before = row_type.before(field);
+            let null = before.nullable as usize;
+            let begin = fixed_at + before.fixed_bytes as usize;
+            Ok(FieldPlace {
+                field,
+                null: found.nullable.then_some((nulls_at + null / 8, 1 << (null % 8))),
+                extent: match found.key_type.width() {
+                    Some(width) => FieldExtent::Fixed { begin, end: begin + width },
+                    None => FieldExtent::Variable(before.variable as usize),
+                },
+            })
+        };
+        Ok(Self {
+            row_type: row_type.clone(),
+            places: fields.iter().map(place).collect::<Result<_>>()?,
+            header: (nulls_at == 1).then_some((count << END_WIDTH_BITS) as u8),
+            fixed_at,
+            ends_at: fixed_at + all.fixed_bytes as usize,
+            ends: all.variable as usize,
+        })
+    }
+
+    /// Passes the fields of a row on: the number of each in the order that was asked for, and the bytes of a key of its
+    /// type, or `None` for a null.
+    ///
+    /// # Errors
+    /// As [`Row::new`] and [`Row::field`], and errors of `visit`.
+    #[inline]
+    pub fn read(&self, bytes: &[u8], mut visit: impl FnMut(usize, Option<&[u8]>) -> Result<()>) -> Result<()> {
+        let Some(row) = self.whole(bytes) else { return self.read_other(bytes, &mut visit) };
+        for (number, place) in self.places.iter().enumerate() {
+            let is_null = place.null.is_some_and(|(at, bit)| bytes[at] & bit != 0);
+            let field = match place.extent {
+                _ if is_null => None,
+                FieldExtent::Fixed { begin, end } => bytes.get(begin..end),
+                FieldExtent::Variable(at) => bytes[row.heap_at..].get(row.end(at)..row.end(at + 1)),
+            };
+            if field.is_none() && !is_null {
+                return Err(wrong(&self.row_type, bytes));
+            }
+            visit(number, field)?;
+        }
+        Ok(())
+    }
+
+    /// A row with all fields; `None` for others.
+    #[inline]
+    fn whole<'a>(&'a self, bytes: &'a [u8]) -> Option<Row<'a>> {
+        let first = *bytes.first()?;
+        let width = first & ((1 << END_WIDTH_BITS) - 1);
+        if self.header != Some(first - width) {
+            return None;
+        }
+        let end_bytes = *END_WIDTHS.get(usize::from(width))?;
+        let heap_at = self.ends_at + self.ends * end_bytes;
+        let heap_bytes = bytes.len().checked_sub(heap_at)?;
+        let count = self.row_type.fields().len();
+        let Self { row_type, fixed_at, ends_at, .. } = self;
+        let (fixed_at, ends_at) = (*fixed_at, *ends_at);
+        let row = Row { row_type, bytes, count, nulls_at: 1, fixed_at, ends_at, heap_at, end_bytes };
+        (row.end(self.ends) == heap_bytes).then_some(row)
+    }
+
+    /// A row with fewer fields, or none.
+    #[cold]
+    fn read_other(&self, bytes: &[u8], visit: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<()>) -> Result<()> {
+        let row = Row::find(&self.row_type, bytes).ok_or_else(|| wrong(&self.row_type, bytes))?;
+        self.places.iter().enumerate().try_for_each(|(number, place)| visit(number, row.field(place.field)?))
     }
 }
 
@@ -229,6 +345,11 @@ impl<'a> RowFields<'a> {
     }
 }
 
+fn no_field(row_type: &RowType, field: usize) -> Error {
+    Error::InvalidArgument(format!("a row of {} fields has no field {field}", row_type.fields().len()))
+}
+
+#[cold]
 fn wrong(row_type: &RowType, bytes: &[u8]) -> Error {
     Error::InvalidArgument(format!("a value of {} bytes is not a row of type {row_type}", bytes.len()))
 }

@@ -3,6 +3,7 @@
 
 use super::tests::{Draw, compare};
 use super::*;
+use crate::error::Error;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 
@@ -62,6 +63,32 @@ proptest! {
             None => prop_assert_eq!(&values[index], &Value::Null),
             Some(found) => prop_assert_eq!(found, field.key_type.encode(&values[index]).unwrap()),
         }
+        // Some fields, in any order, of the row and of bytes that may be none.
+        let wanted: Vec<usize> = (0..draw.below(6)).map(|_| draw.below(values.len())).collect();
+        let reader = FieldReader::new(&row_type, &wanted).unwrap();
+        let mut changed = bytes.clone();
+        if draw.below(2) == 0 {
+            changed.truncate(draw.below(bytes.len() + 1));
+        }
+        if let Some(byte) = changed.get_mut(draw.below(8)) {
+            *byte ^= 1 << draw.below(8);
+        }
+        for bytes in [&bytes, &changed] {
+            let mut found = Vec::new();
+            let read = reader.read(bytes, |number, field| Ok(found.push((number, field.map(<[u8]>::to_vec)))));
+            let fields = Row::new(&row_type, bytes).and_then(|row| {
+                let field = |&index: &usize| Ok(row.field(index)?.map(<[u8]>::to_vec));
+                wanted.iter().map(field).collect::<Result<Vec<_>, Error>>()
+            });
+            match fields {
+                Ok(fields) => {
+                    prop_assert!(read.is_ok());
+                    prop_assert_eq!(found, fields.into_iter().enumerate().collect::<Vec<_>>());
+                }
+                Err(_) => prop_assert!(read.is_err()),
+            }
+        }
+        prop_assert!(FieldReader::new(&row_type, &[values.len()]).is_err());
         // By the bytes of the fields.
         let mut builder = RowBuilder::new(row_type.clone());
         let mut again = vec![1];

@@ -28,12 +28,16 @@ pub(crate) fn encode_f32(value: f32) -> [u8; 4] {
     (if bits & SIGN_32 == 0 { bits | SIGN_32 } else { !bits }).to_be_bytes()
 }
 
-pub(crate) fn decode_f64(bytes: [u8; 8]) -> f64 {
+/// The float of the bytes of [`encode_f64`].
+#[must_use]
+pub fn decode_f64(bytes: [u8; 8]) -> f64 {
     let word = u64::from_be_bytes(bytes);
     f64::from_bits(if word & SIGN == 0 { !word } else { word & !SIGN })
 }
 
-pub(crate) fn decode_f32(bytes: [u8; 4]) -> f32 {
+/// The float of the bytes of a key of type [`KeyType::F32`].
+#[must_use]
+pub fn decode_f32(bytes: [u8; 4]) -> f32 {
     let word = u32::from_be_bytes(bytes);
     f32::from_bits(if word & SIGN_32 == 0 { !word } else { word & !SIGN_32 })
 }

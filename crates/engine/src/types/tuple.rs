@@ -4,6 +4,7 @@ use super::key_type::{KeyType, unknown};
 use super::record::{self, RecordField};
 use super::value::Value;
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Most components of a tuple.
@@ -125,33 +126,54 @@ impl Component {
         Ok(())
     }
 
-    /// The value at the start of `key`, which is advanced; `None` if there is none.
-    fn take(self, key: &mut &[u8]) -> Option<Value> {
+    /// The bytes of the component at the start of `key`, which is advanced, as those of a key of its type, and `None`
+    /// for a null; outside, `None` if there is no component.
+    #[inline]
+    fn take<'k>(self, key: &mut &'k [u8]) -> Option<Option<Cow<'k, [u8]>>> {
         if let Some(marker) = self.null_marker() {
             let found = take(key, 1)?[0];
             if found == marker {
                 let zeros = take(key, self.key_type.width().unwrap_or(0))?;
-                return zeros.iter().all(|&byte| byte == 0).then_some(Value::Null);
+                return zeros.iter().all(|&byte| byte == 0).then_some(None);
             }
             if found != PRESENT {
                 return None;
             }
         }
+        let bytes = match self.key_type.width() {
+            Some(width) => Cow::Borrowed(take(key, width)?),
+            None => return self.take_escaped(key).map(Some),
+        };
+        Some(Some(if self.descending { bytes.iter().map(|byte| !byte).collect() } else { bytes }))
+    }
+
+    /// The bytes of a component of variable width.
+    fn take_escaped<'k>(self, key: &mut &'k [u8]) -> Option<Cow<'k, [u8]>> {
         let flip = if self.descending { 0xff } else { 0 };
-        if let Some(width) = self.key_type.width() {
-            let bytes: Vec<u8> = take(key, width)?.iter().map(|byte| byte ^ flip).collect();
-            return self.key_type.decode_scalar(&bytes);
+        let first = key.iter().position(|&byte| byte == flip)?;
+        if !self.descending && key.get(first + 1) == Some(&END) {
+            let plain = take(key, first)?;
+            *key = &key[2..];
+            return Some(Cow::Borrowed(plain));
         }
         let mut bytes = Vec::new();
         loop {
             match take(key, 1)?[0] ^ flip {
                 0 => match take(key, 1)?[0] ^ flip {
-                    END => return self.key_type.decode_scalar(&bytes),
+                    END => return Some(Cow::Owned(bytes)),
                     ESCAPED => bytes.push(0),
                     _ => return None,
                 },
                 byte => bytes.push(byte),
             }
+        }
+    }
+
+    /// The value at the start of `key`, which is advanced; `None` if there is none.
+    fn take_value(self, key: &mut &[u8]) -> Option<Value> {
+        match self.take(key)? {
+            Some(bytes) => self.key_type.decode_scalar(&bytes),
+            None => Some(Value::Null),
         }
     }
 }
@@ -203,6 +225,37 @@ impl TupleType {
         self.codes[..usize::from(self.count)].iter().map(component)
     }
 
+    /// Passes the components of a key on in order: the number of each, and the bytes of a key of its type, or `None`
+    /// for a null. Nothing is copied but descending components, and those with zeros within.
+    ///
+    /// ```
+    /// use ogive::KeyType;
+    ///
+    /// let keys: KeyType = "(text, u16?)".parse()?;
+    /// let key = keys.parse("fig,7")?;
+    /// let KeyType::Tuple(tuple) = keys else { unreachable!() };
+    /// let mut parts = Vec::new();
+    /// tuple.visit_components(&key, |_, bytes| Ok(parts.push(bytes.map(<[u8]>::to_vec))))?;
+    /// assert_eq!(parts, [Some(b"fig".to_vec()), Some(vec![0, 7])]);
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for bytes that are not those of components; the bytes of a component may still be no
+    /// value of its type. Errors of `visit`.
+    pub fn visit_components(
+        &self,
+        mut key: &[u8],
+        mut visit: impl FnMut(usize, Option<&[u8]>) -> Result<()>,
+    ) -> Result<()> {
+        let bytes = key.len();
+        let wrong = || Error::InvalidArgument(format!("a key of {bytes} bytes is not of type {self}"));
+        for (number, component) in self.components().enumerate() {
+            visit(number, component.take(&mut key).ok_or_else(wrong)?.as_deref())?;
+        }
+        if key.is_empty() { Ok(()) } else { Err(wrong()) }
+    }
+
     /// The test for nulls in keys; `None` if no component may be null.
     pub(crate) fn null_test(&self) -> Option<NullTest> {
         let mut components: Vec<Component> = self.components().collect();
@@ -231,7 +284,7 @@ impl TupleType {
     }
 
     pub(super) fn decode(self, mut key: &[u8]) -> Option<Value> {
-        let values = self.components().map(|component| component.take(&mut key)).collect::<Option<_>>()?;
+        let values = self.components().map(|component| component.take_value(&mut key)).collect::<Option<_>>()?;
         key.is_empty().then_some(Value::Tuple(values))
     }
 

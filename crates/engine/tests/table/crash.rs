@@ -4,8 +4,9 @@
 
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::table::{Table, TableOptions, TableWriteOptions, TableWriter};
-use ogive::{KeyType, Result};
+use ogive::{Error, KeyType, Result};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 fn options(replace: bool) -> TableWriteOptions {
@@ -112,5 +113,28 @@ fn a_live_writer_of_the_same_name_is_no_leftover() {
         first.finish().unwrap();
         assert_eq!(value(), b"first");
         assert_eq!(storage.list().unwrap(), ["t"]);
+    }
+}
+
+#[test]
+fn of_two_writers_of_a_new_name_the_first_to_finish_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let storages: [Arc<dyn Storage>; 2] = [Arc::new(LocalStorage::new(folder.path())), Arc::new(MemoryStorage::new())];
+    for storage in storages {
+        let writer = |value: &[u8], replace| {
+            let options = TableWriteOptions::default().replace(replace);
+            let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+            writer.append(b"key", value).unwrap();
+            writer
+        };
+        let (first, second, third) = (writer(b"first", false), writer(b"second", false), writer(b"third", true));
+        first.finish().unwrap();
+        let taken = second.finish().map(|_| ());
+        assert!(matches!(taken, Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists));
+        let value = || Table::open(storage.clone(), "t", &TableOptions::default()).unwrap().get(b"key").unwrap();
+        assert_eq!(value(), Some(b"first".to_vec()));
+        third.finish().unwrap();
+        assert_eq!(value(), Some(b"third".to_vec()));
+        assert_eq!(storage.list().unwrap(), ["t"], "nothing is left of the second");
     }
 }
